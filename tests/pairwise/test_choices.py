@@ -14,6 +14,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices, break_rankings, plackett_luce
+from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
 
@@ -30,7 +31,7 @@ RANKINGS = [
 
 @pytest.mark.parametrize(("items", "data", "printed"), TOP1)
 def test_choices_are_fitted_as_choix_has_printed(items, data, printed):
-    found = plackett_luce(Choices.from_top1(data, num_items=items))
+    found = by_numpy(plackett_luce)(Choices.from_top1(data, num_items=items))
     np.testing.assert_allclose(found.value, printed, atol=1e-7)
     assert int(found.diagnostics.code) == 0
 
@@ -38,7 +39,7 @@ def test_choices_are_fitted_as_choix_has_printed(items, data, printed):
 @pytest.mark.parametrize(("items", "data", "printed"), RANKINGS)
 def test_rankings_are_fitted_as_choix_has_printed(items, data, printed):
     """The second print is right to 3e-5: choix's own iteration, at 1e-12, comes to our numbers."""
-    found = plackett_luce(Choices.from_rankings(data, num_items=items)).value
+    found = by_numpy(plackett_luce)(Choices.from_rankings(data, num_items=items)).value
     np.testing.assert_allclose(found, printed, atol=5e-5)
     exact = choix.ilsr_rankings(items, data, tol=1e-13)
     np.testing.assert_allclose(found, exact - exact.mean(), atol=1e-8)
@@ -54,7 +55,7 @@ def test_fits_and_ridges_are_those_of_choix():
     firsts: Any = [(one[0], one[1:]) for one in LISTS]
     top = choix.opt_top1(5, firsts, alpha=0.7, tol=1e-12)
     chosen = Choices.from_top1(firsts, num_items=5)
-    np.testing.assert_allclose(plackett_luce(chosen, 1.4).value, top, atol=1e-5)
+    np.testing.assert_allclose(by_numpy(plackett_luce)(chosen, 1.4).value, top, atol=1e-5)
 
 
 def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
@@ -74,7 +75,7 @@ def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
     np.testing.assert_allclose(slopes[1], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
     fewer = Choices.from_rankings(LISTS[:11], num_items=5)
     kept = jnp.arange(weights.size) < fewer.weights.size
-    expected = plackett_luce(fewer, 0.5).value[0]
+    expected = by_numpy(plackett_luce)(fewer, 0.5).value[0]
     np.testing.assert_allclose(first(weights * kept, 0.5), expected, atol=1e-8)
 
 
@@ -85,7 +86,7 @@ def test_choices_without_a_finite_maximum_are_refused(data):
     choices = Choices.from_top1(data, num_items=3)
     with pytest.raises(ValueError, match="no finite maximum"):
         plackett_luce(choices)
-    assert np.all(np.isfinite(plackett_luce(choices, 1.0).value))
+    assert np.all(np.isfinite(by_numpy(plackett_luce)(choices, 1.0).value))
 
 
 def test_broken_rankings_go_through_noisy_counts(key):

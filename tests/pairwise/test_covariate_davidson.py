@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,7 @@ from privrank_jax.pairwise.covariate_davidson import (
 from privrank_jax.pairwise.covariate_ties import number_of_ties
 from privrank_jax.pairwise.minimize import gradient_of, hessian_of
 from privrank_jax.privacy import Privacy
+from tests.by_numpy import by_numpy
 from tests.reference.covariate_davidson import (
     covariate_davidson_fit,
     expected_statistic,
@@ -123,11 +125,12 @@ def test_the_information_is_the_covariance_of_the_statistic():
 
 def test_the_maximum_matches_the_statistic_and_recovers_the_truth(key):
     table = arena(1, 6000)
-    found = davidson_with_covariates(table)
+    found = by_numpy(davidson_with_covariates)(table)
     matrix, params = matrix_of(table.design), vector(found.value, table.design)
     statistic = tied_statistic(matrix, np.asarray(table.outcomes))
     np.testing.assert_allclose(expected_statistic(matrix, params), statistic, atol=1e-5)
-    private = covariate_davidson_mle(key, table, dataclasses.replace(FLIPS, epsilon=4.0)).value
+    asked = dataclasses.replace(FLIPS, epsilon=4.0)
+    private = by_numpy(functools.partial(covariate_davidson_mle, privacy=asked))(key, table).value
     for value in (found.value, private):
         np.testing.assert_allclose(value.scores, TRUTH - TRUTH.mean(), atol=0.15)
         np.testing.assert_allclose(value.coefficients, SLOPES, atol=0.1)
@@ -141,8 +144,8 @@ def test_without_covariates_it_is_davidsons_fit_to_win_counts():
     for i, j, y in zip(*pairs, won):
         wins[i, j] += y
         wins[j, i] += 1 - y
-    found = davidson_with_covariates(table, 0.3, 0.2).value
-    expected = davidson_mle(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
+    found = by_numpy(davidson_with_covariates)(table, 0.3, 0.2).value
+    expected = by_numpy(davidson_mle)(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
     np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
     assert float(found.log_tie) == pytest.approx(float(expected.log_tie), abs=1e-8)
     assert found.coefficients.shape == (0,)
@@ -164,7 +167,8 @@ def test_padding_changes_nothing(key):
         mask=padded(jnp.ones(len(MATRIX), bool), False),
     )
     table = CovariateTable(longer, padded(TABLE.outcomes, 0.5))
-    fit, same = (covariate_davidson_mle(key, each, FLIPS).value for each in (TABLE, table))
+    run = functools.partial(covariate_davidson_mle, privacy=FLIPS)
+    fit, same = run(key, TABLE).value, by_numpy(run)(key, table).value
     np.testing.assert_allclose(vector(same, longer), vector(fit, design), atol=1e-8)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +19,7 @@ from privrank_jax.pairwise import (
     scores_from_covariate_sums,
 )
 from privrank_jax.privacy import Privacy
+from tests.by_numpy import by_numpy
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariates import (
     covariate_fit,
@@ -103,8 +105,8 @@ def test_without_covariates_it_is_the_fit_to_win_counts():
     for i, j, y in zip(*pairs, won):
         wins[i, j] += y
         wins[j, i] += 1 - y
-    found = mle_with_covariates(table, 0.3).value
-    expected = mle(WinCounts.from_matrix(wins), gamma=0.3).value
+    found = by_numpy(mle_with_covariates)(table, 0.3).value
+    expected = by_numpy(functools.partial(mle, gamma=0.3))(WinCounts.from_matrix(wins)).value
     np.testing.assert_allclose(found.scores, expected, atol=1e-8)
     assert found.coefficients.shape == (0,)
 
@@ -115,14 +117,15 @@ def test_a_published_closed_form():
     first, second = np.repeat([[0, 1], [1, 0]], 2, axis=1)
     design = covariate_table(first, second, [1, 0] * 2, {"home": np.ones(4)}, num_items=2).design
     table = CovariateTable(design, jnp.repeat(jnp.asarray(chances), 2))
-    value = mle_with_covariates(table).value
+    value = by_numpy(mle_with_covariates)(table).value
     assert float(value.scores[0] - value.scores[1]) == pytest.approx(1.5, abs=1e-8)
     assert float(value.coefficients[0]) == pytest.approx(0.5, abs=1e-8)
 
 
 def test_many_battles_recover_the_truth(key):
     table = arena(1, 20_000)
-    for found in (mle_with_covariates(table), covariate_mle(key, table, FLIPS)):
+    private = by_numpy(functools.partial(covariate_mle, privacy=FLIPS))
+    for found in (by_numpy(mle_with_covariates)(table), private(key, table)):
         np.testing.assert_allclose(found.value.scores, TRUTH, atol=0.15)
         np.testing.assert_allclose(found.value.coefficients, SLOPES, atol=0.08)
 
@@ -136,8 +139,9 @@ def test_covariates_remove_a_bias_of_the_ranking(key):
     length = (habit[pairs[:, 0]] - habit[pairs[:, 1]] + rng.normal(0, 1, rows)).clip(-4, 4)
     odds = truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.5 * length
     won = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(float)
+    fit = by_numpy(functools.partial(covariate_mle, privacy=FLIPS))
     plain, controlled = (
-        covariate_mle(key, covariate_table(*pairs.T, won, columns, num_items=3), FLIPS).value
+        fit(key, covariate_table(*pairs.T, won, columns, num_items=3)).value
         for columns in ({}, {"length": length})
     )
     assert np.argmax(plain.scores) == 1

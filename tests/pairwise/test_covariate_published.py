@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import covariate_intervals, covariate_table, mle_with_covariates
+from tests.by_numpy import by_numpy
 from tests.pairwise.games import public_games
 from tests.reference.covariates import design_matrix, least_squares_fit
 
@@ -32,6 +33,9 @@ PLAIN = (1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0)
 LEVEL = (1.6196, 1.4754, 1.3271, 1.2813, 1.1438, 0.7047, 0.0)
 
 
+fit, intervals = by_numpy(mle_with_covariates), by_numpy(covariate_intervals)
+
+
 def games():
     rows = []
     for home in range(7):
@@ -43,14 +47,14 @@ def games():
 def test_baseball():
     first, second, won = games()
     assert len(won) == 273
-    plain = mle_with_covariates(covariate_table(first, second, won, {}, num_items=7)).value.scores
+    plain = fit(covariate_table(first, second, won, {}, num_items=7)).value.scores
     np.testing.assert_allclose(plain - plain[-1], PLAIN, atol=6e-5)
     table = covariate_table(first, second, won, {"at.home": np.ones(273)}, num_items=7)
-    found = mle_with_covariates(table)
+    found = fit(table)
     scores = found.value.scores
     np.testing.assert_allclose(scores - scores[-1], LEVEL, atol=6e-5)
     np.testing.assert_allclose(found.value.coefficients, [0.3023], atol=6e-5)
-    errors = covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    errors = intervals(found.value, table.design, found.diagnostics.ridge)
     np.testing.assert_allclose(errors.standard_errors, [0.1309], atol=6e-5)
     shares = np.exp(scores) / np.exp(scores).sum()
     table_10_11 = [0.044, 0.088, 0.137, 0.157, 0.164, 0.190, 0.220]
@@ -69,7 +73,7 @@ KRACH = {
 def test_ice_hockey_without_home_advantage_is_krach():
     games = public_games("icehockey")
     table = covariate_table(*games.pairs.T, games.won, {}, num_items=58)
-    scores = np.asarray(mle_with_covariates(table).value.scores)
+    scores = np.asarray(fit(table).value.scores)
     chances = 1 / (1 + np.exp(scores - scores[:, None]))
     mean = dict(zip(games.names, (chances.sum(1) - 0.5) / 57, strict=True))
     assert set(KRACH) <= set(mean)
@@ -83,8 +87,8 @@ def test_home_advantages_are_those_of_a_generalized_linear_model(name, home):
     games = public_games(name)
     teams = len(games.names)
     table = covariate_table(*games.pairs.T, games.won, {"home": games.home}, num_items=teams)
-    found = mle_with_covariates(table)
-    errors = covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    found = fit(table)
+    errors = intervals(found.value, table.design, found.diagnostics.ridge)
     matrix = design_matrix(*games.pairs.T, games.home[:, None], teams)
     beta, deviations = least_squares_fit(matrix[:, 1:], games.won)  # the first team's score is 0
     scores = found.value.scores
