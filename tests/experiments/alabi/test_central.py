@@ -14,6 +14,7 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
+from tests.by_numpy import by_numpy
 from tests.experiments.alabi.shared import KEY
 
 CONFIG = central.CentralConfig("small", epsilons=(0.5, 1e6))
@@ -38,8 +39,8 @@ def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without
     assert float(found[central.ALL][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("queries", [8, None])
-def test_sorts_are_those_of_the_library_with_the_same_keys(queries, monkeypatch):
+@pytest.mark.parametrize(("queries", "run"), [(8, jax.jit), (None, by_numpy)])
+def test_sorts_are_those_of_the_library_with_the_same_keys(queries, run, monkeypatch):
     """Fallbacks included: with few queries sorts exceed their budget, and the search finds the fallback's ranking."""
     for name in ("kwiksort_plan", "hay_plan"):
         planned = functools.partial(getattr(central, name), max_queries=queries)
@@ -51,15 +52,15 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, monkeypatch)
     weights = dataclasses.replace(weights, mask=weights.item_mask)
     world = crowds.World(weights, None)
     pure, loose = common.replaced_user(epsilon), common.replaced_user(epsilon, 1e-6)
-    run = functools.partial(aggregation.dp_kwiksort, max_queries=queries)
+    sort = functools.partial(aggregation.dp_kwiksort, max_queries=queries)
 
     def alone(*keys):
         """Both splits by one program."""
         splits = jnp.array([0.5, 0.9])
-        kwik = jax.vmap(lambda key, split: run(key, weights, pure, split=split))
+        kwik = jax.vmap(lambda key, split: sort(key, weights, pure, split=split))
         found = kwik(jnp.stack(keys[:2]), splits)
         both = [jax.tree.map(lambda x, n=n: x[n], found) for n in (0, 1)]
-        gauss = run(keys[2], weights, loose, noise="gaussian")
+        gauss = sort(keys[2], weights, loose, noise="gaussian")
         hay = aggregation.hay_kwiksort(keys[3], weights, pure, max_queries=queries)
         return [*both, gauss, hay]
 
@@ -80,7 +81,7 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, monkeypatch)
             jnp.stack([one.diagnostics.exceeded for one in expected]),
         )
 
-    ours, theirs, exceeded = jax.jit(jax.vmap(both))(jax.random.split(KEY, 50))
+    ours, theirs, exceeded = run(jax.vmap(both))(jax.random.split(KEY, 50))
     np.testing.assert_array_equal(ours, theirs)
     assert np.all(np.any(exceeded, axis=0) == (queries is not None))
 
@@ -129,7 +130,7 @@ def test_a_shared_program_draws_the_world_of_the_cell():
     config = dataclasses.replace(CONFIG, epsilons=(1.0,))
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
 
-    @jax.jit
+    @by_numpy
     def drawn(number):
         seen = []
 
@@ -145,7 +146,7 @@ def test_a_shared_program_draws_the_world_of_the_cell():
     seen = [drawn(number) for number in range(len(names))]
     key = jax.random.split(KEY)[0]
     for number, world in enumerate(seen):
-        expected = jax.jit(lambda key, draw=alone[number,]: draw(key, sizes))(key)
+        expected = by_numpy(lambda key, draw=alone[number,]: draw(key, sizes))(key)
         np.testing.assert_array_equal(world.weights.matrix, expected.weights.matrix)
         assert bool(world.centered) == (expected.truth is not None)
         if expected.truth is not None:

@@ -13,6 +13,7 @@ from privrank_jax.aggregation import PairWeights, borda_scores, local_weight_var
 from privrank_jax.experiments.alabi import reports
 from privrank_jax.experiments.alabi.common import Search
 from privrank_jax.experiments.alabi.crowds import World
+from tests.by_numpy import by_numpy
 from tests.experiments.alabi.shared import KEY
 
 ITEMS, MOST, BLOCK = 4, 50, 16
@@ -32,7 +33,7 @@ def world(users, ranks=RANKS):
 
 
 def test_without_noise_only_the_first_users_count():
-    @jax.jit
+    @by_numpy
     def run(users):
         given = world(users)
         found = (
@@ -95,7 +96,7 @@ def test_a_sort_that_is_refused_a_query_takes_weights_of_reports(monkeypatch):
     truth = np.array([2, 0, 3, 1], np.int32)
     ranks = np.concatenate([np.tile(truth, (30, 1)), np.tile(3 - truth, (20, 1))])
 
-    @jax.jit
+    @by_numpy
     @jax.vmap
     def run(key):
         every, found = reports.weights_and_sort()(
