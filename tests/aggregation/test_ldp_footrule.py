@@ -27,11 +27,12 @@ def counted(key, row, epsilon, missing="last", users=USERS):
     cuts, chosen = aggregation.ldp_footrule_report(
         key, np.tile(row, (users, 1)), epsilon, missing=missing
     )
-    found = {}
-    for cut, one in zip(np.asarray(cuts).tolist(), np.asarray(chosen)):
-        report = cut, tuple(np.flatnonzero(one).tolist())
-        found[report] = found.get(report, 0) + 1
-    return found
+    reports = np.column_stack([cuts, chosen])
+    different, counts = np.unique(reports, axis=0, return_counts=True)
+    return {
+        (int(one[0]), tuple(np.flatnonzero(one[1:]).tolist())): int(count)
+        for one, count in zip(different, counts)
+    }
 
 
 def chi_square(counts, law):
@@ -118,21 +119,24 @@ def test_square_of_strict_costs(items):
     assert strict_square(items) == pytest.approx(np.sum(costs**2))
 
 
-@pytest.mark.parametrize("items", [7, 40])
-def test_costs_of_a_crowd_are_unbiased(items, key):
-    """Errors of 400 runs: their mean is 0 and their square that of the diagnostics, within 5 standard errors."""
+@pytest.mark.parametrize(("items", "runs"), [(7, 400), (40, 100)])
+def test_costs_of_a_crowd_are_unbiased(items, runs, key):
+    """Their mean error is 0 and their squared one that of the diagnostics, within 5 standard errors.
+
+    With 40 items a bias of 0.55 standard deviations of a run would be seen, and a square that is 7 % off.
+    """
     rng = np.random.default_rng(3)
     ranks = np.argsort(rng.normal(size=(50, items)) + np.linspace(0, 3, items), axis=1).argsort(1)
     found = jax.jit(jax.vmap(lambda k: ldp_footrule(k, ranks, user(1.5))))(
-        jax.random.split(key, 400)
+        jax.random.split(key, runs)
     )
     truth = np.abs(ranks[:, :, None] - np.arange(items)).mean(0)
     errors = np.asarray(found.value) - truth
-    assert np.abs(errors.mean(0) / errors.std(0)).max() * 20 < 5.5
+    assert np.abs(errors.mean(0) / errors.std(0)).max() * runs**0.5 < 5.5
     parts = np.array([naive.centered(one) for one in errors])
     squares = np.sum(parts**2, axis=(1, 2)) / items**2
     stated = float(found.diagnostics.cost_deviation[0]) ** 2
-    assert abs(squares.mean() - stated) < 5 * squares.std() / 20
+    assert abs(squares.mean() - stated) < 5 * squares.std() / runs**0.5
     np.testing.assert_allclose(
         errors.sum(1) - errors.sum(1).mean(1, keepdims=True), 0, atol=1e-9 * items**3
     )
@@ -202,6 +206,8 @@ def test_bad_reports_are_refused():
 
 def test_ratio_of_broken_ties():
     """K ≤ (1 - 1/(2m-2))F and F ≤ 2K for the mean over ways to break ties, for all ballots of four items."""
+    orders = np.array(list(itertools.permutations(range(4))))
+    scores = jax.jit(jax.vmap(aggregation.kemeny_score, in_axes=(0, None)))
     for row, missing in itertools.product(
         reference_footrule.weak_orders(4, gaps=True), ("last", "unknown")
     ):
@@ -209,11 +215,10 @@ def test_ratio_of_broken_ties():
         weights = np.asarray(
             aggregation.PairWeights.from_ranks(np.array([row]), missing=missing).matrix
         )
-        for order in itertools.permutations(range(4)):
-            footrule = sum(costs[item, place] for item, place in enumerate(order))
-            score = float(aggregation.kemeny_score(np.array(order), weights))
-            assert score <= (1 - 1 / 6) * footrule + 1e-9
-            assert footrule <= 2 * score + 1e-9
+        footrule = costs[np.arange(4), orders].sum(axis=1)
+        kemeny = np.asarray(scores(orders, weights))
+        assert np.all(kemeny <= (1 - 1 / 6) * footrule + 1e-9)
+        assert np.all(footrule <= 2 * kemeny + 1e-9)
 
 
 @pytest.mark.parametrize("items", [4, 8, 30])
