@@ -72,13 +72,14 @@ def test_weights_stay_within_their_bounds(mechanism, factor, crowd, key):
 
 @pytest.mark.parametrize("mechanism", ["duchi", "privunit", "subset-selection"])
 def test_scores_stay_within_their_bounds(mechanism, crowd, key):
+    """In 200 runs, which see a limit that 10 % of them exceed rather than 5 % in 99 of 100 cases."""
     truth = np.asarray(PairWeights.from_ranks(crowd).matrix).sum(axis=1)
     run = jax.jit(
         jax.vmap(
             lambda k: aggregation.ldp_borda(k, crowd, user(EPSILON), mechanism=mechanism).value
         )
     )
-    errors = np.abs(np.asarray(run(jax.random.split(key, RUNS))) - truth).sum(axis=1)
+    errors = np.abs(np.asarray(run(jax.random.split(key, 200))) - truth).sum(axis=1)
     bound = functools.partial(aggregation.ldp_borda_bound, M, USERS, EPSILON, mechanism=mechanism)
     check(errors, bound, bound(), 3.5)
 
