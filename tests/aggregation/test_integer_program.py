@@ -75,7 +75,7 @@ def test_forty_voted_items():
 def test_when_time_is_up_the_bound_is_honest():
     w = reference.tournaments("uniform", 1, 30)[0]
     stopped = integer_program(w, time_limit=1e-3)
-    longer = integer_program(w, time_limit=2.0)
+    longer = integer_program(w, time_limit=0.3)
     assert stopped.ratio > 1.0
     assert stopped.lower_bound <= longer.lower_bound <= longer.cost <= stopped.cost
     assert np.minimum(w, w.T).sum() / 2 <= stopped.lower_bound + 1e-9
