@@ -105,7 +105,7 @@ def epsilon_of(scale, gamma, link, adjacency):
     for _ in range(60):
         middle = np.sqrt(low * high)
         low, high = (middle, high) if given(middle) > scale else (low, middle)
-    return high
+    return float(high)  # as 1.0 is given, so that both share a program
 
 
 def least_delta(losses):
