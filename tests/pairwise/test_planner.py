@@ -22,6 +22,7 @@ from privrank_jax.pairwise.planner import (
     users_needed,
 )
 from privrank_jax.privacy import randomized_response
+from tests.by_numpy import by_numpy
 from tests.reference import planner as twin
 
 SCORES = np.array([1.2, 0.5, 0.1, -0.6, -1.2])
@@ -32,7 +33,8 @@ BUDGETS = np.array([0.3, 0.9, 1.0, 2.5, 6.0])
 def test_it_is_the_sandwich(link):
     covariance = twin.planned_covariance(link, SCORES, BUDGETS, 0.4)
     spread = np.sqrt(np.diag(covariance))
-    found = planned_error(SCORES, BUDGETS, share_observed=0.4, link=link, confidence=0.9)
+    plan = functools.partial(planned_error, share_observed=0.4, link=link)
+    found = by_numpy(functools.partial(plan, confidence=0.9))(SCORES, BUDGETS)
     np.testing.assert_allclose(found.standard_errors, spread, rtol=1e-9)
     assert float(found.rms) == pytest.approx(np.sqrt(np.trace(covariance) / 5))
     assert float(found.expected) == pytest.approx(twin.expected_maximum(spread), rel=1e-6)
@@ -40,8 +42,8 @@ def test_it_is_the_sandwich(link):
     assert below == pytest.approx(0.9)
     assert float(found.effective_users) == pytest.approx(np.sum(np.tanh(BUDGETS / 2) ** 2))
     # Each budget may represent several users.
-    twice = planned_error(SCORES, np.repeat(BUDGETS, 2), share_observed=0.4, link=link)
-    again = planned_error(SCORES, BUDGETS, 10, share_observed=0.4, link=link)
+    twice = by_numpy(plan)(SCORES, np.repeat(BUDGETS, 2))
+    again = by_numpy(plan)(SCORES, BUDGETS, 10)
     assert float(twice.expected) == pytest.approx(float(again.expected))
 
 
@@ -93,13 +95,15 @@ def test_inverses_give_the_target_back(criterion):
     present = np.array([0.5, 4.0, 8.0])
     arguments = {"share_observed": 0.3, "confidence": 0.8, "link": "normal"}
     mix = np.concatenate([present, np.tile(BUDGETS, 4)])
-    target = float(getattr(planned_error(SCORES, mix, **arguments), criterion))
-    more = users_needed(SCORES, BUDGETS, target, present=present, criterion=criterion, **arguments)
+    plan = by_numpy(functools.partial(planned_error, **arguments))
+    target = float(getattr(plan(SCORES, mix), criterion))
+    arguments["criterion"] = criterion
+    users = by_numpy(functools.partial(users_needed, present=present, **arguments))
+    more = users(SCORES, BUDGETS, target)
     assert float(more) == pytest.approx(20, rel=1e-6)
 
-    epsilon = epsilon_needed(SCORES, 800, 0.2, criterion=criterion, **arguments)
-    error = planned_error(SCORES, epsilon, 800, **arguments)
-    assert float(getattr(error, criterion)) == pytest.approx(0.2, rel=1e-6)
+    epsilon = by_numpy(functools.partial(epsilon_needed, **arguments))(SCORES, 800, 0.2)
+    assert float(getattr(plan(SCORES, epsilon, 800), criterion)) == pytest.approx(0.2, rel=1e-6)
 
 
 def test_limits_of_the_inverses():

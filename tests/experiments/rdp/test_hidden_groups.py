@@ -10,6 +10,7 @@ from privrank_jax.experiments.rdp import hidden_groups as rdp_hidden_groups
 from privrank_jax.experiments.rdp.common import MALLOWS
 from privrank_jax.experiments.rdp.training import NO_PRIVACY
 from privrank_jax.simulate.result import StudyResult
+from tests.by_numpy import by_numpy
 from tests.experiments.rdp.shared_personal import PERSONAL_KEY, row
 
 
@@ -32,7 +33,7 @@ def test_hidden_groups_rank_as_they_should():
 def test_mean_wins_are_those_of_all_users_in_blocks_of_their_own_draws():
     config = rdp_hidden_groups.GroupConfig("x", num_items=6, movers=2, block=2, users=(400, 6000))
 
-    @jax.jit
+    @by_numpy
     @jax.vmap
     def of_all(users):
         cell = {"num_users": users, "epsilon": 8.0}
@@ -41,7 +42,7 @@ def test_mean_wins_are_those_of_all_users_in_blocks_of_their_own_draws():
     found = of_all(np.array(config.users))
     methods = rdp_hidden_groups.GROUP_METHODS
 
-    @jax.jit
+    @by_numpy
     @jax.vmap
     def of_block(key):
         world_key, noise_key = jax.random.split(key)
