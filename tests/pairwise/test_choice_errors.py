@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices, choice_errors
 from privrank_jax.pairwise.choice_errors import choice_center_is_near
 from privrank_jax.pairwise.intervals import center_is_near
+from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
 
 THETA = np.array([0.6, -0.2, 0.1, -0.9, 0.4])
@@ -18,15 +21,16 @@ TOLD = {"noise_scale": 1.5, "gamma": 0.8}
 def test_choices_from_two_are_comparisons():
     pairs = [(one[0], one[1:2]) for one in LISTS]
     choices = Choices.from_top1(pairs, num_items=5)
+    met = choices.wins.comparisons
     for noise in ("laplace", "gaussian"):
         for target in ("truth", "penalized"):
             told = {**TOLD, "noise": noise, "target": target}
-            found = choice_errors(THETA, choices, **told)
-            usual = pairwise.standard_errors(THETA, choices.wins.comparisons, **told)
+            found = by_numpy(functools.partial(choice_errors, **told))(THETA, choices)
+            usual = by_numpy(functools.partial(pairwise.standard_errors, **told))(THETA, met)
             np.testing.assert_allclose(found.covariance, usual.covariance, rtol=1e-6, atol=1e-12)
             np.testing.assert_allclose(found.center, usual.center, rtol=1e-6)
-            near = center_is_near(THETA, choices.wins.comparisons, usual)
-            assert bool(choice_center_is_near(THETA, choices, found)) == bool(near)
+            near = by_numpy(center_is_near)(THETA, met, usual)
+            assert by_numpy(choice_center_is_near)(THETA, choices, found) == near
 
 
 def test_the_covariance_is_that_of_one_newton_step():

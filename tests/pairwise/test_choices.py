@@ -61,14 +61,13 @@ def test_fits_and_ridges_are_those_of_choix():
 def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
     stages = Choices.from_rankings(LISTS[:12], num_items=5)
 
-    @jax.jit
-    def first(weights, gamma):
+    def value(weights, gamma):
         return plackett_luce(
             dataclasses.replace(stages, weights=weights), gamma, tolerance=1e-12
         ).value[0]
 
-    weights, step = stages.weights, 1e-5
-    slopes = jax.grad(first, argnums=(0, 1))(weights, 0.5)
+    weights, step, first = stages.weights, 1e-5, by_numpy(value)
+    slopes = by_numpy(jax.grad(value, argnums=(0, 1)))(weights, 0.5)
     ends = [first(weights.at[3].add(s), 0.5) for s in (step, -step)]
     np.testing.assert_allclose(slopes[0][3], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
     ends = [first(weights, 0.5 + s) for s in (step, -step)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 import pytest
 
@@ -12,6 +11,7 @@ from privrank_jax.aggregation import Bound, exact_kemeny
 from privrank_jax.experiments.alabi.common import EXCESS
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import shared
+from tests.by_numpy import by_numpy
 from tests.experiments.rows import row, table
 
 
@@ -57,7 +57,7 @@ def test_methods_are_solved_and_judged_by_what_they_hold():
 
     least = jnp.asarray(1.0)
     pairs = [("costs", "plain"), ("plain", "absent")]
-    judged = jax.jit(
+    judged = by_numpy(
         lambda: shared.judged(at, (1.0, -1.0), weights, least, 3, pairs, {"plain": least + 0.3})
     )
     found = judged()
