@@ -14,6 +14,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information
 from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
 from privrank_jax.pairwise.perturbed_davidson import default_ridges
+from tests.by_numpy import by_numpy
 from tests.promises import promise
 
 TRUTH, TIE, TIMES, RELEASES = np.array([0.9, 0.2, -0.3, -0.8]), 0.8, 400, 600
@@ -42,13 +43,13 @@ def fitted(counts, gamma, tie_gamma):
 
 
 def intervals_at(gamma, tie_gamma, noise, asked):
-    """A program from fits and a noise scale to intervals."""
+    """A function of fits and a noise scale that gives intervals."""
     told = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise, "questionnaire": asked}
 
     def of_one(value, scale):
         return pairwise.davidson_intervals(value, MET, noise_scale=scale, **told)
 
-    return jax.jit(jax.vmap(of_one, (0, None)))
+    return by_numpy(jax.vmap(of_one, (0, None)))
 
 
 def covered(found):
