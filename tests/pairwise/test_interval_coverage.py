@@ -20,6 +20,7 @@ from privrank_jax.pairwise import (
     uniform_design,
 )
 from privrank_jax.privacy import Privacy
+from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (
     CHANCE,
     DESIGN,
@@ -127,28 +128,30 @@ def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, ke
     won = np.random.default_rng(5).binomial(met, CHANCE)
     wins = jnp.asarray(won + np.swapaxes(met - won, 1, 2), jnp.float32)
 
+    settings = {"questionnaire": asked, "gamma": gamma}
+
     @jax.jit
-    def run(keys, wins, known):
-        def one(key, matrix):
-            settings = {"questionnaire": asked, "gamma": gamma}
-            theta = perturbed_mle(key, WinCounts(matrix), privacy, **settings).value
-            errors = standard_errors(theta, design, noise_scale=known / epsilon, **settings)
-            ranks = rank_intervals(errors, simultaneous=True)
-            apart = errors.covariance[0, 0] + jnp.diagonal(errors.covariance)
-            apart = jnp.sqrt(apart - 2 * errors.covariance[0])
-            gap = errors.center[0] - errors.center
-            return confidence_intervals(errors), ranks, jnp.abs(gap - TRUTH[0] + TRUTH) / apart
+    @jax.vmap
+    def released(key, matrix):
+        return perturbed_mle(key, WinCounts(matrix), privacy, **settings).value
 
-        return jax.vmap(one)(keys, wins)
+    def about(theta, known):
+        errors = standard_errors(theta, design, noise_scale=known / epsilon, **settings)
+        ranks = rank_intervals(errors, simultaneous=True)
+        apart = errors.covariance[0, 0] + jnp.diagonal(errors.covariance)
+        apart = jnp.sqrt(apart - 2 * errors.covariance[0])
+        gap = errors.center[0] - errors.center
+        return confidence_intervals(errors), ranks, jnp.abs(gap - TRUTH[0] + TRUTH) / apart
 
-    keys = jax.random.split(key, RELEASES)
-    single, ranks, gaps = run(keys, wins, 1.0)
+    scores = released(jax.random.split(key, RELEASES), wins)
+    run = by_numpy(jax.vmap(about, (0, None)))
+    single, ranks, gaps = run(scores, 1.0)
     covered, error, _ = share(single, TRUTH)
     assert abs(covered - 0.95) < 4.5 * error + 0.012
     assert share(ranks, BEST, WORST)[2] > 0.95 - 4.5 * np.sqrt(0.05 * 0.95 / RELEASES)
     spread = np.sqrt(np.mean(np.asarray(gaps)[:, 1:] ** 2, axis=0))
     np.testing.assert_allclose(spread, 1.0, atol=0.09)  # 4.5 standard errors, heavy tails included
-    assert share(run(keys, wins, 0.0)[0], TRUTH)[0] < 0.87
+    assert share(run(scores, 0.0)[0], TRUTH)[0] < 0.87
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian", "k-norm"])
@@ -158,23 +161,25 @@ def test_intervals_cover_the_expected_totals(noise, key):
     counts = ASKED if noise == "k-norm" else None
     expected = (DESIGN * CHANCE).sum(1)
 
+    settings = {"noise": noise, "questionnaire": counts}
+
     @jax.jit
-    def run(keys, wins, known):
-        def one(key, matrix):
-            settings = {"noise": noise, "questionnaire": counts}
-            found = noisy_counts(key, WinCounts(matrix), asked, **settings)
-            scale = known * found.diagnostics.noise_scale
-            errors = totals_standard_errors(found.value, DESIGN, noise_scale=scale, **settings)
-            return confidence_intervals(errors), rank_intervals(errors, simultaneous=True)
+    @jax.vmap
+    def released(key, matrix):
+        found = noisy_counts(key, WinCounts(matrix), asked, **settings)
+        return found.value, found.diagnostics.noise_scale
 
-        return jax.vmap(one)(keys, wins)
+    def about(value, scale):
+        errors = totals_standard_errors(value, DESIGN, noise_scale=scale, **settings)
+        return confidence_intervals(errors), rank_intervals(errors, simultaneous=True)
 
-    keys, wins = jax.random.split(key, RELEASES), drawn(DESIGN, 1)
-    single, ranks = run(keys, wins, 1.0)
+    values, scales = released(jax.random.split(key, RELEASES), drawn(DESIGN, 1))
+    run = by_numpy(jax.vmap(about))
+    single, ranks = run(values, scales)
     covered, error, _ = share(single, expected)
     assert -4.5 * error < covered - 0.95 < 0.02  # a bound on the variance of the sampling
     assert share(ranks, BEST, WORST)[2] > 0.95
-    assert share(run(keys, wins, 0.0)[0], expected)[0] < 0.7
+    assert share(run(values, 0 * scales)[0], expected)[0] < 0.7
 
 
 def test_intervals_that_are_shown_at_all_cover(key):
