@@ -47,17 +47,17 @@ def test_full_rankings_change_prefix_counts_as_stated(items):
     assert np.abs(moved).sum(-1).max() == items**2 // 2
 
 
-def drawn(keys, items, level):
-    draw = jax.vmap(lambda key: level_noises(key[None], items, (level,), jnp.float32)[0])
-    return np.asarray(jax.jit(draw)(keys))
+def drawn(key, draws, items, levels):
+    """So many draws of the noise of each level, ``(draws, items, cuts)``."""
+    draw = jax.jit(jax.vmap(lambda keys: level_noises(keys, items, levels, jnp.float32)))
+    return map(np.asarray, draw(jax.random.split(key, (draws, len(levels)))))
 
 
 @pytest.mark.parametrize(("items", "branching"), [(4, (4,)), (4, (2, 2)), (6, (2, 3))])
 def test_noise_of_a_level_has_its_law(key, items, branching):
     """The gauge has the law Gamma(d), and is independent of a uniform place; entries have the stated variance."""
-    for number, level in enumerate(tree_levels(items, branching)):
-        keys = jax.random.split(jax.random.fold_in(key, number), 4000)
-        noise = drawn(keys, items, level)
+    levels = tree_levels(items, branching)
+    for level, noise in zip(levels, drawn(key, 4000, items, levels)):
         nodes = range(level.nodes.max() + 1)
         largest = np.stack([np.abs(noise[..., level.nodes == n]).max(-1) for n in nodes], -1)
         gauge = largest.sum(-1).max(-1)
@@ -82,8 +82,7 @@ def test_noise_of_two_nodes_is_that_of_points_rejected_from_a_cube(key):
     """One row in ℓ₁ of ℓ_∞ of 1 and 2 cuts; the second entry over the gauge, against plain rejection."""
     level = tree_levels(5, (2, 3))[1]
     assert np.bincount(level.nodes).tolist() == [1, 2]
-    keys = jax.random.split(key, 6000)
-    noise = drawn(keys, 1, level)[:, 0]
+    noise = next(drawn(key, 6000, 1, (level,)))[:, 0]
     noise = noise / (np.abs(noise[:, 0]) + np.abs(noise[:, 1:]).max(1))[:, None]
     points = np.random.default_rng(5).uniform(-1, 1, (60000, 3))
     size = np.abs(points[:, 0]) + np.abs(points[:, 1:]).max(1)
@@ -116,7 +115,7 @@ def test_costs_are_unbiased_with_the_stated_deviation(noise):
 
 
 @pytest.mark.parametrize("noise", FOOTRULE_NOISES)
-@pytest.mark.parametrize("items", [5, 9])
+@pytest.mark.parametrize("items", [5, 7])
 def test_costs_reveal_nothing_but_noisy_counts(noise, items):
     """In a row the costs are a function of m - 1 noisy counts: the first and the last one add up to m - 1.
 
