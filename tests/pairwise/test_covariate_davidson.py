@@ -97,7 +97,7 @@ def test_the_objective_has_the_derivatives_that_it_says():
     objective = CovariateDavidsonObjective(design, *parts)
     params = jnp.asarray(params)
 
-    @jax.jit
+    @by_numpy
     def both(objective, params):
         by_jax = jax.grad(objective)(params), jax.jacobian(objective.gradient)(params)
         return (gradient_of(objective)(params), hessian_of(objective)(params)), by_jax
