@@ -14,7 +14,7 @@ from privrank_jax import aggregation, rankings
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.privacy.vectors import report_covariance, report_norm
-from tests.promises import noise_of, user
+from tests.promises import guarantee_of, noise_of, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
 from tests.reference import geometry as naive
@@ -115,7 +115,7 @@ def test_k_norm_noise_has_the_stated_distribution(items, key):
         law = scipy.stats.gamma(items - 1, scale=factor / (50 * 0.8))
         assert (scipy.stats.kstest(norms, law.cdf).pvalue > 1e-6) == agrees
     assert float(draws.diagnostics.noise_scale[0]) == pytest.approx(1 / (50 * 0.8))
-    guarantee = run(key).guarantee
+    guarantee = guarantee_of(run, key)
     assert (guarantee.epsilon, guarantee.delta) == (0.8, 0.0)
 
 
@@ -157,7 +157,7 @@ def test_noise_has_the_stated_distribution(delta, key):
     for wrong in (0.9, 1.1):
         assert scipy.stats.kstest(noise, family(scale=wrong * scale).cdf).pvalue < 1e-6
     assert float(draws.diagnostics.noise_scale[0]) == pytest.approx(scale, rel=1e-6)
-    guarantee = run(key).guarantee
+    guarantee = guarantee_of(run, key)
     assert (guarantee.epsilon, guarantee.delta, guarantee.unit) == (0.8, delta, "user")
     assert (guarantee.adjacency, guarantee.trust) == ("replace", "central")
 
@@ -181,7 +181,8 @@ def test_jit_vmap_mask_dtype_and_one_compilation(key):
     batch = jax.vmap(lambda k: aggregation.dp_borda(k, PairWeights(W, 9), user(1.0)).value)(keys)
     alone = aggregation.dp_borda(keys[1], PairWeights(W, 9), user(1.0)).value
     np.testing.assert_allclose(batch[1], alone, rtol=1e-12)
-    single = aggregation.dp_borda(key, PairWeights(W.astype(np.float32), 9), user(1.0)).value
+    half = PairWeights(W.astype(np.float32), 9)
+    single = jax.eval_shape(lambda k: aggregation.dp_borda(k, half, user(1.0)).value, key)
     assert (single.dtype, alone.dtype) == (np.float32, np.float64)
 
 

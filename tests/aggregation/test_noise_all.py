@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 import jax
@@ -11,7 +12,7 @@ import scipy.stats
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.noise_all import noise_all_deviation
-from tests.promises import noise_of, user
+from tests.promises import guarantee_of, noise_of, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
 
@@ -106,9 +107,13 @@ def test_value_is_clipped_mirrored_and_reads_only_the_upper_half(key):
 def test_guarantee(key):
     for delta in (0.0, 1e-3):
         privacy = user(0.5, delta)
-        guarantee = aggregation.noise_all(
-            key, PairWeights(W, 100), privacy, noise=noise_of(delta)
-        ).guarantee
+        run = functools.partial(
+            aggregation.noise_all,
+            weights=PairWeights(W, 100),
+            privacy=privacy,
+            noise=noise_of(delta),
+        )
+        guarantee = guarantee_of(run, key)
         assert (guarantee.epsilon, guarantee.delta) == (0.5, delta)
         assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == (
             "user",
@@ -145,10 +150,9 @@ def test_one_compilation_dtype_and_vmap(key):
         value = run(key, W, users, epsilon)
     assert len(traces) == 1
     np.testing.assert_allclose(value, W)
-    assert (
-        aggregation.noise_all(key, PairWeights(W.astype(np.float32), 9), user(1.0)).value.dtype
-        == np.float32
-    )
+    half = PairWeights(W.astype(np.float32), 9)
+    single = jax.eval_shape(lambda k: aggregation.noise_all(k, half, user(1.0)).value, key)
+    assert single.dtype == np.float32
     keys = jax.random.split(key, 2)
     batch = jax.vmap(lambda k, e: aggregation.noise_all(k, PairWeights(W, 9), user(e)).value)(
         keys, jnp.array([1.0, 3.0])
