@@ -181,7 +181,9 @@ def worst_world(
     moved = 4 * jnp.pad(jnp.sum(ups[:, :flips], axis=0, dtype=jnp.int32), (0, 1))[sign_of]
     items, shift = np.arange(len(sign_of)), flips + buffer
     other = items + np.where(items < flips, shift, np.where(items < shift, 0, -shift))
-    counts = jnp.zeros(matrix.shape, jnp.int32).at[items, items].set(4 * users - moved)
+    # n has the default integer type, which may be wider.
+    kept = jnp.asarray(4 * users - moved, jnp.int32)
+    counts = jnp.zeros(matrix.shape, jnp.int32).at[items, items].set(kept)
     return World(weights, None, positions=counts.at[items, other].add(moved))
 
 
