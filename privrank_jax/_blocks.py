@@ -32,7 +32,8 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     Args:
         users: users of the crowd, at least 1.
         bytes_each: bytes of one user's arguments.
-        bytes_at_once: arguments of a block on a CPU; by default :data:`CACHE_BYTES`.
+        bytes_at_once: arguments of a block; by default :data:`CACHE_BYTES` on a CPU, and elsewhere as many as an
+            accelerator works on at once.
 
     Returns:
         From 1 to ``users``; blocks of as many, of which the last may overlap, are about as few as possible.
@@ -42,9 +43,9 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     """
     if users * bytes_each <= WHOLE_BYTES:
         return users
-    most = at_once(
-        max(_LANES, (bytes_at_once or CACHE_BYTES) // bytes_each), _WORKING_SET * bytes_each
-    )
+    most = max(_LANES, (bytes_at_once or CACHE_BYTES) // bytes_each)
+    if bytes_at_once is None:
+        most = at_once(most, _WORKING_SET * bytes_each)
     if most >= users:
         return users
     even = -(-users // -(-users // most))
@@ -61,7 +62,7 @@ def blockwise(
     Args:
         function: of arrays with a leading axis of users, which returns one array with that axis.
         crowd: arrays with the same leading axis.
-        bytes_at_once: arguments of a block on a CPU, as for :func:`users_at_once`.
+        bytes_at_once: arguments of a block, as for :func:`users_at_once`.
 
     Returns:
         The values of ``function(*crowd)``.

@@ -14,7 +14,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Int, UInt8
 
 from privrank_jax._backend import on_cpu
-from privrank_jax._blocks import blockwise
+from privrank_jax._blocks import WHOLE_BYTES, blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
 from privrank_jax._workarounds.xla import materialized
@@ -60,7 +60,11 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     users, items = a.shape
     if items > _MAX_UNROLLED and users >= _MIN_IN_COLUMNS:
         return blockwise(lambda a, b: _count_in_columns(a.T, b.T), a, b)
-    if on_cpu() and items >= _MIN_IN_BYTES[0] and users >= _MIN_IN_BYTES[1]:
+    if (
+        not on_cpu()
+    ):  # blocks of half a GPU's cache are few kernels, while a large crowd is two for each item
+        return blockwise(_count_in_rows, a, b, bytes_at_once=WHOLE_BYTES)
+    if items >= _MIN_IN_BYTES[0] and users >= _MIN_IN_BYTES[1]:
         return blockwise(_count_in_bytes, a, b, bytes_at_once=_BYTES_AT_ONCE)
     return _count_in_rows(a, b)
 

@@ -70,3 +70,12 @@ def test_ranks_in_bytes_say_what_no_byte_holds():
     ranks[1] = [np.iinfo(np.int32).max, np.iinfo(np.int32).max - 1, 7]
     found = np.asarray(_discordance._in_bytes(ranks))[0, :, :2].T
     np.testing.assert_array_equal(found, [[253, 255, 255], [254, 255, 7]])
+
+
+@pytest.mark.parametrize("items", [5, 40])
+def test_a_gpu_counts_large_crowds_in_blocks(items, monkeypatch):
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    monkeypatch.setattr("privrank_jax._blocks.WHOLE_BYTES", 0)
+    monkeypatch.setattr(_discordance, "WHOLE_BYTES", 1)
+    a, b = np.random.default_rng(items).integers(-2, items, (2, 200, items)).astype(np.int32)
+    np.testing.assert_array_equal(jax.vmap(metrics.kendall_distance)(a, b), naive(a, b))

@@ -13,6 +13,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, DTypeLike, Float, Int, Integer
 
+from privrank_jax._backend import on_cpu
 from privrank_jax._blocks import blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
@@ -23,6 +24,7 @@ from privrank_jax.mallows.distribution import MISSING, as_float, check_ranks, de
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 TILE = 8  # items inserted in one pass over the crowd
+_MOST_UNROLLED, _KERNEL = 13, 6  # tiles that a GPU inserts without a loop, and in one kernel
 
 
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
@@ -219,9 +221,7 @@ def insert(codes: Array) -> Array:
         Places, a permutation of the items for each user, dtype of ``codes``.
     """
     # Items wait at their own code until their turn. Tiles of eight are inserted among themselves first, and then each
-    # into all tiles before it in one pass over the crowd: m/8 kernels on a GPU, and on a CPU an eighth of the memory
-    # traffic of single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16,
-    # 32, ... avoids them, but XLA does not vectorize that on a CPU, where it takes 20 times as long.
+    # into all tiles before it.
     items, users = codes.shape
     tiles = -(-items // TILE)
     never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
@@ -234,6 +234,14 @@ def insert(codes: Array) -> Array:
     for item in range(1, TILE):
         behind = (places > within[:, item, None]) & (new < item)
         places += behind.astype(codes.dtype)
+    together = _tiles_in_a_loop if on_cpu() or tiles > _MOST_UNROLLED else _tiles_unrolled
+    return together(codes, places)[:items]
+
+
+def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
+    """Insert each tile into all before it, in one pass over the crowd: on a CPU an eighth of the memory traffic of
+    single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids
+    them, but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
 
     def insert_tile(tile: Array, places: Array) -> Array:
         moved = places
@@ -241,7 +249,21 @@ def insert(codes: Array) -> Array:
             moved += (moved > codes[tile * TILE + item]).astype(codes.dtype)
         return jnp.where(rows < tile * TILE, moved, places)
 
-    rows = np.arange(tiles * TILE, dtype=np.int32)[:, None]
-    placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
+    rows = np.arange(len(codes), dtype=np.int32)[:, None]
+    placed = jax.lax.fori_loop(1, len(places), insert_tile, places.reshape(codes.shape))
     # XLA unrolls a loop of at most one iteration.
-    return materialized(placed, in_place=True)[:items]
+    return materialized(placed, in_place=True)
+
+
+def _tiles_unrolled(codes: Array, places: Array) -> Array:
+    """The same written out, with half as many comparisons, for a GPU: in XLA's programs for an H100 up to 48 items are
+    one kernel where a loop launches 25, and 100 are four with a fifth of the memory traffic. A kernel of more tiles
+    takes too long to compile."""
+    placed = places[0]
+    for tile in range(1, len(places)):
+        for item in range(TILE):
+            placed += (placed > codes[tile * TILE + item]).astype(codes.dtype)
+        placed = jnp.concatenate([placed, places[tile]])
+        if tile % _KERNEL == 0:
+            placed = jax.lax.optimization_barrier(placed)
+    return placed

@@ -16,7 +16,9 @@ from tests.experiments.alabi.shared import KEY
 def test_worst_world_counts_the_users_that_count():
     ranks = np.asarray(jax.jit(lambda key: crowds.worst_ranks(key, 50, 2, 3, 0.4))(KEY))
     np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
-    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4, positions=True))(np.int64(20))
+    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4, positions=True))(
+        np.int64(20)
+    )
     np.testing.assert_allclose(
         world.weights.matrix, PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
     )
