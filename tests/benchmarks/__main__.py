@@ -27,7 +27,7 @@ NAMES = (
     "continual",
     "assignment",
 )
-LONG = ("studies", "big_table", "gpu")  # many minutes: by name only
+LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
 
 if __name__ == "__main__":
     options = [word for word in sys.argv[1:] if word.startswith("--")]

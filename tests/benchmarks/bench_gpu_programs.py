@@ -1,0 +1,153 @@
+"""What an H100 would have to do, without one: kernels launched and bytes moved by our kernels and by all studies.
+
+``python -m tests.benchmarks gpu_programs`` compiles them for that device, which takes ten minutes on two cores and the
+extra ``cuda12``, and runs none. ``--studies=NAME,NAME`` takes these studies alone. A GPU takes some microseconds to
+launch a kernel and a third of a second to move a terabyte; how long a program runs only
+``python -m tests.benchmarks gpu`` can tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+import privrank_jax as pr
+from privrank_jax import _backend, experiments
+from privrank_jax.privacy.geometry import Zonotope, k_norm
+from privrank_jax.simulate import Study
+from privrank_jax.simulate.program import Program
+from tests.benchmarks import absent_gpu
+from tests.benchmarks.bench_gpu import print_head, print_row
+from tests.benchmarks.gpu_equality import fitted
+from tests.benchmarks.gpu_work import work_of
+
+USERS, FITS, COMPARISONS, DRAWS = 1_000_000, 100_000, 10_000_000, 20_000
+COLUMNS = (
+    "program",
+    "launches",
+    "waits of the host",
+    "moved",
+    "of arguments and results",
+    "memory",
+    "compiled in",
+)
+
+
+def kernels() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
+    """The kernels of ``python -m tests.benchmarks gpu``: name, function, and shapes of its arguments."""
+    key = jax.random.key(0)
+
+    def array(kind: Any, *shape: int) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct(shape, kind)
+
+    for items in (20, 100):
+        given = array(key.dtype, USERS), array(jnp.int32, USERS, items), array(jnp.float32, USERS)
+        yield f"{USERS:,} synthetic rankings, {items} items", jax.vmap(pr.mallows.sample), given
+    ranks = array(jnp.int32, USERS, 50)
+    yield (
+        f"{USERS:,} Kendall distances, 50 items",
+        jax.vmap(pr.metrics.kendall_distance),
+        (ranks, ranks),
+    )
+    yield (
+        f"weights of {USERS:,} rankings, 50 items",
+        lambda ranks: pr.aggregation.PairWeights.from_ranks(ranks).matrix,
+        (ranks,),
+    )
+    yield (
+        f"{COMPARISONS:,} comparisons counted, 100 items",
+        lambda winners, losers: (
+            pr.comparisons.WinCounts.from_comparisons(
+                winners, losers, num_items=100, dtype=jnp.float32
+            ).matrix
+        ),
+        (array(jnp.int32, COMPARISONS), array(jnp.int32, COMPARISONS)),
+    )
+    for kind in (jnp.float32, jnp.float64):
+        name = f"{FITS:,} BTL fits, 30 items, {jnp.dtype(kind)}"
+        yield name, fitted, (array(kind, FITS, 30, 30),)
+    body = Zonotope.of_all_pairs(50)
+    yield (
+        f"{DRAWS:,} draws of K-norm noise, 50 totals",
+        jax.vmap(lambda key: k_norm(key, body, 1.0, jnp.float32)),
+        (array(key.dtype, DRAWS),),
+    )
+
+
+def kernel(
+    name: str, function: Callable[..., Any], shapes: tuple[Any, ...]
+) -> Iterator[tuple[str, Any]]:
+    """A kernel, lowered for the device."""
+    yield name, jax.jit(function).lower(*absent_gpu.placed(shapes))
+
+
+def row(name: str, lowered: Any) -> tuple[str, ...]:
+    """A row of :data:`COLUMNS`, of a program that is lowered for the device."""
+    started = time.perf_counter()
+    compiled = lowered.compile()
+    seconds = time.perf_counter() - started
+    work, memory = work_of(compiled.as_text()), compiled.memory_analysis()
+    least = memory.argument_size_in_bytes + memory.output_size_in_bytes
+    return (
+        name,
+        f"{work.launches:,}",
+        f"{work.waits:,}",
+        f"{1e-6 * work.traffic:,.0f} MB",
+        f"{work.traffic / least:,.1f}x",
+        f"{1e-6 * (memory.temp_size_in_bytes + least):,.0f} MB",
+        f"{seconds:.1f} s",
+    )
+
+
+def programs(name: str) -> Iterator[tuple[str, Any]]:
+    """The programs of a study by its own settings, lowered with the batches that such a device would get."""
+    limit = int(_backend.MEMORY_SHARE * absent_gpu.MEMORY)
+    experiment = experiments.get(name)
+    for study in experiment.studies():
+        for indices in study.groups():
+            program = _program(study, indices, experiment.replicates, limit)
+            static = ", ".join(f"{key} {value}" for key, value in program.static.items())
+            yield f"`{name}` {static}: {program.size:,} replicates at once", program.lowered()
+
+
+def _program(study: Study, indices: list[int], replicates: int, limit: int) -> Program:
+    devices: Any = absent_gpu.AbsentDevices()
+    return Program(jax.random.key(0), study, indices, replicates, devices, None, limit)
+
+
+def print_rows(what: str, found: Iterator[tuple[str, Any]]) -> int:
+    """Print a row for each lowered program; return 1 if one can't be lowered or compiled."""
+    try:
+        for name, lowered in found:
+            print_row(row(name, lowered))
+    except Exception as error:
+        print_row((f"{what} FAILED", f"{type(error).__name__}: {str(error)[:200]}"))
+        return 1
+    return 0
+
+
+def main() -> int:
+    """Print both tables; return 1 if a program does not compile."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks gpu_programs")
+    parser.add_argument("--studies", default=",".join(experiments.names()))
+    given = parser.parse_args()
+    absent_gpu.pretend()
+    jax.config.update("jax_enable_x64", True)
+    print_head(*COLUMNS)
+    failed = 0
+    for name, function, shapes in kernels():
+        failed |= print_rows(name, kernel(name, function, shapes))
+    print_head(*COLUMNS)
+    for name in filter(None, given.studies.split(",")):
+        failed |= print_rows(f"`{name}`", programs(name))
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
