@@ -224,7 +224,8 @@ def _rounded(key: Array, vectors: Array, radius: Array, zero_sum: bool) -> Array
 
 
 def _normals(key: Array, vectors: Array, zero_sum: bool) -> Array:
-    drawn = jax.random.normal(key, vectors.shape, vectors.dtype)
+    # With the draws in sight of the sums, XLA searches for a minute for how a GPU may take both at once.
+    drawn = jax.lax.optimization_barrier(jax.random.normal(key, vectors.shape, vectors.dtype))
     return drawn - jnp.mean(drawn, axis=-1, keepdims=True) if zero_sum else drawn
 
 
