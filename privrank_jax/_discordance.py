@@ -60,9 +60,8 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     users, items = a.shape
     if items > _MAX_UNROLLED and users >= _MIN_IN_COLUMNS:
         return blockwise(lambda a, b: _count_in_columns(a.T, b.T), a, b)
-    if (
-        not on_cpu()
-    ):  # blocks of half a GPU's cache are few kernels, while a large crowd is two for each item
+    if not on_cpu():
+        # Of a large crowd, XLA copies each item for a GPU by a kernel of its own; not of one that fits into its cache.
         return blockwise(_count_in_rows, a, b, bytes_at_once=WHOLE_BYTES)
     if items >= _MIN_IN_BYTES[0] and users >= _MIN_IN_BYTES[1]:
         return blockwise(_count_in_bytes, a, b, bytes_at_once=_BYTES_AT_ONCE)

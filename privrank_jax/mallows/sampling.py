@@ -256,9 +256,11 @@ def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
 
 
 def _tiles_unrolled(codes: Array, places: Array) -> Array:
-    """The same written out, with half as many comparisons, for a GPU: in XLA's programs for an H100 up to 48 items are
-    one kernel where a loop launches 25, and 100 are four with a fifth of the memory traffic. A kernel of more tiles
-    takes too long to compile."""
+    """The same written out, with half as many comparisons, for a GPU.
+
+    As XLA compiles it for an H100, one kernel inserts 20 items where a loop launches eleven, and four insert 100 where
+    it launches 53 and moves 4.6 times as many bytes. A kernel of more tiles takes seconds to compile.
+    """
     placed = places[0]
     for tile in range(1, len(places)):
         for item in range(TILE):
