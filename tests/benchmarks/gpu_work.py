@@ -28,13 +28,11 @@ class Work:
         launches: kernels and calls of libraries; those in a loop of known length count each turn, in others once.
         traffic: bytes that these read and write, however near their memory is.
         waits: loops whose end the host learns from the GPU in each turn, and branches that it chooses.
-        calls: calls of libraries, by their names.
     """
 
     launches: int = 0
     traffic: int = 0
     waits: int = 0
-    calls: collections.Counter[str] = dataclasses.field(default_factory=collections.Counter)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,8 +86,6 @@ def _parsed(text: str) -> tuple[dict[str, list[Instruction]], str]:
         elif found := _INSTRUCTION.match(line):
             root, name, shape, kind, operands, rest = found.groups()
             names = re.findall(r"%([\w.\-]+)", operands)
-            if kind == "parameter":
-                names = [operands]
             computations[here].append(Instruction(bool(root), name, shape, kind, names, rest or ""))
     return computations, entry
 
@@ -116,8 +112,6 @@ def _add(work: Work, computations: dict[str, list[Instruction]], name: str, turn
         else:
             work.launches += turns
             work.traffic += turns * _moved(computations, instruction, shapes)
-            if target := re.search(r'custom_call_target="([^"]+)"', instruction.rest):
-                work.calls[target[1]] += turns
 
 
 def _branches(instruction: Instruction) -> Iterator[str]:
