@@ -11,15 +11,15 @@ import jax
 from jax.experimental import topologies
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from privrank_jax import _backend
-
 # Without the device XLA can't choose among kernels by timing them, and Triton, which wants that for its products, finds
 # no tiles for some.
 FLAGS = "--xla_gpu_autotune_level=0 --xla_gpu_enable_triton_gemm=false"
 
+MEMORY = 84_929_347_584  # bytes of the device
+
 # Facts of the device, as XLA wants them.
-H100 = """
-gpu_device_info {
+H100 = f"""
+gpu_device_info {{
   threads_per_block_limit: 1024
   threads_per_warp: 32
   shared_memory_per_block: 49152
@@ -33,25 +33,25 @@ gpu_device_info {
   memory_bandwidth: 3352320000000
   l2_cache_size: 52428800
   clock_rate_ghz: 1.98
-  device_memory_size: 84929347584
+  device_memory_size: {MEMORY}
   shared_memory_per_block_optin: 232448
-  cuda_compute_capability { major: 9 }
+  cuda_compute_capability {{ major: 9 }}
   registers_per_core_limit: 65536
   registers_per_block_limit: 65536
-}
+}}
 platform_name: "CUDA"
-dnn_version_info { major: 9 minor: 8 }
-runtime_version { major: 12 minor: 9 patch: 0 }
+dnn_version_info {{ major: 9 minor: 8 }}
+runtime_version {{ major: 12 minor: 9 patch: 0 }}
 device_description_str: "NVIDIA H100 80GB HBM3"
 """
-MEMORY = int(0.75 * 84929347584)  # what JAX takes of it
+SHARE = 0.75  # of its memory, which JAX takes by default
 
 
 def pretend() -> None:
     """Let the package take this GPU for the default device; call it before anything asks JAX for a device."""
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}"
     jax.config.update("jax_platforms", "cpu")
-    _backend.platform = lambda: "gpu"
+    jax.default_backend = lambda: "gpu"
 
 
 @functools.cache
@@ -80,7 +80,7 @@ def placed(arrays: Any) -> Any:
 class AbsentDevices:
     """Stands in for :class:`privrank_jax.simulate.devices.Devices`, as far as a program needs it to be compiled."""
 
-    count = local = 1
+    count = 1
     are_cpus = False
 
     def jit(self, program: Callable[..., Any]) -> Any:

@@ -9,6 +9,7 @@ launch a kernel and a third of a second to move a terabyte; how long a program r
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,10 +25,10 @@ from privrank_jax.simulate import Study
 from privrank_jax.simulate.program import Program
 from tests.benchmarks import absent_gpu
 from tests.benchmarks.bench_gpu import print_head, print_row
-from tests.benchmarks.gpu_equality import fitted
+from tests.benchmarks.gpu_equality import counted, fitted, weighed
+from tests.benchmarks.gpu_sections import LARGE
 from tests.benchmarks.gpu_work import work_of
 
-USERS, FITS, COMPARISONS, DRAWS = 1_000_000, 100_000, 10_000_000, 20_000
 CALLBACK = "Unknown backend: 'gpu'"  # from a callback: it asks the backend, and there is none
 COLUMNS = (
     "program",
@@ -41,43 +42,32 @@ COLUMNS = (
 
 
 def kernels() -> Iterator[tuple[str, Callable[..., Any], tuple[Any, ...]]]:
-    """The kernels of ``python -m tests.benchmarks gpu``: name, function, and shapes of its arguments."""
-    key = jax.random.key(0)
+    """The kernels of ``python -m tests.benchmarks gpu``, as large as there: name, function, shapes of its arguments."""
+    key, users, number = jax.random.key(0), LARGE.users, LARGE.comparisons
 
     def array(kind: Any, *shape: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(shape, kind)
 
     for items in (20, 100):
-        given = array(key.dtype, USERS), array(jnp.int32, USERS, items), array(jnp.float32, USERS)
-        yield f"{USERS:,} synthetic rankings, {items} items", jax.vmap(pr.mallows.sample), given
-    ranks = array(jnp.int32, USERS, 50)
-    yield (
-        f"{USERS:,} Kendall distances, 50 items",
-        jax.vmap(pr.metrics.kendall_distance),
-        (ranks, ranks),
-    )
-    yield (
-        f"weights of {USERS:,} rankings, 50 items",
-        lambda ranks: pr.aggregation.PairWeights.from_ranks(ranks).matrix,
-        (ranks,),
-    )
-    yield (
-        f"{COMPARISONS:,} comparisons counted, 100 items",
-        lambda winners, losers: (
-            pr.comparisons.WinCounts.from_comparisons(
-                winners, losers, num_items=100, dtype=jnp.float32
-            ).matrix
-        ),
-        (array(jnp.int32, COMPARISONS), array(jnp.int32, COMPARISONS)),
-    )
+        given = array(key.dtype, users), array(jnp.int32, users, items), array(jnp.float32, users)
+        yield f"{users:,} synthetic rankings, {items} items", jax.vmap(pr.mallows.sample), given
+    ranks = array(jnp.int32, users, 50)
+    distances = jax.vmap(pr.metrics.kendall_distance)
+    yield f"{users:,} Kendall distances, 50 items", distances, (ranks, ranks)
+    yield f"weights of {users:,} rankings, 50 items", weighed, (ranks,)
+    given = array(jnp.int32, number), array(jnp.int32, number)
+    count = functools.partial(counted, items=100)
+    yield f"{number:,} comparisons counted, 100 items", count, given
+    fits = LARGE.batches[-1]
     for kind in (jnp.float32, jnp.float64):
-        name = f"{FITS:,} BTL fits, 30 items, {jnp.dtype(kind)}"
-        yield name, fitted, (array(kind, FITS, 30, 30),)
+        name = f"{fits:,} BTL fits, 30 items, {jnp.dtype(kind)}"
+        yield name, fitted, (array(kind, fits, 30, 30),)
     body = Zonotope.of_all_pairs(50)
+    draw = jax.vmap(lambda key: k_norm(key, body, 1.0, jnp.float32))
     yield (
-        f"{DRAWS:,} draws of K-norm noise, 50 totals",
-        jax.vmap(lambda key: k_norm(key, body, 1.0, jnp.float32)),
-        (array(key.dtype, DRAWS),),
+        f"{LARGE.draws:,} draws of K-norm noise, 50 totals",
+        draw,
+        (array(key.dtype, LARGE.draws),),
     )
 
 
@@ -108,7 +98,7 @@ def row(name: str, lowered: Any) -> tuple[str, ...]:
 
 def programs(name: str) -> Iterator[tuple[str, Any]]:
     """The programs of a study by its own settings, lowered with the batches that such a device would get."""
-    limit = int(_backend.MEMORY_SHARE * absent_gpu.MEMORY)
+    limit = int(_backend.MEMORY_SHARE * absent_gpu.SHARE * absent_gpu.MEMORY)
     experiment = experiments.get(name)
     for study in experiment.studies():
         for indices in study.groups():

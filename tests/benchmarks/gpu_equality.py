@@ -5,6 +5,7 @@ What a device computes bit for bit are random words and counts; fits and means a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 
 import jax
@@ -57,7 +58,7 @@ def compared(users: int) -> Iterator[tuple[str, str]]:
     left, right = rng.integers(-(2**14), 2**14, (64, 64)), rng.integers(-4, 5, (64, 64))
     exact = {
         "random words": (lambda data: jax.random.bits(_key(data), (10_000,)), [_data(3)]),
-        "counts of comparisons": (_counts, [first, second]),
+        "counts of comparisons": (functools.partial(counted, items=50), [first, second]),
         "Kendall distances": (jax.vmap(pr.metrics.kendall_distance), [ranks, others]),
         "rankings counted for weights": (_votes, [ranks]),
         "float32 products of integers": (product, [x.astype(np.float32) for x in (left, right)]),
@@ -105,14 +106,20 @@ def _key(data: jax.Array) -> jax.Array:
     return fused(jax.random.wrap_key_data(data, impl="threefry2x32"))
 
 
-def _counts(winners: jax.Array, losers: jax.Array) -> jax.Array:
-    counted = pr.comparisons.WinCounts.from_comparisons
-    return counted(winners, losers, num_items=50, dtype=jnp.float32).matrix
+def counted(winners: jax.Array, losers: jax.Array, items: int) -> jax.Array:
+    """Wins of each item against each other, float32."""
+    count = pr.comparisons.WinCounts.from_comparisons
+    return count(winners, losers, num_items=items, dtype=jnp.float32).matrix
+
+
+def weighed(ranks: jax.Array) -> jax.Array:
+    """Weights of rankings."""
+    return pr.aggregation.PairWeights.from_ranks(ranks).matrix
 
 
 def _votes(ranks: jax.Array) -> jax.Array:
     """Votes of each pair, doubled, as ties are half: the weights themselves are rounded."""
-    return jnp.rint(2 * len(ranks) * pr.aggregation.PairWeights.from_ranks(ranks).matrix)
+    return jnp.rint(2 * len(ranks) * weighed(ranks))
 
 
 def fitted(wins: jax.Array) -> jax.Array:

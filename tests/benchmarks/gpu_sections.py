@@ -6,6 +6,7 @@ A section is a function of :class:`Sizes` that yields rows (what, measured) as s
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 
 import jax
@@ -18,7 +19,15 @@ from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.geometry import Zonotope, k_norm
 from privrank_jax.simulate import Study, grid, run
-from tests.benchmarks.gpu_equality import COMPARISONS, btl_counts, compared, fit_trial, fitted
+from tests.benchmarks.gpu_equality import (
+    COMPARISONS,
+    btl_counts,
+    compared,
+    counted,
+    fit_trial,
+    fitted,
+    weighed,
+)
 from tests.benchmarks.harness import clocked, floors, machine
 
 Row = tuple[str, str]
@@ -177,23 +186,13 @@ def kernels(sizes: Sizes) -> Iterator[Row]:
     kendall = jax.jit(jax.vmap(pr.metrics.kendall_distance))
     what = f"Kendall distances of {users:,} pairs of rankings of 50 items"
     yield what, against_floor(kendall, (a, b), 0, sizes)
-
-    def weights(ranks: jax.Array) -> jax.Array:
-        return pr.aggregation.PairWeights.from_ranks(ranks).matrix
-
     what = f"weights of {users:,} rankings of 50 items"
-    yield what, against_floor(jax.jit(weights), (a,), 0, sizes)
+    yield what, against_floor(jax.jit(weighed), (a,), 0, sizes)
     first = jax.random.randint(jax.random.key(4), (sizes.comparisons,), 0, 100, jnp.int32)
     second = (first + jax.random.randint(jax.random.key(5), first.shape, 1, 100, jnp.int32)) % 100
-
-    def count(winners: jax.Array, losers: jax.Array) -> jax.Array:
-        found = pr.comparisons.WinCounts.from_comparisons(
-            winners, losers, num_items=100, dtype=jnp.float32
-        )
-        return found.matrix
-
+    count = jax.jit(functools.partial(counted, items=100))
     what = f"{sizes.comparisons:,} comparisons counted, 100 items"
-    yield what, against_floor(jax.jit(count), (first, second), 0, sizes)
+    yield what, against_floor(count, (first, second), 0, sizes)
 
 
 def noise(sizes: Sizes) -> Iterator[Row]:

@@ -122,35 +122,38 @@ def _branches(instruction: Instruction) -> Iterator[str]:
 def _moved(
     computations: dict[str, list[Instruction]], instruction: Instruction, shapes: dict[str, str]
 ) -> int:
-    """Bytes that a kernel reads and writes. One that only takes parts of an array reads these, and one that puts a part
-    into its place writes that."""
+    """Bytes that a kernel reads and writes."""
     if instruction.kind != "fusion":
         read = sum(size(shapes[name]) for name in instruction.operands)
         return size(instruction.shape) + read
-    body = computations[instruction.named("calls")[0]]
+    return _moved_inside(computations[instruction.named("calls")[0]])
+
+
+def _moved_inside(body: list[Instruction]) -> int:
+    """Bytes that a fusion reads and writes: one that only takes parts of an array reads these, and one that puts a part
+    into its place writes that."""
     shape = {inner.name: inner.shape for inner in body}
     source = {inner.name: inner.name for inner in body}
-    users: dict[str, list[Instruction]] = collections.defaultdict(list)
+    readers: dict[str, list[Instruction]] = collections.defaultdict(list)
     for inner in body:
         if inner.kind == "bitcast":
             source[inner.name] = source[inner.operands[0]]
-        elif inner.kind != "parameter":
-            for operand in set(inner.operands):
-                users[source[operand]].append(inner)
+            continue
+        for operand in set(inner.operands):
+            readers[source[operand]].append(inner)
     root = next(inner for inner in body if inner.root)
-    in_place = ""
-    moved = size(instruction.shape)
+    in_place, moved = "", size(root.shape)
     if root.kind == "dynamic-update-slice":
         in_place, moved = source[root.operands[0]], size(shape[root.operands[1]])
     for inner in body:
-        if inner.kind != "parameter" or inner.name == in_place:
-            continue
-        whole, readers = size(inner.shape), users[inner.name]
-        parts = [
-            size(reader.shape)
-            for reader in readers
-            if reader.kind in PARTS and source[reader.operands[0]] == inner.name
-        ]
-        if readers:
-            moved += min(whole, sum(parts)) if len(parts) == len(readers) else whole
+        if inner.kind == "parameter" and inner.name != in_place:
+            moved += min(size(inner.shape), _taken(inner, readers[inner.name], source))
     return moved
+
+
+def _taken(array: Instruction, readers: list[Instruction], source: dict[str, str]) -> int:
+    """Bytes that those who read an array take of it, at most; the whole array for who does not take a part."""
+    parts = (
+        reader.kind in PARTS and source[reader.operands[0]] == array.name for reader in readers
+    )
+    return sum(size(reader.shape if part else array.shape) for reader, part in zip(readers, parts))
