@@ -29,7 +29,6 @@ from tests.benchmarks.gpu_equality import counted, fitted, weighed
 from tests.benchmarks.gpu_sections import LARGE
 from tests.benchmarks.gpu_work import work_of
 
-CALLBACK = "Unknown backend: 'gpu'"  # from a callback: it asks the backend, and there is none
 COLUMNS = (
     "program",
     "launches",
@@ -118,9 +117,6 @@ def print_rows(what: str, found: Iterator[tuple[str, Any]]) -> int:
         for name, lowered in found:
             print_row(row(name, lowered))
     except Exception as error:
-        if CALLBACK in str(error):
-            print_row((what, "calls the host, which can't be compiled without the device"))
-            return 0
         print_row((f"{what} FAILED", f"{type(error).__name__}: {str(error)[:200]}"))
         return 1
     return 0

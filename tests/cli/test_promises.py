@@ -158,8 +158,11 @@ def test_each_row_a_user_is_said_in_advance(privrank, write, ledger, tmp_path):
     making = ("ledger", tmp_path / "bare.ledger", "--data", bare, "--budget", 1)
     refused(privrank(*making), "has no column 'user'", "--user none")
     assert privrank(*making, "--user", "none").code == 0
-    other = ("ledger", tmp_path / "x.ledger", "--data", "sushi", "--budget", 1, "--user", "none")
-    refused(privrank(*other), "leave out --user")
+
+
+def test_a_named_data_set_knows_its_users(privrank, tmp_path, data_folder):
+    making = ("ledger", tmp_path / "x.ledger", "--data", "sushi", "--budget", 1, "--user", "none")
+    refused(privrank(*making), "leave out --user")
 
 
 def test_items_read_off_the_data_are_public(privrank, votes, ledger):

@@ -46,6 +46,7 @@ PARTS_OF_PROMISES = {
     "aggregation.ldp_footrule ldp_footrule_report",
     "aggregation.local_weights local_weights_report",
     "aggregation.one_pair one_pair_report",
+    "aggregation.shuffled_pairs weights_of_shuffled",
     "aggregation.subset_selection subset_report",
     "cli.privatize.ranking_files simulated_mallows",
     "experiments.alabi.common errors",

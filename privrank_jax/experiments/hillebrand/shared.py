@@ -49,34 +49,36 @@ def solved(
 
 
 def judged(
-    at: Callable[[Array], Mapping[str, Array]],
+    at: Callable[..., Mapping[str, Array]],
     epsilons: Sequence[float],
     weights: PairMatrix,
     least: Array,
     items: Array | int,
     pairs: Sequence[tuple[str, str]],
     plain: Mapping[str, Array],
+    *more: np.ndarray,
 ) -> Labeled:
     """Excess cost of each method at each ε, as a share of pairs, and paired differences.
 
     Args:
-        at: rankings by the name of their method, at one ε.
+        at: rankings by the name of their method, at one ε and what ``more`` holds for it.
         epsilons: all ε.
         weights: of the crowd.
         least: the least Kemeny score.
         items: number of real items.
         pairs: of methods whose difference is wanted; those of which one did not run are left out.
         plain: Kemeny scores of methods without noise.
+        *more: further arguments of ``at``, a row for each ε.
     """
 
-    def excess(level: Array) -> dict[str, Array]:
-        found = at(level)
+    def excess(*level: Array) -> dict[str, Array]:
+        found = at(*level)
         score = jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, weights))
         costs = score(jnp.stack([*found.values()]))
         every = jnp.append(costs, jnp.asarray([*plain.values()], costs.dtype))
         return dict(zip((*found, *plain), (every - least) / (items * (items - 1) / 2), strict=True))
 
-    found = jax.vmap(excess)(jnp.asarray(epsilons, weights.dtype))
+    found = jax.vmap(excess)(jnp.asarray(epsilons, weights.dtype), *more)
     names, table = list(found), jnp.stack([*found.values()])
     pairs = [pair for pair in pairs if set(pair) <= set(names)]
     first, second = (np.array([names.index(pair[side]) for pair in pairs]) for side in (0, 1))

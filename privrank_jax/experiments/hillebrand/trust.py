@@ -16,6 +16,7 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.shuffled_pairs import local_epsilons, weights_of_shuffled
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import BORDA, replaced_user
@@ -112,19 +113,29 @@ def trial(key: Key, cell: Parameters, *, held: Mapping[int, Group], config: Trus
     everyone = jnp.tile(ranks, (users // crowds.VOTERS, 1))
     weights = PairWeights(matrix, jnp.asarray(users, matrix.dtype), jnp.ones(items, bool))
 
-    def at(level: Array) -> dict[str, Array]:
-        return _rankings(key, everyone, weights, level, config)
+    # With ε alone, which is mapped over, they would be found by a callback in every batch.
+    locals_ = local_epsilons(
+        users, np.asarray(config.epsilons, matrix.dtype), np.asarray(config.delta)
+    )
 
-    return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, {})
+    def at(level: Array, local: Array) -> dict[str, Array]:
+        return _rankings(key, everyone, weights, (level, local), config)
+
+    return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, {}, locals_)
 
 
 def _rankings(
-    key: Key, ranks: Array, weights: PairWeights, epsilon: Array, config: TrustConfig
+    key: Key,
+    ranks: Array,
+    weights: PairWeights,
+    level: tuple[Array, Array],
+    config: TrustConfig,
 ) -> dict[str, Array]:
-    """The ranking of each method."""
+    """The ranking of each method at ε and the ε₀ of shuffled reports."""
+    epsilon, shuffled_epsilon = level
     keys = dict(zip(NAMES, jax.random.split(key, len(NAMES)), strict=True))
     local, some = replaced_user(epsilon), replaced_user(epsilon, config.delta)
-    shuffled = aggregation.shuffled_pair_weights(keys[SHUFFLED], ranks, some).value
+    shuffled = weights_of_shuffled(keys[SHUFFLED], ranks, shuffled_epsilon, "last")
     scores = {
         BORDA: aggregation.ldp_borda(keys[BORDA], ranks, local).value,
         SHUFFLED_BORDA: aggregation.borda_scores(shuffled),

@@ -8,10 +8,14 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax import experiments
-from privrank_jax.aggregation import ldp_footrule_bound
+from privrank_jax import Privacy, experiments
+from privrank_jax.aggregation import ldp_footrule_bound, shuffled_pair_weights
+from privrank_jax.aggregation.shuffled_pairs import local_epsilons, weights_of_shuffled
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import trust
+from privrank_jax.simulate.checkpoint import identity
+from privrank_jax.simulate.devices import Devices
+from privrank_jax.simulate.program import Program
 
 KEY = jax.random.key(5)
 
@@ -32,6 +36,26 @@ def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
         assert mean >= -1e-6
         if epsilon > 1 and trust.BORDA not in name:  # hardly any noise, and a majority of one mind
             assert mean == pytest.approx(0, abs=1e-6)
+
+
+def test_a_batch_does_not_call_the_host():
+    """Nor could a killed run of such a study go on."""
+    config = trust.TrustConfig("s", sizes=((3, 900),), crowds=(crowds.GRUDGE,))
+    (study,) = trust.build(config)
+    (indices,) = study.groups()
+    program = Program(KEY, study, indices, 2, Devices(), None, 2**30)
+    assert identity(program) == identity(program)
+
+
+def test_reports_are_shuffled_at_the_local_epsilon_of_their_promise():
+    ranks = jax.numpy.tile(jax.numpy.arange(4), (900, 1))
+    for level in (0.5, 3.0):
+        promise = Privacy(level, unit="user", adjacency="replace", delta=1e-6)
+        (local,) = local_epsilons(900, np.asarray([level]), np.asarray(1e-6))
+        np.testing.assert_array_equal(
+            weights_of_shuffled(KEY, ranks, local, "last"),
+            shuffled_pair_weights(KEY, ranks, promise).value,
+        )
 
 
 def test_every_size_is_a_program_over_its_own_crowds():
