@@ -19,6 +19,7 @@ from privrank_jax._counting import (
 )
 from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import check_positive, check_square, is_traced
+from privrank_jax._workarounds.threefry import fused
 
 
 def default_float() -> np.dtype:
@@ -347,7 +348,7 @@ def _bound_contributions(
     ordinal = _place_within(users, jnp.zeros(users.shape, jnp.uint32), mask)
 
     def draw(user: Int[Array, ""], place: Int[Array, ""]) -> Array:
-        return jax.random.bits(jax.random.fold_in(jax.random.fold_in(key, user), place))
+        return jax.random.bits(jax.random.fold_in(jax.random.fold_in(fused(key), user), place))
 
     return mask & (_place_within(users, jax.vmap(draw)(users, ordinal), mask) < limit)
 

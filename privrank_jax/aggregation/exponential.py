@@ -33,6 +33,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import Count, Epsilon, Key, RankingsLike, RanksLike
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
@@ -186,7 +187,7 @@ def _draw(key: Key, costs: Array) -> Array:
         item = jax.random.categorical(key, odds)
         return subset & ~bits[item], item
 
-    steps = (jax.random.split(key, items), jnp.arange(items))
+    steps = (jax.random.split(fused(key), items), jnp.arange(items))
     _, last_to_first = jax.lax.scan(place_last, jnp.asarray((1 << items) - 1), steps)
     places = jnp.arange(items - 1, -1, -1, dtype=jnp.int32)
     return jnp.zeros(items, jnp.int32).at[last_to_first].set(places)

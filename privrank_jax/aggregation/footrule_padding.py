@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Mask
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.footrule_levels import footrule_levels, mean_square_error
 
 
@@ -93,7 +94,7 @@ def padded_noise(
         jnp.asarray(one, scale.dtype)[real] for one in (table.response, table.shares, table.squares)
     )
     if noise == "gaussian":
-        counts = jax.random.normal(key, (items - 1, items), scale.dtype)
+        counts = jax.random.normal(fused(key), (items - 1, items), scale.dtype)
         square = 2 * (jnp.square(real).astype(scale.dtype) - 1) / (3 * real)
     else:
         counts = _counts(key, real, levels, nodes, items, scale) / shares[:, None]
@@ -105,7 +106,7 @@ def _counts(
     key: Key, real: Array, levels: Array, nodes: Array, items: int, scale: Float[Array, ""]
 ) -> Float[Array, "cuts items"]:
     """For each level a uniform point of its body times Gamma(d + 1)."""
-    of_norms, of_slack, of_places, of_radius = jax.random.split(key, 4)
+    of_norms, of_slack, of_places, of_radius = jax.random.split(fused(key), 4)
     dtype, cuts = scale.dtype, items - 1
     parts = jax.random.exponential(of_norms, (cuts, items), dtype)
     sums = jax.random.exponential(of_slack, (items, items), dtype)

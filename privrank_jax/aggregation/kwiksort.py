@@ -26,6 +26,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int, PyTree
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, PairMatrix, PairMatrixLike, Ranks
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.weights import PairWeights, shares_of
 from privrank_jax.rankings import order_to_ranks
 
@@ -114,7 +115,7 @@ def partition_sort(
         kept = sorting._replace(stopped=stopped)
         return key, jax.tree.map(lambda old, new: jnp.where(stopped, old, new), kept, after)
 
-    return jax.lax.while_loop(unsorted, one_round, (key, sorting))[1]
+    return jax.lax.while_loop(unsorted, one_round, (fused(key), sorting))[1]
 
 
 def _draw_pivots(key: Key, sorting: Sorting) -> Array:

@@ -75,6 +75,7 @@ from jaxtyping import Array, Bool, Float, Int
 from privrank_jax._backend import product
 from privrank_jax._types import Count, Epsilon, Key, Mask, RankingsLike, RanksLike, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_level, check_users
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule_cuts import CutDesign, binomials, check_items, cut_design
 from privrank_jax.aggregation.promise import of_rankings
@@ -301,7 +302,7 @@ def _report(key: Key, ranks: Array, epsilon: Array, missing: str) -> tuple[Array
     ranks = ranks.reshape(-1, shape[-1])
     users, items = ranks.shape
     design = cut_design(items, epsilon)
-    order_key, cut_key, number_key, set_key = jax.random.split(key, 4)
+    order_key, cut_key, number_key, set_key = jax.random.split(fused(key), 4)
     upto = jnp.cumsum(design.odds)
     drawn = jax.random.uniform(cut_key, (users,), upto.dtype) * upto[-1]
     place = jnp.minimum(jnp.searchsorted(upto, drawn, side="right"), items - 2)

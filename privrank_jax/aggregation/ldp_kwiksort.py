@@ -32,6 +32,7 @@ from jaxtyping import Array, Bool, Int
 
 from privrank_jax._types import Count, Key, Mask, Rankings, RankingsLike, Ranks, Scalar
 from privrank_jax._validate import check_choice
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
 from privrank_jax.aggregation.fallback import replace_where
@@ -170,7 +171,7 @@ def local_sort(
         users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
     """
     ranks, (number, items) = jnp.asarray(ranks), ranks.shape
-    group_key, sort_key, left_key = jax.random.split(key, 3)
+    group_key, sort_key, left_key = jax.random.split(fused(key), 3)
     per_query = jnp.asarray(per_query, jnp.result_type(float))
     flip = flip_threshold(per_query)
     if users is None:

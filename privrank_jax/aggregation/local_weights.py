@@ -32,6 +32,7 @@ from jaxtyping import Array, ArrayLike, Float
 from privrank_jax._backend import sum_of_parts
 from privrank_jax._types import Count, Epsilon, Key, PairMatrix, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon, check_users
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import MISSING, checked_ranks
@@ -210,7 +211,7 @@ def _reports(key: Array, ranks: Array, epsilon: Array, mechanism: str, missing: 
     pairs = signs.shape[-1]
     if mechanism != "randomized-response":
         return report_vectors(key, signs, epsilon, pairs**0.5, mechanism=mechanism)
-    coin_key, report_key = jax.random.split(key)
+    coin_key, report_key = jax.random.split(fused(key))
     # A tie answers by a fair coin, and so reports +1 with probability 1/2.
     coins = jax.random.bernoulli(coin_key, 0.5, signs.shape)
     bits = jnp.where(signs == 0, coins, signs > 0)
@@ -235,7 +236,7 @@ def _mean_report(
         reports = _reports(key, ranks, epsilon, mechanism, missing)
         return jnp.sum(jnp.where(real[:, None], reports, 0), axis=0)
 
-    parts = (jax.random.split(key, blocks), padded.reshape(blocks, block, items), real)
+    parts = (jax.random.split(fused(key), blocks), padded.reshape(blocks, block, items), real)
     return sum_of_parts(sums, parts, _BYTES * block * pairs) / users
 
 

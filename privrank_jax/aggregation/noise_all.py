@@ -32,6 +32,7 @@ import jax.numpy as jnp
 
 from privrank_jax._types import Count, Key, Mask, PairMatrix, Scalar
 from privrank_jax._validate import is_traced
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
@@ -140,7 +141,7 @@ def _noise_pairs(
     if noise == "k-norm":
         drawn = k_norm(key, Cube.of_pairs(w.shape[0], mask), scale, w.dtype)
     else:
-        drawn = draw(key, noise, w.shape, scale, w.dtype)
+        drawn = materialized(draw(key, noise, w.shape, scale, w.dtype))  # read once more, mirrored
     noisy = jnp.clip(w + drawn, 0, 1)
     above = jnp.arange(w.shape[0])[:, None] < jnp.arange(w.shape[0])
     mirrored = jnp.where(above, noisy, 1 - noisy.T) * (1 - jnp.eye(w.shape[0], dtype=w.dtype))

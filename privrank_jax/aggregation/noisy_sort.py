@@ -14,6 +14,7 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 
 from privrank_jax._types import Count, Flags, Key, Mask, Numbers, PairMatrix, Ranks, Scalar
 from privrank_jax._validate import is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.privacy.noise import gaussian, laplace
 from privrank_jax.rankings import order_to_ranks
@@ -66,7 +67,7 @@ def noisy_sort(
     Returns:
         :class:`NoisySort`.
     """
-    sort_key, left_key = jax.random.split(key)
+    sort_key, left_key = jax.random.split(fused(key))
 
     def answer(
         key: Key, asking: Round, state: PyTree

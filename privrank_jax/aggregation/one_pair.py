@@ -29,6 +29,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._types import Count, Key, Numbers, PairMatrix, Rankings, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon, check_users, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import PairDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
@@ -116,7 +117,7 @@ def one_pair_report(
     if not is_traced(pair) and not 0 <= int(np.asarray(pair)) < len(first):
         raise ValueError(f"pair must be a number from 0 to {len(first) - 1}, got {pair!r}.")
     one, other = jnp.asarray(first)[pair], jnp.asarray(second)[pair]
-    coin_key, response_key = jax.random.split(key)
+    coin_key, response_key = jax.random.split(fused(key))
     lead = order_lead(given[one], given[other], missing)
     ahead = jnp.where(lead == 0, jax.random.bernoulli(coin_key, 0.5), lead > 0)
     return randomized_response(response_key, ahead, epsilon)
@@ -188,7 +189,7 @@ def weights_of_answers(
 @functools.partial(jax.jit, static_argnames=("missing",))
 def _weights(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
     users, items = ranks.shape
-    shuffle_key, report_key = jax.random.split(key)
+    shuffle_key, report_key = jax.random.split(fused(key))
     asked = jax.random.permutation(shuffle_key, users) % (items * (items - 1) // 2)
 
     def report(key: Key, ranks: Array, pair: Array) -> Array:

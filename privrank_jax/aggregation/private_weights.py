@@ -49,6 +49,7 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
@@ -289,10 +290,14 @@ def _release(
     real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
     of_score, of_pair = jax.random.split(fused(key))
     if noise == "gaussian":
-        drawn = jnp.where(keep, jax.random.normal(of_score, (items,), dtype), 0)
+        # With the draws in sight of their sum, and that of what reads it, XLA searches for minutes for how a GPU may
+        # take all at once.
+        drawn = jax.lax.optimization_barrier(jax.random.normal(of_score, (items,), dtype))
+        drawn = jnp.where(keep, drawn, 0)
         count = jnp.maximum(jnp.sum(keep), 1)
         drawn = jnp.where(keep, drawn - jnp.sum(drawn) / count, 0) * jnp.sqrt(count / of_scores)
-        upper = jax.random.normal(of_pair, real.shape, dtype) / jnp.sqrt(of_pairs)
+        drawn = jax.lax.optimization_barrier(drawn)
+        upper = materialized(jax.random.normal(of_pair, real.shape, dtype)) / jnp.sqrt(of_pairs)
     else:
         drawn = k_norm(of_score, Zonotope.of_all_pairs(items, mask), 1.0, dtype)
         upper = k_norm(of_pair, Cube.of_pairs(items, mask), 1.0, dtype)

@@ -42,6 +42,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Count, Key, Numbers, RankingsLike
 from privrank_jax._validate import check_epsilon, check_users, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
 from privrank_jax.aggregation.one_pair import (
     checked_for_pairs,
@@ -175,7 +176,7 @@ def local_epsilons(users: int, epsilons: np.ndarray, deltas: np.ndarray) -> np.n
 def weights_of_shuffled(key: Key, ranks: Array, local_epsilon: Array, missing: str) -> Array:
     """Weights ``(m, m)`` from checked ranks ``(n, m)`` at a known ε₀, which studies find once and not by a callback."""
     users, items = ranks.shape
-    pair_key, report_key = jax.random.split(key)
+    pair_key, report_key = jax.random.split(fused(key))
     asked = jax.random.randint(pair_key, (users,), 0, items * (items - 1) // 2)
 
     def report(key: Key, ranks: Array, pair: Array) -> Array:

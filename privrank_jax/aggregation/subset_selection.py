@@ -73,6 +73,7 @@ from jaxtyping import Array, Float, Int, UInt
 
 from privrank_jax._types import Epsilon, Key, RankingsLike, RanksLike
 from privrank_jax._validate import check_choice, check_epsilon
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.aggregation.weights import MISSING, checked_ranks
@@ -153,7 +154,7 @@ def _report(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
     ranks = ranks.reshape(-1, shape[-1])
     users, items = ranks.shape
     table = designs(items)
-    order_key, type_key, side_key, pair_key = jax.random.split(key, 4)
+    order_key, type_key, side_key, pair_key = jax.random.split(fused(key), 4)
     costs = table.costs(epsilon)
     design = jnp.argmin(jnp.sum(costs, axis=-1))
     upto = jnp.cumsum(costs[design])
@@ -245,7 +246,7 @@ def strict_scores(
         ranks: ``(..., m)``, 0 = best, negative = not ranked.
         missing: ``"last"``, or ``"unknown"``: a fair coin for each user puts all items not ranked first or last.
     """
-    tie_key, coin_key = jax.random.split(key)
+    tie_key, coin_key = jax.random.split(fused(key))
     known, ranks = gaps_last(ranks)
     if missing == "unknown":
         first = jax.random.bernoulli(coin_key, 0.5, (*ranks.shape[:-1], 1))

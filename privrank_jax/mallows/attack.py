@@ -50,6 +50,7 @@ from privrank_jax._types import (
     Scalar,
 )
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.mallows.distribution import (
     as_float,
     check_items,
@@ -126,7 +127,7 @@ def most_likely_center(
         raise ValueError(f"wins must have shape (m, m), got {wins.shape}.")
     items = wins.shape[0]
     if solver is not None:
-        order = jax.random.permutation(key, items)
+        order = jax.random.permutation(fused(key), items)
         found = jnp.asarray(solver(wins[order][:, order]), jnp.int32)
         return jnp.zeros(items, jnp.int32).at[order].set(found)
     if items > MOST_ITEMS:
@@ -144,7 +145,7 @@ def _try_all(key: Key, wins: Real[Array, "items items"]) -> Ranks:
     scores = jnp.sum(jnp.where(ahead, leads, 0), axis=1)
     best = scores == jnp.max(scores)
     # A uniform index among the maximizers; randint would take ten times as long to compile.
-    chosen = jnp.floor(jax.random.uniform(key) * jnp.sum(best))
+    chosen = jnp.floor(jax.random.uniform(fused(key)) * jnp.sum(best))
     return jnp.asarray(every)[jnp.argmax(jnp.cumsum(best) > chosen)]
 
 

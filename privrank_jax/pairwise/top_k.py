@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.promise import of_comparisons
@@ -193,7 +194,7 @@ def select_once(
 
     With ``fewer``, which may be traced, only that many of the k are chosen; the last places then hold -1.
     """
-    shuffle, draw = jax.random.split(key)
+    shuffle, draw = jax.random.split(fused(key))
     sample = gumbel if noise == "gumbel" else laplace
     # Items are shuffled so that equal sums, frequent at scale 0, are not ranked by index.
     items = jax.random.permutation(shuffle, scores.shape[0])
@@ -212,7 +213,7 @@ def _select_in_rounds(
     key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int
 ) -> Int[Array, "k"]:
     """k times the argmax of scores + fresh exponential noise among the items left."""
-    shuffle, draw = jax.random.split(key)
+    shuffle, draw = jax.random.split(fused(key))
     items = jax.random.permutation(shuffle, scores.shape[0])
     scores, scale = scores[items], jnp.asarray(scale, scores.dtype)
 

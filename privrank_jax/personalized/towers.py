@@ -21,6 +21,7 @@ from jaxtyping import Array, DTypeLike, Float, PyTree
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Scores
+from privrank_jax._workarounds.threefry import fused
 
 Tower = list[dict[str, Array]]
 
@@ -88,7 +89,7 @@ class TwoTowers:
         self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
     ) -> dict[str, Tower]:
         """``{"user": tower, "item": tower}``, a tower a list of ``{"weight": (inputs, width), "bias": (width,)}``."""
-        user_key, item_key = jax.random.split(key)
+        user_key, item_key = jax.random.split(fused(key))
         return {
             "user": self._tower(user_key, user_size, dtype),
             "item": self._tower(item_key, item_size, dtype),
@@ -106,7 +107,7 @@ class TwoTowers:
         shapes = [(size + 1, self.width) for size in sizes[:-1]]  # the last row is the bias
         # All parameters come from one draw, because each draw takes a second to compile.
         ends = list(itertools.accumulate(rows * columns for rows, columns in shapes))
-        draws = jnp.split(jax.random.uniform(key, ends[-1:], dtype, -1, 1), ends[:-1])
+        draws = jnp.split(jax.random.uniform(fused(key), ends[-1:], dtype, -1, 1), ends[:-1])
         tower = []
         for shape, values in zip(shapes, draws, strict=True):
             layer = values.reshape(shape) * max(shape[0] - 1, 1) ** -0.5

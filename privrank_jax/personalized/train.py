@@ -19,6 +19,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, PyTree, Real
 
 from privrank_jax._types import Count, Key
 from privrank_jax._validate import is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.personalized.surrogate import logistic_risk
 from privrank_jax.personalized.towers import Scorer
 
@@ -199,7 +200,7 @@ def _train(
     batch_size: int | None,
     steps: int,
 ) -> Trained:
-    start_key, batch_key = jax.random.split(key)
+    start_key, batch_key = jax.random.split(fused(key))
     if start is None:
         sizes = (training.features.shape[1], items.shape[1])
         start = scorer.init(start_key, *sizes, items.dtype)

@@ -30,6 +30,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, ReportsLike, RowsLike
 from privrank_jax._validate import is_real, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
@@ -89,7 +90,7 @@ def randomized_labels(
     epsilon = jnp.broadcast_to(epsilon, given.shape)
     if privacy.unit == "user":
         epsilon = epsilon / _counts(jnp.asarray(users))
-    coin_key, report_key = jax.random.split(key)
+    coin_key, report_key = jax.random.split(fused(key))
     if jnp.issubdtype(given.dtype, jnp.floating):
         given = jax.random.uniform(coin_key, given.shape, given.dtype) < given
     value = randomized_response(report_key, given, epsilon)

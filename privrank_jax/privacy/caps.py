@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, UInt32
 from privrank_jax._types import Epsilon, Key
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.log1p import log_one_minus_square
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.local import flip_threshold
 
 _ROUNDINGS = (
@@ -194,7 +195,7 @@ def draw_angles(
     peak = (dimension - 2) * 0.5 * log_one_minus_square(height)
     shift = jnp.where(jnp.arange(2 * _PANELS) < _PANELS, 0.0, peak).astype(height.dtype)
     mass = _integrals(dimension, height, edges[:-1], edges[1:], shift)
-    side_key, panel_key, place_key = jax.random.split(key, 3)
+    side_key, panel_key, place_key = jax.random.split(fused(key), 3)
     high_word, low_word = jax.random.bits(side_key, (2, *shape), jnp.uint32)
     k_high, k_low = cap.off
     off = (high_word < k_high) | ((high_word == k_high) & (low_word < k_low))

@@ -27,6 +27,7 @@ from privrank_jax._validate import (
     is_real,
     is_traced,
 )
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace
 from privrank_jax.privacy.privacy import Privacy
@@ -219,7 +220,7 @@ def _guarantee(epsilon: Array, reports: Array) -> Guarantee:
 
 @jax.jit
 def _randomize(key: Key, bits: Array, epsilon: Array) -> Array:
-    flipped = jax.random.bits(key, bits.shape, jnp.uint32) < flip_threshold(epsilon)
+    flipped = jax.random.bits(fused(key), bits.shape, jnp.uint32) < flip_threshold(epsilon)
     return (flipped != (bits == 1)).astype(bits.dtype)
 
 

@@ -13,6 +13,7 @@ from jaxtyping import Array, DTypeLike
 from privrank_jax._promise import NOISES, SHAPED_NOISES
 from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.privacy import Kind, Privacy, kept
 
 __all__ = [
@@ -93,14 +94,14 @@ def draw(key: Key, noise: str, shape: tuple[int, ...], scale: Numbers, dtype: DT
 
 def laplace(key: Key, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Laplace noise of density exp(-|x|/scale)/(2 scale); scale 0 gives exact zeros."""
-    return jnp.asarray(scale, dtype) * jax.random.laplace(key, shape, dtype)
+    return jnp.asarray(scale, dtype) * jax.random.laplace(fused(key), shape, dtype)
 
 
 def gaussian(key: Key, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Gaussian noise of standard deviation ``scale``."""
-    return jnp.asarray(scale, dtype) * jax.random.normal(key, shape, dtype)
+    return jnp.asarray(scale, dtype) * jax.random.normal(fused(key), shape, dtype)
 
 
 def gumbel(key: Key, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:
     """Gumbel noise; the argmax of scores + Gumbel(1/a) samples item i with odds exp(a score_i)."""
-    return jnp.asarray(scale, dtype) * jax.random.gumbel(key, shape, dtype)
+    return jnp.asarray(scale, dtype) * jax.random.gumbel(fused(key), shape, dtype)

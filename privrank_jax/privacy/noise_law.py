@@ -49,6 +49,7 @@ from jaxtyping import Array, Float
 from privrank_jax._host.evaluate import evaluate
 from privrank_jax._types import Number
 from privrank_jax._validate import check_level, check_positive
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
 
 SAFETY = 4.0
@@ -323,7 +324,7 @@ def _crossing(function: Callable[[float], float], low: float, high: float) -> fl
 
 @functools.partial(jax.jit, static_argnames=("number",))
 def _uniform(body: Zonotope, number: int) -> Float[Array, "draws items"]:
-    return jax.vmap(uniform, (0, None))(jax.random.split(jax.random.key(0), number), body)
+    return jax.vmap(uniform, (0, None))(jax.random.split(fused(jax.random.key(0)), number), body)
 
 
 # Zonotopes of more items are drawn by a compiled program, whose compiler then takes less time than NumPy would.

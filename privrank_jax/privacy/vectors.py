@@ -33,6 +33,7 @@ from jaxtyping import Array, ArrayLike, Float, Real
 from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.caps import cap_at, draw_angles, half_sphere_mean, privunit_cap
 from privrank_jax.privacy.local import flip_threshold
 
@@ -186,7 +187,7 @@ def report_covariance(
 @functools.partial(jax.jit, static_argnames=("zero_sum",))
 def _duchi(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_sum: bool) -> Array:
     dimension = vectors.shape[-1] - zero_sum
-    round_key, point_key, side_key = jax.random.split(key, 3)
+    round_key, point_key, side_key = jax.random.split(fused(key), 3)
     axis = _rounded(round_key, vectors, radius, zero_sum)
     point = _unit(_normals(point_key, vectors, zero_sum))
     side = jnp.sign(jnp.sum(axis * point, axis=-1, keepdims=True))
@@ -199,7 +200,7 @@ def _duchi(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_sum: 
 @functools.partial(jax.jit, static_argnames=("zero_sum",))
 def _privunit(key: Array, vectors: Array, epsilon: Array, radius: Array, zero_sum: bool) -> Array:
     dimension = vectors.shape[-1] - zero_sum
-    round_key, point_key, angle_key = jax.random.split(key, 3)
+    round_key, point_key, angle_key = jax.random.split(fused(key), 3)
     finite = jnp.where(jnp.isinf(epsilon), 1.0, epsilon)
     cap = cap_at(dimension, finite)
     axis = _rounded(round_key, vectors, radius, zero_sum)

@@ -27,7 +27,7 @@ from privrank_jax._types import (
     ScoresLike,
 )
 from privrank_jax._validate import is_traced
-from privrank_jax._workarounds.threefry import below
+from privrank_jax._workarounds.threefry import below, fused
 from privrank_jax.comparisons import Comparisons, WinCounts
 from privrank_jax.links import Link, get_link
 
@@ -87,7 +87,7 @@ def cai_scores(
 def _cai_scores(key: Key, num_items: Count, max_items: int, dtype: np.dtype) -> tuple[Scores, Mask]:
     item = jnp.arange(max_items)
     mask = item < num_items
-    strength = jax.random.uniform(key, (max_items,), dtype, 0.2, 0.7)
+    strength = jax.random.uniform(fused(key), (max_items,), dtype, 0.2, 0.7)
     top = item < cai_top_k(jnp.asarray(num_items))
     theta = jnp.where(mask & ~top, jnp.log(strength), 0)
     centered = theta - theta.sum() / jnp.asarray(num_items, dtype)
@@ -142,7 +142,7 @@ def _tournament(
     low, high = _pairs(scores.shape[0])
     probability = jnp.asarray(probability, scores.dtype)
     compared = probability[low, high] if probability.ndim else probability
-    uniform = jax.random.uniform(key, low.shape, scores.dtype)
+    uniform = jax.random.uniform(fused(key), low.shape, scores.dtype)
     wins = compared * link.cdf(scores[low] - scores[high])
     outcome = jnp.where(uniform < wins, 1, jnp.where(uniform < compared, -1, 0)).astype(jnp.int8)
     above = _unpack(outcome, scores.shape[0], _orientation(scores.shape[0]))
@@ -189,7 +189,7 @@ def _repeated_comparisons(
     low, high = _pairs(size)
     per_pair = jnp.asarray(per_pair, scores.dtype)
     chance = link.cdf(scores[low] - scores[high])
-    wins = jax.random.binomial(key, per_pair, chance, dtype=scores.dtype)
+    wins = jax.random.binomial(fused(key), per_pair, chance, dtype=scores.dtype)
     forward = _unpack(wins, size, None)
     sign = _orientation(size)
     matrix = jnp.where(sign == 1, forward, jnp.where(sign == -1, per_pair - forward, 0))
@@ -284,7 +284,7 @@ def _user_comparison_records(
 ) -> Comparisons:
     size, rows = scores.shape[0], max_users * per_user
     real = jnp.int32(size) if mask is None else mask.sum(dtype=jnp.int32)
-    first_key, second_key, answer_key = jax.random.split(key, 3)
+    first_key, second_key, answer_key = jax.random.split(fused(key), 3)
     # An ordered pair of distinct items is an unordered pair and a coin that says which comes first.
     first = below(jax.random.bits(first_key, (rows,), jnp.uint32), real)
     second = below(jax.random.bits(second_key, (rows,), jnp.uint32), jnp.maximum(real - 1, 1))

@@ -16,6 +16,7 @@ from jaxtyping import Array, Int
 from privrank_jax._backend import map_parts, on_cpu, sum_of_parts
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._validate import check_nonnegative
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.footrule import PositionHistograms
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.mallows.distribution import TINY
@@ -185,7 +186,9 @@ def _block(
     key: Key, block: Int[Array, ""], padded: int, items: Count, spread: Scalar
 ) -> Int[Array, "items users"]:
     """Ranks of one block of users, item by item: ``(padded, BLOCK)`` int16."""
-    uniform = jax.random.uniform(jax.random.fold_in(key, block), (padded, BLOCK), jnp.float32)
+    uniform = jax.random.uniform(
+        jax.random.fold_in(fused(key), block), (padded, BLOCK), jnp.float32
+    )
     places = np.arange(padded, dtype=np.int32)[:, None]
     theta = jnp.clip(jnp.asarray(spread, jnp.float32), TINY, LARGE)[None]
     mass = insertion_mass(theta, padded)

@@ -20,6 +20,7 @@ from jaxtyping import ArrayLike, Bool, DTypeLike, Float, Int, Real
 from privrank_jax._backend import sum_of_parts
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_epsilon, is_traced
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, total
@@ -57,7 +58,7 @@ def uniform_scores(
     max_items = padded_size("num_items", num_items, "max_items", max_items)
     dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
     mask = jnp.arange(max_items) < num_items
-    theta = jnp.where(mask, jax.random.uniform(key, (max_items,), dtype, -1, 1), 0)
+    theta = jnp.where(mask, jax.random.uniform(fused(key), (max_items,), dtype, -1, 1), 0)
     return jnp.where(mask, theta - theta.sum() / jnp.asarray(num_items, dtype), 0), mask
 
 
@@ -182,7 +183,7 @@ def _report_sums(
     def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
         uniform = jax.random.uniform(
-            jax.random.fold_in(key, index), (BLOCK, len(chances)), tanh.dtype
+            jax.random.fold_in(fused(key), index), (BLOCK, len(chances)), tanh.dtype
         )
         asked = uniform < probability
         says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
@@ -206,7 +207,7 @@ def _mechanism_sums(
     def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
         dtype, shape = tanh.dtype, (BLOCK, len(chances))
-        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
+        uniform = jax.random.uniform(jax.random.fold_in(fused(key), index), shape, dtype)
         asked = (uniform < probability) & counts[:, None]
         answer = uniform < probability * chances
         low = jnp.where(answer, 0, probability * chances)
