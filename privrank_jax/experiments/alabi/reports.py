@@ -15,6 +15,7 @@ from jaxtyping import Array, PyTree
 
 from privrank_jax import aggregation
 from privrank_jax._types import Count, Key, Mask
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.ldp_footrule import costs_of_counts, counts_of_reports
@@ -145,7 +146,7 @@ def weights_and_sort() -> Callable[[Key, World, Array], list[Answer]]:
             return _search(key, world, level, users, "duchi")
 
         passes = (
-            jnp.stack([keys[0], found.left_key]),
+            jnp.stack([fused(keys[0]), found.left_key]),
             jnp.stack([epsilon, jnp.asarray(plan.fallback_epsilon, epsilon.dtype)]),
             jnp.stack([jnp.int32(users), jnp.where(found.refused, users, 0)]),
         )
