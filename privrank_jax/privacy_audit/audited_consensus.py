@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.weights import PairWeights
@@ -111,7 +112,7 @@ def _transcript(
         key, weights, privacy, max_queries=QUERIES, calibration=calibration
     )
     scale = run.diagnostics.noise_scale
-    sort_key, fallback_key = jax.random.split(key)
+    sort_key, fallback_key = jax.random.split(fused(key))
 
     def answer(key: Array, asking: Round, first: Array) -> tuple[Array, Array, Array]:
         shares = w[asking.items, asking.pivots]

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
+from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
 from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted
@@ -231,7 +232,7 @@ _REPORTS = (
 
 def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
     """The randomly assigned pair of a user, and the answer: twice the pair's number, plus 1 for "ahead"."""
-    pair_key, report_key = jax.random.split(key)
+    pair_key, report_key = jax.random.split(fused(key))
     pair = jax.random.randint(pair_key, (), 0, _PAIRS)
     ahead = aggregation.one_pair_report(report_key, ranks, pair, privacy.epsilon)
     return 2 * pair + ahead.astype(jnp.int32)
@@ -318,7 +319,7 @@ _ONE_PAIR = (
 def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
     """The messages of one user in a sort that is refused: τ = 1 response (is 0 before 2?) and the report."""
     plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
-    response_key, report_key = jax.random.split(key)
+    response_key, report_key = jax.random.split(fused(key))
     lead = jnp.sign(ranks[2] - ranks[0])
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
     word = jax.random.bits(response_key, (), jnp.uint32)

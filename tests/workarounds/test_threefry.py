@@ -8,8 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import _backend
+from privrank_jax import _backend, privacy_audit
 from privrank_jax._workarounds.threefry import below, fused, threefry
+from privrank_jax.simulate.memory import bodies
 
 DRAWS = {
     "float32": lambda key: jax.random.uniform(key, (7, 3), jnp.float32),
@@ -52,6 +53,35 @@ def test_an_array_of_keys(key):
 def test_other_devices_take_the_generator_of_jax(key, monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     assert fused(key) is key
+
+
+PRIVATE = {row.function: row for row in map(privacy_audit.get, privacy_audit.names())}
+
+
+def draws_by_jax(jaxpr):
+    """What a program draws, splits or folds by the generator of JAX."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in {"random_bits", "random_split", "random_fold_in"}:
+            (kind,) = {variable.aval.dtype for variable in equation.invars[:1]}
+            if kind == jax.random.key(0).dtype:
+                yield equation.primitive.name
+        for body in bodies(equation.params):
+            yield from draws_by_jax(body)
+
+
+@pytest.mark.parametrize("row", PRIVATE.values(), ids=PRIVATE)
+def test_private_functions_draw_from_it_whatever_key_they_are_given(key, row):
+    data = jax.tree.map(jnp.asarray, row.neighbors[0])
+    program = jax.make_jaxpr(lambda key, data, epsilon: row.run(key, data, row.at(epsilon)))
+    assert list(draws_by_jax(program(key, data, jnp.asarray(1.0)).jaxpr)) == []
+
+
+def test_draws_by_jax_are_seen(key):
+    def drawn(key):
+        return jax.lax.map(jax.random.normal, jax.random.split(jax.random.fold_in(key, 1), 2))
+
+    found = list(draws_by_jax(jax.make_jaxpr(drawn)(key).jaxpr))
+    assert sorted(found) == ["random_bits", "random_fold_in", "random_split"]
 
 
 def test_other_keys_come_back_as_they_are(key):
