@@ -26,6 +26,7 @@ NAMES = (
     "ldp_footrule",
     "continual",
     "assignment",
+    "private_functions",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
 
