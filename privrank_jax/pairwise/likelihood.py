@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._backend import on_cpu, product
+from privrank_jax._backend import product
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link
+from privrank_jax.pairwise.lanes import add_rows, column_sums, dot, item_sum
+from privrank_jax.pairwise.near_links import near_curvatures, near_scores
 
 
 def mean_degree(degrees: Array, mask: Mask | None) -> Array:
@@ -117,9 +118,7 @@ class LogisticObjective:
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """d and u of the Hessian diag(d) - W + uuᵀ at :meth:`pair_weights` W, with d = 1 for masked items."""
-        diagonal = _real(column_sums(weight) + self.gamma / self.scale, self.mask, 1.0)
-        gauge = _real(jnp.full_like(diagonal, 1), self.mask)
-        return diagonal, gauge / jnp.sqrt(jnp.asarray(_count(diagonal, self.mask), weight.dtype))
+        return _diagonal_and_gauge(self, weight)
 
     def single(self) -> LogisticObjective:
         """f in float32, in units of S so that any counts are in its range."""
@@ -190,9 +189,26 @@ class LinkObjective:
     signed: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @property
+    def num_items(self) -> int:
+        """Number of items m."""
+        return self.wins.shape[0]
+
+    def objective(self) -> LinkObjective:
+        """This objective itself."""
+        return self
+
+    @property
     def start(self) -> Array:
-        """Where a search begins: θ = 0."""
-        return jnp.zeros_like(self.tilt)
+        """A first guess: 0 where f need not be convex, else that of the logistic link, as steep at 0 as this one."""
+        if self.signed:
+            return jnp.zeros_like(self.tilt)
+        comparisons = self.wins + self.wins.swapaxes(0, 1)
+        target = 0.5 * column_sums(comparisons) - column_sums(self.wins) - self.tilt
+        steepness = 2 * self.link.score(
+            jnp.zeros((), self.tilt.dtype)
+        )  # of log-odds at 0: 1, 1.6, 2
+        alike = LogisticObjective(comparisons, target, self.gamma, self.mask, self.scale)
+        return alike.start / steepness
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
@@ -200,12 +216,44 @@ class LinkObjective:
         loss = -jnp.sum(self.wins * self.link.log_cdf(gap))
         return (loss + product(self.tilt, theta)) / self.scale + _quadratic(self, theta)
 
-    def gradient(self, theta: Scores) -> Array:
-        """∇f(θ), ``(m,)``."""
-        pull = self.wins * self.link.score(theta[:, None] - theta[None, :])
-        return (pull.sum(0) - pull.sum(1) + self.tilt) / self.scale + _quadratic_gradient(
-            self, theta
+    def gradient(self, theta: Scores, near: Scores | None = None) -> Array:
+        """∇f(θ), ``(m,)``; faster if ``near`` is given, which needs scores within ±NEAR."""
+        if near is None and theta.ndim == 1:
+            pull = self.wins * self.link.score(theta[:, None] - theta[None, :])
+            push = pull.sum(0) - pull.sum(1)
+        else:
+            scores = self._score_pair if near is None else functools.partial(near_scores, self.link)
+            push = _pushes(scores, self.wins, theta)
+        return (push + self.tilt) / self.scale + _quadratic_gradient(self, theta)
+
+    def pair_weights(self, theta: Scores, near: Scores | None = None) -> Array:
+        """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``near`` as above."""
+        gap = theta[:, None] - theta[None, :]
+        if near is None:
+            ahead, behind = self.link.curvature(jnp.stack([gap, -gap]))
+        else:
+            ahead, behind = near_curvatures(self.link, gap)
+        weight = (self.wins * ahead + self.wins.swapaxes(0, 1) * behind) / self.scale
+        if self.mask is None:
+            return weight
+        return jnp.where(self.mask[:, None] & self.mask[None, :], weight, 0)
+
+    def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
+        """As for :class:`LogisticObjective`."""
+        return _diagonal_and_gauge(self, weight)
+
+    def single(self) -> LinkObjective:
+        """f in float32, in units of S so that any counts are in its range."""
+        wins, tilt, gamma = (
+            (x / self.scale).astype(jnp.float32) for x in (self.wins, self.tilt, self.gamma)
         )
+        return dataclasses.replace(
+            self, wins=wins, tilt=tilt, gamma=gamma, scale=jnp.ones((), jnp.float32)
+        )
+
+    def _score_pair(self, gap: Array) -> tuple[Array, Array]:
+        ahead, behind = self.link.score(jnp.stack([gap, -gap]))  # one copy of it in a program
+        return ahead, behind
 
     def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``; if ``signed`` and it isn't positive definite, a nearby matrix that is."""
@@ -290,61 +338,31 @@ def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
     return jnp.diag(weight.sum(-1)) - weight
 
 
-def item_sum(vector: Array) -> Array:
-    """Σ_i of ``(m,)``; of ``(m, lanes)`` one sum per lane."""
-    return vector.sum(0) if vector.ndim == 1 else _add_rows(lambda row: row, vector)
-
-
-def column_sums(matrix: Array) -> Array:
-    """Column sums of ``(m, m)`` or ``(m, m, lanes)``, in the order that a CPU computes fastest: over rows, or with many
-    items by a matrix product."""
-    if matrix.ndim == 3:
-        return _add_rows(lambda row: row, matrix)
-    if matrix.shape[-1] < 64:
-        return matrix.sum(0)
-    ones = jnp.ones(matrix.shape[-1], matrix.dtype)
-    return jnp.matmul(ones, matrix, precision=jax.lax.Precision.HIGHEST)
-
-
-def dot(left: Array, right: Array) -> Array:
-    """Σ_i ``left[i] * right[i]`` of ``(m,)`` or ``(m, lanes)``."""
-    return jnp.sum(left * right, 0) if left.ndim == 1 else _add_rows(jnp.multiply, left, right)
-
-
-def times(symmetric: Array, vector: Array) -> Array:
-    """A symmetric matrix, ``(m, m)`` or ``(m, m, lanes)``, times a vector, ``(m,)`` or ``(m, lanes)``."""
-    if vector.ndim == 1:
-        return product(symmetric, vector)
-    return _add_rows(jnp.multiply, symmetric, vector)
-
-
 def _opposed(comparisons: Array, power: Scores) -> Array:
     """Σ_i M_ij tanh((θ_i - θ_j)/2), ``(m,)``, from ``power`` = exp(θ)."""
     if power.ndim == 1:
         ratio = (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
         return column_sums(comparisons * ratio)
-    return _add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
+    return add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
 
 
-def _add_rows(term: Callable[..., Array], *arrays: Array) -> Array:
-    """Σ_i ``term`` of the i-th rows of ``arrays``, with problems along their trailing axis.
+def _pushes(scores: Callable[[Array], tuple[Array, Array]], wins: Array, theta: Scores) -> Array:
+    """Σ_i W_ij s(θ_i - θ_j) - W_ji s(θ_j - θ_i), ``(m,)``, with problems along a trailing axis of all arrays if any."""
 
-    On a CPU, XLA sums over a leading axis without vectorizing, so rows are added one after another, all in one kernel.
-    """
-    rows = jax.vmap(term)
-    if not on_cpu():
-        return rows(*arrays).sum(0)
-    size = arrays[0].shape[0]
-    group = math.isqrt(size)
+    def term(won: Array, lost: Array, one: Array) -> Array:
+        ahead, behind = scores(one - theta)
+        return won * ahead - lost * behind
 
-    def add(first: int, last: int, step: int) -> Array:
-        parts = [rows(*(x[at : at + step] for x in arrays)) for at in range(first, last, step)]
-        return functools.reduce(jnp.add, parts)
+    if theta.ndim == 1:
+        return jax.vmap(term)(wins, wins.swapaxes(0, 1), theta).sum(0)
+    return add_rows(term, wins, wins.swapaxes(0, 1), theta)
 
-    # As few operations as possible: a group of rows at a time, then the rows of their sum.
-    groups = add(0, size // group * group, group)
-    total = functools.reduce(jnp.add, [groups[row] for row in range(group)])
-    return total + add(size // group * group, size, 1)[0] if size % group else total
+
+def _diagonal_and_gauge(objective: DenseObjective, weight: PairMatrix) -> tuple[Scores, Scores]:
+    mask = objective.mask
+    diagonal = _real(column_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
+    gauge = _real(jnp.full_like(diagonal, 1), mask)
+    return diagonal, gauge / jnp.sqrt(jnp.asarray(_count(diagonal, mask), weight.dtype))
 
 
 def _half_tanh(theta: Scores) -> Array:

@@ -19,8 +19,6 @@ from privrank_jax.pairwise.graph import connectivity, edge_connectivity
 from privrank_jax.pairwise.likelihood import (
     DenseObjective,
     LinkObjective,
-    LogisticCounts,
-    LogisticObjective,
     center,
     dense_objective,
     logistic_counts,
@@ -31,7 +29,7 @@ from privrank_jax.pairwise.minimize import (
     minimize,
     newton_with_line_search,
 )
-from privrank_jax.pairwise.newton import fit_logistic
+from privrank_jax.pairwise.newton import Problem, fit_newton
 from privrank_jax.pairwise.newton_edges import EdgeObjective, edge_objective, newton_of_edges
 
 # A float32 search stops at this tolerance, near the precision of float32, so that one float64 step finishes it.
@@ -187,7 +185,7 @@ def fit_counts(
     """Minimize the objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
     if optimizer is None and link.name == "logistic":
         counts = logistic_counts(wins, gamma=gamma, tilt=tilt)
-        return _fit_logistic(counts, wins.matrix.dtype, tolerance, max_steps)
+        return _fit_newton(counts, wins.matrix.dtype, tolerance, max_steps)
     return fit_dense(
         dense_objective(wins, link, gamma=gamma, tilt=tilt),
         optimizer=optimizer,
@@ -203,22 +201,17 @@ def fit_dense(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Minimum:
-    """Minimize a dense objective by the method suited to its link.
-
-    With a link other than the logistic, or an optimizer, a float64 search runs in float32 first and is finished in
-    float64.
+    """Minimize a dense objective: by the batched Newton's method, or, with an optimizer or if the objective need not be
+    convex, by a search of its own, which runs in float32 first and is finished in float64.
     """
-    if optimizer is None and isinstance(objective, LogisticObjective):
-        return _fit_logistic(objective, objective.comparisons.dtype, tolerance, max_steps)
-    start = jax.lax.stop_gradient(objective.start)
     signed = isinstance(objective, LinkObjective) and objective.signed
-    patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
-    search = functools.partial(minimize, max_steps=max_steps, patience=patience)
-    if optimizer is not None:
-        search = functools.partial(minimize, max_steps=max_steps)
-    else:
-        # Where the objective isn't convex, see LinkObjective.hessian.
-        optimizer = newton_with_line_search(longest_step=_LONGEST_STEP if signed else float("inf"))
+    if optimizer is None and not signed:
+        return _fit_newton(objective, objective.scale.dtype, tolerance, max_steps)
+    start = jax.lax.stop_gradient(objective.start)
+    search = functools.partial(minimize, max_steps=max_steps)
+    if optimizer is None:  # see LinkObjective.hessian
+        search = functools.partial(search, patience=_PATIENCE_NOT_CONVEX)
+        optimizer = newton_with_line_search(longest_step=_LONGEST_STEP)
     if jnp.finfo(start.dtype).bits >= 64:
         single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
         coarse = search(
@@ -228,14 +221,14 @@ def fit_dense(
     return search(objective, start, optimizer=optimizer, tolerance=tolerance)
 
 
-def _fit_logistic(
-    problem: LogisticCounts | LogisticObjective,
+def _fit_newton(
+    problem: Problem,
     dtype: DTypeLike,
     tolerance: float | None,
     max_steps: int,
 ) -> Minimum:
     goal = default_tolerance(dtype) if tolerance is None else tolerance
-    return fit_logistic(goal, max_steps, _PATIENCE, problem)
+    return fit_newton(goal, max_steps, _PATIENCE, problem)
 
 
 def fit_edges(

@@ -1,9 +1,9 @@
-"""Newton's method for the logistic likelihood of dense counts: one problem, or a whole batch in one search.
+"""Newton's method for likelihoods of dense counts: one problem, or a whole batch in one search.
 
 Gradients are in the dtype of the counts, so a fit is as exact as they are. Newton directions need only a few digits:
 they come from conjugate gradients in float32, preconditioned by the diagonal of the Hessian and stopped at a residual
 that follows the gradient. Each iterate of conjugate gradients is a descent direction, so an inexact one costs steps,
-not correctness.
+not correctness. Steps are shortened by a rule for the logistic link, and by the slope at their end for others.
 
 A batch is one search, in which finished problems wait (:mod:`privrank_jax._chunks`).
 """
@@ -22,8 +22,17 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from privrank_jax._chunks import in_lanes
 from privrank_jax._types import Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.likelihood import LogisticCounts, LogisticObjective, dot, times
+from privrank_jax.pairwise.lanes import dot, times
+from privrank_jax.pairwise.likelihood import (
+    DenseObjective,
+    LinkObjective,
+    LogisticCounts,
+    LogisticObjective,
+)
 from privrank_jax.pairwise.minimize import Minimum, Progress, solve_lifted
+from privrank_jax.pairwise.near_links import NEAR
+
+Problem = LogisticCounts | DenseObjective
 
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
 # norm, as the error that a full Newton step leaves is of that order, but no later than what reaches the tolerance.
@@ -31,6 +40,9 @@ _CLOSEST, _LOOSEST, _FOLLOW, _BEYOND = 1e-5, 3e-2, 3.0, 0.1
 # A float64 search that takes more steps than this has a Hessian too ill-conditioned for float32, as where the data have
 # no finite maximum: from here on, directions come from a Cholesky factor in float64.
 _EXACT_FROM = 6
+# Steps under another link than the logistic: how far the slope along one may rise, as a share of its fall at the start;
+# the largest change of a difference; attempts.
+_STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 30
 # While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
 _NEAR_ZERO = 40.0
 
@@ -52,14 +64,14 @@ class _Conjugate(NamedTuple):
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
-def fit_logistic(
+def fit_newton(
     tolerance: float,
     max_steps: int,
     patience: int,
-    problem: LogisticCounts | LogisticObjective,
+    problem: Problem,
     start: Scores | None = None,
 ) -> Minimum:
-    """Minimize a logistic objective; differentiable by the implicit function theorem.
+    """Minimize a convex objective of dense counts; differentiable by the implicit function theorem.
 
     Args:
         tolerance: ℓ_∞ norm of the gradient to reach.
@@ -72,7 +84,7 @@ def fit_logistic(
         The :class:`~privrank_jax.pairwise.minimize.Minimum`.
     """
 
-    def solve(one: LogisticCounts | LogisticObjective, start: PyTree) -> Minimum:
+    def solve(one: Problem, start: PyTree) -> Minimum:
         objective = one.objective()
         first = objective.start if start is None else start
         return _search(objective, first, tolerance, max_steps, patience)
@@ -80,17 +92,17 @@ def fit_logistic(
     return in_lanes(solve, problem.num_items)(problem, start)
 
 
-@fit_logistic.defjvp
+@fit_newton.defjvp
 def _derivative(
     tolerance: float,
     max_steps: int,
     patience: int,
-    primals: tuple[LogisticCounts | LogisticObjective, Scores | None],
+    primals: tuple[Problem, Scores | None],
     tangents: tuple[PyTree, PyTree],
 ) -> tuple[Minimum, Minimum]:
     """∇f(θ) = 0 all along a change of the objective: the tangent of θ is -H⁻¹ times that of ∇f."""
     problem, start = primals
-    found = fit_logistic(tolerance, max_steps, patience, problem, start)
+    found = fit_newton(tolerance, max_steps, patience, problem, start)
     theta = found.value
     _, force = jax.jvp(lambda x: x.objective().gradient(theta), (problem,), (tangents[0],))
     slope = -solve_positive_definite(jax.jacobian(problem.objective().gradient)(theta), force)
@@ -99,7 +111,7 @@ def _derivative(
 
 
 def _search(
-    objective: LogisticObjective,
+    objective: DenseObjective,
     start: Float[Array, "items *batch"],
     tolerance: float,
     max_steps: int,
@@ -123,7 +135,7 @@ def _search(
         return -found.astype(start.dtype) * unit
 
     def exact(search: _Search) -> Float[Array, "items *batch"]:
-        def solved(one: LogisticObjective, params: Scores, gradient: Scores) -> Array:
+        def solved(one: DenseObjective, params: Scores, gradient: Scores) -> Array:
             return -solve_lifted(one.hessian(params), gradient)
 
         if start.ndim > 1:
@@ -132,14 +144,17 @@ def _search(
 
     def advance(search: _Search) -> _Search:
         moving = going(search)
-        if start.dtype == jnp.float32:
+        if start.dtype == jnp.float32 and isinstance(objective, LogisticObjective):
             direction = inexact(search)
         else:
             slow = jnp.any(moving & (search.progress.step >= _EXACT_FROM))
             direction = jax.lax.cond(slow, exact, inexact, search)
-        step = _step_length(direction) * direction
-        params = jnp.where(moving, search.params + step, search.params)
-        gradient = _gradient(objective, params)
+        if isinstance(objective, LogisticObjective):
+            step = _step_length(direction) * direction
+            params = jnp.where(moving, search.params + step, search.params)
+            gradient = _gradient(objective, params)
+        else:
+            params, gradient = _line_search(objective, search, direction, moving)
         return _Search(params, gradient, search.progress.after(gradient, moving))
 
     gradient = _gradient(objective, start)
@@ -150,6 +165,52 @@ def _search(
     )
     code = end.progress.code(end.params, tolerance, max_steps)
     return Minimum(end.params, end.progress.norm, end.progress.step, code)
+
+
+class _Line(NamedTuple):
+    share: Float[Array, "*batch"]
+    params: Float[Array, "items *batch"]
+    gradient: Float[Array, "items *batch"]
+    rejected: Bool[Array, "*batch"]
+    tries: Int[Array, ""]
+
+
+def _line_search(
+    objective: LinkObjective,
+    search: _Search,
+    direction: Float[Array, "items *batch"],
+    moving: Bool[Array, "*batch"],
+) -> tuple[Float[Array, "items *batch"], Float[Array, "items *batch"]]:
+    """The point at the end of a step, and its gradient; the step is full unless it leads far beyond the least value.
+
+    That is where the slope along the direction rises by more than half of its fall at the start. No value of the
+    objective is needed: it would take more digits than the gradient to tell two of them apart near the end.
+    """
+    slope = dot(direction, search.gradient)
+    reach = jnp.max(direction, 0) - jnp.min(direction, 0)
+
+    def attempt(line: _Line) -> _Line:
+        params = jnp.where(moving, search.params + line.share * direction, search.params)
+        gradient = _gradient(objective, params)
+        after = dot(direction, gradient)
+        rejected = moving & ~(after <= -_STEEPEST * slope)  # NaN too
+        # To where the slope is 0 if it changes evenly, within bounds.
+        even = jnp.where(jnp.isfinite(after), slope / (slope - after), 0)
+        share = jnp.where(rejected, line.share * jnp.clip(even, 0.1, 0.5), line.share)
+        return _Line(share, params, gradient, rejected, line.tries + 1)
+
+    end = jax.lax.while_loop(
+        lambda line: jnp.any(line.rejected) & (line.tries < _MOST_TRIES),
+        attempt,
+        _Line(
+            jnp.minimum(1, _LONGEST / jnp.maximum(reach, _LONGEST)),
+            search.params,
+            search.gradient,
+            jnp.ones_like(moving),
+            jnp.zeros((), jnp.int32),
+        ),
+    )
+    return end.params, end.gradient
 
 
 def _step_length(direction: Float[Array, "items *batch"]) -> Float[Array, "*batch"]:
@@ -166,34 +227,35 @@ def _step_length(direction: Float[Array, "items *batch"]) -> Float[Array, "*batc
 
 def _by_range(
     function: Callable[..., Array],
-    objective: LogisticObjective,
+    objective: DenseObjective,
     params: Float[Array, "items *batch"],
 ) -> Array:
     """``function`` of each problem, in its faster form while all scores of the batch are near 0."""
+    logistic = isinstance(objective, LogisticObjective)
     # exp is taken outside of the branches: within one, XLA takes it anew for each pair.
     return jax.lax.cond(
-        jnp.all(jnp.abs(params) < _NEAR_ZERO),
+        jnp.all(jnp.abs(params) < (_NEAR_ZERO if logistic else NEAR)),
         function,
         lambda problems, at, _: function(problems, at),
         objective,
         params,
-        jnp.exp(params),
+        jnp.exp(params) if logistic else params,
     )
 
 
 def _gradient(
-    objective: LogisticObjective, params: Float[Array, "items *batch"]
+    objective: DenseObjective, params: Float[Array, "items *batch"]
 ) -> Float[Array, "items *batch"]:
-    return _by_range(LogisticObjective.gradient, objective, params)
+    return _by_range(type(objective).gradient, objective, params)
 
 
 def _pair_weights(
-    objective: LogisticObjective, params: Float[Array, "items *batch"]
+    objective: DenseObjective, params: Float[Array, "items *batch"]
 ) -> tuple[
     Float[Array, "items items *batch"], Float[Array, "items *batch"], Float[Array, "items *batch"]
 ]:
     """The Hessian diag(d) - W + uuᵀ as W, d and u."""
-    weight = _by_range(LogisticObjective.pair_weights, objective, params)
+    weight = _by_range(type(objective).pair_weights, objective, params)
     return (weight, *objective.diagonal_and_gauge(weight))
 
 

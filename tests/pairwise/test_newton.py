@@ -1,4 +1,4 @@
-"""The batched search for the logistic link: batches, chunks, far scores, derivatives."""
+"""The batched search: batches, chunks, far scores, derivatives, links."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.links import logistic
+from privrank_jax.links import laplace, logistic, normal
 from privrank_jax.pairwise import newton
 from privrank_jax.pairwise.likelihood import LogisticObjective, dense_objective
 from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS
@@ -30,7 +30,7 @@ def problem(counts, ridge, mask=None):
 @functools.partial(jax.jit, static_argnames="max_steps")
 def fit(counts, ridge=0.3, mask=None, max_steps=50):
     objective = problem(counts, ridge, mask)
-    return newton.fit_logistic(1e-10, max_steps, 8, objective)
+    return newton.fit_newton(1e-10, max_steps, 8, objective)
 
 
 def test_batches_of_batches_and_shared_counts_are_the_loop():
@@ -73,7 +73,7 @@ def test_a_problem_far_from_0_does_not_harm_its_batch(dtype, slack):
 
     def search(counts, start):
         objective = problem(counts, 0.3)
-        return newton.fit_logistic(1e-10 if dtype == np.float64 else 1e-6, 100, 8, objective, start)
+        return newton.fit_newton(1e-10 if dtype == np.float64 else 1e-6, 100, 8, objective, start)
 
     starts = np.zeros((3, SIZE), dtype)
     starts[1] = np.linspace(100, -100, SIZE)
@@ -114,3 +114,71 @@ def test_derivatives_pass_through_batches_and_twice():
 def test_long_steps_are_shortened_and_others_are_full():
     step = newton._step_length(jnp.array([[-0.3, -2.0, 0.0], [0.6, 5.0, 0.0]]))
     np.testing.assert_allclose(step, [1.0, np.log(8) / 7, 1.0])
+
+
+LINKS = (normal, laplace)
+
+
+@functools.partial(jax.jit, static_argnames=("link", "tolerance"))
+def fit_link(counts, ridge, link, start=None, tolerance=1e-10):
+    objective = dense_objective(WinCounts(counts), link, gamma=ridge)
+    return newton.fit_newton(tolerance, 100, 8, objective, start)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
+def test_links_are_fitted_in_batches_from_any_start(link, dtype):
+    """Starts where full Newton steps lead astray under the Laplace link, and beyond the range of the near forms."""
+    starts = np.stack([np.zeros(SIZE), np.linspace(3, -3, SIZE), np.linspace(-30, 30, SIZE)])
+    counts = jnp.asarray(COUNTS[:3].astype(dtype))
+    goal = 1e-10 if dtype == np.float64 else 1e-5
+    search = functools.partial(fit_link, link=link, tolerance=goal)
+    batch = jax.vmap(lambda one, start: search(one, 0.3, start=start))
+    found = batch(counts, jnp.asarray(starts.astype(dtype)))
+    assert found.code.tolist() == [CONVERGED] * 3
+    for place in range(3):
+        wanted = reference.fit(link.name, COUNTS[place], 0.3)
+        np.testing.assert_allclose(
+            found.value[place], wanted, atol=1e-8 if dtype == np.float64 else 1e-4
+        )
+
+
+@pytest.mark.parametrize("mask", [None, (True, True, False, True, True)])
+@pytest.mark.parametrize("link", LINKS, ids=lambda link: link.name)
+def test_both_forms_of_the_derivatives_of_links_agree(link, mask):
+    mask = None if mask is None else jnp.array(mask)
+    counts = COUNTS[:2] if mask is None else np.where(np.outer(mask, mask), COUNTS[:2], 0)
+    thetas = jnp.asarray(np.random.default_rng(5).normal(size=(2, SIZE)) * 2)
+    thetas = thetas if mask is None else jnp.where(mask, thetas, 0)
+    objectives = jax.vmap(lambda one: dense_objective(WinCounts(one, mask), link, gamma=0.3))(
+        jnp.asarray(counts)
+    )
+    lanes, at = jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), (objectives, thetas))
+    for near in (None, at):
+        weight = lanes.pair_weights(at, near)
+        parts = weight, *lanes.diagonal_and_gauge(weight)
+        gradient = lanes.gradient(at, near)
+        for place, theta in enumerate(thetas):
+            one = jax.tree.map(lambda x, place=place: x[place], objectives)
+            np.testing.assert_allclose(
+                gradient[:, place], jax.grad(one)(theta), rtol=1e-9, atol=1e-12
+            )
+            pairs, diagonal, gauge = (np.asarray(part)[..., place] for part in parts)
+            wanted = np.diag(diagonal) - pairs + np.outer(gauge, gauge)
+            np.testing.assert_allclose(wanted, one.hessian(theta), rtol=1e-9, atol=1e-12)
+
+
+def test_a_step_too_far_is_shortened():
+    """From here a full step under the Laplace link leads to a slope that is steeper uphill than it was downhill."""
+    objective = dense_objective(WinCounts(jnp.asarray(COUNTS[0])), laplace, gamma=0.3)
+    start = jnp.asarray(np.linspace(3, -3, SIZE))
+    gradient = objective.gradient(start)
+    search = newton._Search(start, gradient, newton.Progress.at(gradient))
+    direction = -20 * gradient
+    params, after = newton._line_search(objective, search, direction, jnp.bool_(True))
+    slope = direction @ gradient
+    assert direction @ objective.gradient(start + direction) > -0.5 * slope
+    assert direction @ after <= -0.5 * slope
+    assert objective(params) < objective(start)
+    still, _ = newton._line_search(objective, search, direction, jnp.bool_(False))
+    np.testing.assert_array_equal(still, start)
