@@ -37,12 +37,13 @@ Problem = LogisticCounts | DenseObjective
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
 # norm, as the error that a full Newton step leaves is of that order, but no later than what reaches the tolerance.
 _CLOSEST, _LOOSEST, _FOLLOW, _BEYOND = 1e-5, 3e-2, 3.0, 0.1
-# A float64 search that takes more steps than this has a Hessian too ill-conditioned for float32, as where the data have
-# no finite maximum: from here on, directions come from a Cholesky factor in float64.
+# A search that takes more steps than this has a Hessian too ill-conditioned for inexact directions, as where the data
+# have no finite maximum: from here on, they come from a Cholesky factor in the dtype of the counts; but not under the
+# logistic link in float32.
 _EXACT_FROM = 6
 # Steps under another link than the logistic: how far the slope along one may rise, as a share of its fall at the start;
 # the largest change of a difference; attempts.
-_STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 30
+_STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 12
 # While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
 _NEAR_ZERO = 40.0
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable, Iterator
+
 import choix
 import evalica
 import jax
@@ -10,10 +13,18 @@ import numpy as np
 
 import privrank_jax as pr
 from tests.benchmarks.harness import print_table, ratios, side_by_side
-from tests.benchmarks.peers import batched_newton, btl_world
+from tests.benchmarks.peers import batched_link_newton, batched_newton, btl_world
 
 REPLICATES, ITEMS, PER_PAIR = 1000, 30, 300
 BATCHES = ((1000, 5), (10_000, 10), (1000, 30), (100, 100), (1, 700))
+BESIDE = (
+    "fits x items",
+    "dtype",
+    "median time",
+    "NumPy",
+    "times ours",
+    "largest error of a score",
+)
 LOOPED = 10  # replicates that the looped peers run; their times are scaled up
 
 
@@ -21,41 +32,49 @@ def main() -> None:
     """Print the tables."""
     peers()
     sizes()
+    links()
 
 
 def sizes() -> None:
     """Batches of several sizes in both dtypes, beside NumPy's batched Newton at the same dtype and tolerance."""
-    rows = []
-    for replicates, items in BATCHES:
-        wins = btl_world(0, replicates, items, PER_PAIR)
-        exact = batched_newton(wins, tolerance=1e-14)
-        for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 1e-6)):
-            counts = wins.astype(dtype)
-            device = jnp.asarray(counts)
-            fit = jax.jit(jax.vmap(lambda w: pr.pairwise.mle(pr.comparisons.WinCounts(w)).value))
-            runs = {
-                "ours": lambda fit=fit, device=device: fit(device),
-                "NumPy": lambda counts=counts, tolerance=tolerance: batched_newton(
-                    counts, tolerance
-                ),
-            }
-            error = np.abs(np.asarray(fit(device)) - exact).max()
-            seconds = side_by_side(runs, rounds=5)
-            rows.append(
-                (
-                    f"{replicates:,} x {items}", np.dtype(dtype).name, f"{1e3 * seconds['ours']:.2f} ms",
-                    f"{1e3 * seconds['NumPy']:.2f} ms", f"{seconds['NumPy'] / seconds['ours']:.1f}x", f"{error:.0e}",
-                )
-            )  # fmt: skip
-    header = (
-        "fits x items",
-        "dtype",
-        "median time",
-        "NumPy",
-        "times ours",
-        "largest error of a score",
-    )
-    print_table("BTL fits by batch and dtype", header, rows)
+    rows = [
+        row
+        for replicates, items in BATCHES
+        for row in beside("logistic", batched_newton, replicates, items)
+    ]
+    print_table("BTL fits by batch and dtype", BESIDE, rows)
+
+
+def links() -> None:
+    """The same for the other links."""
+    for name in ("normal", "laplace"):
+        newton = functools.partial(batched_link_newton, name)
+        rows = [row for size in BATCHES[1:] for row in beside(name, newton, *size)]
+        print_table(f"fits under the {name} link", BESIDE, rows)
+
+
+def beside(
+    link: str, newton: Callable[..., np.ndarray], replicates: int, items: int
+) -> Iterator[tuple[str, ...]]:
+    """A row of :data:`BESIDE` for each dtype."""
+    wins = btl_world(0, replicates, items, PER_PAIR)
+    exact = newton(wins, tolerance=1e-14)
+    for dtype, tolerance in ((np.float64, 1e-10), (np.float32, 1e-6)):
+        counts = wins.astype(dtype)
+        device = jnp.asarray(counts)
+        fit = jax.jit(
+            jax.vmap(lambda w: pr.pairwise.mle(pr.comparisons.WinCounts(w), link=link).value)
+        )
+        runs = {
+            "ours": functools.partial(fit, device),
+            "NumPy": functools.partial(newton, counts, tolerance),
+        }
+        error = np.abs(np.asarray(fit(device)) - exact).max()
+        seconds = side_by_side(runs, rounds=5)
+        yield (
+            f"{replicates:,} x {items}", np.dtype(dtype).name, f"{1e3 * seconds['ours']:.2f} ms",
+            f"{1e3 * seconds['NumPy']:.2f} ms", f"{seconds['NumPy'] / seconds['ours']:.1f}x", f"{error:.0e}",
+        )  # fmt: skip
 
 
 def peers() -> None:

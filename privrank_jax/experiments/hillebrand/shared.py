@@ -78,7 +78,7 @@ def judged(
         every = jnp.append(costs, jnp.asarray([*plain.values()], costs.dtype))
         return dict(zip((*found, *plain), (every - least) / (items * (items - 1) / 2), strict=True))
 
-    found = jax.vmap(excess)(jnp.asarray(epsilons, weights.dtype), *more)
+    found = jax.vmap(excess)(jnp.asarray(epsilons, weights.dtype), *map(jnp.asarray, more))
     names, table = list(found), jnp.stack([*found.values()])
     pairs = [pair for pair in pairs if set(pair) <= set(names)]
     first, second = (np.array([names.index(pair[side]) for pair in pairs]) for side in (0, 1))
