@@ -21,7 +21,7 @@ from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.links import Link
+from privrank_jax.links import Elementwise, Link
 from privrank_jax.pairwise.lanes import add_rows, column_sums, dot, item_sum
 from privrank_jax.pairwise.near_links import near_curvatures, near_scores
 
@@ -230,7 +230,7 @@ class LinkObjective:
         """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``near`` as above."""
         gap = theta[:, None] - theta[None, :]
         if near is None:
-            ahead, behind = self.link.curvature(jnp.stack([gap, -gap]))
+            ahead, behind = _of_both_signs(self.link.curvature, gap)
         else:
             ahead, behind = near_curvatures(self.link, gap)
         weight = (self.wins * ahead + self.wins.swapaxes(0, 1) * behind) / self.scale
@@ -252,8 +252,7 @@ class LinkObjective:
         )
 
     def _score_pair(self, gap: Array) -> tuple[Array, Array]:
-        ahead, behind = self.link.score(jnp.stack([gap, -gap]))  # one copy of it in a program
-        return ahead, behind
+        return _of_both_signs(self.link.score, gap)
 
     def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``; if ``signed`` and it isn't positive definite, a nearby matrix that is."""
@@ -344,6 +343,13 @@ def _opposed(comparisons: Array, power: Scores) -> Array:
         ratio = (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
         return column_sums(comparisons * ratio)
     return add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
+
+
+def _of_both_signs(function: Elementwise, gap: Array) -> tuple[Array, Array]:
+    """A function of a link at x and at -x, with one copy of it in a program."""
+    # With the sums in sight, XLA searches for minutes for how a GPU may take both at once.
+    ahead, behind = jax.lax.optimization_barrier(function(jnp.stack([gap, -gap])))
+    return ahead, behind
 
 
 def _pushes(scores: Callable[[Array], tuple[Array, Array]], wins: Array, theta: Scores) -> Array:
