@@ -38,6 +38,11 @@ def _real(
     return theta if mask is None else jnp.where(mask, theta, padding)
 
 
+def _between_real(pairs: Array, mask: Mask | None) -> Array:
+    """0 where an item is masked; of ``(m, m)``, or with problems along a trailing axis of both."""
+    return pairs if mask is None else jnp.where(mask[:, None] & mask[None, :], pairs, 0)
+
+
 def _count(theta: Scores, mask: Mask | None) -> int | Float[Array, ""]:
     return theta.shape[0] if mask is None else jnp.maximum(jnp.sum(mask, 0), 1).astype(theta.dtype)
 
@@ -112,9 +117,7 @@ class LogisticObjective:
             fall = jnp.exp(-jnp.abs(theta[:, None] - theta[None, :]))
             bend = fall / jnp.square(1 + fall) / self.scale
         weight = self.comparisons * bend
-        if self.mask is None:
-            return weight
-        return jnp.where(self.mask[:, None] & self.mask[None, :], weight, 0)
+        return _between_real(weight, self.mask)
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """d and u of the Hessian diag(d) - W + uuᵀ at :meth:`pair_weights` W, with d = 1 for masked items."""
@@ -204,9 +207,8 @@ class LinkObjective:
             return jnp.zeros_like(self.tilt)
         comparisons = self.wins + self.wins.swapaxes(0, 1)
         target = 0.5 * column_sums(comparisons) - column_sums(self.wins) - self.tilt
-        steepness = 2 * self.link.score(
-            jnp.zeros((), self.tilt.dtype)
-        )  # of log-odds at 0: 1, 1.6, 2
+        # Of log-odds at 0: 1, 1.6 and 2.
+        steepness = 2 * self.link.score(jnp.zeros((), self.tilt.dtype))
         alike = LogisticObjective(comparisons, target, self.gamma, self.mask, self.scale)
         return alike.start / steepness
 
@@ -222,7 +224,8 @@ class LinkObjective:
             pull = self.wins * self.link.score(theta[:, None] - theta[None, :])
             push = pull.sum(0) - pull.sum(1)
         else:
-            scores = self._score_pair if near is None else functools.partial(near_scores, self.link)
+            far = functools.partial(_of_both_signs, self.link.score)
+            scores = far if near is None else functools.partial(near_scores, self.link)
             push = _pushes(scores, self.wins, theta)
         return (push + self.tilt) / self.scale + _quadratic_gradient(self, theta)
 
@@ -234,9 +237,7 @@ class LinkObjective:
         else:
             ahead, behind = near_curvatures(self.link, gap)
         weight = (self.wins * ahead + self.wins.swapaxes(0, 1) * behind) / self.scale
-        if self.mask is None:
-            return weight
-        return jnp.where(self.mask[:, None] & self.mask[None, :], weight, 0)
+        return _between_real(weight, self.mask)
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """As for :class:`LogisticObjective`."""
@@ -250,9 +251,6 @@ class LinkObjective:
         return dataclasses.replace(
             self, wins=wins, tilt=tilt, gamma=gamma, scale=jnp.ones((), jnp.float32)
         )
-
-    def _score_pair(self, gap: Array) -> tuple[Array, Array]:
-        return _of_both_signs(self.link.score, gap)
 
     def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``; if ``signed`` and it isn't positive definite, a nearby matrix that is."""
@@ -392,7 +390,5 @@ def _laplacian(objective: DenseObjective, weight: PairMatrix) -> PairMatrix:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
     mask, size = objective.mask, weight.shape[0]
     diagonal = _real(column_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
-    full = 1 / _count(diagonal, mask) - weight
-    if mask is not None:
-        full = jnp.where(mask[:, None] & mask[None, :], full, 0.0)
+    full = _between_real(1 / _count(diagonal, mask) - weight, mask)
     return full + diagonal[:, None] * jnp.eye(size, dtype=weight.dtype)

@@ -38,12 +38,9 @@ def near_curvatures(
     link: Link, gap: Float[Array, "*shape"]
 ) -> tuple[Float[Array, "*shape"], Float[Array, "*shape"]]:
     """-(log F)'' at x and at -x, |x| <= 2 NEAR, never negative; to a few digits in float32."""
-    if link == laplace:
-        half = 0.5 * jnp.exp(-jnp.abs(gap))
-        ratio = half / (1 - half)
-        bend = ratio * (1 + ratio)
-        return jnp.where(gap < 0, 0, bend), jnp.where(gap > 0, 0, bend)
+    if link not in (laplace, normal):
+        return link.curvature(gap), link.curvature(-gap)
+    ahead, behind = near_scores(link, gap)
     if link == normal:
-        ahead, behind = near_scores(link, gap)
         return ahead * jnp.maximum(ahead + gap, 0), behind * jnp.maximum(behind - gap, 0)
-    return link.curvature(gap), link.curvature(-gap)
+    return jnp.where(gap < 0, 0, ahead * (1 + ahead)), jnp.where(gap > 0, 0, behind * (1 + behind))
