@@ -43,7 +43,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.davidson_maximum import has_maximum
 from privrank_jax.pairwise.graph import connectivity
-from privrank_jax.pairwise.likelihood import center, mean_degree
+from privrank_jax.pairwise.masked import center, mean_degree
 from privrank_jax.pairwise.minimize import Minimum, minimize
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
 

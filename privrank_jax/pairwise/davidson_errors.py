@@ -28,7 +28,7 @@ from privrank_jax.pairwise.intervals import (
     confidence_intervals,
     intervals_of,
 )
-from privrank_jax.pairwise.likelihood import center
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
 from privrank_jax.pairwise.standard_errors import (

@@ -36,7 +36,8 @@ from privrank_jax.pairwise.debiased_sums import (
     kept_pairs,
     sums_of,
 )
-from privrank_jax.pairwise.likelihood import center, pair_curvature, signed_objective
+from privrank_jax.pairwise.likelihood import pair_curvature, signed_objective
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import local_guarantee, report_information, report_values

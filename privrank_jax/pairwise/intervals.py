@@ -49,7 +49,7 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.critical_values import critical_at, critical_of, critical_tables
-from privrank_jax.pairwise.likelihood import center
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,

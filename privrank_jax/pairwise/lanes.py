@@ -11,9 +11,12 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, PyTree
 
 from privrank_jax._backend import on_cpu, product
+
+# Blocks of rows of a matrix whose other half is known; fewer items than this are one block.
+_BLOCKS, _FEWEST = 3, 6
 
 
 def item_sum(vector: Array) -> Array:
@@ -22,13 +25,13 @@ def item_sum(vector: Array) -> Array:
 
 
 def column_sums(matrix: Array) -> Array:
-    """Column sums of ``(m, m)`` or ``(m, m, lanes)``, in the order that a CPU computes fastest: over rows, or with many
+    """Column sums of ``(k, m)`` or ``(k, m, lanes)``, in the order that a CPU computes fastest: over rows, or with many
     items by a matrix product."""
     if matrix.ndim == 3:
         return add_rows(lambda row: row, matrix)
     if matrix.shape[-1] < 64:
         return matrix.sum(0)
-    ones = jnp.ones(matrix.shape[-1], matrix.dtype)
+    ones = jnp.ones(matrix.shape[0], matrix.dtype)
     return jnp.matmul(ones, matrix, precision=jax.lax.Precision.HIGHEST)
 
 
@@ -42,6 +45,46 @@ def times(symmetric: Array, vector: Array) -> Array:
     if vector.ndim == 1:
         return product(symmetric, vector)
     return add_rows(jnp.multiply, symmetric, vector)
+
+
+def opposed_sums(
+    term: Callable[..., Array], pairs: tuple[Array, ...], items: PyTree[Array]
+) -> Array:
+    """Σ_i t_ij of terms that change sign where i and j change places, ``(m,)`` or ``(m, lanes)``.
+
+    On a CPU, two thirds of the terms of many problems are computed: blocks of rows, each without what a block above it
+    holds.
+
+    Args:
+        term: a function of entries of ``pairs``, and of those of ``items`` for i and for j.
+        pairs: arrays ``(m, m)`` or ``(m, m, lanes)``.
+        items: an array, or a tree of them, ``(m,)`` or ``(m, lanes)``.
+    """
+    size = pairs[0].shape[0]
+    in_blocks = on_cpu() and pairs[0].ndim == 3 and size >= _FEWEST
+    step = -(-size // _BLOCKS) if in_blocks else size
+    starts = range(0, size, step)
+    sums = [jnp.zeros((), pairs[0].dtype) for _ in starts]
+    for block, first in enumerate(starts):
+        rows = slice(first, first + step)
+        found = term(
+            *(x[rows, first:] for x in pairs),
+            jax.tree.map(lambda x, at=rows: x[at, None], items),
+            jax.tree.map(lambda x, at=first: x[None, at:], items),
+        )
+        down = column_sums(found)
+        for later, start in enumerate(starts[block:], block):
+            sums[later] += down[start - first :][:step]
+        if block + 1 < len(starts):
+            sums[block] -= row_sums(found[:, step:])
+    return jnp.concatenate(sums)
+
+
+def row_sums(matrix: Array) -> Array:
+    """Row sums of ``(k, m)`` or ``(k, m, lanes)``."""
+    if matrix.ndim == 2 or not on_cpu():
+        return matrix.sum(1)
+    return functools.reduce(jnp.add, [matrix[:, column] for column in range(matrix.shape[1])])
 
 
 def add_rows(term: Callable[..., Array], *arrays: Array) -> Array:

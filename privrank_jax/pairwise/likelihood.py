@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -21,30 +21,11 @@ from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.links import Elementwise, Link
-from privrank_jax.pairwise.lanes import add_rows, column_sums, dot, item_sum
-from privrank_jax.pairwise.near_links import near_curvatures, near_scores
-
-
-def mean_degree(degrees: Array, mask: Mask | None) -> Array:
-    """S, at least 1."""
-    return jnp.maximum(item_sum(degrees) / _count(degrees, mask), 1.0)
-
-
-# Without a mask, the compiled program has no masking arithmetic.
-def _real(
-    theta: Float[Array, "items"], mask: Mask | None, padding: Scalar | Float[Array, "items"] = 0.0
-) -> Float[Array, "items"]:
-    return theta if mask is None else jnp.where(mask, theta, padding)
-
-
-def _between_real(pairs: Array, mask: Mask | None) -> Array:
-    """0 where an item is masked; of ``(m, m)``, or with problems along a trailing axis of both."""
-    return pairs if mask is None else jnp.where(mask[:, None] & mask[None, :], pairs, 0)
-
-
-def _count(theta: Scores, mask: Mask | None) -> int | Float[Array, ""]:
-    return theta.shape[0] if mask is None else jnp.maximum(jnp.sum(mask, 0), 1).astype(theta.dtype)
+from privrank_jax.links import Link, logistic
+from privrank_jax.pairwise.first_guess import first_guess
+from privrank_jax.pairwise.lanes import add_rows, column_sums, item_sum, opposed_sums, row_sums
+from privrank_jax.pairwise.masked import between_real, count_items, mean_degree, real
+from privrank_jax.pairwise.near_links import NEAR, Item, near_bend, near_items, near_pull
 
 
 @jax.tree_util.register_dataclass
@@ -71,28 +52,22 @@ class LogisticObjective:
     mask: Array | None
     scale: Array
 
+    # While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
+    reach: ClassVar[float] = 40.0
+
     @property
     def num_items(self) -> int:
         """Number of items m."""
         return self.comparisons.shape[0]
 
     def objective(self) -> LogisticObjective:
-        """This objective itself, as :class:`LogisticCounts` has one."""
+        """This objective itself, as :class:`DenseCounts` has one."""
         return self
 
     @property
     def start(self) -> Array:
-        """A first guess, the log-odds of each item's share of wins, ``(m,)``.
-
-        The ridge enters as 4γ comparisons without a winner, which is exact for small θ. The log-odds against the mean
-        of opponents with scores of variance v fall short of θ by about √(1 + πv/8), and one of the m is no opponent.
-        """
-        share = 0.5 + self.target / jnp.maximum(column_sums(self.comparisons) + 4 * self.gamma, 1.0)
-        share = jnp.clip(share, 0.02, 0.98)
-        start = center(jnp.log(share) - jnp.log1p(-share), self.mask)
-        count = _count(start, self.mask)
-        spread = dot(start, start) / count
-        return start * (count - 1) / count * jnp.sqrt(1 + jnp.pi / 8 * spread)
+        """A first guess, ``(m,)``."""
+        return first_guess(logistic, self.comparisons, self.target, self.gamma, self.mask)
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
@@ -100,24 +75,28 @@ class LogisticObjective:
         pairs = 0.5 * jnp.sum(self.comparisons * (0.5 * gap + jnp.log1p(jnp.exp(-gap))))
         return (pairs - product(self.target, theta)) / self.scale + _quadratic(self, theta)
 
-    def gradient(self, theta: Scores, power: Scores | None = None) -> Array:
-        """∇f(θ), ``(m,)``, from ``power`` = exp(θ) if given, which is faster but needs scores within ±40."""
-        if power is None:
+    def near(self, theta: Scores) -> Array:
+        """Each item's share in the faster forms of what follows, exp(θ)."""
+        return jnp.exp(theta)
+
+    def gradient(self, theta: Scores, near: Scores | None = None) -> Array:
+        """∇f(θ), ``(m,)``; faster from :meth:`near` if given, which needs scores within ±``reach``."""
+        if near is None:
             push = column_sums(self.comparisons * _half_tanh(theta))
         else:
-            push = _opposed(self.comparisons, power)
+            push = _opposed(self.comparisons, near)
         return (-0.5 * push - self.target) / self.scale + _quadratic_gradient(self, theta)
 
-    def pair_weights(self, theta: Scores, power: Scores | None = None) -> Array:
-        """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``power`` as above."""
-        if power is not None:
-            inverse = 1 / (power[:, None] + power[None, :])
-            bend = (power / self.scale)[:, None] * inverse * (power[None, :] * inverse)
+    def pair_weights(self, theta: Scores, near: Scores | None = None) -> Array:
+        """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``near`` as above."""
+        if near is not None:
+            inverse = 1 / (near[:, None] + near[None, :])
+            bend = (near / self.scale)[:, None] * inverse * (near[None, :] * inverse)
         else:
             fall = jnp.exp(-jnp.abs(theta[:, None] - theta[None, :]))
             bend = fall / jnp.square(1 + fall) / self.scale
         weight = self.comparisons * bend
-        return _between_real(weight, self.mask)
+        return between_real(weight, self.mask)
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """d and u of the Hessian diag(d) - W + uuᵀ at :meth:`pair_weights` W, with d = 1 for masked items."""
@@ -139,42 +118,12 @@ class LogisticObjective:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class LogisticCounts:
-    """What a :class:`LogisticObjective` is made of: a batch makes its objectives a chunk at a time.
-
-    Attributes:
-        wins: win counts.
-        tilt: ``(m,)`` w.
-        gamma: ridge γ, shape ``()``.
-    """
-
-    wins: WinCounts
-    tilt: Array
-    gamma: Array
-
-    @property
-    def num_items(self) -> int:
-        """Number of items m."""
-        return self.wins.num_items
-
-    def objective(self) -> LogisticObjective:
-        """The objective of these counts."""
-        mask, matrix = self.wins.mask, self.wins.matrix
-        matrix = matrix if matrix.ndim == 2 else materialized(matrix)
-        comparisons = matrix + matrix.swapaxes(0, 1)
-        degrees, losses = column_sums(comparisons), column_sums(matrix)
-        target = 0.5 * degrees - losses - self.tilt
-        scale = mean_degree(degrees, mask)
-        return LogisticObjective(comparisons, target, self.gamma, mask, scale)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
 class LinkObjective:
     """Objective for any link.
 
     Attributes:
         wins: ``(m, m)`` W_ij.
+        losses: ``(m, m)`` W_ji.
         tilt: ``(m,)`` w.
         gamma: ridge γ, shape ``()``.
         mask: ``(m,)`` bool, or ``None``.
@@ -184,12 +133,15 @@ class LinkObjective:
     """
 
     wins: Array
+    losses: Array
     tilt: Array
     gamma: Array
     mask: Array | None
     scale: Array
     link: Link = dataclasses.field(metadata={"static": True})
     signed: bool = dataclasses.field(default=False, metadata={"static": True})
+
+    reach: ClassVar[float] = NEAR
 
     @property
     def num_items(self) -> int:
@@ -202,15 +154,11 @@ class LinkObjective:
 
     @property
     def start(self) -> Array:
-        """A first guess: 0 where f need not be convex, else that of the logistic link, as steep at 0 as this one."""
+        """A first guess, ``(m,)``: 0 where f need not be convex."""
         if self.signed:
             return jnp.zeros_like(self.tilt)
-        comparisons = self.wins + self.wins.swapaxes(0, 1)
-        target = 0.5 * column_sums(comparisons) - column_sums(self.wins) - self.tilt
-        # Of log-odds at 0: 1, 1.6 and 2.
-        steepness = 2 * self.link.score(jnp.zeros((), self.tilt.dtype))
-        alike = LogisticObjective(comparisons, target, self.gamma, self.mask, self.scale)
-        return alike.start / steepness
+        target = 0.5 * (column_sums(self.losses) - column_sums(self.wins)) - self.tilt
+        return first_guess(self.link, self.wins + self.losses, target, self.gamma, self.mask)
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
@@ -218,26 +166,30 @@ class LinkObjective:
         loss = -jnp.sum(self.wins * self.link.log_cdf(gap))
         return (loss + product(self.tilt, theta)) / self.scale + _quadratic(self, theta)
 
-    def gradient(self, theta: Scores, near: Scores | None = None) -> Array:
-        """∇f(θ), ``(m,)``; faster if ``near`` is given, which needs scores within ±NEAR."""
-        if near is None and theta.ndim == 1:
-            pull = self.wins * self.link.score(theta[:, None] - theta[None, :])
-            push = pull.sum(0) - pull.sum(1)
+    def near(self, theta: Scores) -> Item:
+        """Each item's share in the faster forms of what follows."""
+        return near_items(self.link, theta)
+
+    def gradient(self, theta: Scores, near: Item | None = None) -> Array:
+        """∇f(θ), ``(m,)``; faster from :meth:`near` if given, which needs scores within ±``reach``."""
+        if near is None:
+            # With the sums in sight, XLA searches for minutes for how a GPU may take them at once.
+            slope = jax.lax.optimization_barrier(self.link.score(_gaps(theta)))
+            push = column_sums(self.wins * slope) - row_sums(self.wins * slope)
         else:
-            far = functools.partial(_of_both_signs, self.link.score)
-            scores = far if near is None else functools.partial(near_scores, self.link)
-            push = _pushes(scores, self.wins, theta)
+            pull = functools.partial(near_pull, self.link)
+            push = opposed_sums(pull, (self.wins, self.losses), near)
         return (push + self.tilt) / self.scale + _quadratic_gradient(self, theta)
 
-    def pair_weights(self, theta: Scores, near: Scores | None = None) -> Array:
+    def pair_weights(self, theta: Scores, near: Item | None = None) -> Array:
         """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``near`` as above."""
-        gap = theta[:, None] - theta[None, :]
         if near is None:
-            ahead, behind = _of_both_signs(self.link.curvature, gap)
+            weight = pair_curvature(_gaps(theta), self.wins, self.link)
         else:
-            ahead, behind = near_curvatures(self.link, gap)
-        weight = (self.wins * ahead + self.wins.swapaxes(0, 1) * behind) / self.scale
-        return _between_real(weight, self.mask)
+            one = jax.tree.map(lambda x: x[:, None], near)
+            other = jax.tree.map(lambda x: x[None, :], near)
+            weight = near_bend(self.link, self.wins, self.losses, one, other)
+        return between_real(weight / self.scale, self.mask)
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """As for :class:`LogisticObjective`."""
@@ -245,12 +197,12 @@ class LinkObjective:
 
     def single(self) -> LinkObjective:
         """f in float32, in units of S so that any counts are in its range."""
-        wins, tilt, gamma = (
-            (x / self.scale).astype(jnp.float32) for x in (self.wins, self.tilt, self.gamma)
+        wins, losses, tilt, gamma = (
+            (x / self.scale).astype(jnp.float32)
+            for x in (self.wins, self.losses, self.tilt, self.gamma)
         )
-        return dataclasses.replace(
-            self, wins=wins, tilt=tilt, gamma=gamma, scale=jnp.ones((), jnp.float32)
-        )
+        unit = jnp.ones((), jnp.float32)
+        return LinkObjective(wins, losses, tilt, gamma, self.mask, unit, self.link, self.signed)
 
     def hessian(self, theta: Scores) -> Array:
         """∇²f(θ), ``(m, m)``; if ``signed`` and it isn't positive definite, a nearby matrix that is."""
@@ -261,10 +213,47 @@ class LinkObjective:
             return exact
         # A pair of negative curvature is replaced by its expected information: a Laplacian with non-negative
         # weights is positive semidefinite, so Newton's direction descends.
-        expected = (self.wins + self.wins.T) * self.link.score(gap) * self.link.score(-gap)
+        expected = (self.wins + self.losses) * self.link.score(gap) * self.link.score(-gap)
         convex = _laplacian(self, jnp.where(weight > 0, weight, expected) / self.scale)
         definite = jnp.all(jnp.isfinite(solve_positive_definite(exact, jnp.ones_like(theta))))
         return jnp.where(definite, exact, convex)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class DenseCounts:
+    """What an objective is made of: a batch makes its objectives a chunk at a time.
+
+    Attributes:
+        wins: win counts.
+        tilt: ``(m,)`` w.
+        gamma: ridge γ, shape ``()``.
+        link: F, static.
+    """
+
+    wins: WinCounts
+    tilt: Array
+    gamma: Array
+    link: Link = dataclasses.field(metadata={"static": True})
+
+    @property
+    def num_items(self) -> int:
+        """Number of items m."""
+        return self.wins.num_items
+
+    def objective(self) -> DenseObjective:
+        """The objective of these counts."""
+        mask, wins = self.wins.mask, self.wins.matrix
+        wins = wins if wins.ndim == 2 else materialized(wins)
+        losses = wins.swapaxes(0, 1)
+        if self.link.name != "logistic":
+            losses = materialized(losses)
+            scale = mean_degree(column_sums(wins) + column_sums(losses), mask)
+            return LinkObjective(wins, losses, self.tilt, self.gamma, mask, scale, self.link)
+        comparisons = wins + losses
+        degrees = column_sums(comparisons)
+        target = 0.5 * degrees - column_sums(wins) - self.tilt
+        return LogisticObjective(comparisons, target, self.gamma, mask, mean_degree(degrees, mask))
 
 
 DenseObjective = LogisticObjective | LinkObjective
@@ -274,21 +263,17 @@ def dense_objective(
     wins: WinCounts, link: Link, *, gamma: Scalar = 0.0, tilt: Scalar | Scores = 0.0
 ) -> DenseObjective:
     """The objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
-    counts = logistic_counts(wins, gamma=gamma, tilt=tilt)
-    if link.name == "logistic":
-        return counts.objective()
-    scale = mean_degree(wins.degrees, wins.mask)
-    return LinkObjective(wins.matrix, counts.tilt, counts.gamma, wins.mask, scale, link)
+    return dense_counts(wins, link, gamma=gamma, tilt=tilt).objective()
 
 
-def logistic_counts(
-    wins: WinCounts, *, gamma: Scalar = 0.0, tilt: Scalar | Scores = 0.0
-) -> LogisticCounts:
-    """``wins`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
+def dense_counts(
+    wins: WinCounts, link: Link, *, gamma: Scalar = 0.0, tilt: Scalar | Scores = 0.0
+) -> DenseCounts:
+    """What that objective is made of."""
     mask, dtype = wins.mask, wins.matrix.dtype
-    tilt = _real(jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,)), mask)
+    tilt = real(jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,)), mask)
     wins = dataclasses.replace(wins, ties=None)  # half wins: their number has no part in this model
-    return LogisticCounts(wins, tilt, jnp.asarray(gamma, dtype))
+    return DenseCounts(wins, tilt, jnp.asarray(gamma, dtype), link)
 
 
 def signed_objective(
@@ -307,25 +292,20 @@ def signed_objective(
         mask: ``(m,)`` bool, or ``None``.
     """
     target, degrees = margins.sum(-1), weights.sum(-1)
-    scale = jnp.maximum(jnp.max(jnp.abs(target)), jnp.sum(degrees) / _count(degrees, mask))
+    scale = jnp.maximum(jnp.max(jnp.abs(target)), jnp.sum(degrees) / count_items(degrees, mask))
     scale = jax.lax.stop_gradient(jnp.where(scale > 0, scale, 1.0))
     gamma = jnp.asarray(gamma, margins.dtype)
     if link.name == "logistic":
         return LogisticObjective(weights, target, gamma, mask, scale)
     wins = 0.5 * weights + margins
-    return LinkObjective(wins, jnp.zeros_like(target), gamma, mask, scale, link, signed=True)
-
-
-def center(theta: Scores, mask: Mask | None) -> Array:
-    """Subtract the mean over the mask; masked entries become 0."""
-    mean = item_sum(_real(theta, mask)) / _count(theta, mask)
-    return _real(theta - mean, mask)
+    tilt = jnp.zeros_like(target)
+    return LinkObjective(wins, wins.T, tilt, gamma, mask, scale, link, signed=True)
 
 
 def pair_curvature(gap: Array, wins: Array, link: Link) -> Array:
     """Second derivative of each pair's loss in its gap, W_ij c(x) + W_ji c(-x), c = -(log F)'', ``(m, m)``."""
-    bend = wins * link.curvature(gap)
-    return bend + bend.T
+    bend = wins * jax.lax.optimization_barrier(link.curvature(gap))
+    return bend + bend.swapaxes(0, 1)
 
 
 def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
@@ -343,30 +323,16 @@ def _opposed(comparisons: Array, power: Scores) -> Array:
     return add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
 
 
-def _of_both_signs(function: Elementwise, gap: Array) -> tuple[Array, Array]:
-    """A function of a link at x and at -x, with one copy of it in a program."""
-    # With the sums in sight, XLA searches for minutes for how a GPU may take both at once.
-    ahead, behind = jax.lax.optimization_barrier(function(jnp.stack([gap, -gap])))
-    return ahead, behind
-
-
-def _pushes(scores: Callable[[Array], tuple[Array, Array]], wins: Array, theta: Scores) -> Array:
-    """Σ_i W_ij s(θ_i - θ_j) - W_ji s(θ_j - θ_i), ``(m,)``, with problems along a trailing axis of all arrays if any."""
-
-    def term(won: Array, lost: Array, one: Array) -> Array:
-        ahead, behind = scores(one - theta)
-        return won * ahead - lost * behind
-
-    if theta.ndim == 1:
-        return jax.vmap(term)(wins, wins.swapaxes(0, 1), theta).sum(0)
-    return add_rows(term, wins, wins.swapaxes(0, 1), theta)
+def _gaps(theta: Scores) -> Array:
+    """θ_i - θ_j, ``(m, m)``."""
+    return theta[:, None] - theta[None, :]
 
 
 def _diagonal_and_gauge(objective: DenseObjective, weight: PairMatrix) -> tuple[Scores, Scores]:
     mask = objective.mask
-    diagonal = _real(column_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
-    gauge = _real(jnp.full_like(diagonal, 1), mask)
-    return diagonal, gauge / jnp.sqrt(jnp.asarray(_count(diagonal, mask), weight.dtype))
+    diagonal = real(column_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
+    gauge = real(jnp.full_like(diagonal, 1), mask)
+    return diagonal, gauge / jnp.sqrt(jnp.asarray(count_items(diagonal, mask), weight.dtype))
 
 
 def _half_tanh(theta: Scores) -> Array:
@@ -375,20 +341,20 @@ def _half_tanh(theta: Scores) -> Array:
 
 
 def _quadratic(objective: DenseObjective, theta: Scores) -> Float[Array, ""]:
-    real = _real(theta, objective.mask)
-    gauge = 0.5 * jnp.sum(real) ** 2 / _count(theta, objective.mask)
-    return product(0.5 * objective.gamma * real, real) / objective.scale + gauge
+    theta = real(theta, objective.mask)
+    gauge = 0.5 * jnp.sum(theta) ** 2 / count_items(theta, objective.mask)
+    return product(0.5 * objective.gamma * theta, theta) / objective.scale + gauge
 
 
 def _quadratic_gradient(objective: DenseObjective, theta: Scores) -> Scores:
-    real = _real(theta, objective.mask)
-    gauge = item_sum(real) / _count(theta, objective.mask)
-    return _real(objective.gamma * real / objective.scale + gauge, objective.mask, theta)
+    kept = real(theta, objective.mask)
+    gauge = item_sum(kept) / count_items(theta, objective.mask)
+    return real(objective.gamma * kept / objective.scale + gauge, objective.mask, theta)
 
 
 def _laplacian(objective: DenseObjective, weight: PairMatrix) -> PairMatrix:
     """diag(weight 1) - weight + ridge + gauge; masked items get 1 on the diagonal."""
     mask, size = objective.mask, weight.shape[0]
-    diagonal = _real(column_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
-    full = _between_real(1 / _count(diagonal, mask) - weight, mask)
+    diagonal = real(column_sums(weight) + objective.gamma / objective.scale, mask, 1.0)
+    full = between_real(1 / count_items(diagonal, mask) - weight, mask)
     return full + diagonal[:, None] * jnp.eye(size, dtype=weight.dtype)

@@ -16,13 +16,8 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import connectivity, edge_connectivity
-from privrank_jax.pairwise.likelihood import (
-    DenseObjective,
-    LinkObjective,
-    center,
-    dense_objective,
-    logistic_counts,
-)
+from privrank_jax.pairwise.likelihood import DenseObjective, LinkObjective, dense_counts
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.minimize import (
     Minimum,
     default_tolerance,
@@ -183,14 +178,11 @@ def fit_counts(
     max_steps: int = 100,
 ) -> Minimum:
     """Minimize the objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
-    if optimizer is None and link.name == "logistic":
-        counts = logistic_counts(wins, gamma=gamma, tilt=tilt)
+    counts = dense_counts(wins, link, gamma=gamma, tilt=tilt)
+    if optimizer is None:
         return _fit_newton(counts, wins.matrix.dtype, tolerance, max_steps)
     return fit_dense(
-        dense_objective(wins, link, gamma=gamma, tilt=tilt),
-        optimizer=optimizer,
-        tolerance=tolerance,
-        max_steps=max_steps,
+        counts.objective(), optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
     )
 
 

@@ -24,15 +24,14 @@ from privrank_jax._types import Scores
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.lanes import dot, times
 from privrank_jax.pairwise.likelihood import (
+    DenseCounts,
     DenseObjective,
     LinkObjective,
-    LogisticCounts,
     LogisticObjective,
 )
 from privrank_jax.pairwise.minimize import Minimum, Progress, solve_lifted
-from privrank_jax.pairwise.near_links import NEAR
 
-Problem = LogisticCounts | DenseObjective
+Problem = DenseCounts | DenseObjective
 
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
 # norm, as the error that a full Newton step leaves is of that order, but no later than what reaches the tolerance.
@@ -44,8 +43,6 @@ _EXACT_FROM = 6
 # Steps under another link than the logistic: how far the slope along one may rise, as a share of its fall at the start;
 # the largest change of a difference; attempts.
 _STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 12
-# While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
-_NEAR_ZERO = 40.0
 
 
 class _Search(NamedTuple):
@@ -232,15 +229,14 @@ def _by_range(
     params: Float[Array, "items *batch"],
 ) -> Array:
     """``function`` of each problem, in its faster form while all scores of the batch are near 0."""
-    logistic = isinstance(objective, LogisticObjective)
-    # exp is taken outside of the branches: within one, XLA takes it anew for each pair.
+    # What each item gives is taken outside of the branches: within one, XLA takes it anew for each pair.
     return jax.lax.cond(
-        jnp.all(jnp.abs(params) < (_NEAR_ZERO if logistic else NEAR)),
+        jnp.all(jnp.abs(params) < objective.reach),
         function,
         lambda problems, at, _: function(problems, at),
         objective,
         params,
-        jnp.exp(params) if logistic else params,
+        objective.near(params),
     )
 
 

@@ -15,7 +15,7 @@ from privrank_jax._backend import product
 from privrank_jax._types import Scalar, Scores
 from privrank_jax.comparisons import WinEdges
 from privrank_jax.links import Link
-from privrank_jax.pairwise.likelihood import mean_degree
+from privrank_jax.pairwise.masked import mean_degree
 
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at the square root of the
 # gradient norm, which makes Newton's method converge faster than linearly.

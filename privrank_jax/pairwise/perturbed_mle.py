@@ -15,7 +15,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import check_counts
-from privrank_jax.pairwise.likelihood import center
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.noisy_counts import draw_totals, totals_noise
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals, unit_variance

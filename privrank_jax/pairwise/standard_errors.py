@@ -45,7 +45,8 @@ from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import component_labels
-from privrank_jax.pairwise.likelihood import center, information
+from privrank_jax.pairwise.likelihood import information
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
 from privrank_jax.privacy.noise import SHAPED_NOISES
 

@@ -12,12 +12,12 @@ import pytest
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.likelihood import (
-    center,
     dense_objective,
     information,
     pair_curvature,
     signed_objective,
 )
+from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.newton_edges import edge_objective
 from tests import reference
 

@@ -1,20 +1,49 @@
-"""The near forms of links: those of the links themselves, in both directions."""
+"""The near forms of links: those of the links themselves, in both directions of a pair."""
 
 from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.special
 
-from privrank_jax.links import laplace, logistic, normal
-from privrank_jax.pairwise.near_links import NEAR, near_curvatures, near_scores
+from privrank_jax.links import Link, laplace, logistic, normal
+from privrank_jax.pairwise.near_links import NEAR, mills_ratio, near_bend, near_items, near_pull
+
+GAPS = np.concatenate([np.linspace(-2 * NEAR, 2 * NEAR, 401), [0.0, 1e-9, -1e-9]])
+OTHER = Link(
+    "other", *(getattr(logistic, name) for name in logistic.__dataclass_fields__ if name != "name")
+)
 
 
-@pytest.mark.parametrize("link", [logistic, normal, laplace], ids=lambda link: link.name)
+@pytest.mark.parametrize("link", [normal, laplace, OTHER], ids=lambda link: link.name)
 def test_near_forms_of_links_are_their_own(link):
-    gap = jnp.asarray(np.concatenate([np.linspace(-2 * NEAR, 2 * NEAR, 401), [0.0, 1e-9, -1e-9]]))
-    for one, sign in zip(near_scores(link, gap), (1, -1), strict=True):
-        np.testing.assert_allclose(one, link.score(sign * gap), rtol=1e-12)
-    for one, sign in zip(near_curvatures(link, gap.astype(jnp.float32)), (1, -1), strict=True):
-        np.testing.assert_allclose(one, link.curvature(sign * gap), rtol=2e-3, atol=1e-30)
-        assert np.all(np.asarray(one) >= 0)
+    gap = jnp.asarray(GAPS)
+    one, other = near_items(link, gap / 2), near_items(link, -gap / 2)
+    for won, lost, sign in ((1.0, 0.0, 1), (0.0, 1.0, -1)):
+        pull = near_pull(link, jnp.asarray(won), jnp.asarray(lost), one, other)
+        np.testing.assert_allclose(sign * pull, link.score(sign * gap), rtol=1e-12)
+        bend = near_bend(link, jnp.asarray(won), jnp.asarray(lost), one, other)
+        np.testing.assert_allclose(bend, link.curvature(sign * gap), rtol=1e-11)
+
+
+@pytest.mark.parametrize("link", [normal, laplace], ids=lambda link: link.name)
+def test_near_forms_in_float32(link):
+    gap = jnp.asarray(GAPS[:-2], jnp.float32)
+    one, other = near_items(link, gap / 2), near_items(link, -gap / 2)
+    for won, lost, sign in ((1.0, 0.0, 1), (0.0, 1.0, -1)):
+        won, lost = jnp.float32(won), jnp.float32(lost)
+        exact = np.asarray(sign * gap, float)
+        pull = np.asarray(sign * near_pull(link, won, lost, one, other))
+        np.testing.assert_allclose(pull, link.score(exact), rtol=1e-5)
+        bend = np.asarray(near_bend(link, won, lost, one, other))
+        np.testing.assert_allclose(bend, link.curvature(exact), rtol=1e-3, atol=1e-30)
+        assert pull.dtype == bend.dtype == np.float32
+        assert np.all(bend >= 0)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [(np.float64, 2e-15), (np.float32, 1e-6)])
+def test_the_rational_function_is_mills_ratio(dtype, error):
+    x = np.linspace(0, 2 * NEAR, 1001).astype(dtype)
+    wanted = np.sqrt(np.pi / 2) * scipy.special.erfcx(x.astype(float) / np.sqrt(2))
+    np.testing.assert_allclose(mills_ratio(jnp.asarray(x)), wanted, rtol=error)
