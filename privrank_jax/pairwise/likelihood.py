@@ -18,14 +18,20 @@ from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
 from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
-from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, logistic
 from privrank_jax.pairwise.first_guess import first_guess
 from privrank_jax.pairwise.lanes import add_rows, column_sums, item_sum, opposed_sums, row_sums
 from privrank_jax.pairwise.masked import between_real, count_items, mean_degree, real
-from privrank_jax.pairwise.near_links import NEAR, Item, near_bend, near_items, near_pull
+from privrank_jax.pairwise.near_links import (
+    NEAR,
+    Item,
+    near_bend,
+    near_information,
+    near_items,
+    near_pull,
+)
 
 
 @jax.tree_util.register_dataclass
@@ -186,10 +192,21 @@ class LinkObjective:
         if near is None:
             weight = pair_curvature(_gaps(theta), self.wins, self.link)
         else:
-            one = jax.tree.map(lambda x: x[:, None], near)
-            other = jax.tree.map(lambda x: x[None, :], near)
-            weight = near_bend(self.link, self.wins, self.losses, one, other)
+            weight = near_bend(self.link, self.wins, self.losses, *_pairs(near))
         return between_real(weight / self.scale, self.mask)
+
+    def convex_weights(self, weight: PairMatrix, theta: Scores, near: Item | None = None) -> Array:
+        """``weight``, that of :meth:`pair_weights`, with the expected value of those that are not above 0, ``(m, m)``.
+
+        A Laplacian of such weights is positive semidefinite.
+        """
+        if near is None:
+            gap = _gaps(theta)
+            information = self.link.score(gap) * self.link.score(-gap)
+        else:
+            information = near_information(self.link, *_pairs(near))
+        expected = (self.wins + self.losses) * information / self.scale
+        return jnp.where(weight > 0, weight, between_real(expected, self.mask))
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """As for :class:`LogisticObjective`."""
@@ -205,18 +222,9 @@ class LinkObjective:
         return LinkObjective(wins, losses, tilt, gamma, self.mask, unit, self.link, self.signed)
 
     def hessian(self, theta: Scores) -> Array:
-        """∇²f(θ), ``(m, m)``; if ``signed`` and it isn't positive definite, a nearby matrix that is."""
-        gap = theta[:, None] - theta[None, :]
-        weight = pair_curvature(gap, self.wins, self.link)
-        exact = _laplacian(self, weight / self.scale)
-        if not self.signed:
-            return exact
-        # A pair of negative curvature is replaced by its expected information: a Laplacian with non-negative
-        # weights is positive semidefinite, so Newton's direction descends.
-        expected = (self.wins + self.losses) * self.link.score(gap) * self.link.score(-gap)
-        convex = _laplacian(self, jnp.where(weight > 0, weight, expected) / self.scale)
-        definite = jnp.all(jnp.isfinite(solve_positive_definite(exact, jnp.ones_like(theta))))
-        return jnp.where(definite, exact, convex)
+        """∇²f(θ), ``(m, m)``."""
+        weight = pair_curvature(_gaps(theta), self.wins, self.link)
+        return _laplacian(self, weight / self.scale)
 
 
 @jax.tree_util.register_dataclass
@@ -321,6 +329,12 @@ def _opposed(comparisons: Array, power: Scores) -> Array:
         ratio = (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
         return column_sums(comparisons * ratio)
     return add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
+
+
+def _pairs(items: Item) -> tuple[Item, Item]:
+    """Of the first and of the second item of each pair."""
+    first = jax.tree.map(lambda x: x[:, None], items)
+    return first, jax.tree.map(lambda x: x[None, :], items)
 
 
 def _gaps(theta: Scores) -> Array:

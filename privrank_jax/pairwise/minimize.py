@@ -280,29 +280,12 @@ def solve_lifted(hessian: Float[Array, "d d"], right: Float[Array, "d"]) -> Floa
     return solve_positive_definite(hessian + lift, right)
 
 
-def limit_step(longest: float) -> optax.GradientTransformation:
-    """Shorten steps whose largest coordinate exceeds ``longest``, keeping their direction."""
-
-    def update(updates: PyTree, params: PyTree = None) -> Array:
-        del params
-        return updates * (longest / jnp.maximum(jnp.max(jnp.abs(updates)), longest))
-
-    return optax.stateless(update)
-
-
-def newton_with_line_search(
-    max_backtracking_steps: int = 30, longest_step: float = float("inf")
-) -> optax.GradientTransformation:
-    """Newton chained with optax's backtracking line search: the default for general objectives.
-
-    For a non-convex objective, ``longest_step`` (of any coordinate) keeps the search in its basin.
-    """
+def newton_with_line_search(max_backtracking_steps: int = 30) -> optax.GradientTransformation:
+    """Newton chained with optax's backtracking line search: the default for general objectives."""
     # store_grad: objectives have their own gradients, and optax's fails for float32 when float64 is enabled.
     # atol: near the minimum, a step changes the value by less than its rounding error; without the allowance
     # two thirds of float32 fits stall at a gradient of 1e-4.
     search = optax.scale_by_backtracking_linesearch(
         max_backtracking_steps=max_backtracking_steps, atol=1e-5, store_grad=False
     )
-    if longest_step == float("inf"):
-        return optax.chain(newton(), search)
-    return optax.chain(newton(), limit_step(longest_step), search)
+    return optax.chain(newton(), search)

@@ -22,7 +22,6 @@ from privrank_jax.pairwise.minimize import (
     Minimum,
     default_tolerance,
     minimize,
-    newton_with_line_search,
 )
 from privrank_jax.pairwise.newton import Problem, fit_newton
 from privrank_jax.pairwise.newton_edges import EdgeObjective, edge_objective, newton_of_edges
@@ -31,10 +30,8 @@ from privrank_jax.pairwise.newton_edges import EdgeObjective, edge_objective, ne
 _COARSE_TOLERANCE = 1e-6
 # Newton steps without progress after which a search ends (see minimize).
 _PATIENCE = 8
-# Where the objective isn't convex, gradients may grow temporarily during the descent, and steps of a score are
-# limited to the range of scores seen in practice.
+# Where the objective isn't convex, gradients may grow temporarily during the descent.
 _PATIENCE_NOT_CONVEX = 40
-_LONGEST_STEP = 2.0
 
 
 @jax.tree_util.register_dataclass
@@ -193,24 +190,21 @@ def fit_dense(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Minimum:
-    """Minimize a dense objective: by the batched Newton's method, or, with an optimizer or if the objective need not be
-    convex, by a search of its own, which runs in float32 first and is finished in float64.
+    """Minimize a dense objective: by the batched Newton's method, or with an optimizer, in float32 first, and then in
+    float64.
     """
-    signed = isinstance(objective, LinkObjective) and objective.signed
-    if optimizer is None and not signed:
-        return _fit_newton(objective, objective.scale.dtype, tolerance, max_steps)
+    if optimizer is None:
+        signed = isinstance(objective, LinkObjective) and objective.signed
+        patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
+        return _fit_newton(objective, objective.scale.dtype, tolerance, max_steps, patience)
     start = jax.lax.stop_gradient(objective.start)
-    search = functools.partial(minimize, max_steps=max_steps)
-    if optimizer is None:  # see LinkObjective.hessian
-        search = functools.partial(search, patience=_PATIENCE_NOT_CONVEX)
-        optimizer = newton_with_line_search(longest_step=_LONGEST_STEP)
+    search = functools.partial(minimize, optimizer=optimizer, max_steps=max_steps)
     if jnp.finfo(start.dtype).bits >= 64:
         single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
-        coarse = search(
-            single, single.start, optimizer=optimizer, tolerance=_COARSE_TOLERANCE
-        ).value.astype(start.dtype)
+        coarse = search(single, single.start, tolerance=_COARSE_TOLERANCE).value
+        coarse = coarse.astype(start.dtype)
         start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
-    return search(objective, start, optimizer=optimizer, tolerance=tolerance)
+    return search(objective, start, tolerance=tolerance)
 
 
 def _fit_newton(
@@ -218,9 +212,10 @@ def _fit_newton(
     dtype: DTypeLike,
     tolerance: float | None,
     max_steps: int,
+    patience: int = _PATIENCE,
 ) -> Minimum:
     goal = default_tolerance(dtype) if tolerance is None else tolerance
-    return fit_newton(goal, max_steps, _PATIENCE, problem)
+    return fit_newton(goal, max_steps, patience, problem)
 
 
 def fit_edges(

@@ -43,6 +43,14 @@ _EXACT_FROM = 6
 # Steps under another link than the logistic: how far the slope along one may rise, as a share of its fall at the start;
 # the largest change of a difference; attempts.
 _STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 12
+# The same where f need not be convex, and may fall without end far away: the range of scores that are seen in practice.
+_LONGEST_NOT_CONVEX = 4.0
+
+
+# diag(d) - W + uuᵀ as W, d and u.
+_Hessian = tuple[
+    Float[Array, "items items *batch"], Float[Array, "items *batch"], Float[Array, "items *batch"]
+]
 
 
 class _Search(NamedTuple):
@@ -58,6 +66,7 @@ class _Conjugate(NamedTuple):
     along: Float[Array, "*batch"]  # uᵀ direction, kept here as XLA would sum it anew for each item
     size: Float[Array, "*batch"]
     rest: Float[Array, "*batch"]  # squared norm of the residual
+    definite: Bool[Array, "*batch"]  # no direction of negative curvature so far
     step: Int[Array, ""]
 
 
@@ -116,6 +125,10 @@ def _search(
     patience: int,
 ) -> Minimum:
     single = objective.single()
+    if isinstance(objective, LogisticObjective):
+        only_inexact = start.dtype == jnp.float32
+    else:
+        only_inexact = objective.signed
 
     def going(search: _Search) -> Bool[Array, "*batch"]:
         return search.progress.unfinished(tolerance, max_steps, patience)
@@ -124,8 +137,9 @@ def _search(
         norm = search.progress.norm
         unit = jnp.where(going(search), norm, 1.0)
         wanted = jnp.maximum(_FOLLOW * norm, _BEYOND * tolerance / unit)
-        found = _conjugate_gradients(
-            *_pair_weights(single, search.params.astype(jnp.float32)),
+        found = _newton_direction(
+            single,
+            search.params.astype(jnp.float32),
             (search.gradient / unit).astype(jnp.float32),
             jnp.clip(wanted, _CLOSEST, _LOOSEST).astype(jnp.float32),
             going(search),
@@ -142,7 +156,7 @@ def _search(
 
     def advance(search: _Search) -> _Search:
         moving = going(search)
-        if start.dtype == jnp.float32 and isinstance(objective, LogisticObjective):
+        if only_inexact:
             direction = inexact(search)
         else:
             slow = jnp.any(moving & (search.progress.step >= _EXACT_FROM))
@@ -186,6 +200,7 @@ def _line_search(
     """
     slope = dot(direction, search.gradient)
     reach = jnp.max(direction, 0) - jnp.min(direction, 0)
+    longest = _LONGEST_NOT_CONVEX if objective.signed else _LONGEST
 
     def attempt(line: _Line) -> _Line:
         params = jnp.where(moving, search.params + line.share * direction, search.params)
@@ -201,7 +216,7 @@ def _line_search(
         lambda line: jnp.any(line.rejected) & (line.tries < _MOST_TRIES),
         attempt,
         _Line(
-            jnp.minimum(1, _LONGEST / jnp.maximum(reach, _LONGEST)),
+            longest / jnp.maximum(reach, longest),
             search.params,
             search.gradient,
             jnp.ones_like(moving),
@@ -246,36 +261,59 @@ def _gradient(
     return _by_range(type(objective).gradient, objective, params)
 
 
-def _pair_weights(
-    objective: DenseObjective, params: Float[Array, "items *batch"]
-) -> tuple[
-    Float[Array, "items items *batch"], Float[Array, "items *batch"], Float[Array, "items *batch"]
-]:
-    """The Hessian diag(d) - W + uuᵀ as W, d and u."""
-    weight = _by_range(type(objective).pair_weights, objective, params)
-    return (weight, *objective.diagonal_and_gauge(weight))
-
-
-def _conjugate_gradients(
-    weight: Float[Array, "items items *batch"],
-    diagonal: Float[Array, "items *batch"],
-    gauge: Float[Array, "items *batch"],
-    right: Float[Array, "items *batch"],
+def _newton_direction(
+    objective: DenseObjective,
+    params: Float[Array, "items *batch"],
+    gradient: Float[Array, "items *batch"],
     tolerance: Float[Array, "*batch"],
     going: Bool[Array, "*batch"],
 ) -> Float[Array, "items *batch"]:
-    inverse = 1 / (diagonal + jnp.square(gauge))
+    """H⁻¹ ``gradient``; where H is not positive definite, that of a nearby matrix that is."""
+    weight = _by_range(type(objective).pair_weights, objective, params)
+    exact = (weight, *objective.diagonal_and_gauge(weight))
+    if isinstance(objective, LogisticObjective) or not objective.signed:
+        return _conjugate_gradients(exact, exact[1:], gradient, tolerance, going)[0]
+
+    def convex(problems: LinkObjective, at: Array, near: PyTree = None) -> Array:
+        return problems.convex_weights(weight, at, near)
+
+    raised = _by_range(convex, objective, params)
+    nearby = (raised, *objective.diagonal_and_gauge(raised))
+    found, definite = _conjugate_gradients(exact, nearby[1:], gradient, tolerance, going)
+
+    def other() -> Float[Array, "items *batch"]:
+        left = going & ~definite
+        instead, _ = _conjugate_gradients(nearby, nearby[1:], gradient, tolerance, left)
+        return jnp.where(definite, found, instead)
+
+    return jax.lax.cond(jnp.all(definite), lambda: found, other)
+
+
+def _conjugate_gradients(
+    hessian: _Hessian,
+    scale: tuple[Float[Array, "items *batch"], Float[Array, "items *batch"]],
+    right: Float[Array, "items *batch"],
+    tolerance: Float[Array, "*batch"],
+    going: Bool[Array, "*batch"],
+) -> tuple[Float[Array, "items *batch"], Bool[Array, "*batch"]]:
+    """H⁻¹ ``right``, and where no direction of negative curvature was met.
+
+    ``scale`` is the diagonal and the gauge of a positive definite matrix, to precondition by.
+    """
+    weight, diagonal, gauge = hessian
+    inverse = 1 / (scale[0] + jnp.square(scale[1]))
     whole = dot(right, right)
     goal = jnp.square(tolerance) * whole
 
     def unfinished(state: _Conjugate) -> Bool[Array, "*batch"]:
-        return going & (state.rest > goal)
+        return going & state.definite & (state.rest > goal)
 
     def advance(state: _Conjugate) -> _Conjugate:
         pull = times(weight, state.direction)
         image = diagonal * state.direction - pull + gauge * state.along
         bend = dot(state.direction, image)
-        good = unfinished(state) & (bend > 0)
+        busy = unfinished(state)
+        good = busy & (bend > 0)
         length = jnp.where(good, state.size / jnp.where(good, bend, 1), 0)
         residual = state.residual - length * image
         scaled = inverse * residual
@@ -285,7 +323,10 @@ def _conjugate_gradients(
         solution = state.solution + length * state.direction
         along = dot(gauge, direction)
         rest = dot(residual, residual)
-        return _Conjugate(solution, residual, direction, along, size, rest, state.step + 1)
+        definite = state.definite & (good | ~busy)
+        return _Conjugate(
+            solution, residual, direction, along, size, rest, definite, state.step + 1
+        )
 
     scaled = inverse * right
     start = _Conjugate(
@@ -295,9 +336,11 @@ def _conjugate_gradients(
         dot(gauge, scaled),
         dot(right, scaled),
         whole,
+        jnp.ones_like(going),
         jnp.zeros((), jnp.int32),
     )
     limit = 2 * right.shape[0]
-    return jax.lax.while_loop(
+    end = jax.lax.while_loop(
         lambda state: jnp.any(unfinished(state)) & (state.step < limit), advance, start
-    ).solution
+    )
+    return end.solution, end.definite

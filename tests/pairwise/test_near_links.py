@@ -8,7 +8,14 @@ import pytest
 import scipy.special
 
 from privrank_jax.links import Link, laplace, logistic, normal
-from privrank_jax.pairwise.near_links import NEAR, mills_ratio, near_bend, near_items, near_pull
+from privrank_jax.pairwise.near_links import (
+    NEAR,
+    mills_ratio,
+    near_bend,
+    near_information,
+    near_items,
+    near_pull,
+)
 
 GAPS = np.concatenate([np.linspace(-2 * NEAR, 2 * NEAR, 401), [0.0, 1e-9, -1e-9]])
 OTHER = Link(
@@ -25,6 +32,8 @@ def test_near_forms_of_links_are_their_own(link):
         np.testing.assert_allclose(sign * pull, link.score(sign * gap), rtol=1e-12)
         bend = near_bend(link, jnp.asarray(won), jnp.asarray(lost), one, other)
         np.testing.assert_allclose(bend, link.curvature(sign * gap), rtol=1e-11)
+    information = link.score(gap) * link.score(-gap)
+    np.testing.assert_allclose(near_information(link, one, other), information, rtol=1e-12)
 
 
 @pytest.mark.parametrize("link", [normal, laplace], ids=lambda link: link.name)
