@@ -36,10 +36,10 @@ Problem = DenseCounts | DenseObjective
 # Conjugate gradients stop at a residual, relative to the gradient, between these bounds: at _FOLLOW times the gradient
 # norm, as the error that a full Newton step leaves is of that order, but no later than what reaches the tolerance.
 _CLOSEST, _LOOSEST, _FOLLOW, _BEYOND = 1e-5, 3e-2, 3.0, 0.1
-# A search that takes more steps than this has a Hessian too ill-conditioned for inexact directions, as where the data
-# have no finite maximum: from here on, they come from a Cholesky factor in the dtype of the counts; but not under the
-# logistic link in float32.
-_EXACT_FROM = 6
+# A search without a ridge that takes more steps than this has a Hessian too ill-conditioned for inexact directions, as
+# where the data have no finite maximum: from here on, they come from a Cholesky factor in the dtype of the counts; but
+# not under the logistic link in float32, nor where f need not be convex. A ridge of 1e-6 of the mean degree is enough.
+_EXACT_FROM, _LEAST_RIDGE = 6, 1e-6
 # Steps under another link than the logistic: how far the slope along one may rise, as a share of its fall at the start;
 # the largest change of a difference; attempts.
 _STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 12
@@ -125,6 +125,7 @@ def _search(
     patience: int,
 ) -> Minimum:
     single = objective.single()
+    loose = objective.gamma < _LEAST_RIDGE * objective.scale
     if isinstance(objective, LogisticObjective):
         only_inexact = start.dtype == jnp.float32
     else:
@@ -159,7 +160,7 @@ def _search(
         if only_inexact:
             direction = inexact(search)
         else:
-            slow = jnp.any(moving & (search.progress.step >= _EXACT_FROM))
+            slow = jnp.any(moving & loose & (search.progress.step >= _EXACT_FROM))
             direction = jax.lax.cond(slow, exact, inexact, search)
         if isinstance(objective, LogisticObjective):
             step = _step_length(direction) * direction
