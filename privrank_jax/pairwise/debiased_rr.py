@@ -98,11 +98,12 @@ def debiased_rr(
     comparison, max_l ε_l, and for one user, max_l S_l ε_l, where user l gives S_l reports.
 
     **Links other than the logistic** can make the objective non-convex when debiased counts are negative. The
-    search then descends from θ = 0, along Newton's direction for a positive definite model of the Hessian, to a
-    stationary point (``diagnostics.fit.code`` 0), of which there may be several;
-    ``diagnostics.smallest_eigenvalue`` measures how convex the objective is there. Under the normal link, negative
-    counts that outweigh the ridge, as with few reports at small ε, leave the objective unbounded below. The code is
-    then not 0, and a larger ``gamma``, ``clipped=True`` or the logistic link helps.
+    search then descends from θ = 0, along Newton's direction or, where the Hessian is not positive definite, what
+    conjugate gradients have of it when they meet negative curvature, to a stationary point
+    (``diagnostics.fit.code`` 0), of which there may be several; ``diagnostics.smallest_eigenvalue`` measures how
+    convex the objective is there. Under the normal link, negative counts that outweigh the ridge, as with few
+    reports at small ε, leave the objective unbounded below. The code is then not 0, and a larger ``gamma``,
+    ``clipped=True`` or the logistic link helps.
 
     Args:
         reports: ỹ, ``(users, pairs)``, bool, 0/1 or -1/+1, in the order of ``np.triu_indices(m, 1)``; 1 means that

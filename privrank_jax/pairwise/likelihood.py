@@ -28,7 +28,6 @@ from privrank_jax.pairwise.near_links import (
     NEAR,
     Item,
     near_bend,
-    near_information,
     near_items,
     near_pull,
 )
@@ -192,21 +191,10 @@ class LinkObjective:
         if near is None:
             weight = pair_curvature(_gaps(theta), self.wins, self.link)
         else:
-            weight = near_bend(self.link, self.wins, self.losses, *_pairs(near))
+            one = jax.tree.map(lambda x: x[:, None], near)
+            other = jax.tree.map(lambda x: x[None, :], near)
+            weight = near_bend(self.link, self.wins, self.losses, one, other)
         return between_real(weight / self.scale, self.mask)
-
-    def convex_weights(self, weight: PairMatrix, theta: Scores, near: Item | None = None) -> Array:
-        """``weight``, that of :meth:`pair_weights`, with the expected value of those that are not above 0, ``(m, m)``.
-
-        A Laplacian of such weights is positive semidefinite.
-        """
-        if near is None:
-            gap = _gaps(theta)
-            information = self.link.score(gap) * self.link.score(-gap)
-        else:
-            information = near_information(self.link, *_pairs(near))
-        expected = (self.wins + self.losses) * information / self.scale
-        return jnp.where(weight > 0, weight, between_real(expected, self.mask))
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
         """As for :class:`LogisticObjective`."""
@@ -329,12 +317,6 @@ def _opposed(comparisons: Array, power: Scores) -> Array:
         ratio = (power[:, None] - power[None, :]) / (power[:, None] + power[None, :])
         return column_sums(comparisons * ratio)
     return add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
-
-
-def _pairs(items: Item) -> tuple[Item, Item]:
-    """Of the first and of the second item of each pair."""
-    first = jax.tree.map(lambda x: x[:, None], items)
-    return first, jax.tree.map(lambda x: x[None, :], items)
 
 
 def _gaps(theta: Scores) -> Array:

@@ -190,9 +190,7 @@ def fit_dense(
     tolerance: float | None = None,
     max_steps: int = 100,
 ) -> Minimum:
-    """Minimize a dense objective: by the batched Newton's method, or with an optimizer, in float32 first, and then in
-    float64.
-    """
+    """Minimize a dense objective: by the batched Newton's method, or by an optimizer, in float32 before float64."""
     if optimizer is None:
         signed = isinstance(objective, LinkObjective) and objective.signed
         patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE

@@ -80,18 +80,6 @@ def near_bend(link: Link, won: Array, lost: Array, one: Item, other: Item) -> Ar
     return won * link.curvature(gap) + lost * link.curvature(-gap)
 
 
-def near_information(link: Link, one: Item, other: Item) -> Array:
-    """s(x) s(-x), the Fisher information of a comparison, for x as above."""
-    if link == laplace:
-        return _laplace_ratio(one, other)
-    gap = one - other
-    if link == normal:
-        top, bottom = _mills(jnp.abs(gap))
-        density = _normal_density(gap)
-        return density * jnp.square(bottom) / (top * (bottom - density * top))
-    return link.score(gap) * link.score(-gap)
-
-
 def mills_ratio(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """(1 - Φ(x))/φ(x) for 0 <= x <= 2 NEAR."""
     top, bottom = _mills(x)

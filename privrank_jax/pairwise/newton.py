@@ -3,7 +3,8 @@
 Gradients are in the dtype of the counts, so a fit is as exact as they are. Newton directions need only a few digits:
 they come from conjugate gradients in float32, preconditioned by the diagonal of the Hessian and stopped at a residual
 that follows the gradient. Each iterate of conjugate gradients is a descent direction, so an inexact one costs steps,
-not correctness. Steps are shortened by a rule for the logistic link, and by the slope at their end for others.
+not correctness; where the objective is not convex, they end at negative curvature (Steihaug 1983). Steps are shortened
+by a rule for the logistic link, and by the slope at their end for others.
 
 A batch is one search, in which finished problems wait (:mod:`privrank_jax._chunks`).
 """
@@ -47,12 +48,6 @@ _STEEPEST, _LONGEST, _MOST_TRIES = 0.5, 8.0, 12
 _LONGEST_NOT_CONVEX = 4.0
 
 
-# diag(d) - W + uuᵀ as W, d and u.
-_Hessian = tuple[
-    Float[Array, "items items *batch"], Float[Array, "items *batch"], Float[Array, "items *batch"]
-]
-
-
 class _Search(NamedTuple):
     params: Float[Array, "items *batch"]
     gradient: Float[Array, "items *batch"]
@@ -66,7 +61,9 @@ class _Conjugate(NamedTuple):
     along: Float[Array, "*batch"]  # uᵀ direction, kept here as XLA would sum it anew for each item
     size: Float[Array, "*batch"]
     rest: Float[Array, "*batch"]  # squared norm of the residual
-    definite: Bool[Array, "*batch"]  # no direction of negative curvature so far
+    ended: Bool[
+        Array, "*batch"
+    ]  # by a direction of negative curvature; if it is the first, it is the solution
     step: Int[Array, ""]
 
 
@@ -269,45 +266,32 @@ def _newton_direction(
     tolerance: Float[Array, "*batch"],
     going: Bool[Array, "*batch"],
 ) -> Float[Array, "items *batch"]:
-    """H⁻¹ ``gradient``; where H is not positive definite, that of a nearby matrix that is."""
+    """H⁻¹ ``gradient``, or what conjugate gradients have of it when they meet negative curvature: a direction of ascent
+    even so, like ``gradient``."""
     weight = _by_range(type(objective).pair_weights, objective, params)
-    exact = (weight, *objective.diagonal_and_gauge(weight))
-    if isinstance(objective, LogisticObjective) or not objective.signed:
-        return _conjugate_gradients(exact, exact[1:], gradient, tolerance, going)[0]
-
-    def convex(problems: LinkObjective, at: Array, near: PyTree = None) -> Array:
-        return problems.convex_weights(weight, at, near)
-
-    raised = _by_range(convex, objective, params)
-    nearby = (raised, *objective.diagonal_and_gauge(raised))
-    found, definite = _conjugate_gradients(exact, nearby[1:], gradient, tolerance, going)
-
-    def other() -> Float[Array, "items *batch"]:
-        left = going & ~definite
-        instead, _ = _conjugate_gradients(nearby, nearby[1:], gradient, tolerance, left)
-        return jnp.where(definite, found, instead)
-
-    return jax.lax.cond(jnp.all(definite), lambda: found, other)
+    diagonal, gauge = objective.diagonal_and_gauge(weight)
+    positive = diagonal
+    if isinstance(objective, LinkObjective) and objective.signed:
+        positive, _ = objective.diagonal_and_gauge(jnp.abs(weight))
+    inverse = 1 / (positive + jnp.square(gauge))
+    return _conjugate_gradients(weight, diagonal, gauge, inverse, gradient, tolerance, going)
 
 
 def _conjugate_gradients(
-    hessian: _Hessian,
-    scale: tuple[Float[Array, "items *batch"], Float[Array, "items *batch"]],
+    weight: Float[Array, "items items *batch"],
+    diagonal: Float[Array, "items *batch"],
+    gauge: Float[Array, "items *batch"],
+    inverse: Float[Array, "items *batch"],
     right: Float[Array, "items *batch"],
     tolerance: Float[Array, "*batch"],
     going: Bool[Array, "*batch"],
-) -> tuple[Float[Array, "items *batch"], Bool[Array, "*batch"]]:
-    """H⁻¹ ``right``, and where no direction of negative curvature was met.
-
-    ``scale`` is the diagonal and the gauge of a positive definite matrix, to precondition by.
-    """
-    weight, diagonal, gauge = hessian
-    inverse = 1 / (scale[0] + jnp.square(scale[1]))
+) -> Float[Array, "items *batch"]:
+    """(diag(d) - W + uuᵀ)⁻¹ ``right`` from W, d and u, with the diagonal ``inverse`` to precondition by."""
     whole = dot(right, right)
     goal = jnp.square(tolerance) * whole
 
     def unfinished(state: _Conjugate) -> Bool[Array, "*batch"]:
-        return going & state.definite & (state.rest > goal)
+        return going & ~state.ended & (state.rest > goal)
 
     def advance(state: _Conjugate) -> _Conjugate:
         pull = times(weight, state.direction)
@@ -321,13 +305,13 @@ def _conjugate_gradients(
         size = dot(residual, scaled)
         turn = jnp.where(good, size / jnp.where(good, state.size, 1), 0)
         direction = scaled + turn * state.direction
-        solution = state.solution + length * state.direction
+        curved = busy & (bend <= 0)
+        step = jnp.where(curved & (state.step == 0), 1, length)
+        solution = state.solution + step * state.direction
         along = dot(gauge, direction)
         rest = dot(residual, residual)
-        definite = state.definite & (good | ~busy)
-        return _Conjugate(
-            solution, residual, direction, along, size, rest, definite, state.step + 1
-        )
+        ended = state.ended | curved
+        return _Conjugate(solution, residual, direction, along, size, rest, ended, state.step + 1)
 
     scaled = inverse * right
     start = _Conjugate(
@@ -337,11 +321,10 @@ def _conjugate_gradients(
         dot(gauge, scaled),
         dot(right, scaled),
         whole,
-        jnp.ones_like(going),
+        jnp.zeros_like(going),
         jnp.zeros((), jnp.int32),
     )
     limit = 2 * right.shape[0]
-    end = jax.lax.while_loop(
+    return jax.lax.while_loop(
         lambda state: jnp.any(unfinished(state)) & (state.step < limit), advance, start
-    )
-    return end.solution, end.definite
+    ).solution

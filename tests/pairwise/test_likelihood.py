@@ -98,39 +98,6 @@ def test_signed_wins_are_the_same_objective_where_they_are_counts():
         assert gaps[0] == pytest.approx(gaps[1], rel=1e-9)
 
 
-@pytest.mark.parametrize("mask", [None, (True, True, False, True)])
-@pytest.mark.parametrize("name", ["normal", "laplace"])
-def test_convex_weights_replace_those_below_0_by_their_expected_value(name, mask):
-    """In the forms for scores near 0 and for all scores."""
-    margins, weights = 10 * (WINS - WINS.T), WINS + WINS.T
-    kept = np.ones(4, bool) if mask is None else np.array(mask)
-    objective = signed_objective(
-        jnp.asarray(margins), jnp.asarray(weights), get_link(name), gamma=0.5,
-        mask=None if mask is None else jnp.array(mask),
-    )  # fmt: skip
-    wins = weights / 2 + margins
-
-    @jax.jit
-    def both(theta):
-        exact = [objective.pair_weights(theta, near) for near in (None, objective.near(theta))]
-        near = objective.near(theta)
-        return exact, [
-            objective.convex_weights(exact[0], theta),
-            objective.convex_weights(exact[1], theta, near),
-        ]
-
-    exact, convex = jax.device_get(both(jnp.asarray(THETA)))
-    wanted = np.zeros((4, 4))
-    for i, j in np.ndindex(4, 4):
-        ahead, behind = (reference.link(name, sign * (THETA[i] - THETA[j])) for sign in (1, -1))
-        bend = wins[i, j] * ahead[3] + wins[j, i] * behind[3]
-        wanted[i, j] = bend if bend > 0 else weights[i, j] * ahead[2] * behind[2]
-    wanted *= np.outer(kept, kept) / float(objective.scale)
-    for one in convex:
-        np.testing.assert_allclose(one, wanted, rtol=1e-9, atol=1e-12)
-    assert mask or np.any(exact[0] < 0)
-
-
 @pytest.mark.parametrize("name", LINKS)
 def test_information_and_curvature_are_the_naive_ones(name):
     theta, comparisons = jnp.asarray(THETA), WINS + WINS.T

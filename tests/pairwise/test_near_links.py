@@ -12,7 +12,6 @@ from privrank_jax.pairwise.near_links import (
     NEAR,
     mills_ratio,
     near_bend,
-    near_information,
     near_items,
     near_pull,
 )
@@ -32,8 +31,6 @@ def test_near_forms_of_links_are_their_own(link):
         np.testing.assert_allclose(sign * pull, link.score(sign * gap), rtol=1e-12)
         bend = near_bend(link, jnp.asarray(won), jnp.asarray(lost), one, other)
         np.testing.assert_allclose(bend, link.curvature(sign * gap), rtol=1e-11)
-    information = link.score(gap) * link.score(-gap)
-    np.testing.assert_allclose(near_information(link, one, other), information, rtol=1e-12)
 
 
 @pytest.mark.parametrize("link", [normal, laplace], ids=lambda link: link.name)

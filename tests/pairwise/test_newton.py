@@ -12,7 +12,11 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import laplace, logistic, normal
 from privrank_jax.pairwise import newton
-from privrank_jax.pairwise.likelihood import LogisticObjective, dense_objective
+from privrank_jax.pairwise.likelihood import (
+    LogisticObjective,
+    dense_objective,
+    signed_objective,
+)
 from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS
 from tests import reference
 from tests.by_numpy import by_numpy
@@ -182,3 +186,54 @@ def test_a_step_too_far_is_shortened():
     assert objective(params) < objective(start)
     still, _ = newton._line_search(objective, search, direction, jnp.bool_(False))
     np.testing.assert_array_equal(still, start)
+
+
+@pytest.mark.parametrize("link", [normal, laplace], ids=lambda link: link.name)
+def test_signed_sums_are_fitted_in_lanes_as_alone(link):
+    rng = np.random.default_rng(8)
+    margins = rng.normal(size=(12, SIZE, SIZE)) * 8
+    margins -= margins.swapaxes(1, 2)
+    weights = jnp.asarray(30 * (1.0 - np.eye(SIZE)))
+    objectives = jax.vmap(lambda one: signed_objective(one, weights, link, gamma=6.0))(
+        jnp.asarray(margins)
+    )
+    assert np.any(objectives.wins < -4)
+
+    def fit_signed(objective):
+        return newton.fit_newton(1e-9, 60, 40, objective)
+
+    together = jax.jit(jax.vmap(fit_signed))(objectives)
+    alone = jax.jit(lambda all_of_them: jax.lax.map(fit_signed, all_of_them))(objectives)
+    assert together.code.tolist() == alone.code.tolist() == [CONVERGED] * 12
+    np.testing.assert_allclose(together.value, alone.value, atol=1e-7)
+    slopes = jax.jit(jax.vmap(lambda one, at: jax.grad(one)(at)))(objectives, together.value)
+    assert np.abs(slopes).max() < 1e-8
+
+
+def test_conjugate_gradients_end_at_negative_curvature():
+    """Of four problems one is convex; two meet negative curvature, at once and later: theirs is a direction even so."""
+    weight = np.ones((3, 3, 4)) - np.eye(3)[..., None]
+    weight[0, 1, 1:] = weight[1, 0, 1:] = -3.0
+    gauge = np.full((3, 4), 1 / np.sqrt(3))
+    hessian = (weight, weight.sum(0), gauge)
+    inverse = 1 / (np.abs(weight).sum(0) + np.square(gauge))
+    right = np.array([[1.0, 1.0, 1.0, 0.0], [-2.0, -1.0, 1.5, 0.0], [1.0, 0.0, -2.5, 0.0]])
+    whole = [
+        np.diag(hessian[1][:, k]) - weight[..., k] + np.outer(gauge[:, k], gauge[:, k])
+        for k in range(2)
+    ]
+    assert np.linalg.eigvalsh(whole[0])[0] > 0 > np.linalg.eigvalsh(whole[1])[0]
+
+    @jax.jit
+    def directions(hessian, inverse, right):
+        tolerance, going = jnp.full(4, 1e-12), jnp.ones(4, bool)
+        return newton._conjugate_gradients(*hessian, inverse, right, tolerance, going)
+
+    found = np.asarray(directions(*jax.tree.map(jnp.asarray, (hessian, inverse, right))))
+    np.testing.assert_allclose(whole[0] @ found[:, 0], right[:, 0], atol=1e-10)
+    first = inverse * right
+    assert first[:, 1] @ whole[1] @ first[:, 1] < 0 < first[:, 2] @ whole[1] @ first[:, 2]
+    np.testing.assert_allclose(found[:, 1], first[:, 1], atol=1e-12)
+    assert np.abs(found[:, 2] - first[:, 2]).max() > 1e-3
+    assert found[:, 2] @ right[:, 2] > 0
+    np.testing.assert_array_equal(found[:, 3], 0)
