@@ -270,11 +270,12 @@ def _newton_direction(
     even so, like ``gradient``."""
     weight = _by_range(type(objective).pair_weights, objective, params)
     diagonal, gauge = objective.diagonal_and_gauge(weight)
-    positive = diagonal
-    if isinstance(objective, LinkObjective) and objective.signed:
-        positive, _ = objective.diagonal_and_gauge(jnp.abs(weight))
+    convex = isinstance(objective, LogisticObjective) or not objective.signed
+    positive = diagonal if convex else objective.diagonal_and_gauge(jnp.abs(weight))[0]
     inverse = 1 / (positive + jnp.square(gauge))
-    return _conjugate_gradients(weight, diagonal, gauge, inverse, gradient, tolerance, going)
+    return _conjugate_gradients(
+        weight, diagonal, gauge, inverse, gradient, tolerance, going, convex
+    )
 
 
 def _conjugate_gradients(
@@ -285,13 +286,15 @@ def _conjugate_gradients(
     right: Float[Array, "items *batch"],
     tolerance: Float[Array, "*batch"],
     going: Bool[Array, "*batch"],
+    convex: bool,
 ) -> Float[Array, "items *batch"]:
     """(diag(d) - W + uuᵀ)⁻¹ ``right`` from W, d and u, with the diagonal ``inverse`` to precondition by."""
     whole = dot(right, right)
     goal = jnp.square(tolerance) * whole
 
     def unfinished(state: _Conjugate) -> Bool[Array, "*batch"]:
-        return going & ~state.ended & (state.rest > goal)
+        busy = going & (state.rest > goal)
+        return busy if state.ended is None else busy & ~state.ended
 
     def advance(state: _Conjugate) -> _Conjugate:
         pull = times(weight, state.direction)
@@ -305,12 +308,14 @@ def _conjugate_gradients(
         size = dot(residual, scaled)
         turn = jnp.where(good, size / jnp.where(good, state.size, 1), 0)
         direction = scaled + turn * state.direction
-        curved = busy & (bend <= 0)
-        step = jnp.where(curved & (state.step == 0), 1, length)
-        solution = state.solution + step * state.direction
+        ended, share = state.ended, length
+        if ended is not None:
+            curved = busy & (bend <= 0)
+            ended |= curved
+            share = jnp.where(curved & (state.step == 0), 1, length)
+        solution = state.solution + share * state.direction
         along = dot(gauge, direction)
         rest = dot(residual, residual)
-        ended = state.ended | curved
         return _Conjugate(solution, residual, direction, along, size, rest, ended, state.step + 1)
 
     scaled = inverse * right
@@ -321,7 +326,7 @@ def _conjugate_gradients(
         dot(gauge, scaled),
         dot(right, scaled),
         whole,
-        jnp.zeros_like(going),
+        None if convex else jnp.zeros_like(going),
         jnp.zeros((), jnp.int32),
     )
     limit = 2 * right.shape[0]

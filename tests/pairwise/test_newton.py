@@ -227,7 +227,7 @@ def test_conjugate_gradients_end_at_negative_curvature():
     @jax.jit
     def directions(hessian, inverse, right):
         tolerance, going = jnp.full(4, 1e-12), jnp.ones(4, bool)
-        return newton._conjugate_gradients(*hessian, inverse, right, tolerance, going)
+        return newton._conjugate_gradients(*hessian, inverse, right, tolerance, going, convex=False)
 
     found = np.asarray(directions(*jax.tree.map(jnp.asarray, (hessian, inverse, right))))
     np.testing.assert_allclose(whole[0] @ found[:, 0], right[:, 0], atol=1e-10)
