@@ -61,9 +61,8 @@ class _Conjugate(NamedTuple):
     along: Float[Array, "*batch"]  # uᵀ direction, kept here as XLA would sum it anew for each item
     size: Float[Array, "*batch"]
     rest: Float[Array, "*batch"]  # squared norm of the residual
-    ended: Bool[
-        Array, "*batch"
-    ]  # by a direction of negative curvature; if it is the first, it is the solution
+    # Whether a direction of negative curvature was met; if it is the first, it is the solution.
+    ended: Bool[Array, "*batch"] | None
     step: Int[Array, ""]
 
 
