@@ -23,7 +23,7 @@ from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import MISSING, as_float, check_ranks, decay, signed_ranks
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
-TILE = 8  # items inserted in one pass over the crowd
+_LARGEST_TILE, _GPU_TILE = 12, 8  # items inserted in one pass over the crowd, at most on a CPU
 _MOST_UNROLLED, _KERNEL = 13, 6  # tiles that a GPU inserts without a loop, and in one kernel
 
 
@@ -115,7 +115,8 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
         packed |= code.astype(wide) << (bits * number)
     packed = materialized(packed, in_place=True)
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
-    codes = jnp.full((-(-items // TILE) * TILE, len(count)), np.iinfo(small).max, small)
+    tile = _tile(items)
+    codes = jnp.full((-(-items // tile) * tile, len(count)), np.iinfo(small).max, small)
     for number in range(len(parts)):
         code = (packed >> (bits * number)).astype(small)[: items - number * length]
         code = materialized(code, in_place=True)
@@ -221,37 +222,54 @@ def insert(codes: Array) -> Array:
     Returns:
         Places, a permutation of the items for each user, dtype of ``codes``.
     """
-    # Items wait at their own code until their turn. Tiles of eight are inserted among themselves first, and then each
+    # Items wait at their own code until their turn. Those of a tile are inserted among themselves first, and then each
     # into all tiles before it.
     items, users = codes.shape
-    tiles = -(-items // TILE)
+    tile = _tile(items)
+    tiles = -(-items // tile)
     never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
-    codes = jnp.pad(codes, ((0, tiles * TILE - items), (0, 0)), constant_values=never)
+    codes = jnp.pad(codes, ((0, tiles * tile - items), (0, 0)), constant_values=never)
 
     # Codes less one, for ">" instead of ">=": a CPU's vectors have no other comparison of bytes.
     codes = materialized(codes - 1, in_place=True)
-    within = codes.reshape(tiles, TILE, users)
-    places, new = within + 1, np.arange(TILE)[:, None]
-    for item in range(1, TILE):
+    within = codes.reshape(tiles, tile, users)
+    places, new = within + 1, np.arange(tile)[:, None]
+    for item in range(1, tile):
         behind = (places > within[:, item, None]) & (new < item)
         places += behind.astype(codes.dtype)
     together = _tiles_in_a_loop if on_cpu() or tiles > _MOST_UNROLLED else _tiles_unrolled
     return together(codes, places)[:items]
 
 
+def _tile(items: int) -> int:
+    """Items of a tile: on a CPU as many as take the fewest operations, counting two for each row read and written."""
+    if not on_cpu():
+        return _GPU_TILE
+
+    def operations(tile: int) -> int:
+        tiles = -(-items // tile)
+        return tiles * tile * (tile - 1 + (tiles - 1) * tile + 2 * tiles)
+
+    sizes = range(1, _LARGEST_TILE + 1)
+    if items > np.iinfo(np.min_scalar_type(-items)).max:  # no code is left for padding
+        sizes = [tile for tile in sizes if items % tile == 0]
+    return min(sizes, key=operations)
+
+
 def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
-    """Insert each tile into all before it, in one pass over the crowd: on a CPU an eighth of the memory traffic of
-    single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids
-    them, but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
+    """Insert each tile into all before it, in one pass over the crowd: on a CPU a tenth of the memory traffic of single
+    items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids them,
+    but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
+    tiles, size, _ = places.shape
 
     def insert_tile(tile: Array, places: Array) -> Array:
         moved = places
-        for item in range(TILE):
-            moved += (moved > codes[tile * TILE + item]).astype(codes.dtype)
-        return jnp.where(rows < tile * TILE, moved, places)
+        for item in range(size):
+            moved += (moved > codes[tile * size + item]).astype(codes.dtype)
+        return jnp.where(rows < tile * size, moved, places)
 
     rows = np.arange(len(codes), dtype=np.int32)[:, None]
-    placed = jax.lax.fori_loop(1, len(places), insert_tile, places.reshape(codes.shape))
+    placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
     # XLA unrolls a loop of at most one iteration.
     return materialized(placed, in_place=True)
 
@@ -262,10 +280,11 @@ def _tiles_unrolled(codes: Array, places: Array) -> Array:
     As XLA compiles it for an H100, one kernel inserts 20 items where a loop launches eleven, and four insert 100 where
     it launches 53 and moves 4.6 times as many bytes. A kernel of more tiles takes seconds to compile.
     """
+    size = places.shape[1]
     placed = places[0]
     for tile in range(1, len(places)):
-        for item in range(TILE):
-            placed += (placed > codes[tile * TILE + item]).astype(codes.dtype)
+        for item in range(size):
+            placed += (placed > codes[tile * size + item]).astype(codes.dtype)
         placed = jnp.concatenate([placed, places[tile]])
         if tile % _KERNEL == 0:
             placed = jax.lax.optimization_barrier(placed)

@@ -15,7 +15,6 @@ from privrank_jax import _backend, _blocks, mallows
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import (
     LARGE,
-    TILE,
     _uniforms,
     insert,
     insertion_codes,
@@ -113,7 +112,9 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error):
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-@pytest.mark.parametrize("items", [1, 2 * TILE + 1, 7 * TILE + 1, 128])
+@pytest.mark.parametrize(
+    "items", [1, 3, 17, 20, 57, 127, 128]
+)  # one tile, several, with places left
 def test_insertion_is_that_of_a_list(items, platform, monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: platform)
     rng = np.random.default_rng(items)
