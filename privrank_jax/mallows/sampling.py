@@ -23,7 +23,8 @@ from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import MISSING, as_float, check_ranks, decay, signed_ranks
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
-_LARGEST_TILE, _GPU_TILE = 12, 8  # items inserted in one pass over the crowd, at most on a CPU
+# Items inserted in one pass over the crowd. Tiles of 128 or 32,768 items, as many as their codes can place, are whole.
+_CPU_TILE, _GPU_TILE = 4, 8
 _MOST_UNROLLED, _KERNEL = 13, 6  # tiles that a GPU inserts without a loop, and in one kernel
 
 
@@ -115,7 +116,7 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
         packed |= code.astype(wide) << (bits * number)
     packed = materialized(packed, in_place=True)
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
-    tile = _tile(items)
+    tile = _tile()
     codes = jnp.full((-(-items // tile) * tile, len(count)), np.iinfo(small).max, small)
     for number in range(len(parts)):
         code = (packed >> (bits * number)).astype(small)[: items - number * length]
@@ -225,7 +226,7 @@ def insert(codes: Array) -> Array:
     # Items wait at their own code until their turn. Those of a tile are inserted among themselves first, and then each
     # into all tiles before it.
     items, users = codes.shape
-    tile = _tile(items)
+    tile = _tile()
     tiles = -(-items // tile)
     never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
     codes = jnp.pad(codes, ((0, tiles * tile - items), (0, 0)), constant_values=never)
@@ -241,25 +242,14 @@ def insert(codes: Array) -> Array:
     return together(codes, places)[:items]
 
 
-def _tile(items: int) -> int:
-    """Items of a tile: on a CPU as many as take the fewest operations, counting two for each row read and written."""
-    if not on_cpu():
-        return _GPU_TILE
-
-    def operations(tile: int) -> int:
-        tiles = -(-items // tile)
-        return tiles * tile * (tile - 1 + (tiles - 1) * tile + 2 * tiles)
-
-    sizes = range(1, _LARGEST_TILE + 1)
-    if items > np.iinfo(np.min_scalar_type(-items)).max:  # no code is left for padding
-        sizes = [tile for tile in sizes if items % tile == 0]
-    return min(sizes, key=operations)
+def _tile() -> int:
+    return _CPU_TILE if on_cpu() else _GPU_TILE
 
 
 def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
-    """Insert each tile into all before it, in one pass over the crowd: on a CPU a tenth of the memory traffic of single
-    items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids them,
-    but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
+    """Insert each tile into all before it, in one pass over the crowd: on a CPU a quarter of the memory traffic of
+    single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids
+    them, but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
     tiles, size, _ = places.shape
 
     def insert_tile(tile: Array, places: Array) -> Array:
