@@ -24,13 +24,7 @@ from privrank_jax.links import Link, logistic
 from privrank_jax.pairwise.first_guess import first_guess
 from privrank_jax.pairwise.lanes import add_rows, column_sums, item_sum, opposed_sums, row_sums
 from privrank_jax.pairwise.masked import between_real, count_items, mean_degree, real
-from privrank_jax.pairwise.near_links import (
-    NEAR,
-    Item,
-    near_bend,
-    near_items,
-    near_pull,
-)
+from privrank_jax.pairwise.near_links import NEAR, Item, near_bend, near_items, near_pull
 
 
 @jax.tree_util.register_dataclass
@@ -59,6 +53,7 @@ class LogisticObjective:
 
     # While every |θ| is below this, exp(θ) and its products neither overflow nor vanish in float32.
     reach: ClassVar[float] = 40.0
+    signed: ClassVar[bool] = False  # convex even where wins are negative
 
     @property
     def num_items(self) -> int:
@@ -76,7 +71,7 @@ class LogisticObjective:
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
-        gap = jnp.abs(theta[:, None] - theta[None, :])
+        gap = jnp.abs(_gaps(theta))
         pairs = 0.5 * jnp.sum(self.comparisons * (0.5 * gap + jnp.log1p(jnp.exp(-gap))))
         return (pairs - product(self.target, theta)) / self.scale + _quadratic(self, theta)
 
@@ -98,7 +93,7 @@ class LogisticObjective:
             inverse = 1 / (near[:, None] + near[None, :])
             bend = (near / self.scale)[:, None] * inverse * (near[None, :] * inverse)
         else:
-            fall = jnp.exp(-jnp.abs(theta[:, None] - theta[None, :]))
+            fall = jnp.exp(-jnp.abs(_gaps(theta)))
             bend = fall / jnp.square(1 + fall) / self.scale
         weight = self.comparisons * bend
         return between_real(weight, self.mask)
@@ -167,7 +162,7 @@ class LinkObjective:
 
     def __call__(self, theta: Scores) -> Array:
         """f(θ)."""
-        gap = theta[:, None] - theta[None, :]
+        gap = _gaps(theta)
         loss = -jnp.sum(self.wins * self.link.log_cdf(gap))
         return (loss + product(self.tilt, theta)) / self.scale + _quadratic(self, theta)
 
@@ -306,7 +301,7 @@ def pair_curvature(gap: Array, wins: Array, link: Link) -> Array:
 
 def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
     """Expected (Fisher) information of θ, the Laplacian of M_ij F'²/(F(1-F)), ``(m, m)``."""
-    gap = theta[:, None] - theta[None, :]
+    gap = _gaps(theta)
     weight = comparisons * link.score(gap) * link.score(-gap)
     return jnp.diag(weight.sum(-1)) - weight
 

@@ -16,13 +16,9 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import connectivity, edge_connectivity
-from privrank_jax.pairwise.likelihood import DenseObjective, LinkObjective, dense_counts
+from privrank_jax.pairwise.likelihood import DenseObjective, dense_counts
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.minimize import (
-    Minimum,
-    default_tolerance,
-    minimize,
-)
+from privrank_jax.pairwise.minimize import Minimum, default_tolerance, minimize
 from privrank_jax.pairwise.newton import Problem, fit_newton
 from privrank_jax.pairwise.newton_edges import EdgeObjective, edge_objective, newton_of_edges
 
@@ -192,8 +188,7 @@ def fit_dense(
 ) -> Minimum:
     """Minimize a dense objective: by the batched Newton's method, or by an optimizer, in float32 before float64."""
     if optimizer is None:
-        signed = isinstance(objective, LinkObjective) and objective.signed
-        patience = _PATIENCE_NOT_CONVEX if signed else _PATIENCE
+        patience = _PATIENCE_NOT_CONVEX if objective.signed else _PATIENCE
         return _fit_newton(objective, objective.scale.dtype, tolerance, max_steps, patience)
     start = jax.lax.stop_gradient(objective.start)
     search = functools.partial(minimize, optimizer=optimizer, max_steps=max_steps)

@@ -122,10 +122,8 @@ def _search(
 ) -> Minimum:
     single = objective.single()
     loose = objective.gamma < _LEAST_RIDGE * objective.scale
-    if isinstance(objective, LogisticObjective):
-        only_inexact = start.dtype == jnp.float32
-    else:
-        only_inexact = objective.signed
+    logistic = isinstance(objective, LogisticObjective)
+    only_inexact = objective.signed or (logistic and start.dtype == jnp.float32)
 
     def going(search: _Search) -> Bool[Array, "*batch"]:
         return search.progress.unfinished(tolerance, max_steps, patience)
@@ -269,7 +267,7 @@ def _newton_direction(
     even so, like ``gradient``."""
     weight = _by_range(type(objective).pair_weights, objective, params)
     diagonal, gauge = objective.diagonal_and_gauge(weight)
-    convex = isinstance(objective, LogisticObjective) or not objective.signed
+    convex = not objective.signed
     positive = diagonal if convex else objective.diagonal_and_gauge(jnp.abs(weight))[0]
     inverse = 1 / (positive + jnp.square(gauge))
     return _conjugate_gradients(
