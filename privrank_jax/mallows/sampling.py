@@ -20,7 +20,7 @@ from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
-from privrank_jax.mallows.distribution import MISSING, as_float, check_ranks, decay, signed_ranks
+from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 # Items inserted in one pass over the crowd. Tiles of 128 or 32,768 items, as many as their codes can place, are whole.
@@ -98,7 +98,8 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     first = np.arange(users, dtype=np.uint32)[:, None]
     where = jnp.maximum(centers, 0).astype(jnp.uint32) * np.uint32(users) + first
     ranks = places.ravel().at[where].get(mode="promise_in_bounds")
-    return jnp.where(centers >= 0, ranks.astype(jnp.int32), MISSING)
+    missing = centers >> 31  # MISSING, which has all bits set, where the center is negative, else 0
+    return ranks.astype(jnp.int32) | missing
 
 
 def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
@@ -211,7 +212,9 @@ def insertion_codes(
     x = uniform * mass
     kept = 1 - x
     back = ((x - (1 - kept)) - jnp.log(kept)) * (1 / theta)
-    return jnp.where(items < count, items - jnp.minimum(back.astype(jnp.int32), items), items)
+    # Limited before it is converted: after that takes longer on a CPU.
+    back = jnp.minimum(back, items.astype(back.dtype)).astype(jnp.int32)
+    return jnp.where(items < count, items - back, items)
 
 
 def insert(codes: Array) -> Array:
