@@ -7,6 +7,7 @@ taken in another order, so they agree to rounding.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -37,6 +38,12 @@ def platform() -> str:
 def on_cpu() -> bool:
     """Whether JAX computes on a CPU by default."""
     return platform() == "cpu"
+
+
+def processors() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
 
 
 def at_once(cpu: int, bytes_each: int) -> int:

@@ -15,6 +15,7 @@ from privrank_jax._backend import (
     map_parts,
     memory_for_batches,
     platform,
+    processors,
     product,
     sum_of_parts,
 )
@@ -33,6 +34,16 @@ class Device:
         if self._error is not None:
             raise self._error
         return self._stats
+
+
+def test_cores_are_those_that_the_process_may_use(monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {1, 4, 6}, raising=False)
+    assert processors() == 3
+    monkeypatch.delattr("os.sched_getaffinity")
+    monkeypatch.setattr("os.cpu_count", lambda: 5)
+    assert processors() == 5
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert processors() == 1
 
 
 def test_the_platform_is_that_of_the_default_device(monkeypatch):

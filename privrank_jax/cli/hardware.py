@@ -47,13 +47,13 @@ def use_cores() -> None:
     """
     import jax
 
+    from privrank_jax._backend import processors
+
     forced = "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "")
     if forced or jax.config.values["jax_num_cpu_devices"] >= 0:
         return
-    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
-    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     with contextlib.suppress(RuntimeError):  # JAX has already started with the devices it found
-        jax.config.update("jax_num_cpu_devices", cores)
+        jax.config.update("jax_num_cpu_devices", processors())
 
 
 def user_cache() -> Path:

@@ -13,17 +13,17 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
+from privrank_jax._backend import processors
+
 
 def threads() -> int:
     """How many programs to compile at once on this machine: two, or one where there is one core."""
-    affinity = getattr(os, "sched_getaffinity", None)  # not everywhere
-    return min(2, len(affinity(0)) if affinity else os.cpu_count() or 1)
+    return min(2, processors())
 
 
 class Compiler:
