@@ -21,7 +21,6 @@ import typer.testing
 from jax._src import compilation_cache, core
 from threadpoolctl import threadpool_limits
 
-from privrank_jax._backend import processors
 from privrank_jax.simulate import program
 from tests.memory_maps import make_room
 from tests.shared_contexts import share_contexts
@@ -77,12 +76,6 @@ if hasattr(typer.testing, "_get_command"):
     typer.testing._get_command = functools.cache(typer.testing._get_command)
 # Tests leave 2 objects each that only a search for garbage finds, and such searches take 2 to 3 % of the suite's time.
 gc.disable()
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """One more than there are cores: workers wait for notebooks, commands and files a tenth of the time."""
-    return processors() + 1
 
 
 def pytest_configure(config: pytest.Config) -> None:
