@@ -57,7 +57,7 @@ def evaluate(function: Callable[..., Value], *arguments: Any) -> Value:
     try:
         program = (_program if _is_lasting(function) else _Program)(closed.jaxpr)
     except _Unknown:
-        return jax.tree.map(_on_host, _compiled(function, *arguments))
+        return jax.tree.map(_on_host, concretely(jax.jit(function), *arguments))
     with np.errstate(all="ignore"):
         inputs = [
             _as_numpy(leaf, var) for leaf, var in zip(jax.tree.leaves(arguments), closed.in_avals)
@@ -107,12 +107,18 @@ def _partial(function: Callable[..., Value], names: tuple[str, ...], *settings: 
     return functools.partial(function, *settings[:unnamed], **dict(zip(names, settings[unnamed:])))
 
 
-def _compiled(function: Callable[..., Value], *arguments: Any) -> Value:
-    found = jax.jit(function)(*arguments)
+def concretely(function: Callable[..., Value], *arguments: Any) -> Value:
+    """``function(*arguments)`` for concrete arguments, with a concrete result also where the caller is traced.
+
+    Args:
+        function: compiled by :func:`jax.jit`.
+        arguments: pytrees of arrays and numbers.
+    """
+    found = function(*arguments)
     if not is_traced(found):
         return found
-    with jax.ensure_compile_time_eval():  # the caller is traced, the arguments are not
-        return jax.jit(function)(*arguments)
+    with jax.ensure_compile_time_eval():  # takes longer, so not everywhere
+        return function(*arguments)
 
 
 def _as_numpy(leaf: Any, like: Any) -> np.ndarray:

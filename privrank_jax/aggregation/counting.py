@@ -13,6 +13,9 @@ from privrank_jax._backend import at_once
 from privrank_jax._types import Integers, PairMatrix, Rankings
 from privrank_jax._workarounds.xla import materialized
 
+BEYOND = np.iinfo(np.int8).max
+"""In bytes, what stands behind all ranks: those below it are compared fastest."""
+
 _STEPS = 64
 _TABLES = 2**24
 """Bytes of the tables that are counted into at once on a CPU."""
@@ -32,8 +35,8 @@ def order_lead(item_ranks: Integers, pivot_ranks: Integers, missing: str) -> Int
 
 @jax.jit
 def largest_rank(ranks: Rankings) -> Int[Array, ""]:
-    """The largest rank of all."""
-    return jnp.max(ranks)
+    """The largest rank of all, by items first: of all at once takes twice as long on a CPU."""
+    return jnp.max(materialized(jnp.max(ranks, axis=0)))
 
 
 @functools.partial(jax.jit, static_argnames=("missing", "narrow"))
@@ -53,6 +56,17 @@ def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
     half = 0.5 * (1 - jnp.eye(items, dtype=lead.dtype))
     # A compiler may multiply by 1/users, rounded, and not round before the sum: unanimous pairs then end beside 0.
     return jnp.clip(half + 0.5 * lead / users, 0, 1)
+
+
+@functools.partial(jax.jit, static_argnames="missing")
+def narrow_shares(ranks: Rankings, missing: str) -> tuple[PairMatrix, Int[Array, ""]]:
+    """:func:`share_matrix` of ranks limited to :data:`BEYOND`, and the largest of these: if less, shares are right.
+
+    To read wide ranks once for both takes two thirds of the time of asking for the largest first.
+    """
+    lowest = max(np.iinfo(ranks.dtype).min, -1)
+    limited = materialized(jnp.clip(ranks, lowest, BEYOND).astype(jnp.int8))
+    return share_matrix(limited, missing, True), jnp.max(limited)
 
 
 def gaps_last(

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer
 
+from privrank_jax._host.evaluate import concretely
 from privrank_jax._types import (
     Count,
     Mask,
@@ -30,7 +31,7 @@ from privrank_jax._types import (
     RanksLike,
 )
 from privrank_jax._validate import check_choice, check_square, check_users, is_traced
-from privrank_jax.aggregation.counting import largest_rank, share_matrix
+from privrank_jax.aggregation.counting import BEYOND, largest_rank, narrow_shares, share_matrix
 
 MISSING = ("last", "unknown")
 _MANY = 2**50  # most users whose doubled counts float64 still distinguishes
@@ -92,13 +93,18 @@ class PairWeights:
             )
         if not jnp.issubdtype(given.dtype, jnp.integer):
             raise ValueError(f"ranks must be integers, got {given.dtype}")
-        largest = None if is_traced(given) else largest_of(ranks, given)
-        if largest is not None and largest >= np.iinfo(np.int32).max:
+        if is_traced(given):
+            return cls(share_matrix(given, missing, False), given.shape[0])
+        if given.shape[1] <= BEYOND:
+            shares, largest = concretely(narrow_shares, given, missing)
+            if int(largest) < BEYOND:
+                return cls(shares, given.shape[0])
+        largest = largest_of(ranks, given)
+        if largest >= np.iinfo(np.int32).max:
             raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
         if largest == np.iinfo(given.dtype).max:  # counting needs a larger number for gaps
             given = given.astype(jnp.int32)
-        narrow = largest is not None and largest < np.iinfo(np.int8).max
-        return cls(share_matrix(given, missing, narrow), given.shape[0])
+        return cls(share_matrix(given, missing, largest < BEYOND), given.shape[0])
 
     @classmethod
     def from_counts(
@@ -266,7 +272,9 @@ def largest_of(ranks: RankingsLike, given: Rankings) -> int:
         ranks: as the user gave them.
         given: the same as a JAX array.
     """
-    return int(np.max(ranks) if isinstance(ranks, np.ndarray) else largest_rank(given))
+    if isinstance(ranks, np.ndarray):
+        return int(np.max(ranks))
+    return int(concretely(largest_rank, given))
 
 
 def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:

@@ -9,7 +9,13 @@ import pytest
 
 from privrank_jax import _backend
 from privrank_jax.aggregation import counting
-from privrank_jax.aggregation.counting import gaps_last, largest_rank, order_lead, share_matrix
+from privrank_jax.aggregation.counting import (
+    gaps_last,
+    largest_rank,
+    narrow_shares,
+    order_lead,
+    share_matrix,
+)
 from tests.reference import aggregation as reference
 
 WITH_GAPS = np.array([[0, 3, -1, 3], [-1, -1, 2, -7], [5, 0, 1, -1], [2, 2, 2, 2]])
@@ -74,6 +80,23 @@ def test_gaps_stay_behind_the_largest_rank_of_a_byte():
     assert want[0, 1] == 1.0
     for narrow in (True, False):
         np.testing.assert_array_equal(share_matrix(ranks, "last", narrow), want)
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
+@pytest.mark.parametrize("top", [126, 127, 255, 2**40])
+def test_narrow_shares_say_whether_they_are_right(top, dtype, missing):
+    """Ranks from 127 on are seen, which would tie with each other and with gaps."""
+    if top > np.iinfo(dtype).max:
+        return
+    ranks = np.array([[top, top - 1, 0, 5], [0, 1, 2, 5]], dtype)
+    if dtype != np.uint8:
+        ranks[1, 3] = np.iinfo(dtype).min  # a gap
+    shares, largest = narrow_shares(jnp.asarray(ranks), missing)
+    assert (int(largest) < 127) == (top < 127)
+    if top < 127:
+        want = reference.pairwise_weights(ranks.astype(np.int64), missing)
+        np.testing.assert_allclose(shares, want, atol=1e-15)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32])

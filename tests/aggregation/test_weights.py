@@ -108,6 +108,15 @@ def test_the_largest_rank_of_a_type_is_ahead_of_a_gap():
         PairWeights.from_ranks(np.array([[2**31 - 1, 0]], np.int32))
 
 
+@pytest.mark.parametrize("ranks", [[[0, 1], [0, 1]], [[0, 200], [200, 0]], [[*range(130)]]])
+def test_known_ranks_are_counted_within_a_traced_function(ranks):
+    """Of arrays of JAX and of NumPy: narrow ranks, wide ones, and more items than a byte numbers."""
+    want = reference.pairwise_weights(np.array(ranks))
+    for known in (jnp.asarray(ranks), np.asarray(ranks)):
+        found = jax.jit(lambda x, known=known: PairWeights.from_ranks(known).matrix + x)(0.0)
+        np.testing.assert_allclose(found, want, atol=1e-15)
+
+
 @pytest.mark.parametrize("users", [49, 300])
 def test_shares_stay_within_0_and_1(users):
     """Numbers of users whose reciprocals are rounded: a product with them and a sum, fused, ends beside 0."""

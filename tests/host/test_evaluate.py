@@ -161,7 +161,7 @@ def test_what_no_output_needs_is_not_computed(monkeypatch):
 
     for rules in (module._ONE_RESULT, module._CONTROL):
         monkeypatch.delitem(rules, "exp", raising=False)
-    monkeypatch.setattr(module, "_compiled", None)
+    monkeypatch.setattr(module, "concretely", None)
     assert evaluate(lambda x: half_used(x)[0], 0.5) == pytest.approx(np.cos(0.5) + 1)
     with pytest.raises(TypeError, match="not callable"):
         evaluate(half_used, 0.5)
@@ -174,6 +174,19 @@ def test_what_is_not_known_is_compiled(monkeypatch):
     np.testing.assert_allclose(value, np.sin(np.arange(3.0)) + 1)
     other = evaluate(lambda k: jax.random.bits(k, (2,)), jax.random.key(1, impl="rbg"))
     np.testing.assert_array_equal(other, jax.random.bits(jax.random.key(1, impl="rbg"), (2,)))
+
+
+def test_known_arguments_give_known_results_within_a_traced_function():
+    """Which staged programs do not: their results are not known until the function runs."""
+    double = jax.jit(lambda x: 2 * x)
+    known = jnp.arange(3.0)
+
+    def caller(x):
+        found = module.concretely(double, known)
+        assert not isinstance(found, jax.core.Tracer)
+        return x * np.asarray(found).sum()
+
+    assert float(jax.jit(caller)(1.0)) == float(caller(1.0)) == 6
 
 
 TRACED = []
