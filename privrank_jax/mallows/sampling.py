@@ -212,7 +212,7 @@ def insertion_codes(
     x = uniform * mass
     kept = 1 - x
     back = ((x - (1 - kept)) - jnp.log(kept)) * (1 / theta)
-    # Limited before it is converted: after that takes longer on a CPU.
+    # Limited as a float: a CPU takes longer to limit the integer.
     back = jnp.minimum(back, items.astype(back.dtype)).astype(jnp.int32)
     return jnp.where(items < count, items - back, items)
 

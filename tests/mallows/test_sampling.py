@@ -112,10 +112,9 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error):
 
 
 @pytest.mark.parametrize("platform", ["cpu", "gpu"])
-@pytest.mark.parametrize(
-    "items", [1, 3, 17, 20, 57, 127, 128]
-)  # one tile, several, with places left
+@pytest.mark.parametrize("items", [1, 3, 17, 20, 57, 127, 128])
 def test_insertion_is_that_of_a_list(items, platform, monkeypatch):
+    """In one tile, in several, and with places left."""
     monkeypatch.setattr(_backend, "platform", lambda: platform)
     rng = np.random.default_rng(items)
     codes = rng.integers(0, np.arange(1, items + 1)[:, None], (items, 50)).astype(np.int8)
