@@ -7,28 +7,41 @@ one user in a vector, most of which then stays empty.
 
 from __future__ import annotations
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Int, UInt8
+from jaxtyping import Array, Int, UInt32
 
 from privrank_jax._backend import on_cpu
 from privrank_jax._blocks import WHOLE_BYTES, blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
-from privrank_jax._workarounds.xla import materialized
+from privrank_jax._words import (
+    GAP,
+    HIGHEST,
+    USERS,
+    WIDE,
+    any_wide,
+    blocks,
+    by_item,
+    quarters,
+)
+from privrank_jax._workarounds.xla import apart, materialized
 
 MAX_IN_CROWDS = 4096
 """Items up to which crowds are counted together; an int32 holds the number for more."""
 
 _MAX_UNROLLED = 100
 _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
-_MIN_IN_BYTES = 16, 2**14  # items and rankings of one that is counted in bytes
-_BYTES_AT_ONCE = 2**22
+_MIN_IN_WORDS = 16, 2**14  # items and rankings of one that is counted in words
+_BYTES_AT_ONCE = 10 * 2**20
 _NEAR = 20 * 2**10
-"""Bytes of both rankings of as many users as are compared at once: half of the cache next to a core."""
-_LARGEST, _GAP, _WIDE = np.iinfo(np.int32).max, 254, 255
+"""Bytes of the words of both rankings that are compared at once: half of the cache next to a core."""
+_LARGEST = np.iinfo(np.int32).max
+_EVEN, _HALF = np.uint32(0x00FF00FF), np.uint32(0xFFFF)
 _TILE = 10  # items compared with all others in one pass over a crowd
 
 
@@ -63,8 +76,8 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     if not on_cpu():
         # Of a large crowd, XLA copies each item for a GPU by a kernel of its own; not of one that fits into its cache.
         return blockwise(_count_in_rows, a, b, bytes_at_once=WHOLE_BYTES)
-    if items >= _MIN_IN_BYTES[0] and users >= _MIN_IN_BYTES[1]:
-        return blockwise(_count_in_bytes, a, b, bytes_at_once=_BYTES_AT_ONCE)
+    if items >= _MIN_IN_WORDS[0] and users >= _MIN_IN_WORDS[1]:
+        return _count_in_words(a, b)
     return _count_in_rows(a, b)
 
 
@@ -80,42 +93,56 @@ def _count_in_rows(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     return jnp.sum(jax.vmap(behind_each)(a, b), axis=1, dtype=jnp.int32)
 
 
-def _count_in_bytes(a: Rankings, b: Rankings) -> Int[Array, "users"]:
-    """Few items, in bytes where these hold the ranks; else row by row."""
-    first, second = _in_bytes(a), _in_bytes(b)
-    largest = jnp.max(jnp.maximum(jnp.max(first, axis=(0, 1)), jnp.max(second, axis=(0, 1))))
-    return jax.lax.cond(
-        largest < _WIDE,
-        lambda: _compare(first, second)[: len(a)],
-        lambda: _count_in_rows(a, b),
-    )
+def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
+    """Few items, four users to a word; row by row if any rank is too large for that."""
+    users, items = a.shape
+    width = max(16, _NEAR // (2 * items * 4) // 16 * 16)
+    number, block = blocks(users, USERS * width, max(1, _BYTES_AT_ONCE // (2 * items * 4)))
+
+    def count(turn: Count, found: Int[Array, "users"]) -> Int[Array, "users"]:
+        first = jnp.minimum(turn * block, users - block)
+        words = [by_item([_small(x) for x in quarters(r, first, block)], width) for r in (a, b)]
+        distances = jnp.where(any_wide(words[0]) | any_wide(words[1]), -1, _compare(*words))
+        return jax.lax.dynamic_update_slice_in_dim(found, distances, first, 0)
+
+    found = jax.lax.fori_loop(0, number, count, jnp.zeros(users, jnp.int32))
+    right = jnp.all(found >= 0)
+    return jax.lax.cond(right, lambda: found, lambda: blockwise(_count_in_rows, a, b))
 
 
-def _in_bytes(ranks: Rankings) -> UInt8[Array, "blocks items block"]:
-    """Ranks up to 253 in blocks of users, items first; 254 for the largest of all, and 255 for what no byte holds."""
-    users, items = ranks.shape
-    block = max(64, _NEAR // (2 * items) // 64 * 64)
-    blocks = -(-users // block)
+def _small(ranks: Rankings) -> UInt32[Array, "users items"]:
+    """Ranks that are smaller than a gap's byte; that byte for the largest of all, and a larger one for any other."""
     unsigned = jax.lax.bitcast_convert_type(ranks, jnp.uint32)
-    beyond = jnp.where(ranks == _LARGEST, jnp.uint32(_GAP), jnp.uint32(_WIDE))
-    small = jnp.where(unsigned < _GAP, unsigned, beyond).astype(jnp.uint8)
-    small = jnp.pad(small, ((0, blocks * block - users), (0, 0)))  # padding users tie all items
-    return materialized(jnp.swapaxes(small.reshape(blocks, block, items), 1, 2))
+    beyond = jnp.where(ranks == _LARGEST, jnp.uint32(GAP), jnp.uint32(WIDE))
+    return jnp.where(unsigned < GAP, unsigned, beyond)
 
 
 def _compare(
-    a: UInt8[Array, "blocks items block"], b: UInt8[Array, "blocks items block"]
-) -> Int[Array, "padded"]:
-    """The number of each user, padding users included."""
-    behind = jnp.zeros(a.shape, jnp.uint8)
-    for item in range(a.shape[1]):
-        behind += ((a[:, item, None] < a) & (b[:, item, None] > b)).astype(jnp.uint8)
-    behind = materialized(behind)
-    # Row by row: for a sum, XLA would first write all terms to memory in the wider type.
-    total = jnp.zeros(behind[:, 0].shape, jnp.uint16)
-    for item in range(a.shape[1]):
-        total += behind[:, item].astype(jnp.uint16)
-    return total.ravel().astype(jnp.int32)
+    a: UInt32[Array, "blocks items width"], b: UInt32[Array, "blocks items width"]
+) -> Int[Array, "users"]:
+    """The number of each user."""
+
+    def behind_each(a: Array, b: Array) -> UInt32[Array, "blocks items width"]:
+        behind = jnp.zeros(a.shape, jnp.uint32)
+        for item in range(a.shape[1]):
+            ahead_or_tied = ((a[:, item, None] | HIGHEST) - a) | ((b | HIGHEST) - b[:, item, None])
+            behind += (~ahead_or_tied & HIGHEST) >> 7
+        return behind
+
+    def sums(behind: Array, *, odd: bool) -> UInt32[Array, "blocks width"]:
+        """Sums of 16 bits: of the first and third users in each word, or of the second and fourth."""
+        items = behind.shape[1]
+        total = jnp.zeros(behind[:, 0].shape, jnp.uint32)
+        together = 255 // (items - 1)  # sums that a byte holds
+        for start in range(0, items, together):
+            few = sum(behind[:, item] for item in range(start, min(start + together, items)))
+            total += few >> (8 * odd) & _EVEN
+        return total
+
+    behind = apart(behind_each, a, b)
+    even, odd = (apart(functools.partial(sums, odd=odd), behind) for odd in (False, True))
+    each = [even & _HALF, odd & _HALF, even >> 16, odd >> 16]
+    return jnp.stack(each).astype(jnp.int32).ravel()
 
 
 def _count_in_columns(

@@ -1,4 +1,4 @@
-"""Discordant pairs of crowds that are counted in bytes, against naive counts."""
+"""Discordant pairs of crowds that are counted in words, against naive counts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from privrank_jax import _backend, _discordance, metrics
 
 
 @pytest.fixture(autouse=True)
-def small_crowds_in_bytes(monkeypatch):
+def small_crowds_in_words(monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "cpu")
-    monkeypatch.setattr(_discordance, "_MIN_IN_BYTES", (3, 5))
+    monkeypatch.setattr(_discordance, "_MIN_IN_WORDS", (3, 160))
+    monkeypatch.setattr(_discordance, "_NEAR", 1)  # blocks of multiples of 64 users
 
 
 def naive(a, b):
@@ -23,12 +24,12 @@ def naive(a, b):
 @pytest.mark.parametrize(
     ("users", "items", "low", "high"),
     [
-        (5, 3, 0, 3),
-        (70, 16, 0, 4),  # many ties; blocks that are not full
-        (1000, 40, 0, 254),  # several blocks, all that a byte holds
-        (70, 16, 0, 255),  # 254 stands for the largest integer of all
-        (70, 16, -3, 9),
-        (70, 16, -(2**31), 2**31 - 1),
+        (5, 3, 0, 3),  # too few for words
+        (1000, 40, 0, 126),  # several blocks, of which the last overlaps; all that bytes hold
+        (640, 16, 0, 4),  # many ties
+        (170, 16, 0, 127),  # 126 stands for the largest integer of all
+        (170, 16, -3, 9),
+        (170, 16, -(2**31), 2**31 - 1),
     ],
 )
 def test_crowds_are_counted_like_single_rankings(users, items, low, high):
@@ -44,9 +45,9 @@ def test_crowds_are_counted_like_single_rankings(users, items, low, high):
 
 def test_masked_items_and_largest_integers_are_behind_all():
     rng = np.random.default_rng(0)
-    a, b = rng.integers(0, 9, (2, 80, 9)).astype(np.int32)
+    a, b = rng.integers(0, 9, (2, 200, 9)).astype(np.int32)
     a[3, 4] = np.iinfo(np.int32).max
-    mask = rng.random((80, 9)) < 0.7
+    mask = rng.random((200, 9)) < 0.7
     found = jax.vmap(lambda a, b, mask: metrics.kendall_distance(a, b, mask=mask))(a, b, mask)
     for row, distance in enumerate(found):
         kept = mask[row]
@@ -64,12 +65,12 @@ def test_shared_rankings_and_batches_in_batches(monkeypatch):
     np.testing.assert_array_equal(shared, naive(a[0], np.tile(b[0, 0], (50, 1))))
 
 
-def test_ranks_in_bytes_say_what_no_byte_holds():
-    ranks = np.zeros((2, 3), np.int32)
-    ranks[0] = [253, 254, -1]
-    ranks[1] = [np.iinfo(np.int32).max, np.iinfo(np.int32).max - 1, 7]
-    found = np.asarray(_discordance._in_bytes(ranks))[0, :, :2].T
-    np.testing.assert_array_equal(found, [[253, 255, 255], [254, 255, 7]])
+def test_small_ranks_say_what_is_larger():
+    largest = np.iinfo(np.int32).max
+    ranks = np.array([[0, 125, 126, 127], [-1, -(2**31), largest, largest - 1]], np.int32)
+    np.testing.assert_array_equal(
+        _discordance._small(ranks), [[0, 125, 127, 127], [127, 127, 126, 127]]
+    )
 
 
 @pytest.mark.parametrize("items", [5, 40])

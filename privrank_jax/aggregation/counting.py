@@ -7,16 +7,22 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Int, Int8, Shaped, UInt8
 
-from privrank_jax._backend import at_once
-from privrank_jax._types import Integers, PairMatrix, Rankings
-from privrank_jax._workarounds.xla import materialized
+from privrank_jax._backend import at_once, on_cpu
+from privrank_jax._types import Count, Integers, PairMatrix, Rankings
+from privrank_jax._words import GAP, USERS, WIDE, blocks, by_item, in_bytes, quarters
+from privrank_jax._workarounds.xla import apart, materialized
 
-BEYOND = np.iinfo(np.int8).max
-"""In bytes, what stands behind all ranks: those below it are compared fastest."""
+BEYOND = GAP
+"""Ranks below it are compared in bytes, which is fastest."""
 
 _STEPS = 64
+_MIN_IN_WORDS = 12, 2**14  # items and users of rankings that are read four to a word
+_STEPS_IN_WORDS, _LANES_IN_WORDS = 24, 32
+_NEAR = 20 * 2**10
+"""Bytes that stay in the cache next to a core."""
+_BYTES_AT_ONCE = 2**23
 _TABLES = 2**24
 """Bytes of the tables that are counted into at once on a CPU."""
 
@@ -41,32 +47,43 @@ def largest_rank(ranks: Rankings) -> Int[Array, ""]:
 
 @functools.partial(jax.jit, static_argnames=("missing", "narrow"))
 def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
-    """Share of users who rank i before j, ties counting half; ``narrow`` if int8 holds ranks and a larger number."""
-    users, items = ranks.shape
+    """Share of users who rank i before j, ties counting half; ``narrow`` if all ranks are below :data:`BEYOND`."""
+    if narrow and _fit_words(ranks):
+        return _shares(_count_in_words(ranks, missing)[0], len(ranks))
     known = ranks >= 0
     if narrow:
         ranks = ranks.astype(jnp.int8)
-    elif jnp.issubdtype(ranks.dtype, jnp.unsignedinteger) or items > np.iinfo(ranks.dtype).max:
+    elif (
+        jnp.issubdtype(ranks.dtype, jnp.unsignedinteger)
+        or ranks.shape[1] > np.iinfo(ranks.dtype).max
+    ):
         ranks = ranks.astype(jnp.int32)
     ranks = jnp.where(known, ranks, np.iinfo(ranks.dtype).max)
     # The comparison ahead_ui < behind_uj must fail for what is unknown, whatever it is compared with.
     behind = ranks if missing == "last" else jnp.where(known, ranks, -1)
-    before = _count_less(ranks, behind)
-    lead = (before - before.T).astype(jnp.result_type(float))
-    half = 0.5 * (1 - jnp.eye(items, dtype=lead.dtype))
-    # A compiler may multiply by 1/users, rounded, and not round before the sum: unanimous pairs then end beside 0.
-    return jnp.clip(half + 0.5 * lead / users, 0, 1)
+    return _shares(_count_less(ranks, behind), len(ranks))
 
 
 @functools.partial(jax.jit, static_argnames="missing")
-def narrow_shares(ranks: Rankings, missing: str) -> tuple[PairMatrix, Int[Array, ""]]:
-    """:func:`share_matrix` of ranks limited to :data:`BEYOND`, and the largest of these: if less, shares are right.
+def narrow_shares(ranks: Rankings, missing: str) -> tuple[PairMatrix, Bool[Array, ""]]:
+    """:func:`share_matrix` of ranks as if all were below :data:`BEYOND`, and whether they are: if not, it is wrong.
 
     To read wide ranks once for both takes two thirds of the time of asking for the largest first.
     """
+    if _fit_words(ranks):
+        before, wide = _count_in_words(ranks, missing)
+        return _shares(before, len(ranks)), ~wide
     lowest = max(np.iinfo(ranks.dtype).min, -1)
     limited = materialized(jnp.clip(ranks, lowest, BEYOND).astype(jnp.int8))
-    return share_matrix(limited, missing, True), jnp.max(limited)
+    return share_matrix(limited, missing, True), jnp.max(limited) < BEYOND
+
+
+def _shares(before: Int[Array, "items items"], users: int) -> PairMatrix:
+    """Shares from the numbers of users who rank i before j and do not tie them."""
+    lead = (before - before.T).astype(jnp.result_type(float))
+    half = 0.5 * (1 - jnp.eye(len(before), dtype=lead.dtype))
+    # A compiler may multiply by 1/users, rounded, and not round before the sum: unanimous pairs then end beside 0.
+    return jnp.clip(half + 0.5 * lead / users, 0, 1)
 
 
 def gaps_last(
@@ -76,6 +93,51 @@ def gaps_last(
     known = ranks >= 0
     ranks = ranks.astype(jnp.promote_types(ranks.dtype, jnp.int32))
     return known, jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
+
+
+def _fit_words(ranks: Rankings) -> bool:
+    """Whether a crowd is large enough, and the machine a CPU, for words to be faster than bytes."""
+    users, items = ranks.shape
+    return on_cpu() and users >= _MIN_IN_WORDS[1] and _MIN_IN_WORDS[0] <= items <= BEYOND
+
+
+def _count_in_words(
+    ranks: Rankings, missing: str
+) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
+    """How many users rank i before j, and whether any rank is too large to be counted so.
+
+    Words are transposed faster than bytes, then split into the bytes that are compared.
+    """
+    users, items = ranks.shape
+    most = min(_BYTES_AT_ONCE // (USERS * items), _TABLES // items**2 * _STEPS_IN_WORDS)
+    each = -(-users // -(-users // most))
+    in_lanes = USERS * _LANES_IN_WORDS
+    tables = -(-each // (_STEPS_IN_WORDS * in_lanes))  # for each byte of the words
+    number, block = blocks(users, tables * in_lanes, most)
+
+    def read(turn: Count, gap: int) -> Int8[Array, "tables items steps lanes"]:
+        start = turn * block
+        first = jnp.minimum(start, users - block)
+        parts = []
+        for k, part in enumerate(quarters(ranks, first, block)):
+            small = jnp.where(part < BEYOND, part, WIDE).astype(jnp.uint32)
+            small = jnp.where(part < 0, jnp.uint32(gap), small)
+            new = first + k * len(part) + jnp.arange(len(part)) >= start
+            parts.append(jnp.where(new[:, None], small, 0))  # others, counted before, tie all items
+        words = by_item(parts, block // USERS // tables)
+        return apart(in_bytes, words).reshape(
+            -1, items, block // in_lanes // tables, _LANES_IN_WORDS
+        )
+
+    def count(turn: Count, found: tuple[Array, Array]) -> tuple[Array, Array]:
+        before, largest = found
+        ahead = read(turn, GAP)
+        behind = ahead if missing == "last" else read(turn, 255)  # -1 as a signed byte
+        return before + _count_in_tables(ahead, behind), jnp.maximum(largest, jnp.max(ahead))
+
+    start = jnp.zeros((items, items), jnp.int32), jnp.int8(0)
+    before, largest = jax.lax.fori_loop(0, number, count, start)
+    return before, largest == WIDE
 
 
 def _count_less(ahead: Array, behind: Array) -> Array:
@@ -92,31 +154,59 @@ def _count_less(ahead: Array, behind: Array) -> Array:
     together = min(blocks, at_once(max(1, _TABLES // size), size))
     turns = -(-blocks // together)
     fill = turns * together * steps * lanes - users
-    # With one user at a time the rows are read as they are, and there is one table.
-    keep = materialized if lanes > 1 else (lambda values: values)
 
     def in_lanes(ranks: Array) -> Array:
         ranks = jnp.pad(ranks, ((0, fill), (0, 0)))  # padding users tie all items
         ranks = ranks.reshape(turns * together, steps * lanes, items)
-        return keep(jnp.swapaxes(ranks, 1, 2)).reshape(turns, -1, items, steps, lanes)
-
-    def count(first: Array, second: Array) -> Array:
-        found = jnp.zeros((together, items, items, lanes), jnp.uint8)
-        for step in range(steps):
-            less = first[:, :, None, step] < second[:, None, :, step]
-            found += less.astype(jnp.uint8)
-        by_lane = jnp.sum(keep(found), axis=0, dtype=jnp.int32)
-        return jnp.sum(keep(by_lane), axis=2, dtype=jnp.int32)
+        ranks = jnp.swapaxes(ranks, 1, 2)
+        if lanes > 1:  # else rows are read as they are
+            ranks = materialized(ranks)
+        return ranks.reshape(turns, -1, items, steps, lanes)
 
     first = in_lanes(ahead)
     second = first if behind is ahead else in_lanes(behind)
     if turns == 1:
-        return count(first[0], second[0])
+        return _count_in_tables(first[0], second[0])
 
     def turn(total: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
-        return total + count(*now), None
+        return total + _count_in_tables(*now), None
 
     return jax.lax.scan(turn, jnp.zeros((items, items), jnp.int32), (first, second))[0]
+
+
+def _count_in_tables(
+    ahead: Shaped[Array, "tables items steps lanes"],
+    behind: Shaped[Array, "tables items steps lanes"],
+) -> Int[Array, "items items"]:
+    """How many users have ahead_i < behind_j, by one table of bytes for each block of users and lane."""
+
+    tables, items, steps, lanes = ahead.shape
+    tile = _tile(items, steps * lanes * ahead.dtype.itemsize)
+    together = USERS if tables % USERS == 0 and USERS * steps <= 255 else 1
+
+    def count(ahead: Array, behind: Array) -> UInt8[Array, "tables tiles items tile lanes"]:
+        ahead = ahead[:, None, :, None]
+        behind = behind.reshape(tables, items // tile, 1, tile, steps, lanes)
+        found = jnp.zeros((tables, items // tile, items, tile, lanes), jnp.uint8)
+        for step in range(steps):
+            found += (ahead[..., step, :] < behind[..., step, :]).astype(jnp.uint8)
+        return found
+
+    def add_tables(found: Array) -> Int[Array, "tiles items tile lanes"]:
+        few = sum(found.reshape(together, -1, *found.shape[1:]))  # bytes hold it
+        return jnp.sum(few, axis=0, dtype=jnp.int32)
+
+    if lanes == 1:  # there is one table
+        by_tile = add_tables(count(ahead, behind))[..., 0]
+    else:
+        by_tile = jnp.sum(apart(add_tables, apart(count, ahead, behind)), axis=3, dtype=jnp.int32)
+    return jnp.swapaxes(by_tile, 0, 1).reshape(items, items)
+
+
+def _tile(items: int, bytes_each: int) -> int:
+    """Items that are compared with each other one while a cache holds them: a divisor of their number, or that."""
+    few = [tile for tile in range(5, items) if items % tile == 0 and tile * bytes_each <= _NEAR]
+    return max(few, default=items)
 
 
 def _lanes(users: int, items: int, itemsize: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +31,14 @@ from privrank_jax._types import (
     RankingsLike,
     RanksLike,
 )
-from privrank_jax._validate import check_choice, check_square, check_users, is_traced
+from privrank_jax._validate import (
+    as_ranks,
+    check_choice,
+    check_square,
+    check_users,
+    held_ranks,
+    is_traced,
+)
 from privrank_jax.aggregation.counting import BEYOND, largest_rank, narrow_shares, share_matrix
 
 MISSING = ("last", "unknown")
@@ -86,7 +94,9 @@ class PairWeights:
         [[0.0, 0.75], [0.25, 0.0]]
         """
         check_choice("missing", missing, MISSING)
-        given = jnp.asarray(ranks)
+        ranks = held_ranks(ranks)
+        # NumPy's arrays are handed to the program as they are, which copies them once less.
+        given: Any = ranks if isinstance(ranks, np.ndarray) else jnp.asarray(ranks)
         if given.ndim != 2 or 0 in given.shape:
             raise ValueError(
                 f"ranks must have shape (users, items), at least one of each, got {given.shape}"
@@ -96,8 +106,8 @@ class PairWeights:
         if is_traced(given):
             return cls(share_matrix(given, missing, False), given.shape[0])
         if given.shape[1] <= BEYOND:
-            shares, largest = concretely(narrow_shares, given, missing)
-            if int(largest) < BEYOND:
+            shares, right = concretely(narrow_shares, given, missing)
+            if bool(right):
                 return cls(shares, given.shape[0])
         largest = largest_of(ranks, given)
         if largest >= np.iinfo(np.int32).max:
@@ -279,7 +289,7 @@ def largest_of(ranks: RankingsLike, given: Rankings) -> int:
 
 def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:
     """Ranks as an integer array ``(..., m)``; ``ValueError`` for anything else."""
-    given = jnp.asarray(ranks)
+    given = as_ranks(ranks)
     if not jnp.issubdtype(given.dtype, jnp.integer):
         raise ValueError(f"ranks must be integers, got {given.dtype}.")
     if given.ndim < 1 or given.shape[-1] < 1:
@@ -304,7 +314,7 @@ def kemeny_score(ranks: RanksLike, weights: PairWeights | PairMatrixLike) -> Flo
     0.5
     """
     w, mask = shares_of(weights)
-    given = jnp.asarray(ranks)
+    given = as_ranks(ranks)
     if given.ndim != 1 or w.shape != given.shape * 2:
         raise ValueError(f"ranks (m,) and weights (m, m) must fit, got {given.shape} and {w.shape}")
     return _kemeny_score(given, w if mask is None else jnp.where(mask[:, None] & mask, w, 0))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import _backend
-from privrank_jax.aggregation import counting
+from privrank_jax.aggregation import PairWeights, counting
 from privrank_jax.aggregation.counting import (
     gaps_last,
     largest_rank,
@@ -73,30 +73,74 @@ def test_users_are_counted_in_any_arrangement(users, tables, dtype, monkeypatch)
     np.testing.assert_array_equal(jax.jit(counting._count_less)(ahead, behind), less)
 
 
-def test_gaps_stay_behind_the_largest_rank_of_a_byte():
-    """Gaps become 127, so 126 is the largest rank that narrow shares may count."""
-    ranks = jnp.array([[126, -1, 0]])
+def test_gaps_stay_behind_the_largest_narrow_rank():
+    ranks = jnp.array([[counting.BEYOND - 1, -1, 0]])
     want = reference.pairwise_weights(np.asarray(ranks))
     assert want[0, 1] == 1.0
     for narrow in (True, False):
         np.testing.assert_array_equal(share_matrix(ranks, "last", narrow), want)
 
 
+@pytest.fixture
+def small_crowds_in_words(monkeypatch):
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    monkeypatch.setattr(counting, "_MIN_IN_WORDS", (4, 128))
+    monkeypatch.setattr(counting, "_BYTES_AT_ONCE", 2**12)
+    jax.clear_caches()
+    yield
+    jax.clear_caches()
+
+
 @pytest.mark.parametrize("missing", ["last", "unknown"])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
-@pytest.mark.parametrize("top", [126, 127, 255, 2**40])
+@pytest.mark.parametrize("top", [125, 126, 127, 255, 2**40])
 def test_narrow_shares_say_whether_they_are_right(top, dtype, missing):
-    """Ranks from 127 on are seen, which would tie with each other and with gaps."""
+    """Ranks from 126 on are seen, which would tie with each other and with gaps."""
     if top > np.iinfo(dtype).max:
         return
     ranks = np.array([[top, top - 1, 0, 5], [0, 1, 2, 5]], dtype)
     if dtype != np.uint8:
         ranks[1, 3] = np.iinfo(dtype).min  # a gap
-    shares, largest = narrow_shares(jnp.asarray(ranks), missing)
-    assert (int(largest) < 127) == (top < 127)
-    if top < 127:
+    shares, right = narrow_shares(jnp.asarray(ranks), missing)
+    assert bool(right) == (top < 126)
+    if top < 126:
         want = reference.pairwise_weights(ranks.astype(np.int64), missing)
         np.testing.assert_allclose(shares, want, atol=1e-15)
+
+
+@pytest.mark.usefixtures("small_crowds_in_words")
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize(
+    ("users", "items", "dtype"),
+    [(128, 4, np.int32), (300, 6, np.int8), (1500, 9, np.int64), (1024, 12, np.uint8)],
+)
+def test_rankings_in_words_are_counted_once_each(users, items, dtype, missing):
+    """Ties and gaps, in blocks of users that overlap and others."""
+    low = 0 if dtype == np.uint8 else -3
+    ranks = np.random.default_rng(users).integers(low, items, (users, items))
+    ranks[0, :2] = [125, low]
+    shares, right = narrow_shares(jnp.asarray(ranks.astype(dtype)), missing)
+    assert bool(right)
+    np.testing.assert_allclose(shares, reference.pairwise_weights(ranks, missing), atol=1e-6)
+    ranks[-1, 1] = 126
+    assert not bool(narrow_shares(jnp.asarray(ranks.astype(dtype)), missing)[1])
+
+
+@pytest.mark.usefixtures("small_crowds_in_words")
+def test_crowds_with_larger_ranks_or_fewer_items_are_counted_too():
+    ranks = np.random.default_rng(0).integers(-1, 9, (200, 7))
+    for top in (125, 126, 2**31 - 2):
+        ranks[5, 0] = top
+        weights = PairWeights.from_ranks(ranks)
+        np.testing.assert_allclose(weights.matrix, reference.pairwise_weights(ranks), atol=1e-6)
+    few = ranks[:, 4:]
+    shares = PairWeights.from_ranks(few).matrix
+    np.testing.assert_allclose(shares, reference.pairwise_weights(few), atol=1e-6)
+
+
+@pytest.mark.parametrize(("items", "tile"), [(2, 2), (50, 25), (47, 47), (100, 25), (36, 18)])
+def test_tiles_divide_the_items(items, tile):
+    assert counting._tile(items, 768) == tile
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32])

@@ -25,6 +25,7 @@ FLOORS = {
     "_types": 1,
     "_validate": 1,
     "_whole_file": 1,
+    "_words": 1,
     "_workarounds": 1,
     "comparisons": 1,
     "links": 1,

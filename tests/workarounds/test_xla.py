@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax._workarounds.xla import compiled, fixed, materialized, out_of_memory
+from privrank_jax._workarounds.xla import apart, compiled, fixed, materialized, out_of_memory
 
 
 @pytest.mark.parametrize("in_place", [False, True])
@@ -21,10 +21,23 @@ def test_values_stay_what_they_are(dtype, in_place):
         np.testing.assert_array_equal(found, values)
 
 
-def test_derivatives_go_through(key):
+@pytest.mark.parametrize(
+    "sine", [lambda x: materialized(jnp.sin(x)), functools.partial(apart, jnp.sin)]
+)
+def test_derivatives_go_through(sine, key):
     values = jax.random.normal(key, (5,))
-    slope = jax.jit(jax.grad(lambda x: jnp.sum(materialized(jnp.sin(x)) ** 2)))(values)
+    slope = jax.jit(jax.grad(lambda x: jnp.sum(sine(x) ** 2)))(values)
     np.testing.assert_allclose(slope, 2 * np.sin(values) * np.cos(values), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["cpu", "gpu"])
+def test_functions_apart_return_what_they_return(kind, monkeypatch):
+    monkeypatch.setattr("privrank_jax._backend.platform", lambda: kind)
+    left, right = np.arange(6).reshape(2, 3), np.int32([4, 0, 1])
+    for function in (apart, jax.jit(apart, static_argnums=0)):
+        np.testing.assert_array_equal(function(jnp.subtract, left, right), left - right)
+    crowd = jax.vmap(functools.partial(apart, jnp.subtract), (0, None))
+    np.testing.assert_array_equal(crowd(left, right), left - right)
 
 
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="elsewhere nothing is done")
@@ -36,12 +49,19 @@ def test_what_follows_is_another_kernel():
 
         return jax.jit(count).lower(np.ones(8, np.float32)).compile().as_text()
 
+    def pairs_apart(x):
+        y = apart(jnp.sin, x)
+        return jnp.sum(y[:, None] < y, axis=0)
+
     branch, loop, copy = "conditional(", " while(", "= f32[8]{0} copy("
     kept, in_place = pairs(materialized), pairs(functools.partial(materialized, in_place=True))
     assert branch in kept
     assert copy in kept
     assert loop in in_place
     assert copy not in in_place
+    separate = jax.jit(pairs_apart).lower(np.ones(8, np.float32)).compile().as_text()
+    assert branch in separate
+    assert copy not in separate
     assert not any(word in pairs(lambda x: x) for word in (branch, loop, copy))
 
 

@@ -1,0 +1,82 @@
+"""Ranks of four users side by side in each word of 32 bits, items first, for kernels that compare them on a CPU.
+
+Few ranks are as large as a byte allows, so a word holds those of four users. Words are transposed four times as fast
+as bytes, and bytes below 128 are compared within words: with the highest bit of each set in one of two words, their
+difference borrows nothing from the next byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int, Int8, UInt32
+
+from privrank_jax._types import Count, Rankings
+from privrank_jax._workarounds.xla import apart, materialized
+
+USERS = 4
+"""Users in a word."""
+
+GAP, WIDE = 126, 127
+"""Bytes of what stands behind all ranks, and of ranks that are too large."""
+
+HIGHEST = np.uint32(0x80808080)
+"""The highest bits of the bytes in a word."""
+
+LOWEST = np.uint32(0x01010101)
+"""The lowest bits of the bytes in a word."""
+
+
+def blocks(users: int, step: int, most: int) -> tuple[int, int]:
+    """How to split a crowd into equal blocks, of which the last may overlap the one before.
+
+    Args:
+        users: users of the crowd, at least twice ``step``.
+        step: each block is a multiple of it.
+        most: users in a block, about.
+
+    Returns:
+        The number of blocks, and the users in each, at most ``users``.
+
+    >>> blocks(1000, 64, 300), blocks(1000, 64, 2000)
+    ((4, 256), (2, 512))
+    """
+    number = max(1, -(-users // most))
+    while (block := -(-users // (number * step)) * step) > users:
+        number += 1
+    return -(-users // block), block
+
+
+def quarters(ranks: Rankings, first: Count, users: int) -> list[Rankings]:
+    """The ranks of ``users`` users from ``first`` on, in four parts: slices are read by vectors, reshaped ones not."""
+    part = users // USERS
+    return [jax.lax.dynamic_slice_in_dim(ranks, first + k * part, part) for k in range(USERS)]
+
+
+def by_item(
+    quarters: Sequence[UInt32[Array, "words items"]], width: int
+) -> UInt32[Array, "blocks items {width}"]:
+    """Numbers below 256 of four users in the bytes of each word, first users lowest, in blocks of ``width`` words."""
+    a, b, c, d = quarters
+    words = a | b << 8 | c << 16 | d << 24
+    return materialized(jnp.swapaxes(words.reshape(-1, width, words.shape[1]), 1, 2))
+
+
+def in_bytes(
+    words: UInt32[Array, "blocks items width"],
+) -> Int8[Array, "4 blocks items width"]:
+    """The four bytes of each word as signed ones, which are compared faster than unsigned ones."""
+    return jnp.stack([(words >> 8 * k).astype(jnp.int8) for k in range(USERS)])
+
+
+def any_wide(words: UInt32[Array, "blocks items width"]) -> Bool[Array, ""]:
+    """Whether any byte is :data:`WIDE`, if none is larger."""
+
+    def by_place(words: UInt32[Array, "blocks items width"]) -> Int[Array, "items width"]:
+        # By places first, and of signed integers: XLA vectorizes nothing else.
+        return jnp.max(((words + LOWEST & HIGHEST) >> 7).astype(jnp.int32), axis=0)
+
+    return jnp.any(apart(by_place, words) > 0)
