@@ -45,6 +45,41 @@ def spelled(value: object) -> str:
     return f"{kind}{list(np.shape(value))}" if kind is not type(value) else kind.__name__  # type: ignore[arg-type]
 
 
+_AT_ONCE = 2**16  # numbers that a cache holds
+
+
+def held_ranks(ranks: Any, name: str = "ranks") -> Any:
+    """Ranks as they are; NumPy's of more bits as int32, as JAX would keep but the lower bits of them.
+
+    Raises:
+        ValueError: they are too large for int32, whose largest number stands for a gap.
+    """
+    wide = isinstance(ranks, np.ndarray) and ranks.dtype.kind in "iu" and ranks.ndim
+    if not wide or np.can_cast(ranks.dtype, np.int32):
+        return ranks
+    held, most = np.empty(ranks.shape, np.int32), int(np.iinfo(np.int32).max)
+    rows = max(1, _AT_ONCE // max(1, ranks[:1].size))
+    for start in range(0, len(ranks) if ranks.size else 0, rows):
+        part = ranks[start : start + rows]
+        low, high = int(part.min()), int(part.max())
+        if high >= most:
+            raise ArgumentError(
+                f"{name} must be below 2**31 - 1, got {high}: renumber them from 0.", name
+            )
+        if low < -most:
+            raise ArgumentError(
+                f"{name} must be above -2**31, got {low}: -1 says that an item is not ranked.",
+                name,
+            )
+        held[start : start + rows] = part
+    return held
+
+
+def as_ranks(ranks: Any, name: str = "ranks") -> jax.Array:
+    """:func:`held_ranks` as a JAX array."""
+    return jnp.asarray(held_ranks(ranks, name))
+
+
 def check_callable(what: str, function: object, *arguments: str) -> None:
     """Raise ``TypeError`` unless ``function`` can be called with these arguments by position."""
     needed = f"{what} must be a function of ({', '.join(arguments)}), in this order"

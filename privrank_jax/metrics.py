@@ -20,6 +20,7 @@ from jaxtyping import Array, Float, Int, Real
 
 from privrank_jax._discordance import MAX_IN_CROWDS, behind_each, discordant
 from privrank_jax._types import Count, Mask, MaskLike, Ranks, RanksLike, ScoresLike
+from privrank_jax._validate import as_ranks
 
 # The largest distance, about m²/2, must fit an int32: the widest integer without x64.
 _MAX_ITEMS_INT32 = 65_535
@@ -298,7 +299,7 @@ def _total(
 
 
 def _check_pair(a: RanksLike, b: RanksLike, mask: MaskLike | None) -> tuple[Ranks, Ranks, Mask]:
-    a, b = jnp.asarray(a), jnp.asarray(b)
+    a, b = as_ranks(a), as_ranks(b)
     mask = _check_shapes(a, b, mask)
     for ranks in (a, b):
         if not jnp.issubdtype(ranks.dtype, jnp.integer):

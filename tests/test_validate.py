@@ -145,3 +145,34 @@ def test_complex_numbers_are_neither_positive_nor_a_level():
     for check in (validate.check_epsilon, validate.check_level):
         with pytest.raises(ArgumentError):
             check(0.5 + 0j)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint32])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_ranks_of_many_bits_are_kept_in_fewer(dtype, order, monkeypatch):
+    """Part by part, the last part smaller; one rank that does not fit is seen in any of them."""
+    monkeypatch.setattr(validate, "_AT_ONCE", 9)
+    ranks = np.array(np.arange(33).reshape(11, 3), dtype, order=order)
+    ranks[4, 1] = 2**31 - 2
+    for given in (ranks, ranks[:, 0], ranks[:0]):
+        held = validate.held_ranks(given)
+        assert held.dtype == np.int32
+        np.testing.assert_array_equal(held, given)
+    ranks[10, 2] = 2**31
+    with pytest.raises(ArgumentError, match=r"center must be below 2\*\*31 - 1, got 2147483648"):
+        validate.held_ranks(ranks, "center")
+
+
+def test_ranks_far_below_zero_are_refused():
+    """JAX would take the first for rank 0."""
+    with pytest.raises(ArgumentError, match=r"above -2\*\*31, got -4294967296: -1 says"):
+        validate.as_ranks(np.array([-(2**32), 1]))
+    assert validate.as_ranks(np.array([-(2**31) + 1, 1])).tolist() == [-(2**31) + 1, 1]
+
+
+@pytest.mark.parametrize(
+    "ranks", [[0, 1], np.array([0, -128], np.int8), np.array([0.5, np.nan]), jnp.array([1, 0])]
+)
+def test_other_ranks_stay_as_they_are(ranks):
+    assert validate.held_ranks(ranks) is ranks
+    np.testing.assert_array_equal(validate.as_ranks(ranks), ranks)

@@ -33,6 +33,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._types import Count, Epsilon, Key, RankingsLike, RanksLike
+from privrank_jax._validate import as_ranks
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
@@ -111,7 +112,7 @@ def exponential_log_probability(
             "probabilities are defined for rankings of real items: leave padded items out of the weights."
         )
     costs = _steepness(w, users, _rate(w.shape[0], attained.epsilon), None)
-    return _log_probability(jnp.asarray(ranks), costs)
+    return _log_probability(as_ranks(ranks), costs)
 
 
 def _checked(weights: PairWeights, by: str) -> tuple[Array, Count, Array | None]:

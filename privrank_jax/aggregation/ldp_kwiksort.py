@@ -31,7 +31,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
 from privrank_jax._types import Count, Key, Mask, Rankings, RankingsLike, Ranks, Scalar
-from privrank_jax._validate import check_choice
+from privrank_jax._validate import as_ranks, check_choice
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
@@ -91,7 +91,7 @@ def ldp_kwiksort(
     [2, 0, 1]
     """
     check_choice("missing", missing, MISSING)
-    given = jnp.asarray(ranks)
+    given = as_ranks(ranks)
     if given.ndim != 2 or not jnp.issubdtype(given.dtype, jnp.integer):
         raise ValueError(
             f"ranks must be integers of shape (users, items), got {given.dtype} {given.shape}."

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
+from privrank_jax._validate import as_ranks
 from privrank_jax.aggregation.borda import borda_scores
 from privrank_jax.aggregation.weights import PairWeights, integer_lead, shares_of
 from privrank_jax.rankings import ranks_from_scores, ranks_to_order
@@ -46,7 +47,7 @@ def local_search(
     """
     w, mask = shares_of(weights, mask)
     keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
-    start = -borda_scores(w, keep) if ranks is None else jnp.asarray(ranks)
+    start = -borda_scores(w, keep) if ranks is None else as_ranks(ranks)
     if start.shape != w.shape[:1]:
         raise ValueError(f"ranks must have shape {w.shape[:1]}, one per item, got {start.shape}.")
     return _local_search(w, start, keep)

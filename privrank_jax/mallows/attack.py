@@ -49,7 +49,7 @@ from privrank_jax._types import (
     RanksLike,
     Scalar,
 )
-from privrank_jax._validate import check_epsilon, check_positive, is_traced
+from privrank_jax._validate import as_ranks, check_epsilon, check_positive, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.mallows.distribution import (
     as_float,
@@ -80,7 +80,7 @@ def win_counts(
     >>> win_counts([[0, 1], [0, 1], [1, 0]]).tolist()
     [[0, 2], [1, 0]]
     """
-    ranks = jnp.asarray(ranks)
+    ranks = as_ranks(ranks)
     if ranks.ndim != 2:
         raise ValueError(f"ranks must have shape (N, m), got {ranks.shape}.")
     counted = jnp.ones(ranks.shape[:1], bool) if counted is None else jnp.asarray(counted)

@@ -43,7 +43,7 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Real
 
 from privrank_jax._types import PairMatrix, PairMatrixLike, RanksLike, Scores, ScoresLike
-from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._validate import as_ranks, check_choice, is_traced
 
 
 def logistic(difference: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
@@ -154,7 +154,7 @@ def pair_weights(ranks: ScoresLike) -> PairMatrix:
     >>> pair_weights([1, 0, -1]).tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    ranks = jnp.asarray(ranks)
+    ranks = as_ranks(ranks)
     whole = jnp.issubdtype(ranks.dtype, jnp.integer)
     known = ranks >= 0 if whole else ~jnp.isnan(ranks)
     both = known[:, None] & known & ~jnp.eye(ranks.shape[0], dtype=bool)
@@ -194,7 +194,7 @@ def wins_from_ranks(ranks: ScoresLike) -> Scores:
     >>> wins_from_ranks([1, 0, 2]).tolist()
     [1.0, 2.0, 0.0]
     """
-    ranks = jnp.asarray(ranks)
+    ranks = as_ranks(ranks)
     if ranks.ndim != 1:
         raise ValueError(f"ranks must have shape (m,), got {ranks.shape}: use jax.vmap for users.")
     return ranks.shape[0] - 1 - ranks.astype(jnp.result_type(ranks, float))
@@ -215,7 +215,7 @@ def pairwise_accuracy(scores: ScoresLike, ranks: RanksLike) -> Float[Array, ""]:
     >>> round(float(pairwise_accuracy([3.0, 1.0, 2.0], [0, 1, 2])), 3)  # the pair (1, 2) is in the wrong order
     0.667
     """
-    scores, ranks = _as_scores(scores), jnp.asarray(ranks)
+    scores, ranks = _as_scores(scores), as_ranks(ranks)
     ahead = (ranks[:, None] < ranks) & (ranks >= 0)[:, None]
     right = ahead & (scores[:, None] > scores)
     return jnp.sum(right).astype(scores.dtype) / jnp.sum(ahead)

@@ -106,6 +106,9 @@ def test_the_largest_rank_of_a_type_is_ahead_of_a_gap():
         assert weights.matrix.tolist() == [[0, 0, 1], [1, 0, 1], [0, 0, 0]]
     with pytest.raises(ValueError, match="below"):
         PairWeights.from_ranks(np.array([[2**31 - 1, 0]], np.int32))
+    for ranks in (np.array([[2**32, 1]]), np.array([[-(2**32), 1]])):  # 0 in their lower bits
+        with pytest.raises(ValueError, match="ranks must be"):
+            PairWeights.from_ranks(ranks)
 
 
 @pytest.mark.parametrize("ranks", [[[0, 1], [0, 1]], [[0, 200], [200, 0]], [[*range(130)]]])

@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer, Real
 
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import as_ranks, is_traced
 
 
 def hard_ranking(
@@ -92,7 +92,7 @@ def hidden_signs(
     >>> hidden_signs([3, 1, 2, 0, 4], 2).tolist()
     [1, -1]
     """
-    given = jnp.asarray(ranks)
+    given = as_ranks(ranks)
     if not 1 <= 2 * num_signs <= given.shape[-1]:
         raise ValueError(
             f"{given.shape[-1]} items can't hide {num_signs!r} signs: two each needed."
