@@ -46,7 +46,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._host.evaluate import evaluate
+from privrank_jax._host.evaluate import concretely, evaluate
 from privrank_jax._types import Number
 from privrank_jax._validate import check_level, check_positive
 from privrank_jax._workarounds.threefry import fused
@@ -338,11 +338,8 @@ class _Draws:
         on_host: Any = lengths
         body = Zonotope(on_host, complete)
         number = min(max((1 << 20) // len(lengths), 1 << 10), 1 << 14)
-        if len(lengths) <= _MOST_ON_HOST[complete]:
-            points = evaluate(functools.partial(_uniform, number=number), body).astype(float)
-        else:
-            with jax.ensure_compile_time_eval():  # also within a program
-                points = np.asarray(_uniform(body, number), float)
+        run = evaluate if len(lengths) <= _MOST_ON_HOST[complete] else concretely
+        points = np.asarray(run(functools.partial(_uniform, number=number), body), float)
         self._shape = dimension_of(body) + 1  # of the law of the radius
         self._exchangeable = complete
         self._points, self._size = points, np.abs(points)

@@ -124,6 +124,18 @@ def exact_reach(name, level, rate, first=None):
     return int(np.argmax(below >= level))
 
 
+def test_a_law_is_simulated_within_a_program_too(monkeypatch):
+    """By the compiled program; by NumPy it is the same to rounding."""
+    body = Zonotope(np.array([[0, 2.0, 1], [2, 0, 1], [1, 1, 0]]), False)
+    expected = noise_law.covariance(body)
+    monkeypatch.setattr(noise_law, "_MOST_ON_HOST", {True: 0, False: 0})
+    for run in (lambda f: f(1.0), lambda f: jax.jit(f)(1.0)):
+        noise_law._simulated.cache_clear()
+        found = run(lambda one: one * noise_law.covariance(body))
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    noise_law._simulated.cache_clear()
+
+
 @pytest.mark.parametrize("name", ["K2", "K3", "asked again", "path"])
 @pytest.mark.parametrize("rate", [1.5, 2.5, 4.0])
 def test_reaches_on_the_lattice_are_enough_and_not_far_too_much(name, rate):
