@@ -15,24 +15,39 @@ import numpy as np
 from privrank_jax._workarounds.threefry import fused
 
 WORDS, BYTES = "floor: random words", "floor: bytes moved"
+SETTLING = 0.3
 
 
 def side_by_side(runs: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Median seconds of each callable over interleaved rounds, after one unmeasured call each."""
-    wall, _ = clocked(runs, rounds)
+    """Median seconds of each callable over interleaved rounds.
+
+    In each round a callable first runs unmeasured for :data:`SETTLING` seconds. For so long after other work, threads
+    of NumPy's linear algebra keep a core busy, or Linux keeps those of XLA on one core, and programs of many small
+    kernels take up to twice their time.
+    """
+    wall, _ = clocked(runs, rounds, SETTLING)
     return {name: statistics.median(times) for name, times in wall.items()}
 
 
 def clocked(
-    runs: Mapping[str, Callable[[], object]], rounds: int
+    runs: Mapping[str, Callable[[], object]], rounds: int, settling: float = 0.0
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
-    """Seconds on the wall and of all processors, round by round, after one unmeasured call of each callable."""
+    """Seconds on the wall and of all processors, round by round, after one unmeasured call of each callable.
+
+    Args:
+        runs: the callables, by name.
+        rounds: how often each is measured.
+        settling: seconds for which a callable that takes less time runs in a row before it is measured.
+    """
     for run in runs.values():
         jax.block_until_ready(run())
     wall: dict[str, list[float]] = {name: [] for name in runs}
     busy: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(rounds):
         for name, run in runs.items():
+            end = time.perf_counter() + settling
+            while time.perf_counter() < end and (not wall[name] or wall[name][-1] < settling):
+                jax.block_until_ready(run())
             started, worked = time.perf_counter(), time.process_time()
             jax.block_until_ready(run())
             wall[name].append(time.perf_counter() - started)
