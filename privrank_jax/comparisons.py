@@ -19,6 +19,7 @@ from privrank_jax._counting import (
 )
 from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import check_positive, check_square, is_traced
+from privrank_jax._workarounds.scatter import add_at
 from privrank_jax._workarounds.threefry import fused
 
 
@@ -96,9 +97,9 @@ class WinCounts:
         weight = jnp.ones(first.shape, dtype) if weights is None else jnp.asarray(weights, dtype)
         counts = jnp.zeros((num_items, num_items), dtype)
         if tied is None:
-            return cls(counts.at[first, second].add(weight), mask)
+            return cls(add_at(counts, first, second, weight), mask)
         half = jnp.where(jnp.asarray(tied), 0.5 * weight, 0.0)
-        counts = counts.at[first, second].add(weight - half).at[second, first].add(half)
+        counts = add_at(add_at(counts, first, second, weight - half), second, first, half)
         return cls(counts, mask, 2 * half.sum())
 
     @classmethod
@@ -266,8 +267,8 @@ class WinEdges:
     def to_dense(self) -> WinCounts:
         """The same counts as an ``(m, m)`` matrix."""
         matrix = jnp.zeros((self.num_items, self.num_items), self.first_wins.dtype)
-        matrix = matrix.at[self.first, self.second].add(self.first_wins)
-        return WinCounts(matrix.at[self.second, self.first].add(self.second_wins))
+        matrix = add_at(matrix, self.first, self.second, self.first_wins)
+        return WinCounts(add_at(matrix, self.second, self.first, self.second_wins))
 
 
 @jax.tree_util.register_dataclass

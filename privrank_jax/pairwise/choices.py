@@ -34,6 +34,7 @@ from jaxtyping import Array, Bool, Float, Int
 from privrank_jax._backend import product
 from privrank_jax._types import PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
+from privrank_jax._workarounds.scatter import add_at
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import connectivity
@@ -127,7 +128,7 @@ class Choices:
         """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
         matrix = jnp.zeros((self.num_items, self.num_items), self.weights.dtype)
-        return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
+        return WinCounts(add_at(matrix, self.chosen[:, None], self.sets, beaten))
 
 
 @functools.partial(jax.jit, inline=True)

@@ -43,6 +43,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._validate import check_choice
+from privrank_jax._workarounds.scatter import add_at
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -111,7 +112,7 @@ class CovariateDesign:
     def _of_pairs(self, weights: Float[Array, "rows"]) -> Float[Array, "items items"]:
         """The sum over comparisons of each first item with each second one, in one pass through the rows."""
         pairs = jnp.zeros((self.num_items,) * 2, self.features.dtype)
-        return pairs.at[self.first, self.second].add(weights)
+        return add_at(pairs, self.first, self.second, weights)
 
     @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
     def norms(self, norm: str) -> Float[Array, "rows"]:
