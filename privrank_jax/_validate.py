@@ -48,36 +48,53 @@ def spelled(value: object) -> str:
 _AT_ONCE = 2**16  # numbers that a cache holds
 
 
-def held_ranks(ranks: Any, name: str = "ranks") -> Any:
-    """Ranks as they are; NumPy's of more bits as int32, as JAX would keep but the lower bits of them.
+def held_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> Any:
+    """Ranks as they are; NumPy's of 64 bits, where JAX would keep but the lower half of each, as int32.
+
+    Args:
+        ranks: an array, or a sequence of arrays, one for each user.
+        name: of the argument.
+        gaps: whether negative ranks say that an item is not ranked, whatever they are.
 
     Raises:
-        ValueError: they are too large for int32, whose largest number stands for a gap.
+        ValueError: ranks that int32 does not hold.
     """
-    wide = isinstance(ranks, np.ndarray) and ranks.dtype.kind in "iu" and ranks.ndim
-    if not wide or np.can_cast(ranks.dtype, np.int32):
+    array: Any = ranks
+    if isinstance(ranks, list | tuple) and all(
+        isinstance(x, np.ndarray | np.generic) for x in ranks
+    ):
+        array = np.asarray(ranks)
+    if not _halved_by_jax(array):
         return ranks
-    held, most = np.empty(ranks.shape, np.int32), int(np.iinfo(np.int32).max)
-    rows = max(1, _AT_ONCE // max(1, ranks[:1].size))
-    for start in range(0, len(ranks) if ranks.size else 0, rows):
-        part = ranks[start : start + rows]
-        low, high = int(part.min()), int(part.max())
-        if high >= most:
+    held, bounds = np.empty(array.shape, np.int32), np.iinfo(np.int32)
+    rows = max(1, _AT_ONCE // max(1, array[:1].size))
+    for start in range(0, len(array) if array.size else 0, rows):
+        part = array[start : start + rows]
+        if part.max() > bounds.max:
             raise ArgumentError(
-                f"{name} must be below 2**31 - 1, got {high}: renumber them from 0.", name
+                f"{name} must be below 2**31 - 1, got {part.max()}: renumber them from 0.", name
             )
-        if low < -most:
-            raise ArgumentError(
-                f"{name} must be above -2**31, got {low}: -1 says that an item is not ranked.",
-                name,
-            )
+        if part.min() < bounds.min:
+            if not gaps:
+                raise ArgumentError(
+                    f"{name} must be at least -2**31, got {part.min()}: renumber them.", name
+                )
+            part = np.maximum(part, -1)
         held[start : start + rows] = part
     return held
 
 
-def as_ranks(ranks: Any, name: str = "ranks") -> jax.Array:
+def _halved_by_jax(array: Any) -> bool:
+    """Whether an array holds integers of 64 bits where JAX has 32; masked ones it refuses anyway."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or not array.ndim:
+        return False
+    held = jax.dtypes.canonicalize_dtype(array.dtype) if array.dtype.kind in "iu" else array.dtype
+    return held.itemsize < array.dtype.itemsize
+
+
+def as_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> jax.Array:
     """:func:`held_ranks` as a JAX array."""
-    return jnp.asarray(held_ranks(ranks, name))
+    return jnp.asarray(held_ranks(ranks, name, gaps=gaps))
 
 
 def check_callable(what: str, function: object, *arguments: str) -> None:

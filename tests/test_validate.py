@@ -147,27 +147,47 @@ def test_complex_numbers_are_neither_positive_nor_a_level():
             check(0.5 + 0j)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint32])
+@pytest.fixture
+def bits_32():
+    with jax.enable_x64(False):
+        yield
+
+
+@pytest.mark.usefixtures("bits_32")
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_ranks_of_many_bits_are_kept_in_fewer(dtype, order, monkeypatch):
     """Part by part, the last part smaller; one rank that does not fit is seen in any of them."""
     monkeypatch.setattr(validate, "_AT_ONCE", 9)
     ranks = np.array(np.arange(33).reshape(11, 3), dtype, order=order)
-    ranks[4, 1] = 2**31 - 2
+    ranks[4, 1] = 2**31 - 1
     for given in (ranks, ranks[:, 0], ranks[:0]):
         held = validate.held_ranks(given)
         assert held.dtype == np.int32
         np.testing.assert_array_equal(held, given)
     ranks[10, 2] = 2**31
-    with pytest.raises(ArgumentError, match=r"center must be below 2\*\*31 - 1, got 2147483648"):
-        validate.held_ranks(ranks, "center")
+    for given in (ranks, list(ranks), tuple(ranks[10])):
+        with pytest.raises(ArgumentError, match=r"center must be below 2\*\*31 - 1, got 21474836"):
+            validate.held_ranks(given, "center")
 
 
-def test_ranks_far_below_zero_are_refused():
+@pytest.mark.usefixtures("bits_32")
+def test_ranks_far_below_zero_are_gaps_or_refused():
     """JAX would take the first for rank 0."""
-    with pytest.raises(ArgumentError, match=r"above -2\*\*31, got -4294967296: -1 says"):
-        validate.as_ranks(np.array([-(2**32), 1]))
-    assert validate.as_ranks(np.array([-(2**31) + 1, 1])).tolist() == [-(2**31) + 1, 1]
+    ranks = np.array([-(2**32), 1])
+    with pytest.raises(ArgumentError, match=r"at least -2\*\*31, got -4294967296"):
+        validate.as_ranks(ranks)
+    assert validate.as_ranks(ranks, gaps=True).tolist() == [-1, 1]
+    assert validate.as_ranks(np.array([-(2**31), 1])).tolist() == [-(2**31), 1]
+
+
+def test_ranks_that_jax_holds_stay_as_they_are():
+    wide = np.array([2**40, -(2**40)])
+    with jax.enable_x64(True):
+        assert validate.held_ranks(wide) is wide
+        np.testing.assert_array_equal(validate.as_ranks(wide), wide)
+    masked = np.ma.masked_array([0, 99], mask=[False, True])
+    assert validate.held_ranks(masked) is masked
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def _count_in_tables(
         few = sum(found.reshape(together, -1, *found.shape[1:]))  # bytes hold it
         return jnp.sum(few, axis=0, dtype=jnp.int32)
 
-    if lanes == 1:  # there is one table
+    if lanes == 1:  # rows are read as they are
         by_tile = add_tables(count(ahead, behind))[..., 0]
     else:
         by_tile = jnp.sum(apart(add_tables, apart(count, ahead, behind)), axis=3, dtype=jnp.int32)

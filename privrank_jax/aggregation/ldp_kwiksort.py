@@ -91,7 +91,7 @@ def ldp_kwiksort(
     [2, 0, 1]
     """
     check_choice("missing", missing, MISSING)
-    given = as_ranks(ranks)
+    given = as_ranks(ranks, gaps=True)
     if given.ndim != 2 or not jnp.issubdtype(given.dtype, jnp.integer):
         raise ValueError(
             f"ranks must be integers of shape (users, items), got {given.dtype} {given.shape}."

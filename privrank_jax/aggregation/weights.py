@@ -94,9 +94,9 @@ class PairWeights:
         [[0.0, 0.75], [0.25, 0.0]]
         """
         check_choice("missing", missing, MISSING)
-        ranks = held_ranks(ranks)
-        # NumPy's arrays are handed to the program as they are, which copies them once less.
-        given: Any = ranks if isinstance(ranks, np.ndarray) else jnp.asarray(ranks)
+        ranks = held_ranks(ranks, gaps=True)
+        # An array of NumPy is not copied for the first program, for whose answer this waits.
+        given: Any = ranks if type(ranks) is np.ndarray else jnp.asarray(ranks)
         if given.ndim != 2 or 0 in given.shape:
             raise ValueError(
                 f"ranks must have shape (users, items), at least one of each, got {given.shape}"
@@ -110,6 +110,7 @@ class PairWeights:
             if bool(right):
                 return cls(shares, given.shape[0])
         largest = largest_of(ranks, given)
+        given = jnp.array(given)  # a copy: its owner may change NumPy's array before it is read
         if largest >= np.iinfo(np.int32).max:
             raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
         if largest == np.iinfo(given.dtype).max:  # counting needs a larger number for gaps
@@ -279,8 +280,8 @@ def largest_of(ranks: RankingsLike, given: Rankings) -> int:
     """The largest rank of all; NumPy, where it holds the ranks, needs no program for their shape.
 
     Args:
-        ranks: as the user gave them.
-        given: the same as a JAX array.
+        ranks: an array of NumPy, or anything else that holds ranks.
+        given: the same as an array.
     """
     if isinstance(ranks, np.ndarray):
         return int(np.max(ranks))
@@ -289,7 +290,7 @@ def largest_of(ranks: RankingsLike, given: Rankings) -> int:
 
 def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:
     """Ranks as an integer array ``(..., m)``; ``ValueError`` for anything else."""
-    given = as_ranks(ranks)
+    given = as_ranks(ranks, gaps=True)
     if not jnp.issubdtype(given.dtype, jnp.integer):
         raise ValueError(f"ranks must be integers, got {given.dtype}.")
     if given.ndim < 1 or given.shape[-1] < 1:

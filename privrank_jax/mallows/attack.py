@@ -80,7 +80,7 @@ def win_counts(
     >>> win_counts([[0, 1], [0, 1], [1, 0]]).tolist()
     [[0, 2], [1, 0]]
     """
-    ranks = as_ranks(ranks)
+    ranks = as_ranks(ranks, gaps=True)
     if ranks.ndim != 2:
         raise ValueError(f"ranks must have shape (N, m), got {ranks.shape}.")
     counted = jnp.ones(ranks.shape[:1], bool) if counted is None else jnp.asarray(counted)

@@ -154,7 +154,7 @@ def pair_weights(ranks: ScoresLike) -> PairMatrix:
     >>> pair_weights([1, 0, -1]).tolist()
     [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
     """
-    ranks = as_ranks(ranks)
+    ranks = as_ranks(ranks, gaps=True)
     whole = jnp.issubdtype(ranks.dtype, jnp.integer)
     known = ranks >= 0 if whole else ~jnp.isnan(ranks)
     both = known[:, None] & known & ~jnp.eye(ranks.shape[0], dtype=bool)
@@ -215,7 +215,7 @@ def pairwise_accuracy(scores: ScoresLike, ranks: RanksLike) -> Float[Array, ""]:
     >>> round(float(pairwise_accuracy([3.0, 1.0, 2.0], [0, 1, 2])), 3)  # the pair (1, 2) is in the wrong order
     0.667
     """
-    scores, ranks = _as_scores(scores), as_ranks(ranks)
+    scores, ranks = _as_scores(scores), as_ranks(ranks, gaps=True)
     ahead = (ranks[:, None] < ranks) & (ranks >= 0)[:, None]
     right = ahead & (scores[:, None] > scores)
     return jnp.sum(right).astype(scores.dtype) / jnp.sum(ahead)

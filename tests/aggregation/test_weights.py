@@ -106,9 +106,34 @@ def test_the_largest_rank_of_a_type_is_ahead_of_a_gap():
         assert weights.matrix.tolist() == [[0, 0, 1], [1, 0, 1], [0, 0, 0]]
     with pytest.raises(ValueError, match="below"):
         PairWeights.from_ranks(np.array([[2**31 - 1, 0]], np.int32))
-    for ranks in (np.array([[2**32, 1]]), np.array([[-(2**32), 1]])):  # 0 in their lower bits
-        with pytest.raises(ValueError, match="ranks must be"):
-            PairWeights.from_ranks(ranks)
+
+
+def test_ranks_of_64_bits_are_not_wrapped():
+    """Their lower halves are 0. A gap may be any negative number."""
+    with pytest.raises(ValueError, match="ranks must be below"):
+        PairWeights.from_ranks(np.array([[2**32, 1]]))
+    for low in (-(2**31), -(2**32), -(2**63)):
+        assert PairWeights.from_ranks(np.array([[low, 1]])).matrix.tolist() == [[0, 0], [1, 0]]
+
+
+def test_masked_arrays_are_refused():
+    ranks = np.ma.masked_array([[0, 1, 99]], mask=[[False, False, True]])
+    for given in (ranks, ranks.astype(np.int32)):
+        with pytest.raises((TypeError, ValueError), match="masked"):
+            PairWeights.from_ranks(given)
+
+
+@pytest.mark.parametrize(("users", "items"), [(30_000, 30), (3000, 150)])
+def test_an_array_may_change_after_the_call(users, items):
+    """Of ranks too large for bytes, which a program may not have read by then."""
+    ranks = np.argsort(np.random.default_rng(0).random((users, items)), axis=1).astype(np.int32)
+    ranks[0, 0] = 1000
+    want = np.asarray(PairWeights.from_ranks(ranks.copy()).matrix)
+    for _ in range(3):
+        given = ranks.copy()
+        weights = PairWeights.from_ranks(given)
+        given[:] = 0
+        np.testing.assert_array_equal(weights.matrix, want)
 
 
 @pytest.mark.parametrize("ranks", [[[0, 1], [0, 1]], [[0, 200], [200, 0]], [[*range(130)]]])

@@ -21,9 +21,9 @@ SETTLING = 0.3
 def side_by_side(runs: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
     """Median seconds of each callable over interleaved rounds.
 
-    In each round a callable first runs unmeasured for :data:`SETTLING` seconds. For so long after other work, threads
-    of NumPy's linear algebra keep a core busy, or Linux keeps those of XLA on one core, and programs of many small
-    kernels take up to twice their time.
+    In each round a callable that takes less than :data:`SETTLING` seconds first runs for that long. For so long after
+    other work, threads of NumPy's linear algebra keep a core busy, or Linux keeps those of XLA on one core, and
+    programs of many small kernels take up to twice their time.
     """
     wall, _ = clocked(runs, rounds, SETTLING)
     return {name: statistics.median(times) for name, times in wall.items()}
@@ -37,7 +37,7 @@ def clocked(
     Args:
         runs: the callables, by name.
         rounds: how often each is measured.
-        settling: seconds for which a callable that takes less time runs in a row before it is measured.
+        settling: seconds for which a callable runs in a row before it is measured, if it took less the time before.
     """
     for run in runs.values():
         jax.block_until_ready(run())

@@ -29,6 +29,31 @@ def test_sums_are_those_of_two_indices(dtype, index):
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.parametrize("index", [np.int8, np.uint8, np.int16, np.uint16, np.uint32])
+@pytest.mark.parametrize("shape", [(100, 100), (200, 3), (2, 300), (300, 300)])
+def test_small_indices_reach_into_larger_tables(index, shape):
+    """Sums with the size of a table are taken in more bits than the index has."""
+    low, high = np.iinfo(index).min, np.iinfo(index).max
+    places = np.array([0, 1, 99, high, high - 1, low, low + 1]).astype(index)
+    rows, columns = (x.ravel() for x in np.meshgrid(places, places))
+    zero, one = np.zeros(shape, np.int32), jnp.ones(rows.size, jnp.int32)
+    inside = [
+        (i, j)
+        for i, j in zip(rows.tolist(), columns.tolist())
+        if -shape[0] <= i < shape[0] and -shape[1] <= j < shape[1]
+    ]
+    for i, j in inside:
+        zero[i, j] += 1
+    found = add_at(jnp.zeros(shape, jnp.int32), jnp.asarray(rows), jnp.asarray(columns), one)
+    np.testing.assert_array_equal(found, zero)
+
+
+@pytest.mark.parametrize("index", [np.array([1.7]), np.array([True])])
+def test_other_numbers_are_no_indices(index):
+    with pytest.raises((TypeError, IndexError)):
+        jax.jit(lambda x: add_at(jnp.zeros((3, 3)), x, x, jnp.ones(1)))(index)
+
+
 def test_places_of_two_axes_and_batches():
     rng = np.random.default_rng(1)
     rows, columns = rng.integers(0, 4, (6, 1)), rng.integers(0, 4, (6, 3))
