@@ -122,7 +122,7 @@ def _compare(
 ) -> Int[Array, "users"]:
     """The number of each user."""
 
-    def behind_each(a: Array, b: Array) -> UInt32[Array, "blocks items width"]:
+    def compared(a: Array, b: Array) -> UInt32[Array, "blocks items width"]:
         behind = jnp.zeros(a.shape, jnp.uint32)
         for item in range(a.shape[1]):
             ahead_or_tied = ((a[:, item, None] | HIGHEST) - a) | ((b | HIGHEST) - b[:, item, None])
@@ -139,7 +139,7 @@ def _compare(
             total += few >> (8 * odd) & _EVEN
         return total
 
-    behind = apart(behind_each, a, b)
+    behind = apart(compared, a, b)
     even, odd = (apart(functools.partial(sums, odd=odd), behind) for odd in (False, True))
     each = [even & _HALF, odd & _HALF, even >> 16, odd >> 16]
     return jnp.stack(each).astype(jnp.int32).ravel()
