@@ -17,6 +17,9 @@ from privrank_jax._backend import at_once
 CACHE_BYTES = 2**20
 """Arguments of a block on a CPU: about the size of the cache of one core."""
 
+NEAR_BYTES = 20 * 2**10
+"""What the steps of a kernel on a CPU read again and again: half of the cache next to a core."""
+
 WHOLE_BYTES = 2**24
 """Arguments of so many bytes are one block: memory is then reused from run to run, and steps occupy all cores."""
 

@@ -16,7 +16,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Int, UInt32
 
 from privrank_jax._backend import on_cpu
-from privrank_jax._blocks import WHOLE_BYTES, blockwise
+from privrank_jax._blocks import NEAR_BYTES, WHOLE_BYTES, blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
 from privrank_jax._words import (
@@ -38,8 +38,6 @@ _MAX_UNROLLED = 100
 _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
 _MIN_IN_WORDS = 16, 2**14  # items and rankings of one that is counted in words
 _BYTES_AT_ONCE = 10 * 2**20
-_NEAR = 20 * 2**10
-"""Bytes of the words of both rankings that are compared at once: half of the cache next to a core."""
 _LARGEST = np.iinfo(np.int32).max
 _EVEN, _HALF = np.uint32(0x00FF00FF), np.uint32(0xFFFF)
 _TILE = 10  # items compared with all others in one pass over a crowd
@@ -96,7 +94,7 @@ def _count_in_rows(a: Rankings, b: Rankings) -> Int[Array, "users"]:
 def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     """Few items, four users to a word; row by row if any rank is too large for that."""
     users, items = a.shape
-    width = max(16, _NEAR // (2 * items * 4) // 16 * 16)
+    width = max(16, NEAR_BYTES // (2 * items * 4) // 16 * 16)
     number, block = blocks(users, USERS * width, max(1, _BYTES_AT_ONCE // (2 * items * 4)))
 
     def count(turn: Count, found: Int[Array, "users"]) -> Int[Array, "users"]:

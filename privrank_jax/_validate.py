@@ -18,6 +18,8 @@ from jaxtyping import ArrayLike
 
 from privrank_jax._arguments import ArgumentError
 
+_AT_ONCE = 2**16  # numbers that a cache holds
+
 
 def is_traced(*values: object) -> bool:
     """Whether any leaf of ``values`` is a JAX tracer, whose content can't be inspected."""
@@ -43,9 +45,6 @@ def spelled(value: object) -> str:
     """What a value is, in an error message: ``float32[3]``, ``dict``."""
     kind = type_of(value)
     return f"{kind}{list(np.shape(value))}" if kind is not type(value) else kind.__name__  # type: ignore[arg-type]
-
-
-_AT_ONCE = 2**16  # numbers that a cache holds
 
 
 def held_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> Any:

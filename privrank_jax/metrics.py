@@ -299,7 +299,7 @@ def _total(
 
 
 def _check_pair(a: RanksLike, b: RanksLike, mask: MaskLike | None) -> tuple[Ranks, Ranks, Mask]:
-    a, b = as_ranks(a), as_ranks(b)
+    a, b = as_ranks(a, "a"), as_ranks(b, "b")
     mask = _check_shapes(a, b, mask)
     for ranks in (a, b):
         if not jnp.issubdtype(ranks.dtype, jnp.integer):

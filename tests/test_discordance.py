@@ -13,7 +13,7 @@ from privrank_jax import _backend, _discordance, metrics
 def small_crowds_in_words(monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "cpu")
     monkeypatch.setattr(_discordance, "_MIN_IN_WORDS", (3, 160))
-    monkeypatch.setattr(_discordance, "_NEAR", 1)  # blocks of multiples of 64 users
+    monkeypatch.setattr(_discordance, "NEAR_BYTES", 1)  # blocks of multiples of 64 users
 
 
 def naive(a, b):

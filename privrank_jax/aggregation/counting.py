@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, Int8, Shaped, UInt8
 
 from privrank_jax._backend import at_once, on_cpu
+from privrank_jax._blocks import NEAR_BYTES
 from privrank_jax._types import Count, Integers, PairMatrix, Rankings
 from privrank_jax._words import GAP, USERS, WIDE, blocks, by_item, in_bytes, quarters
 from privrank_jax._workarounds.xla import apart, materialized
@@ -20,8 +21,6 @@ BEYOND = GAP
 _STEPS = 64
 _MIN_IN_WORDS = 12, 2**14  # items and users of rankings that are read four to a word
 _STEPS_IN_WORDS, _LANES_IN_WORDS = 24, 32
-_NEAR = 20 * 2**10
-"""Bytes that stay in the cache next to a core."""
 _BYTES_AT_ONCE = 2**23
 _TABLES = 2**24
 """Bytes of the tables that are counted into at once on a CPU."""
@@ -109,11 +108,11 @@ def _count_in_words(
     Words are transposed faster than bytes, then split into the bytes that are compared.
     """
     users, items = ranks.shape
-    most = min(_BYTES_AT_ONCE // (USERS * items), _TABLES // items**2 * _STEPS_IN_WORDS)
+    most = min(_BYTES_AT_ONCE // (4 * items), _TABLES // items**2 * _STEPS_IN_WORDS)
     each = -(-users // -(-users // most))
-    in_lanes = USERS * _LANES_IN_WORDS
-    tables = -(-each // (_STEPS_IN_WORDS * in_lanes))  # for each byte of the words
-    number, block = blocks(users, tables * in_lanes, most)
+    abreast = USERS * _LANES_IN_WORDS
+    tables = -(-each // (_STEPS_IN_WORDS * abreast))  # for each byte of the words
+    number, block = blocks(users, tables * abreast, most)
 
     def read(turn: Count, gap: int) -> Int8[Array, "tables items steps lanes"]:
         start = turn * block
@@ -126,7 +125,7 @@ def _count_in_words(
             parts.append(jnp.where(new[:, None], small, 0))  # others, counted before, tie all items
         words = by_item(parts, block // USERS // tables)
         return apart(in_bytes, words).reshape(
-            -1, items, block // in_lanes // tables, _LANES_IN_WORDS
+            -1, items, block // abreast // tables, _LANES_IN_WORDS
         )
 
     def count(turn: Count, found: tuple[Array, Array]) -> tuple[Array, Array]:
@@ -205,7 +204,9 @@ def _count_in_tables(
 
 def _tile(items: int, bytes_each: int) -> int:
     """Items that are compared with each other one while a cache holds them: a divisor of their number, or that."""
-    few = [tile for tile in range(5, items) if items % tile == 0 and tile * bytes_each <= _NEAR]
+    few = [
+        tile for tile in range(5, items) if items % tile == 0 and tile * bytes_each <= NEAR_BYTES
+    ]
     return max(few, default=items)
 
 

@@ -110,7 +110,8 @@ class PairWeights:
             if bool(right):
                 return cls(shares, given.shape[0])
         largest = largest_of(ranks, given)
-        given = jnp.array(given)  # a copy: its owner may change NumPy's array before it is read
+        if isinstance(given, np.ndarray):
+            given = jnp.array(given)  # a copy: its owner may change it before a program has read it
         if largest >= np.iinfo(np.int32).max:
             raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
         if largest == np.iinfo(given.dtype).max:  # counting needs a larger number for gaps
