@@ -7,6 +7,8 @@ item is inserted for many users by one comparison and one addition.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +20,7 @@ from privrank_jax._blocks import blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
+from privrank_jax._workarounds.log import log_of_positive
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
@@ -108,14 +111,16 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     parts = _uniforms(seeds, items, theta.dtype)
     length = len(parts[0])
     mass = insertion_mass(theta, length * len(parts))
-    # The parts come from the same words: side by side in one wider integer they are drawn once, not once for each.
-    wide, bits = np.dtype(f"u{small.itemsize * len(parts)}"), 8 * small.itemsize
-    packed = jnp.zeros(parts[0].shape, wide)
+    # The first part by XLA's logarithm: only for a loop that calls a function of XLA's does LLVM take vectors so long
+    # that their steps overlap.
+    short = log_of_positive if on_cpu() else jnp.log
+    places = []
     for number, uniform in enumerate(parts):
         here = np.arange(number * length, (number + 1) * length, dtype=np.int32)[:, None]
-        code = insertion_codes(uniform, here, mass[here[:, 0]], count, theta)
-        packed |= code.astype(wide) << (bits * number)
-    packed = materialized(packed, in_place=True)
+        log = short if number else jnp.log
+        places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta, log))
+    bits = 8 * small.itemsize
+    packed = materialized(_side_by_side(places, bits), in_place=True)
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
     tile = _tile()
     codes = jnp.full((-(-items // tile) * tile, len(count)), np.iinfo(small).max, small)
@@ -124,6 +129,20 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
         code = materialized(code, in_place=True)
         codes = jax.lax.dynamic_update_slice(codes, code, (number * length, 0))
     return codes
+
+
+def _side_by_side(places: list[Array], bits: int) -> Array:
+    """Places of all parts in one wider integer: they come from the same words, which are then drawn once, not once for
+    each."""
+    wide = np.dtype(f"u{bits * len(places) // 8}")
+    # XLA limits a float before it converts it, in several operations: one sum is converted where it is exact.
+    if bits * len(places) <= jnp.finfo(places[0].dtype).nmant:
+        together = sum(place * 2.0 ** (bits * number) for number, place in enumerate(places))
+        return jnp.asarray(together).astype(jnp.int32).astype(wide)
+    packed = jnp.zeros(places[0].shape, wide)
+    for number, place in enumerate(places):
+        packed |= place.astype(wide) << (bits * number)
+    return packed
 
 
 def _largest(ranks: Array) -> Array:
@@ -193,6 +212,7 @@ def insertion_codes(
     mass: Array,
     count: Count | Int[Array, "users"],
     theta: Float[Array, "..."],
+    log: Callable[[Array], Array] = jnp.log,
 ) -> Array:
     """Where each item is inserted: place t - back among items 0..t, P(back) ∝ e^(-θ back) on 0..t.
 
@@ -202,19 +222,21 @@ def insertion_codes(
         mass: of :func:`insertion_mass` for these items and θ.
         count: how many items there are; later ones keep their places at the end.
         theta: θ ``(users,)``, TINY <= θ <= LARGE.
+        log: the logarithm, of numbers in [0, 1].
 
     Returns:
-        Places, shape of ``uniform``, int32.
+        Places, whole numbers, shape and dtype of ``uniform``.
     """
     # P(back < v) = (1 - q^v)/(1 - q^(t+1)), so v = -log(1 - x)/θ. What 1 - x loses to rounding is added to its
     # logarithm, which is then accurate to rounding for small x too; for x >= 1/2 nothing is lost. No division for each
     # item: on a CPU it takes as long as the logarithm.
     x = uniform * mass
     kept = 1 - x
-    back = ((x - (1 - kept)) - jnp.log(kept)) * (1 / theta)
-    # Limited as a float: a CPU takes longer to limit the integer.
-    back = jnp.minimum(back, items.astype(back.dtype)).astype(jnp.int32)
-    return jnp.where(items < count, items - back, items)
+    back = ((x - (1 - kept)) - log(kept)) * (1 / theta)
+    # No conversion to an integer and no ``minimum``: both take care of NaN, which there is none of.
+    most = items.astype(back.dtype)
+    back = jnp.floor(jnp.where(back < most, back, most))
+    return jnp.where(items < count, most - back, most)
 
 
 def insert(codes: Array) -> Array:
