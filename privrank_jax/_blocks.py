@@ -20,8 +20,9 @@ CACHE_BYTES = 2**20
 NEAR_BYTES = 20 * 2**10
 """What the steps of a kernel on a CPU read again and again: half of the cache next to a core."""
 
-WHOLE_BYTES = 2**24
-"""Arguments of so many bytes are one block: memory is then reused from run to run, and steps occupy all cores."""
+WHOLE_BYTES = 2**25
+"""Arguments of so many bytes are one block unless the caller says otherwise: memory is then reused from run to run, and
+steps occupy all cores."""
 
 _LANES = 64  # bytes in the widest vector
 _WORKING_SET = 4  # times the arguments
@@ -35,8 +36,8 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     Args:
         users: users of the crowd, at least 1.
         bytes_each: bytes of one user's arguments.
-        bytes_at_once: arguments of a block; by default :data:`CACHE_BYTES` on a CPU, and elsewhere as many as an
-            accelerator works on at once.
+        bytes_at_once: most bytes of a block's arguments; by default :data:`WHOLE_BYTES` where that is the whole
+            crowd, else :data:`CACHE_BYTES` on a CPU, and elsewhere as many as an accelerator works on at once.
 
     Returns:
         From 1 to ``users``; blocks of as many, of which the last may overlap, are about as few as possible.
@@ -44,7 +45,7 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     >>> users_at_once(1000, 12)
     1000
     """
-    if users * bytes_each <= WHOLE_BYTES:
+    if bytes_at_once is None and users * bytes_each <= WHOLE_BYTES:
         return users
     most = max(_LANES, (bytes_at_once or CACHE_BYTES) // bytes_each)
     if bytes_at_once is None:

@@ -19,9 +19,10 @@ def test_small_crowds_are_one_block():
 def test_blocks_of_other_sizes(monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "cpu")
     assert 2**12 < users_at_once(10**6, 400, 2**22) <= 2**22 // 400 + 64
+    assert users_at_once(10**5, 80, 2**22) < 10**5  # not whole either
 
 
-@pytest.mark.parametrize("users", [50_000, 100_000, 100_001, 10**7])
+@pytest.mark.parametrize("users", [90_000, 100_000, 100_001, 10**7])
 @pytest.mark.parametrize("bytes_each", [400, 412, 4096, 10**6])
 def test_blocks_fit_in_cache_and_their_rows_do_not_collide(users, bytes_each, monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "cpu")

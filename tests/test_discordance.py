@@ -57,7 +57,7 @@ def test_masked_items_and_largest_integers_are_behind_all():
 def test_shared_rankings_and_batches_in_batches(monkeypatch):
     """The blocks of a crowd of more than their bytes are counted one after another."""
     monkeypatch.setattr("privrank_jax._blocks.WHOLE_BYTES", 0)
-    monkeypatch.setattr(_discordance, "_BYTES_AT_ONCE", 1)
+    monkeypatch.setattr(_discordance, "_BYTES_IN_WORDS", 1)
     a, b = np.random.default_rng(1).integers(0, 20, (2, 4, 50, 20)).astype(np.int32)
     found = jax.vmap(jax.vmap(metrics.kendall_distance))(a, b)
     np.testing.assert_array_equal(found, [naive(*pair) for pair in zip(a, b)])
@@ -77,6 +77,6 @@ def test_small_ranks_say_what_is_larger():
 def test_a_gpu_counts_large_crowds_in_blocks(items, monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     monkeypatch.setattr("privrank_jax._blocks.WHOLE_BYTES", 0)
-    monkeypatch.setattr(_discordance, "WHOLE_BYTES", 1)
+    monkeypatch.setattr(_discordance, "_BYTES_ON_GPU", 1)
     a, b = np.random.default_rng(items).integers(-2, items, (2, 200, items)).astype(np.int32)
     np.testing.assert_array_equal(jax.vmap(metrics.kendall_distance)(a, b), naive(a, b))

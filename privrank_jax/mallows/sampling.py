@@ -28,6 +28,7 @@ from privrank_jax.mallows.distribution import as_float, check_ranks, decay, sign
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 # Items inserted in one pass over the crowd. Tiles of 128 or 32,768 items, as many as their codes can place, are whole.
 _CPU_TILE, _GPU_TILE = 4, 8
+_FEW_ROWS = 4  # of random words: another one would be a large part of them
 _MOST_UNROLLED, _KERNEL = 13, 6  # tiles that a GPU inserts without a loop, and in one kernel
 
 
@@ -109,14 +110,14 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     """Places of insertion, ``(items, users)`` filled up to whole tiles, in the smallest integers."""
     small = np.min_scalar_type(-items)
     parts = _uniforms(seeds, items, theta.dtype)
-    length = len(parts[0])
-    mass = insertion_mass(theta, length * len(parts))
+    length = -(-items // len(parts))
+    mass = insertion_mass(theta, length * (len(parts) - 1) + len(parts[0]))
     # The first part by XLA's logarithm: only for a loop that calls a function of XLA's does LLVM take vectors so long
     # that their steps overlap.
     short = log_of_positive if on_cpu() else jnp.log
     places = []
     for number, uniform in enumerate(parts):
-        here = np.arange(number * length, (number + 1) * length, dtype=np.int32)[:, None]
+        here = number * length + np.arange(len(uniform), dtype=np.int32)[:, None]
         log = short if number else jnp.log
         places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta, log))
     bits = 8 * small.itemsize
@@ -125,7 +126,7 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     tile = _tile()
     codes = jnp.full((-(-items // tile) * tile, len(count)), np.iinfo(small).max, small)
     for number in range(len(parts)):
-        code = (packed >> (bits * number)).astype(small)[: items - number * length]
+        code = (packed >> (bits * number)).astype(small)[: min(length, items - number * length)]
         code = materialized(code, in_place=True)
         codes = jax.lax.dynamic_update_slice(codes, code, (number * length, 0))
     return codes
@@ -169,7 +170,7 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
 def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
     """Uniform variables in [0, 1), 24 or 53 bits, for seeds ``(2, users)``: parts of equal length along the items.
 
-    The last part has one row too many where there is an odd number of items in two parts.
+    The items of two parts are the first half of them, rounded up, and the others; rows beyond are left over.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
     words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
@@ -177,6 +178,10 @@ def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
     """
     double = dtype == jnp.float64
     half = items if double else -(-items // 2)
+    if on_cpu() and half > _FEW_ROWS:
+        # Two threads take as long for an odd number. Their code then has to ask whether a row that there isn't overlaps
+        # what it reads: where such an array comes next in memory, the second thread takes one number at a time.
+        half += half % 2
     counter = np.arange(1, half + 1, dtype=np.uint32)[:, None]
     high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
     if double:

@@ -1,4 +1,4 @@
-"""10^5 synthetic rankings of 20 and of 100 items, a key and a budget each, beside NumPy, bare uniforms and floors."""
+"""10^5 synthetic rankings of 20, 50 and 100 items, a key and a budget each, beside NumPy, bare uniforms and floors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def main() -> None:
     keys = jax.random.split(jax.random.key(0), USERS)
     epsilon = np.full(USERS, EPSILON, np.float32)
     sample = jax.jit(jax.vmap(pr.mallows.sample))
-    for items in (20, 100):
+    for items in (20, 50, 100):
         centers = np.argsort(rng.random((USERS, items)), axis=1).astype(np.int32)
         on_device = (keys, jnp.asarray(centers), jnp.asarray(epsilon))
         uniform = jax.jit(jax.vmap(lambda key, m=items: jax.random.uniform(key, (m,))))
