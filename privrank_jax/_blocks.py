@@ -6,6 +6,7 @@ longer than the steps themselves, the more so beyond 32 MiB, for which each run 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import jax
@@ -56,6 +57,15 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     return min(users, (even // _LANES | 1) * _LANES)
 
 
+def users_of(*rows: int) -> int:
+    """Users of a crowd from the rows of its arrays, where an array of one row is that of all users.
+
+    >>> users_of(3, 1), users_of(1, 1), users_of(0, 1)
+    (3, 1, 0)
+    """
+    return next((length for length in rows if length != 1), 1)
+
+
 def blockwise(
     function: Callable[..., Shaped[Array, "block *rest"]],
     *crowd: Shaped[Array, "users ..."],
@@ -65,7 +75,7 @@ def blockwise(
 
     Args:
         function: of arrays with a leading axis of users, which returns one array with that axis.
-        crowd: arrays with the same leading axis.
+        crowd: arrays with the same leading axis, or of one row that all users share: the function gets that row.
         bytes_at_once: arguments of a block, as for :func:`users_at_once`.
 
     Returns:
@@ -74,19 +84,20 @@ def blockwise(
     >>> blockwise(lambda ranks: ranks.max(axis=1), jnp.array([[0, 1], [3, 2]])).tolist()
     [1, 3]
     """
-    users = len(crowd[0])
-    bytes_each = sum(x.size * x.dtype.itemsize for x in crowd) // max(users, 1)
+    users = users_of(*(len(x) for x in crowd))
+    bytes_each = sum(math.prod(x.shape[1:]) * x.dtype.itemsize for x in crowd)
     block = users_at_once(users, bytes_each, bytes_at_once)
     if block == users:
         return function(*crowd)
 
+    def part_of(x: Array, first: Array) -> Array:
+        return x if len(x) == 1 else jax.lax.dynamic_slice_in_dim(x, first, block)
+
     def step(number: Array, found: Array) -> Array:
         first = jnp.minimum(number * block, users - block)  # the last block overlaps the one before
-        part = function(*(jax.lax.dynamic_slice_in_dim(x, first, block) for x in crowd))
+        part = function(*(part_of(x, first) for x in crowd))
         return jax.lax.dynamic_update_slice_in_dim(found, part, first, 0)
 
-    one = jax.eval_shape(
-        function, *(jax.ShapeDtypeStruct((block, *x.shape[1:]), x.dtype) for x in crowd)
-    )
+    one = jax.eval_shape(lambda *crowd: function(*(part_of(x, 0) for x in crowd)), *crowd)
     found = jnp.zeros((users, *one.shape[1:]), one.dtype)
     return jax.lax.fori_loop(0, -(-users // block), step, found)

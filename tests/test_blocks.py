@@ -47,11 +47,13 @@ def test_values_are_those_of_the_whole_crowd(users, monkeypatch):
     lengths = []
 
     def double(rows, shift):
-        lengths.append(len(rows))
+        lengths.append(len(shift))
         return 2 * rows[:, ::-1] + shift[:, None]
 
     found = jax.jit(lambda rows: blockwise(double, rows, jnp.asarray(shift)))(rows[0])
     np.testing.assert_array_equal(found, 2 * rows[0, :, ::-1] + shift[:, None])
     assert set(lengths) == {min(users, 64)}
+    alike = jax.jit(lambda shift: blockwise(double, jnp.asarray(rows[0, :1]), shift))(shift)
+    np.testing.assert_array_equal(alike, 2 * rows[0, :1, ::-1] + shift[:, None])
     batch = jax.vmap(lambda rows: blockwise(double, rows, jnp.asarray(shift)))(rows)
     np.testing.assert_array_equal(batch, 2 * rows[:, :, ::-1] + shift[:, None])

@@ -16,8 +16,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, DTypeLike, Float, Int, Integer
 
 from privrank_jax._backend import on_cpu
-from privrank_jax._blocks import blockwise
-from privrank_jax._chunks import with_batch_axis
+from privrank_jax._blocks import blockwise, users_of
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.log import log_of_positive
@@ -84,21 +83,37 @@ def _sample(key: Key, center: Array, epsilon: Array) -> Array:
 
 @custom_vmap
 def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
-    """Draw ranks ``(users, m)`` from seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)``."""
+    """Draw ranks ``(users, m)`` from seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)``, each of one row
+    where users share it."""
     return blockwise(_block, seeds, centers, epsilon)
+
+
+@_crowd.def_vmap
+def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, bool]:
+    """Batching rule: flatten crowds of crowds into one, so that nested ``jax.vmap`` runs a single batched program."""
+    users = users_of(*(x.shape[int(axis)] for x, axis in zip(arguments, batched)))
+    crowd = []
+    for x, axis in zip(arguments, batched):
+        if axis or len(x) > 1:
+            rest = x.shape[int(axis) + 1 :]
+            x = jnp.broadcast_to(x if axis else x[None], (size, users, *rest))
+            x = x.reshape(size * users, *rest)
+        crowd.append(x)
+    drawn = _crowd(*crowd)
+    return drawn.reshape(size, users, drawn.shape[1]), True
 
 
 def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """As :func:`_crowd`, for as many users as are drawn at once."""
+    users, items = users_of(len(seeds), len(centers), len(epsilon)), centers.shape[1]
     # Kept in memory: within a loop XLA would compute the number of items, and look up the seed, again for every item of
     # a user.
-    seeds = materialized(seeds.T, in_place=True)
+    seeds = materialized(jnp.broadcast_to(seeds, (users, 2)).T, in_place=True)
     count = materialized(jnp.maximum(_largest(centers), -1) + 1, in_place=True)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
-    places = insert(_codes(seeds, count, theta, centers.shape[1]))[: centers.shape[1]]
+    places = insert(_codes(seeds, count, theta, items))[:items]
     # One unsigned number for item and user: with two, or with a sign that may count from the end, XLA takes half as
     # long again on a CPU. It is below 2^32, as a block has at most 2^31 bytes of ranks.
-    users = len(centers)
     first = np.arange(users, dtype=np.uint32)[:, None]
     where = jnp.maximum(centers, 0).astype(jnp.uint32) * np.uint32(users) + first
     ranks = places.ravel().at[where].get(mode="promise_in_bounds")
@@ -124,7 +139,7 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     packed = materialized(_side_by_side(places, bits), in_place=True)
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
     tile = _tile()
-    codes = jnp.full((-(-items // tile) * tile, len(count)), np.iinfo(small).max, small)
+    codes = jnp.full((-(-items // tile) * tile, seeds.shape[1]), np.iinfo(small).max, small)
     for number in range(len(parts)):
         code = (packed >> (bits * number)).astype(small)[: min(length, items - number * length)]
         code = materialized(code, in_place=True)
@@ -157,14 +172,6 @@ def _largest(ranks: Array) -> Array:
         half = -(-ranks.shape[1] // 2)
         ranks = jnp.maximum(ranks[:, :half], ranks[:, -half:])
     return ranks[:, 0]
-
-
-@_crowd.def_vmap
-def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, bool]:
-    """Batching rule: flatten crowds of crowds into one, so that nested ``jax.vmap`` runs a single batched program."""
-    whole = with_batch_axis(size, batched, arguments)
-    drawn = _crowd(*(x.reshape(-1, *x.shape[2:]) for x in whole))
-    return drawn.reshape(size, -1, drawn.shape[-1]), True
 
 
 def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:

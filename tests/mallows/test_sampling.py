@@ -160,21 +160,31 @@ def test_batches_change_nothing(key):
     np.testing.assert_array_equal(nested, alone)
     shared = jax.vmap(mallows.sample, (0, None, None))(keys[:, 2], centers[2], epsilons[2])
     np.testing.assert_array_equal(shared, nested[:, 2])
+    assert jax.vmap(mallows.sample, (0, None, None))(keys[:0, 0], centers[0], 1.0).shape == (0, 5)
+    outer = jax.vmap(jax.vmap(mallows.sample, (None, None, 0)), (0, 0, None))
+    found = outer(keys[0], centers, epsilons)
+    for i, j in np.ndindex(3, 3):
+        alone = mallows.sample(keys[0, i], centers[i], epsilons[j])
+        np.testing.assert_array_equal(found[i, j], alone)
 
 
 @pytest.mark.parametrize("items", [1, 7, 130])
 def test_blocks_of_users_change_nothing(key, items, monkeypatch):
-    """A crowd in blocks of 64 users draws what it draws at once, with gaps, and with an ε each."""
+    """A crowd in blocks of 64 users draws what it draws at once, with gaps, with an ε each or all alike."""
     rng = np.random.default_rng(items)
     order = np.argsort(rng.random((150, items)), axis=1)
     centers = np.where(order < rng.integers(0, items + 1, (150, 1)), order, -1).astype(np.int32)
     given = jax.random.split(key, 150), centers, rng.uniform(0.1, 9, 150).astype(np.float32)
-    whole = jax.vmap(mallows.sample)(*given)
+    one = given[1][149], given[2][149]
+    shared = jax.vmap(mallows.sample, (0, None, None))
+    whole, alike = jax.vmap(mallows.sample)(*given), shared(given[0], *one)
+    np.testing.assert_array_equal(alike[149], whole[149])
     monkeypatch.setattr(_blocks, "WHOLE_BYTES", 0)
     monkeypatch.setattr(_blocks, "CACHE_BYTES", 0)
     monkeypatch.setattr(_backend, "platform", lambda: "cpu")
     jax.clear_caches()
     np.testing.assert_array_equal(jax.vmap(mallows.sample)(*given), whole)
+    np.testing.assert_array_equal(shared(given[0], *one), alike)
     jax.clear_caches()
     assert np.array_equal(np.sort(whole, axis=1)[:, -1], centers.max(axis=1))
 
