@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Shaped
 
 from privrank_jax._backend import at_once
+from privrank_jax._types import Count
 
 CACHE_BYTES = 2**20
 """Arguments of a block on a CPU: about the size of the cache of one core."""
@@ -29,7 +30,9 @@ _LANES = 64  # bytes in the widest vector
 _WORKING_SET = 4  # times the arguments
 
 
-def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None) -> int:
+def users_at_once(
+    users: int, bytes_each: int, bytes_at_once: int | None = None, whole_bytes: int | None = None
+) -> int:
     """Users of a block.
 
     On a CPU it is an odd multiple of 64: rows that are multiples of 4 KiB apart compete for the same places in a cache.
@@ -37,8 +40,10 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     Args:
         users: users of the crowd, at least 1.
         bytes_each: bytes of one user's arguments.
-        bytes_at_once: most bytes of a block's arguments; by default :data:`WHOLE_BYTES` where that is the whole
-            crowd, else :data:`CACHE_BYTES` on a CPU, and elsewhere as many as an accelerator works on at once.
+        bytes_at_once: most bytes of a block's arguments; by default :data:`CACHE_BYTES` on a CPU, and elsewhere as many
+            as an accelerator works on at once, unless the crowd has no more than the following.
+        whole_bytes: arguments of a crowd that is one block, where the former is not given; default
+            :data:`WHOLE_BYTES`.
 
     Returns:
         From 1 to ``users``; blocks of as many, of which the last may overlap, are about as few as possible.
@@ -46,11 +51,13 @@ def users_at_once(users: int, bytes_each: int, bytes_at_once: int | None = None)
     >>> users_at_once(1000, 12)
     1000
     """
-    if bytes_at_once is None and users * bytes_each <= WHOLE_BYTES:
+    bytes_each = max(bytes_each, 1)
+    if bytes_at_once is not None:
+        most = max(_LANES, bytes_at_once // bytes_each)
+    elif users * bytes_each <= (WHOLE_BYTES if whole_bytes is None else whole_bytes):
         return users
-    most = max(_LANES, (bytes_at_once or CACHE_BYTES) // bytes_each)
-    if bytes_at_once is None:
-        most = at_once(most, _WORKING_SET * bytes_each)
+    else:
+        most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each)
     if most >= users:
         return users
     even = -(-users // -(-users // most))
@@ -68,15 +75,16 @@ def users_of(*rows: int) -> int:
 
 def blockwise(
     function: Callable[..., Shaped[Array, "block *rest"]],
-    *crowd: Shaped[Array, "users ..."],
+    *crowd: Shaped[Array, "#users ..."],
     bytes_at_once: int | None = None,
+    whole_bytes: int | None = None,
 ) -> Shaped[Array, "users *rest"]:
     """``function(*crowd)`` by blocks of users, where users do not depend on each other.
 
     Args:
         function: of arrays with a leading axis of users, which returns one array with that axis.
         crowd: arrays with the same leading axis, or of one row that all users share: the function gets that row.
-        bytes_at_once: arguments of a block, as for :func:`users_at_once`.
+        bytes_at_once, whole_bytes: arguments of a block, as for :func:`users_at_once`.
 
     Returns:
         The values of ``function(*crowd)``.
@@ -86,11 +94,11 @@ def blockwise(
     """
     users = users_of(*(len(x) for x in crowd))
     bytes_each = sum(math.prod(x.shape[1:]) * x.dtype.itemsize for x in crowd)
-    block = users_at_once(users, bytes_each, bytes_at_once)
+    block = users_at_once(users, bytes_each, bytes_at_once, whole_bytes)
     if block == users:
         return function(*crowd)
 
-    def part_of(x: Array, first: Array) -> Array:
+    def part_of(x: Array, first: Count) -> Array:
         return x if len(x) == 1 else jax.lax.dynamic_slice_in_dim(x, first, block)
 
     def step(number: Array, found: Array) -> Array:

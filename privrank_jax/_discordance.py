@@ -16,7 +16,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Int, UInt32
 
 from privrank_jax._backend import on_cpu
-from privrank_jax._blocks import CACHE_BYTES, NEAR_BYTES, blockwise
+from privrank_jax._blocks import NEAR_BYTES, blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
 from privrank_jax._words import (
@@ -38,6 +38,7 @@ _MAX_UNROLLED = 100
 _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
 _MIN_IN_WORDS = 16, 2**14  # items and rankings of one that is counted in words
 _BYTES_IN_WORDS, _BYTES_ON_GPU = 10 * 2**20, 2**24  # rankings of a block
+_WHOLE_IN_COLUMNS = 2**22  # rankings of a crowd that is one block
 _LARGEST = np.iinfo(np.int32).max
 _EVEN, _HALF = np.uint32(0x00FF00FF), np.uint32(0xFFFF)
 _TILE = 10  # items compared with all others in one pass over a crowd
@@ -70,9 +71,10 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     """The same of many users' pairs of rankings, ``(users, items)``."""
     users, items = a.shape
     if items > _MAX_UNROLLED and users >= _MIN_IN_COLUMNS:
-        # Every item is compared with all: on a CPU a crowd that leaves the cache takes up to twice as long.
-        most = CACHE_BYTES if on_cpu() else None
-        return blockwise(lambda a, b: _count_in_columns(a.T, b.T), a, b, bytes_at_once=most)
+        # Every item is compared with all: a crowd that leaves a CPU's cache takes up to twice as long.
+        return blockwise(
+            lambda a, b: _count_in_columns(a.T, b.T), a, b, whole_bytes=_WHOLE_IN_COLUMNS
+        )
     if not on_cpu():
         # Of a large crowd, XLA copies each item for a GPU by a kernel of its own; not of one that fits into its cache.
         return blockwise(_count_in_rows, a, b, bytes_at_once=_BYTES_ON_GPU)

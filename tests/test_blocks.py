@@ -20,6 +20,8 @@ def test_blocks_of_other_sizes(monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "cpu")
     assert 2**12 < users_at_once(10**6, 400, 2**22) <= 2**22 // 400 + 64
     assert users_at_once(10**5, 80, 2**22) < 10**5  # not whole either
+    assert users_at_once(10**5, 80, whole_bytes=2**22) < 10**5
+    assert users_at_once(5, 0, 2**22) == 5
 
 
 @pytest.mark.parametrize("users", [90_000, 100_000, 100_001, 10**7])

@@ -23,7 +23,7 @@ _HIGH, _LOW = 0.693359375, -2.12194440e-4  # log 2 in two parts, the first of fe
 
 
 def log_of_positive(value: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
-    """log x for finite x >= 2⁻¹²⁶: what ``jnp.log`` gives, to the last bit in JAX 0.10 on a CPU.
+    """log x for finite x >= 2⁻¹²⁶: what ``jnp.log`` gives, to the last bit in a compiled program of JAX 0.10 on a CPU.
 
     Args:
         value: float32; of other types the logarithm is that of JAX. 0 counts as 2⁻¹²⁷.
@@ -33,8 +33,8 @@ def log_of_positive(value: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
     Source: S. L. Moshier, Cephes, ``logf``, whose polynomial XLA takes, too.
 
-    >>> log_of_positive(jnp.array([1.0, 0.25])).tolist()
-    [0.0, -1.3862943649291992]
+    >>> jax.jit(log_of_positive)(jnp.array([1.0, 0.25])).round(5).tolist()
+    [0.0, -1.38629]
     """
     if value.dtype != jnp.float32:
         return jnp.log(value)

@@ -106,6 +106,8 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
 def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """As :func:`_crowd`, for as many users as are drawn at once."""
     users, items = users_of(len(seeds), len(centers), len(epsilon)), centers.shape[1]
+    if not users:
+        return jnp.zeros((0, items), jnp.int32)
     # Kept in memory: within a loop XLA would compute the number of items, and look up the seed, again for every item of
     # a user.
     seeds = materialized(jnp.broadcast_to(seeds, (users, 2)).T, in_place=True)
@@ -136,20 +138,22 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
         log = short if number else jnp.log
         places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta, log))
     bits = 8 * small.itemsize
-    packed = materialized(_side_by_side(places, bits), in_place=True)
+    if bits * len(places) <= 32:
+        packed = materialized(_side_by_side(places, bits), in_place=True)
+        places = [packed >> (bits * number) for number in range(len(places))]
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
     tile = _tile()
     codes = jnp.full((-(-items // tile) * tile, seeds.shape[1]), np.iinfo(small).max, small)
-    for number in range(len(parts)):
-        code = (packed >> (bits * number)).astype(small)[: min(length, items - number * length)]
+    for number, place in enumerate(places):
+        code = place.astype(small)[: min(length, items - number * length)]
         code = materialized(code, in_place=True)
         codes = jax.lax.dynamic_update_slice(codes, code, (number * length, 0))
     return codes
 
 
 def _side_by_side(places: list[Array], bits: int) -> Array:
-    """Places of all parts in one wider integer: they come from the same words, which are then drawn once, not once for
-    each."""
+    """Places of all parts in one integer of at most 32 bits: they come from the same words, which are then drawn once,
+    not once for each."""
     wide = np.dtype(f"u{bits * len(places) // 8}")
     # XLA limits a float before it converts it, in several operations: one sum is converted where it is exact.
     if bits * len(places) <= jnp.finfo(places[0].dtype).nmant:
@@ -234,7 +238,7 @@ def insertion_codes(
         mass: of :func:`insertion_mass` for these items and θ.
         count: how many items there are; later ones keep their places at the end.
         theta: θ ``(users,)``, TINY <= θ <= LARGE.
-        log: the logarithm, of numbers in [0, 1].
+        log: the logarithm, of numbers in (0, 1].
 
     Returns:
         Places, whole numbers, shape and dtype of ``uniform``.
@@ -245,7 +249,7 @@ def insertion_codes(
     x = uniform * mass
     kept = 1 - x
     back = ((x - (1 - kept)) - log(kept)) * (1 / theta)
-    # No conversion to an integer and no ``minimum``: both take care of NaN, which there is none of.
+    # No conversion to an integer and no ``minimum``: both take care of NaN, which a valid ε does not lead to.
     most = items.astype(back.dtype)
     back = jnp.floor(jnp.where(back < most, back, most))
     return jnp.where(items < count, most - back, most)

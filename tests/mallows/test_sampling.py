@@ -6,6 +6,7 @@ The chi-squared tests raise false alarms once in 10^6 keys, and the key is fixed
 from __future__ import annotations
 
 import functools
+import itertools
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from scipy import stats
 
 from privrank_jax import _backend, _blocks, mallows
 from privrank_jax._workarounds.log import log_of_positive
+from privrank_jax._workarounds.threefry import threefry
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import (
     LARGE,
@@ -160,12 +162,56 @@ def test_batches_change_nothing(key):
     np.testing.assert_array_equal(nested, alone)
     shared = jax.vmap(mallows.sample, (0, None, None))(keys[:, 2], centers[2], epsilons[2])
     np.testing.assert_array_equal(shared, nested[:, 2])
-    assert jax.vmap(mallows.sample, (0, None, None))(keys[:0, 0], centers[0], 1.0).shape == (0, 5)
     outer = jax.vmap(jax.vmap(mallows.sample, (None, None, 0)), (0, 0, None))
     found = outer(keys[0], centers, epsilons)
     for i, j in np.ndindex(3, 3):
         alone = mallows.sample(keys[0, i], centers[i], epsilons[j])
         np.testing.assert_array_equal(found[i, j], alone)
+
+
+@pytest.mark.parametrize("items", [5, 130])
+def test_crowds_of_nobody(key, items):
+    keys, centers = jax.random.split(key, (2, 0)), jnp.zeros((0, items), jnp.int32)
+    for axes, given in {
+        (0, 0, 0): (keys[0], centers, jnp.ones(0)),
+        (0, None, None): (keys[0], jnp.arange(items), 1.0),
+        (None, None, 0): (key, jnp.arange(items), jnp.ones(0)),
+    }.items():
+        assert jax.vmap(mallows.sample, axes)(*given).shape == (0, items)
+    nested = jax.vmap(jax.vmap(mallows.sample, (0, None, None)), (0, None, None))
+    assert nested(keys, jnp.arange(items), 1.0).shape == (2, 0, items)
+
+
+@pytest.mark.parametrize(
+    ("items", "dtype", "platform"),
+    [
+        *itertools.product([1, 9, 10, 128, 129], [np.float32, np.float64], ["cpu", "gpu"]),
+        (32_769, np.float32, "cpu"),
+    ],
+)
+def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, monkeypatch):
+    """Which word an item takes, and a loop in double precision over what it says."""
+    monkeypatch.setattr(_backend, "platform", lambda: platform)
+    users = 2 if items > 200 else 20
+    rng = np.random.default_rng(items)
+    centers = rng.permuted(np.tile(np.arange(items, dtype=np.int32), (users, 1)), axis=1)
+    epsilons = rng.uniform(1, 9, users).astype(dtype) * dtype(items)
+    keys = jax.random.split(key, users)
+    drawn = jax.jit(lambda *given: jax.vmap(mallows.sample)(*given))(keys, centers, epsilons)
+    half = -(-items // 2)
+    for seed, center, epsilon, ranks in zip(
+        np.asarray(jax.random.key_data(keys)), centers, epsilons.astype(float), drawn
+    ):
+        blocks = np.arange(1, items + 1 if dtype == np.float64 else half + 1, dtype=np.uint32)
+        high, low = threefry(seed[:1], seed[1:], blocks, np.uint32(0))
+        if dtype == np.float64:
+            uniform = np.ldexp(high.astype(float), -32) + np.ldexp((low >> 11).astype(float), -53)
+        else:
+            uniform = np.ldexp(np.concatenate([high, low])[:items] >> 8, -24)
+        theta = epsilon / max(items - 1, 1)
+        mass = -np.expm1(-theta * np.arange(1, items + 1))
+        back = np.minimum(-np.log1p(-uniform * mass) / theta, np.arange(items)).astype(int)
+        np.testing.assert_array_equal(ranks, naive.insert(np.arange(items) - back)[center])
 
 
 @pytest.mark.parametrize("items", [1, 7, 130])
