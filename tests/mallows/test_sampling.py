@@ -196,7 +196,7 @@ def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, m
     users = 2 if items > 200 else 20
     rng = np.random.default_rng(items)
     centers = rng.permuted(np.tile(np.arange(items, dtype=np.int32), (users, 1)), axis=1)
-    epsilons = rng.uniform(1, 9, users).astype(dtype) * dtype(items)
+    epsilons = rng.uniform(0.05, 1, users).astype(dtype) * dtype(items)
     seeds = np.asarray(jax.random.key_data(jax.random.split(key, users)))
     # Not by the public function: JAX keeps its program, whatever the platform.
     drawn = jax.jit(lambda *given: _crowd(*given))(seeds, centers, epsilons)
