@@ -64,10 +64,10 @@ def users_at_once(
     return min(users, (even // _LANES | 1) * _LANES)
 
 
-def users_of(*rows: int) -> int:
+def crowd_size(*rows: int) -> int:
     """Users of a crowd from the rows of its arrays, where an array of one row is that of all users.
 
-    >>> users_of(3, 1), users_of(1, 1), users_of(0, 1)
+    >>> crowd_size(3, 1), crowd_size(1, 1), crowd_size(0, 1)
     (3, 1, 0)
     """
     return next((length for length in rows if length != 1), 1)
@@ -92,7 +92,7 @@ def blockwise(
     >>> blockwise(lambda ranks: ranks.max(axis=1), jnp.array([[0, 1], [3, 2]])).tolist()
     [1, 3]
     """
-    users = users_of(*(len(x) for x in crowd))
+    users = crowd_size(*(len(x) for x in crowd))
     bytes_each = sum(math.prod(x.shape[1:]) * x.dtype.itemsize for x in crowd)
     block = users_at_once(users, bytes_each, bytes_at_once, whole_bytes)
     if block == users:

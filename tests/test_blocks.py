@@ -33,9 +33,8 @@ def test_blocks_fit_in_cache_and_their_rows_do_not_collide(users, bytes_each, mo
     assert block <= max(64, _blocks.CACHE_BYTES // bytes_each) + 64
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     assert block <= users_at_once(users, bytes_each) <= users
-    assert (
-        users_at_once(200, 10**5) == 200
-    )  # more than WHOLE_BYTES, less than an accelerator takes at once
+    assert _blocks.WHOLE_BYTES < 400 * 10**5
+    assert users_at_once(400, 10**5) == 400  # an accelerator takes as many at once
 
 
 @pytest.mark.parametrize("users", [1, 64, 65, 300])

@@ -76,7 +76,6 @@ def test_small_ranks_say_what_is_larger():
 @pytest.mark.parametrize("items", [5, 40])
 def test_a_gpu_counts_large_crowds_in_blocks(items, monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
-    monkeypatch.setattr("privrank_jax._blocks.WHOLE_BYTES", 0)
     monkeypatch.setattr(_discordance, "_BYTES_ON_GPU", 1)
     a, b = np.random.default_rng(items).integers(-2, items, (2, 200, items)).astype(np.int32)
     np.testing.assert_array_equal(jax.vmap(metrics.kendall_distance)(a, b), naive(a, b))

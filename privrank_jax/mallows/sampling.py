@@ -16,7 +16,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, DTypeLike, Float, Int, Integer
 
 from privrank_jax._backend import on_cpu
-from privrank_jax._blocks import blockwise, users_of
+from privrank_jax._blocks import blockwise, crowd_size
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.log import log_of_positive
@@ -91,7 +91,7 @@ def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
 @_crowd.def_vmap
 def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, bool]:
     """Batching rule: flatten crowds of crowds into one, so that nested ``jax.vmap`` runs a single batched program."""
-    users = users_of(*(x.shape[int(axis)] for x, axis in zip(arguments, batched)))
+    users = crowd_size(*(x.shape[int(axis)] for x, axis in zip(arguments, batched)))
     crowd = []
     for x, axis in zip(arguments, batched):
         if axis or len(x) > 1:
@@ -105,7 +105,7 @@ def _crowds(size: int, batched: list[bool], *arguments: Array) -> tuple[Array, b
 
 def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """As :func:`_crowd`, for as many users as are drawn at once."""
-    users, items = users_of(len(seeds), len(centers), len(epsilon)), centers.shape[1]
+    users, items = crowd_size(len(seeds), len(centers), len(epsilon)), centers.shape[1]
     if not users:
         return jnp.zeros((0, items), jnp.int32)
     # Kept in memory: within a loop XLA would compute the number of items, and look up the seed, again for every item of
