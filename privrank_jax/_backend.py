@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Num, PyTree
 
-BLOCK_BYTES = 1 << 28
+BLOCK_BYTES = 1 << 30
 """Working set of one step of a loop on an accelerator: large enough that the time to launch its kernels, some
 microseconds each, is small beside the time to move it."""
 

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Shaped
 
-from privrank_jax._backend import at_once
+from privrank_jax._backend import BLOCK_BYTES, at_once, on_cpu
 from privrank_jax._types import Count
 
 CACHE_BYTES = 2**20
@@ -23,8 +23,8 @@ NEAR_BYTES = 20 * 2**10
 """What the steps of a kernel on a CPU read again and again: half of the cache next to a core."""
 
 WHOLE_BYTES = 2**25
-"""Arguments of so many bytes are one block unless the caller says otherwise: memory is then reused from run to run, and
-steps occupy all cores."""
+"""Arguments of so many bytes are one block on a CPU unless the caller says otherwise: memory is then reused from run to
+run, and steps occupy all cores. Elsewhere, those of :data:`~privrank_jax._backend.BLOCK_BYTES` are."""
 
 _LANES = 64  # bytes in the widest vector
 _WORKING_SET = 4  # times the arguments
@@ -42,7 +42,7 @@ def users_at_once(
         bytes_each: bytes of one user's arguments.
         bytes_at_once: most bytes of a block's arguments; by default :data:`CACHE_BYTES` on a CPU, and elsewhere as many
             as an accelerator works on at once, unless the crowd has no more than the following.
-        whole_bytes: arguments of a crowd that is one block, where the former is not given; default
+        whole_bytes: arguments of a crowd that is one block on a CPU, where the former is not given; default
             :data:`WHOLE_BYTES`.
 
     Returns:
@@ -52,9 +52,10 @@ def users_at_once(
     1000
     """
     bytes_each = max(bytes_each, 1)
+    whole = (whole_bytes or WHOLE_BYTES) if on_cpu() else BLOCK_BYTES
     if bytes_at_once is not None:
         most = max(_LANES, bytes_at_once // bytes_each)
-    elif users * bytes_each <= (WHOLE_BYTES if whole_bytes is None else whole_bytes):
+    elif users * bytes_each <= whole:
         return users
     else:
         most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each)

@@ -1,8 +1,8 @@
 """How many pairs of items two rankings order differently: of two rankings, and of a crowd of such pairs.
 
 For two rankings of few items it takes one vector operation for each item. In a crowd users stand side by side, so that
-a vector holds as many of them as it has bytes. XLA would lay out the rankings of a crowd row by row, with the items of
-one user in a vector, most of which then stays empty.
+a vector of a CPU holds as many of them as it has bytes, and a word of a GPU four. XLA would lay out the rankings of a
+crowd row by row, with the items of one user in a vector, most of which then stays empty.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Int, UInt32
 
-from privrank_jax._backend import on_cpu
+from privrank_jax._backend import at_once, on_cpu
 from privrank_jax._blocks import NEAR_BYTES, blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
@@ -24,6 +24,7 @@ from privrank_jax._words import (
     HIGHEST,
     USERS,
     WIDE,
+    WIDTH_ON_GPU,
     any_wide,
     blocks,
     by_item,
@@ -36,8 +37,10 @@ MAX_IN_CROWDS = 4096
 
 _MAX_UNROLLED = 100
 _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
-_MIN_IN_WORDS = 16, 2**14  # items and rankings of one that is counted in words
-_BYTES_IN_WORDS, _BYTES_ON_GPU = 10 * 2**20, 2**24  # rankings of a block
+# Items and rankings of a crowd that is counted in words.
+_MIN_IN_WORDS, _MIN_IN_WORDS_ON_GPU = (16, 2**14), (3, 2**12)
+_BYTES_IN_WORDS = 10 * 2**20  # rankings of a block on a CPU
+_STEPS_ON_GPU = 50  # items that one kernel compares with all others: for more, XLA copies each by a kernel of its own
 _WHOLE_IN_COLUMNS = 2**22  # rankings of a crowd that is one block
 _LARGEST = np.iinfo(np.int32).max
 _EVEN, _HALF = np.uint32(0x00FF00FF), np.uint32(0xFFFF)
@@ -75,10 +78,8 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
         return blockwise(
             lambda a, b: _count_in_columns(a.T, b.T), a, b, whole_bytes=_WHOLE_IN_COLUMNS
         )
-    if not on_cpu():
-        # Of a large crowd, XLA copies each item for a GPU by a kernel of its own; not of one that fits into its cache.
-        return blockwise(_count_in_rows, a, b, bytes_at_once=_BYTES_ON_GPU)
-    if items >= _MIN_IN_WORDS[0] and users >= _MIN_IN_WORDS[1]:
+    fewest_items, fewest_users = _MIN_IN_WORDS if on_cpu() else _MIN_IN_WORDS_ON_GPU
+    if items >= fewest_items and users >= fewest_users:
         return _count_in_words(a, b)
     return _count_in_rows(a, b)
 
@@ -98,13 +99,20 @@ def _count_in_rows(a: Rankings, b: Rankings) -> Int[Array, "users"]:
 def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     """Few items, four users to a word; row by row if any rank is too large for that."""
     users, items = a.shape
-    width = max(16, NEAR_BYTES // (2 * items * 4) // 16 * 16)
-    number, block = blocks(users, USERS * width, max(1, _BYTES_IN_WORDS // (2 * items * 4)))
+    bytes_each = 2 * items * 4
+    width = max(16, NEAR_BYTES // bytes_each // 16 * 16) if on_cpu() else WIDTH_ON_GPU
+    most = at_once(max(1, _BYTES_IN_WORDS // bytes_each), bytes_each)
+    number, block = blocks(users, USERS * width, most)
 
     def count(turn: Count, found: Int[Array, "users"]) -> Int[Array, "users"]:
         first = jnp.minimum(turn * block, users - block)
         words = [by_item([_small(x) for x in quarters(r, first, block)], width) for r in (a, b)]
-        distances = jnp.where(any_wide(words[0]) | any_wide(words[1]), -1, _compare(*words))
+        wide = any_wide(words[0]) | any_wide(words[1])
+        if (
+            not on_cpu()
+        ):  # else one kernel compares and looks for wide ranks, which takes a third longer
+            words, wide = jax.lax.optimization_barrier((words, wide))
+        distances = jnp.where(wide, -1, _compare(*words))
         return jax.lax.dynamic_update_slice_in_dim(found, distances, first, 0)
 
     found = jax.lax.fori_loop(0, number, count, jnp.zeros(users, jnp.int32))
@@ -129,11 +137,15 @@ def _compare(
         for item in range(a.shape[1]):
             ahead_or_tied = ((a[:, item, None] | HIGHEST) - a) | ((b | HIGHEST) - b[:, item, None])
             behind += (~ahead_or_tied & HIGHEST) >> 7
+            if item % _STEPS_ON_GPU == _STEPS_ON_GPU - 1 and not on_cpu():
+                behind = jax.lax.optimization_barrier(behind)
         return behind
 
     def sums(behind: Array, *, odd: bool) -> UInt32[Array, "blocks width"]:
         """Sums of 16 bits: of the first and third users in each word, or of the second and fourth."""
         items = behind.shape[1]
+        if not on_cpu():
+            return jnp.sum(behind >> (8 * odd) & _EVEN, axis=1, dtype=jnp.uint32)
         total = jnp.zeros(behind[:, 0].shape, jnp.uint32)
         together = 255 // (items - 1)  # sums that a byte holds
         for start in range(0, items, together):

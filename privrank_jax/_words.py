@@ -1,8 +1,8 @@
-"""Ranks of four users side by side in each word of 32 bits, items first, for kernels that compare them on a CPU.
+"""Ranks of four users side by side in each word of 32 bits, items first, for kernels that compare them.
 
 Few ranks are as large as a byte allows, so a word holds those of four users. Words are transposed four times as fast
-as bytes, and bytes below 128 are compared within words: with the highest bit of each set in one of two words, their
-difference borrows nothing from the next byte.
+as bytes on a CPU, and bytes below 128 are compared within words: with the highest bit of each set in one of two words,
+their difference borrows nothing from the next byte.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int, Int8, UInt32
 
+from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count, Rankings
 from privrank_jax._workarounds.xla import apart, materialized
 
@@ -22,6 +23,10 @@ USERS = 4
 
 GAP, WIDE = 126, 127
 """Bytes of what stands behind all ranks, and of ranks that are too large."""
+
+WIDTH_ON_GPU = 8
+"""Words side by side on a GPU: threads that run together then compare some items of the same users, and read each
+others' from the nearest cache."""
 
 HIGHEST = np.uint32(0x80808080)
 """The highest bits of the bytes in a word."""
@@ -79,4 +84,6 @@ def any_wide(words: UInt32[Array, "blocks items width"]) -> Bool[Array, ""]:
         # By places first, and of signed integers: XLA vectorizes nothing else.
         return jnp.max(((words + LOWEST & HIGHEST) >> 7).astype(jnp.int32), axis=0)
 
+    if not on_cpu():
+        return jnp.any(words + LOWEST & HIGHEST)
     return jnp.any(apart(by_place, words) > 0)

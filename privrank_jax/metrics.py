@@ -111,9 +111,11 @@ def _kendall_correlation(a: Ranks, b: Ranks, mask: Mask) -> Float[Array, ""]:
 
     first, second = side(a), side(b)
     pairs = total(jnp.abs(first)) * total(jnp.abs(second))
-    # The root of a product of equal numbers may be rounded: the correlation stays within its range.
-    found = total(first * second) / jnp.sqrt(jnp.where(pairs > 0, pairs, 1))
-    return jnp.where(pairs > 0, jnp.clip(found, -1, 1), jnp.nan)
+    # Roots are rounded, and on a GPU quotients too: the correlation stays within its range, and reaches its ends.
+    concordant = total(first * second)
+    found = jnp.clip(concordant / jnp.sqrt(jnp.where(pairs > 0, pairs, 1)), -1, 1)
+    found = jnp.where(jnp.square(concordant) >= pairs, jnp.sign(concordant), found)
+    return jnp.where(pairs > 0, found, jnp.nan)
 
 
 def spearman_footrule(

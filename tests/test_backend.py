@@ -68,11 +68,11 @@ def test_the_branches_for_gpus_are_taken_by_a_plug_in_only():
     [
         ("cpu", 4, 1, 4),
         ("cpu", 0, 1, 1),
-        ("gpu", 4, 1 << 20, 256),
+        ("gpu", 4, 1 << 20, 1024),
         ("gpu", 4, 1 << 40, 4),
         ("gpu", 0, 1 << 40, 1),
-        ("gpu", 4, 0, 1 << 28),
-        ("tpu", 1, 1 << 27, 2),
+        ("gpu", 4, 0, 1 << 30),
+        ("tpu", 1, 1 << 27, 8),
     ],
 )
 def test_a_step_takes_what_suits_the_device(monkeypatch, kind, cpu, bytes_each, expected):

@@ -73,9 +73,25 @@ def test_small_ranks_say_what_is_larger():
     )
 
 
-@pytest.mark.parametrize("items", [5, 40])
-def test_a_gpu_counts_large_crowds_in_blocks(items, monkeypatch):
+@pytest.mark.parametrize(
+    ("users", "items", "low", "high"),
+    [
+        (5000, 3, 0, 3),
+        (4200, 12, 0, 126),
+        (130, 60, 0, 60),  # more items than one kernel compares
+        (130, 3, 0, 127),  # 126 stands for the largest integer of all
+        (130, 5, -(2**31), 2**31 - 1),
+        (3, 5, 0, 9),  # too few for words
+    ],
+)
+def test_a_gpu_counts_crowds_in_words(users, items, low, high, monkeypatch):
+    """In one block or in several, with ranks that bytes hold and others."""
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
-    monkeypatch.setattr(_discordance, "_BYTES_ON_GPU", 1)
-    a, b = np.random.default_rng(items).integers(-2, items, (2, 200, items)).astype(np.int32)
-    np.testing.assert_array_equal(jax.vmap(metrics.kendall_distance)(a, b), naive(a, b))
+    monkeypatch.setattr(_backend, "BLOCK_BYTES", 2**17)
+    monkeypatch.setattr(_discordance, "_MIN_IN_WORDS_ON_GPU", (3, 64))
+    a, b = np.random.default_rng(items).integers(low, high, (2, users, items)).astype(np.int32)
+    a[0], b[0] = np.arange(items), np.arange(items)[::-1]
+    a[1, :2], b[1, :2] = [low, high - 1], [high - 1, low]
+    # A function of its own: JAX keeps the program of one it knows, whatever the platform.
+    found = jax.vmap(lambda a, b: _discordance.discordant(a, b))(a, b)
+    np.testing.assert_array_equal(found, naive(a, b))

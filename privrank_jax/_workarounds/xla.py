@@ -36,9 +36,8 @@ def materialized(
 ) -> Shaped[Array, "*shape"]:
     """The same values, kept in memory: what follows reads them, and does not compute them again for each use.
 
-    XLA fuses element-wise operations into whatever reads them. On a CPU it does so even where each value is read
-    many times, as by a gather or by all pairs of items, and it drops ``optimization_barrier`` first. Elsewhere nothing
-    is done.
+    XLA fuses element-wise operations into whatever reads them, even where each value is read many times, as by a gather
+    or by all pairs of items. ``optimization_barrier`` prevents that on a GPU; on a CPU, XLA drops it first.
 
     Args:
         values: an array of any shape and dtype.
@@ -49,7 +48,7 @@ def materialized(
         The same values.
     """
     keep = _kept_in_place if in_place else _kept
-    return jax.lax.platform_dependent(values, cpu=keep, default=lambda x: x)
+    return jax.lax.platform_dependent(values, cpu=keep, default=jax.lax.optimization_barrier)
 
 
 def _kept(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
@@ -67,9 +66,9 @@ def _kept_in_place(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
 def apart(
     function: Callable[..., Shaped[Array, "*result"]], *args: Shaped[Array, "..."]
 ) -> Shaped[Array, "*result"]:
-    """``function(*args)``, computed on a CPU by a kernel of its own and kept in memory for all that follows.
+    """``function(*args)``, computed by a kernel of its own and kept in memory for all that follows.
 
-    Like :func:`materialized` of the result, without its copy. Elsewhere it is a plain call.
+    Like :func:`materialized` of the result, without the copy that this takes on a CPU.
 
     Args:
         function: of arrays; returns one array.
@@ -82,7 +81,7 @@ def apart(
     [4, 6]
     """
     if not on_cpu():
-        return function(*args)
+        return jax.lax.optimization_barrier(function(*args))
     shape = jax.eval_shape(function, *args)
     here = jax.lax.optimization_barrier(jnp.bool_(True))
     return jax.lax.cond(here, function, lambda *_: jnp.zeros(shape.shape, shape.dtype), *args)

@@ -7,19 +7,31 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Int8, Shaped, UInt8
+from jaxtyping import Array, Bool, Int, Int8, Shaped, UInt8, UInt32
 
 from privrank_jax._backend import at_once, on_cpu
 from privrank_jax._blocks import NEAR_BYTES
 from privrank_jax._types import Count, Integers, PairMatrix, Rankings
-from privrank_jax._words import GAP, USERS, WIDE, blocks, by_item, in_bytes, quarters
+from privrank_jax._words import (
+    GAP,
+    HIGHEST,
+    LOWEST,
+    USERS,
+    WIDE,
+    blocks,
+    by_item,
+    in_bytes,
+    quarters,
+)
 from privrank_jax._workarounds.xla import apart, materialized
 
 BEYOND = GAP
 """Ranks below it are compared in bytes, which is fastest."""
 
 _STEPS = 64
-_MIN_IN_WORDS = 12, 2**14  # items and users of rankings that are read four to a word
+# Items and users of rankings that are read four to a word.
+_MIN_IN_WORDS, _MIN_IN_WORDS_ON_GPU = (12, 2**14), (2, 2**10)
+_STEPS_ON_GPU = 32
 _STEPS_IN_WORDS, _LANES_IN_WORDS = 24, 32
 _BYTES_AT_ONCE = 2**23
 _TABLES = 2**24
@@ -48,7 +60,7 @@ def largest_rank(ranks: Rankings) -> Int[Array, ""]:
 def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
     """Share of users who rank i before j, ties counting half; ``narrow`` if all ranks are below :data:`BEYOND`."""
     if narrow and _fit_words(ranks):
-        return _shares(_count_in_words(ranks, missing)[0], len(ranks))
+        return _shares(_read_in_words(ranks, missing)[0], len(ranks))
     known = ranks >= 0
     if narrow:
         ranks = ranks.astype(jnp.int8)
@@ -60,7 +72,8 @@ def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
     ranks = jnp.where(known, ranks, np.iinfo(ranks.dtype).max)
     # The comparison ahead_ui < behind_uj must fail for what is unknown, whatever it is compared with.
     behind = ranks if missing == "last" else jnp.where(known, ranks, -1)
-    return _shares(_count_less(ranks, behind), len(ranks))
+    count = _count_less if on_cpu() else _count_in_steps
+    return _shares(count(ranks, behind), len(ranks))
 
 
 @functools.partial(jax.jit, static_argnames="missing")
@@ -70,7 +83,7 @@ def narrow_shares(ranks: Rankings, missing: str) -> tuple[PairMatrix, Bool[Array
     To read wide ranks once for both takes two thirds of the time of asking for the largest first.
     """
     if _fit_words(ranks):
-        before, wide = _count_in_words(ranks, missing)
+        before, wide = _read_in_words(ranks, missing)
         return _shares(before, len(ranks)), ~wide
     lowest = max(np.iinfo(ranks.dtype).min, -1)
     limited = materialized(jnp.clip(ranks, lowest, BEYOND).astype(jnp.int8))
@@ -95,18 +108,24 @@ def gaps_last(
 
 
 def _fit_words(ranks: Rankings) -> bool:
-    """Whether a crowd is large enough, and the machine a CPU, for words to be faster than bytes."""
+    """Whether a crowd is large enough for words to be faster than bytes."""
+    fewest_items, fewest_users = _MIN_IN_WORDS if on_cpu() else _MIN_IN_WORDS_ON_GPU
     users, items = ranks.shape
-    return on_cpu() and users >= _MIN_IN_WORDS[1] and _MIN_IN_WORDS[0] <= items <= BEYOND
+    return users >= fewest_users and fewest_items <= items <= BEYOND
+
+
+def _read_in_words(
+    ranks: Rankings, missing: str
+) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
+    """How many users rank i before j, and whether any rank is too large to be counted so."""
+    return (_count_in_words if on_cpu() else _count_words_in_steps)(ranks, missing)
 
 
 def _count_in_words(
     ranks: Rankings, missing: str
 ) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
-    """How many users rank i before j, and whether any rank is too large to be counted so.
-
-    Words are transposed faster than bytes, then split into the bytes that are compared.
-    """
+    """:func:`_read_in_words` on a CPU: words are transposed faster than bytes, then split into the bytes that are
+    compared."""
     users, items = ranks.shape
     most = min(_BYTES_AT_ONCE // (4 * items), _TABLES // items**2 * _STEPS_IN_WORDS)
     each = -(-users // -(-users // most))
@@ -119,8 +138,7 @@ def _count_in_words(
         first = jnp.minimum(start, users - block)
         parts = []
         for k, part in enumerate(quarters(ranks, first, block)):
-            small = jnp.where(part < BEYOND, part, WIDE).astype(jnp.uint32)
-            small = jnp.where(part < 0, jnp.uint32(gap), small)
+            small = _small(part, gap)
             new = first + k * len(part) + jnp.arange(len(part)) >= start
             parts.append(jnp.where(new[:, None], small, 0))  # others, counted before, tie all items
         words = by_item(parts, block // USERS // tables)
@@ -137,6 +155,65 @@ def _count_in_words(
     start = jnp.zeros((items, items), jnp.int32), jnp.int8(0)
     before, largest = jax.lax.fori_loop(0, number, count, start)
     return before, largest == WIDE
+
+
+def _small(ranks: Rankings, gap: int) -> UInt32[Array, "users items"]:
+    """Ranks that a byte holds below those of gaps; what is larger is :data:`WIDE`."""
+    small = jnp.where(ranks < BEYOND, ranks, WIDE).astype(jnp.uint32)
+    return jnp.where(ranks < 0, jnp.uint32(gap), small)
+
+
+def _count_words_in_steps(
+    ranks: Rankings, missing: str
+) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
+    """:func:`_read_in_words` on a GPU, which compares the bytes of words without splitting these."""
+    part = -(-len(ranks) // USERS)
+
+    def words(gap: int) -> UInt32[Array, "words items"]:
+        quarters = [_small(ranks[k * part : (k + 1) * part], gap) for k in range(USERS)]
+        whole = [jnp.pad(x, ((0, part - len(x)), (0, 0))) << 8 * k for k, x in enumerate(quarters)]
+        return jax.lax.optimization_barrier(functools.reduce(jnp.bitwise_or, whole))
+
+    ahead = words(GAP)
+    behind = ahead if missing == "last" else words(0)
+    return _count_in_steps(ahead, behind, words=True), jnp.any(ahead + LOWEST & HIGHEST)
+
+
+def _count_in_steps(
+    ahead: Shaped[Array, "rows items"], behind: Shaped[Array, "rows items"], *, words: bool = False
+) -> Int[Array, "items items"]:
+    """How many rows have ahead_i < behind_j, on a GPU; ``words`` if each row holds the bytes of four users.
+
+    Threads that run together compare all pairs of items of a few rows, which the nearest cache holds, and each counts
+    those of one pair in some rows one after the other.
+    """
+    rows, items = ahead.shape
+    steps = min(_STEPS_ON_GPU, rows)
+    kind = jnp.dtype(jnp.uint32 if words else jnp.uint8)
+    tables = -(-rows // steps)
+    together = min(tables, at_once(1, items**2 * kind.itemsize))
+    turns = -(-tables // together)
+    fill = turns * together * steps - rows  # rows that tie all items
+
+    def by_step(ranks: Array) -> Shaped[Array, "turns steps tables items"]:
+        return jnp.pad(ranks, ((0, fill), (0, 0))).reshape(turns, steps, together, items)
+
+    def less(first: Array, second: Array) -> Array:
+        return (~((first | HIGHEST) - second) & HIGHEST) >> 7 if words else first < second
+
+    def turn(total: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
+        first, second = now
+        found = jnp.zeros((together, items, items), kind)
+        for step in range(steps):
+            found += less(first[step, :, :, None], second[step, :, None]).astype(kind)
+        # Of two axes: of three, XLA lays them out by tables, and each thread reads rows of its own.
+        found = jax.lax.optimization_barrier(found.reshape(together, -1))
+        parts = [found >> 8 * k & 255 for k in range(USERS)] if words else [found]
+        return total + sum(jnp.sum(part, axis=0, dtype=jnp.int32) for part in parts), None
+
+    first = by_step(ahead)
+    both = first, first if behind is ahead else by_step(behind)
+    return jax.lax.scan(turn, jnp.zeros(items**2, jnp.int32), both)[0].reshape(items, items)
 
 
 def _count_less(ahead: Array, behind: Array) -> Array:

@@ -19,16 +19,16 @@ from privrank_jax._backend import on_cpu
 from privrank_jax._blocks import blockwise, crowd_size
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
+from privrank_jax._words import USERS, WIDTH_ON_GPU
 from privrank_jax._workarounds.log import log_of_positive
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
+from privrank_jax.mallows.insertion import CPU_TILE, insert
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
-# Items inserted in one pass over the crowd. Tiles of 128 or 32,768 items, as many as their codes can place, are whole.
-_CPU_TILE, _GPU_TILE = 4, 8
 _FEW_ROWS = 4  # of random words: another one would be a large part of them
-_MOST_UNROLLED, _KERNEL = 13, 6  # tiles that a GPU inserts without a loop, and in one kernel
+_GROUP = USERS * WIDTH_ON_GPU  # users whose places a GPU keeps next to each other
 
 
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
@@ -113,18 +113,38 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     seeds = materialized(jnp.broadcast_to(seeds, (users, 2)).T, in_place=True)
     count = materialized(jnp.maximum(_largest(centers), -1) + 1, in_place=True)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
-    places = insert(_codes(seeds, count, theta, items))[:items]
     # One unsigned number for item and user: with two, or with a sign that may count from the end, XLA takes half as
     # long again on a CPU. It is below 2^32, as a block has at most 2^31 bytes of ranks.
-    first = np.arange(users, dtype=np.uint32)[:, None]
-    where = jnp.maximum(centers, 0).astype(jnp.uint32) * np.uint32(users) + first
+    if on_cpu():
+        places = insert(_codes(seeds, count, theta, items))[:items]
+        first, apart = np.arange(users, dtype=np.uint32), np.uint32(users)
+    else:
+        places = _places_in_groups(seeds, count, theta, items)
+        user, apart = jnp.arange(users, dtype=jnp.uint32), np.uint32(_GROUP)
+        first = user // apart * np.uint32(items * _GROUP) + user % apart
+    where = jnp.maximum(centers, 0).astype(jnp.uint32) * apart + first[:, None]
     ranks = places.ravel().at[where].get(mode="promise_in_bounds")
     missing = centers >> 31  # MISSING, which has all bits set, where the center is negative, else 0
     return ranks.astype(jnp.int32) | missing
 
 
+def _places_in_groups(seeds: Array, count: Array, theta: Array, items: int) -> Array:
+    """Final places, ``(groups, items, users of a group)``: what a GPU's threads read together is near each other."""
+    users = seeds.shape[1]
+
+    def grouped(x: Array) -> Array:
+        x = jnp.broadcast_to(x, (*x.shape[:-1], users))
+        x = jnp.pad(x, [*[(0, 0)] * (x.ndim - 1), (0, -users % _GROUP)], mode="edge")
+        return materialized(x.reshape(*x.shape[:-1], -1, _GROUP))
+
+    def placed(seeds: Array, count: Array, theta: Array) -> Array:
+        return insert(_codes(seeds, count, theta, items))
+
+    return materialized(jax.vmap(placed, (1, 0, 0))(*map(grouped, (seeds, count, theta))))
+
+
 def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
-    """Places of insertion, ``(items, users)`` filled up to whole tiles, in the smallest integers."""
+    """Places of insertion, ``(items, users)``, on a CPU filled up to whole tiles, in the smallest integers."""
     small = np.min_scalar_type(-items)
     parts = _uniforms(seeds, items, theta.dtype)
     length = -(-items // len(parts))
@@ -141,14 +161,15 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     if bits * len(places) <= 32:
         packed = materialized(_side_by_side(places, bits), in_place=True)
         places = [packed >> (bits * number) for number in range(len(places))]
+    codes = [place.astype(small)[: items - number * length] for number, place in enumerate(places)]
+    if not on_cpu():
+        return jnp.concatenate([code[:length] for code in codes])
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
-    tile = _tile()
-    codes = jnp.full((-(-items // tile) * tile, seeds.shape[1]), np.iinfo(small).max, small)
-    for number, place in enumerate(places):
-        code = place.astype(small)[: min(length, items - number * length)]
-        code = materialized(code, in_place=True)
-        codes = jax.lax.dynamic_update_slice(codes, code, (number * length, 0))
-    return codes
+    whole = jnp.full((-(-items // CPU_TILE) * CPU_TILE, seeds.shape[1]), np.iinfo(small).max, small)
+    for number, code in enumerate(codes):
+        code = materialized(code[:length], in_place=True)
+        whole = jax.lax.dynamic_update_slice(whole, code, (number * length, 0))
+    return whole
 
 
 def _side_by_side(places: list[Array], bits: int) -> Array:
@@ -169,6 +190,8 @@ def _largest(ranks: Array) -> Array:
     """The largest rank of each user, by fours and then by halves that overlap: XLA does not vectorize a maximum of rows
     on a CPU."""
     users, items = ranks.shape
+    if not on_cpu():
+        return jnp.max(ranks, axis=1)
     if items >= 8:
         fours = ranks[:, : items // 4 * 4].reshape(users, -1, 4).max(axis=1)
         ranks = jnp.maximum(fours, ranks[:, -4:])
@@ -253,70 +276,3 @@ def insertion_codes(
     most = items.astype(back.dtype)
     back = jnp.floor(jnp.where(back < most, back, most))
     return jnp.where(items < count, most - back, most)
-
-
-def insert(codes: Array) -> Array:
-    """Final places of items inserted one after another: those at or behind the place of a new item move back by one.
-
-    Args:
-        codes: ``(items, users)`` signed integers, the place of item t among items 0..t.
-
-    Returns:
-        Places, a permutation of the items for each user, dtype of ``codes``.
-    """
-    # Items wait at their own code until their turn. Those of a tile are inserted among themselves first, and then each
-    # into all tiles before it.
-    items, users = codes.shape
-    tile = _tile()
-    tiles = -(-items // tile)
-    never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
-    codes = jnp.pad(codes, ((0, tiles * tile - items), (0, 0)), constant_values=never)
-
-    # Codes less one, for ">" instead of ">=": a CPU's vectors have no other comparison of bytes.
-    codes = materialized(codes - 1, in_place=True)
-    within = codes.reshape(tiles, tile, users)
-    places, new = within + 1, np.arange(tile)[:, None]
-    for item in range(1, tile):
-        behind = (places > within[:, item, None]) & (new < item)
-        places += behind.astype(codes.dtype)
-    together = _tiles_in_a_loop if on_cpu() or tiles > _MOST_UNROLLED else _tiles_unrolled
-    return together(codes, places)[:items]
-
-
-def _tile() -> int:
-    return _CPU_TILE if on_cpu() else _GPU_TILE
-
-
-def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
-    """Insert each tile into all before it, in one pass over the crowd: on a CPU a quarter of the memory traffic of
-    single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids
-    them, but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
-    tiles, size, _ = places.shape
-
-    def insert_tile(tile: Array, places: Array) -> Array:
-        moved = places
-        for item in range(size):
-            moved += (moved > codes[tile * size + item]).astype(codes.dtype)
-        return jnp.where(rows < tile * size, moved, places)
-
-    rows = np.arange(len(codes), dtype=np.int32)[:, None]
-    placed = jax.lax.fori_loop(1, tiles, insert_tile, places.reshape(codes.shape))
-    # XLA unrolls a loop of at most one iteration.
-    return materialized(placed, in_place=True)
-
-
-def _tiles_unrolled(codes: Array, places: Array) -> Array:
-    """The same written out, with half as many comparisons, for a GPU.
-
-    As XLA compiles it for an H100, one kernel inserts 20 items where a loop launches eleven, and four insert 100 where
-    it launches 53 and moves 4.6 times as many bytes. A kernel of more tiles takes seconds to compile.
-    """
-    size = places.shape[1]
-    placed = places[0]
-    for tile in range(1, len(places)):
-        for item in range(size):
-            placed += (placed > codes[tile * size + item]).astype(codes.dtype)
-        placed = jnp.concatenate([placed, places[tile]])
-        if tile % _KERNEL == 0:
-            placed = jax.lax.optimization_barrier(placed)
-    return placed

@@ -281,9 +281,10 @@ def _carry_count(count: Array) -> Array:
 
 def _rounded_up(epsilon: Array) -> Array:
     """float32 that is at least ε."""
-    single = epsilon.astype(jnp.float32)
-    above = jnp.nextafter(single, jnp.float32(jnp.inf))
-    return jnp.where(single.astype(epsilon.dtype) < epsilon, above, single)
+    # XLA takes a conversion to float32 and back for none at all on a GPU; this rounds everywhere.
+    rounded = jax.lax.reduce_precision(epsilon, exponent_bits=8, mantissa_bits=23)
+    single = rounded.astype(jnp.float32)
+    return jnp.where(rounded < epsilon, jnp.nextafter(single, jnp.float32(jnp.inf)), single)
 
 
 def _check_rows(

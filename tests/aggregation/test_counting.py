@@ -174,3 +174,28 @@ def test_gaps_come_last_and_no_rank_with_them(dtype):
     assert moved.dtype.itemsize >= 4
     assert int(moved[0]) == top
     assert int(moved[1]) == (jnp.iinfo(moved.dtype).max if ranks[1] < 0 else 0)
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize(
+    ("users", "items", "dtype"),
+    [(3, 4, np.int32), (130, 5, np.int8), (1000, 6, np.int64), (1023, 12, np.uint8)],
+)
+@pytest.mark.parametrize("together", [2**30, 2000])
+def test_a_gpu_counts_rows_and_words_in_steps(users, items, dtype, missing, together, monkeypatch):
+    """With ties and gaps, in tables at once and one after another, the last not full; wide ranks too."""
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    monkeypatch.setattr(_backend, "BLOCK_BYTES", together)
+    monkeypatch.setattr(counting, "_MIN_IN_WORDS_ON_GPU", (2, 128))
+    low = 0 if dtype == np.uint8 else -3
+    ranks = np.random.default_rng(users).integers(low, items, (users, items)).astype(dtype)
+    ranks[0, :2] = [125, low]
+    want = reference.pairwise_weights(ranks.astype(np.int64), missing)
+    # Not the jitted functions: JAX keeps their programs, whatever the platform.
+    shares, right = narrow_shares.__wrapped__(jnp.asarray(ranks), missing)
+    assert bool(right)
+    np.testing.assert_allclose(shares, want, atol=1e-6)
+    wide = share_matrix.__wrapped__(jnp.asarray(ranks), missing, False)
+    np.testing.assert_allclose(wide, want, atol=1e-6)
+    ranks[-1, 1] = 126
+    assert not bool(narrow_shares.__wrapped__(jnp.asarray(ranks), missing)[1])

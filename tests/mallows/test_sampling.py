@@ -22,7 +22,6 @@ from privrank_jax.mallows.sampling import (
     LARGE,
     _crowd,
     _uniforms,
-    insert,
     insertion_codes,
     insertion_mass,
 )
@@ -124,17 +123,6 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error, l
     # the largest uniform variable rounds up to 1 on the way, and must not fall off the end
     last = np.full(uniform.shape, np.nextafter(dtype(1), dtype(0)))
     assert np.all(codes_of(last, *known) >= 0)
-
-
-@pytest.mark.parametrize("platform", ["cpu", "gpu"])
-@pytest.mark.parametrize("items", [1, 3, 17, 20, 57, 127, 128])
-def test_insertion_is_that_of_a_list(items, platform, monkeypatch):
-    """In one tile, in several, and with places left."""
-    monkeypatch.setattr(_backend, "platform", lambda: platform)
-    rng = np.random.default_rng(items)
-    codes = rng.integers(0, np.arange(1, items + 1)[:, None], (items, 50)).astype(np.int8)
-    wanted = np.stack([naive.insert(column) for column in codes.T], axis=1)
-    np.testing.assert_array_equal(jax.jit(lambda codes: insert(codes))(codes), wanted)
 
 
 @pytest.mark.parametrize(("dtype", "bits"), [(np.float32, 24), (np.float64, 53)])
