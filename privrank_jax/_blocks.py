@@ -52,7 +52,9 @@ def users_at_once(
     1000
     """
     bytes_each = max(bytes_each, 1)
-    whole = (whole_bytes or WHOLE_BYTES) if on_cpu() else BLOCK_BYTES
+    whole = WHOLE_BYTES if whole_bytes is None else whole_bytes
+    if not on_cpu():
+        whole = BLOCK_BYTES
     if bytes_at_once is not None:
         most = max(_LANES, bytes_at_once // bytes_each)
     elif users * bytes_each <= whole:

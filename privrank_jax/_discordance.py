@@ -108,9 +108,7 @@ def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
         first = jnp.minimum(turn * block, users - block)
         words = [by_item([_small(x) for x in quarters(r, first, block)], width) for r in (a, b)]
         wide = any_wide(words[0]) | any_wide(words[1])
-        if (
-            not on_cpu()
-        ):  # else one kernel compares and looks for wide ranks, which takes a third longer
+        if not on_cpu():  # one kernel that compares and looks for wide ranks takes a third longer
             words, wide = jax.lax.optimization_barrier((words, wide))
         distances = jnp.where(wide, -1, _compare(*words))
         return jax.lax.dynamic_update_slice_in_dim(found, distances, first, 0)

@@ -73,31 +73,28 @@ def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
 def _insert_in_words(codes: Int[Array, "items users"]) -> Int[Array, "items users"]:
     """The same for a GPU, with the places of as many users in a word of 32 bits as it holds.
 
-    A place p and what its highest bit exceeds a code by, 2^b - c, have a sum with that bit where p >= c, and no carry.
+    Places p and codes c leave the highest of their b bits free: it is set in p + (2^(b-1) - c) where p >= c, and no sum
+    carries into the bits of the next user.
     """
     items, users = codes.shape
     bits = 8 * codes.dtype.itemsize
     together = 32 // bits
     highest = np.uint32(sum(1 << (bits * k - 1) for k in range(1, together + 1)))
     codes = jnp.pad(codes, ((0, 0), (0, -users % together)))
-    # Bytes are put together here: converted as they are, they would be written to memory before.
+    # By shifts: before a conversion of several integers into one, XLA writes them to memory.
     parts = [codes[:, k::together].astype(jnp.uint32) << (bits * k) for k in range(together)]
     beyond = highest - functools.reduce(jnp.bitwise_or, parts)
 
     def moved(places: UInt32[Array, "rows words"], item: Count) -> UInt32[Array, "rows words"]:
         return places + ((places + beyond[item] & highest) >> (bits - 1))
 
-    first = highest - beyond
-    tiles = items // _GPU_TILE
-    if tiles > _MOST_UNROLLED:
-        placed = _looped(first, moved)
-    else:
-        placed = _unrolled(first, moved)
+    in_tiles = _unrolled if items <= _MOST_UNROLLED * _GPU_TILE else _looped
+    placed = in_tiles(highest - beyond, moved)
     return jax.lax.bitcast_convert_type(placed, codes.dtype).reshape(items, -1)[:, :users]
 
 
 def _unrolled(words: UInt32[Array, "items words"], moved: _Move) -> UInt32[Array, "items words"]:
-    """Tile by tile into those before it, by a kernel each."""
+    """Each tile into those before it, by a kernel of its own."""
     placed = words[:0]
     size = -(-len(words) // -(-len(words) // _GPU_TILE))  # tiles of one size, about
     for first in range(0, len(words), size):

@@ -117,12 +117,12 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     # long again on a CPU. It is below 2^32, as a block has at most 2^31 bytes of ranks.
     if on_cpu():
         places = insert(_codes(seeds, count, theta, items))[:items]
-        first, apart = np.arange(users, dtype=np.uint32), np.uint32(users)
+        first, stride = np.arange(users, dtype=np.uint32), np.uint32(users)
     else:
         places = _places_in_groups(seeds, count, theta, items)
-        user, apart = jnp.arange(users, dtype=jnp.uint32), np.uint32(_GROUP)
-        first = user // apart * np.uint32(items * _GROUP) + user % apart
-    where = jnp.maximum(centers, 0).astype(jnp.uint32) * apart + first[:, None]
+        user, stride = jnp.arange(users, dtype=jnp.uint32), np.uint32(_GROUP)
+        first = user // stride * np.uint32(items * _GROUP) + user % stride
+    where = jnp.maximum(centers, 0).astype(jnp.uint32) * stride + first[:, None]
     ranks = places.ravel().at[where].get(mode="promise_in_bounds")
     missing = centers >> 31  # MISSING, which has all bits set, where the center is negative, else 0
     return ranks.astype(jnp.int32) | missing

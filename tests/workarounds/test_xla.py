@@ -41,7 +41,7 @@ def test_functions_apart_return_what_they_return(kind, monkeypatch):
     np.testing.assert_array_equal(crowd(left, right), left - right)
 
 
-@pytest.mark.skipif(jax.default_backend() != "cpu", reason="elsewhere nothing is done")
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="elsewhere it is a barrier")
 def test_what_follows_is_another_kernel():
     def pairs(keep):
         def count(x):
@@ -64,6 +64,15 @@ def test_what_follows_is_another_kernel():
     assert branch in separate
     assert copy not in separate
     assert not any(word in pairs(lambda x: x) for word in (branch, loop, copy))
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_a_barrier_keeps_values_in_the_memory_of_a_gpu(in_place, monkeypatch):
+    monkeypatch.setattr("privrank_jax._backend.platform", lambda: "gpu")
+    keep = functools.partial(materialized, in_place=in_place)
+    for function in (lambda x: keep(jnp.sin(x)) + 1, lambda x: apart(jnp.sin, x) + 1):
+        lowered = jax.jit(function).trace(np.ones(8)).lower(lowering_platforms=("cuda",))
+        assert "optimization_barrier" in lowered.as_text()
 
 
 def test_constants_are_not_folded_behind_a_barrier():
