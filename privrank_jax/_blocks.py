@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Shaped
 
-from privrank_jax._backend import BLOCK_BYTES, at_once, on_cpu
+from privrank_jax._backend import at_once, on_cpu
 from privrank_jax._types import Count
 
 CACHE_BYTES = 2**20
@@ -24,10 +24,10 @@ NEAR_BYTES = 20 * 2**10
 
 WHOLE_BYTES = 2**25
 """Arguments of so many bytes are one block on a CPU unless the caller says otherwise: memory is then reused from run to
-run, and steps occupy all cores. Elsewhere, those of :data:`~privrank_jax._backend.BLOCK_BYTES` are."""
+run, and steps occupy all cores."""
 
 _LANES = 64  # bytes in the widest vector
-_WORKING_SET = 4  # times the arguments
+_WORKING_SET = 2  # times the arguments, on an accelerator
 
 
 def users_at_once(
@@ -40,8 +40,8 @@ def users_at_once(
     Args:
         users: users of the crowd, at least 1.
         bytes_each: bytes of one user's arguments.
-        bytes_at_once: most bytes of a block's arguments; by default :data:`CACHE_BYTES` on a CPU, and elsewhere as many
-            as an accelerator works on at once, unless the crowd has no more than the following.
+        bytes_at_once: most bytes of a block's arguments; by default :data:`CACHE_BYTES` on a CPU, unless the whole
+            crowd has no more than the following, and elsewhere as many as an accelerator works on at once.
         whole_bytes: arguments of a crowd that is one block on a CPU, where the former is not given; default
             :data:`WHOLE_BYTES`.
 
@@ -52,15 +52,14 @@ def users_at_once(
     1000
     """
     bytes_each = max(bytes_each, 1)
-    whole = WHOLE_BYTES if whole_bytes is None else whole_bytes
-    if not on_cpu():
-        whole = BLOCK_BYTES
     if bytes_at_once is not None:
         most = max(_LANES, bytes_at_once // bytes_each)
-    elif users * bytes_each <= whole:
+    elif not on_cpu():
+        most = at_once(_LANES, _WORKING_SET * bytes_each)
+    elif users * bytes_each <= (WHOLE_BYTES if whole_bytes is None else whole_bytes):
         return users
     else:
-        most = at_once(max(_LANES, CACHE_BYTES // bytes_each), _WORKING_SET * bytes_each)
+        most = max(_LANES, CACHE_BYTES // bytes_each)
     if most >= users:
         return users
     even = -(-users // -(-users // most))

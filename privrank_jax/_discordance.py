@@ -40,6 +40,9 @@ _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
 # Items and rankings of a crowd that is counted in words.
 _MIN_IN_WORDS, _MIN_IN_WORDS_ON_GPU = (16, 2**14), (3, 2**12)
 _BYTES_IN_WORDS = 10 * 2**20  # rankings of a block on a CPU
+_BYTES_IN_ROWS_ON_GPU = (
+    2**22
+)  # of more, XLA copies each item by a kernel of its own, to memory beyond the cache
 _STEPS_ON_GPU = 50  # items that one kernel compares with all others: for more, XLA copies each by a kernel of its own
 _WHOLE_IN_COLUMNS = 2**22  # rankings of a crowd that is one block
 _LARGEST = np.iinfo(np.int32).max
@@ -81,7 +84,7 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     fewest_items, fewest_users = _MIN_IN_WORDS if on_cpu() else _MIN_IN_WORDS_ON_GPU
     if items >= fewest_items and users >= fewest_users:
         return _count_in_words(a, b)
-    return _count_in_rows(a, b)
+    return _count_in_rows(a, b) if on_cpu() else _count_in_blocks(a, b)
 
 
 @_discordant_crowd.def_vmap
@@ -94,6 +97,13 @@ def _discordant_crowds(size: int, batched: list[bool], *crowds: Array) -> tuple[
 
 def _count_in_rows(a: Rankings, b: Rankings) -> Int[Array, "users"]:
     return jnp.sum(jax.vmap(behind_each)(a, b), axis=1, dtype=jnp.int32)
+
+
+def _count_in_blocks(a: Rankings, b: Rankings) -> Int[Array, "users"]:
+    """The same, as many at once as a cache holds."""
+    return blockwise(
+        _count_in_rows, a, b, bytes_at_once=None if on_cpu() else _BYTES_IN_ROWS_ON_GPU
+    )
 
 
 def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
@@ -115,7 +125,7 @@ def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
 
     found = jax.lax.fori_loop(0, number, count, jnp.zeros(users, jnp.int32))
     right = jnp.all(found >= 0)
-    return jax.lax.cond(right, lambda: found, lambda: blockwise(_count_in_rows, a, b))
+    return jax.lax.cond(right, lambda: found, lambda: _count_in_blocks(a, b))
 
 
 def _small(ranks: Rankings) -> UInt32[Array, "users items"]:

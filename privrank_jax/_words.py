@@ -25,8 +25,8 @@ GAP, WIDE = 126, 127
 """Bytes of what stands behind all ranks, and of ranks that are too large."""
 
 WIDTH_ON_GPU = 8
-"""Words side by side on a GPU: threads that run together then compare some items of the same users, and read each
-others' from the nearest cache."""
+"""Words side by side on a GPU: threads that run together then compare items of the same few users, which the nearest
+cache holds."""
 
 HIGHEST = np.uint32(0x80808080)
 """The highest bits of the bytes in a word."""

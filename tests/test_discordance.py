@@ -78,7 +78,7 @@ def test_small_ranks_say_what_is_larger():
     [
         (5000, 3, 0, 3),
         (4200, 12, 0, 126),
-        (130, 60, 0, 60),  # more items than one kernel compares
+        (130, 100, 0, 100),  # more items than one kernel compares, and sums near their largest
         (130, 3, 0, 127),  # 126 stands for the largest integer of all
         (130, 5, -(2**31), 2**31 - 1),
         (3, 5, 0, 9),  # too few for words
@@ -89,6 +89,7 @@ def test_a_gpu_counts_crowds_in_words(users, items, low, high, monkeypatch):
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     monkeypatch.setattr(_backend, "BLOCK_BYTES", 2**17)
     monkeypatch.setattr(_discordance, "_MIN_IN_WORDS_ON_GPU", (3, 64))
+    monkeypatch.setattr(_discordance, "_BYTES_IN_ROWS_ON_GPU", 2**11)
     a, b = np.random.default_rng(items).integers(low, high, (2, users, items)).astype(np.int32)
     a[0], b[0] = np.arange(items), np.arange(items)[::-1]
     a[1, :2], b[1, :2] = [low, high - 1], [high - 1, low]

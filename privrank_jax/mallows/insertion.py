@@ -14,8 +14,8 @@ from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count
 from privrank_jax._workarounds.xla import materialized
 
-# Items inserted in one pass over the crowd. On a CPU, tiles of 128 or 32,768 items, as many as their codes can place,
-# are whole; for more steps in one kernel than this, XLA copies the codes of each by a kernel of its own for a GPU.
+# Items inserted in one pass over the crowd. On a CPU, 128 and 32,768 items, the most that their codes can place, must
+# be whole tiles. On a GPU, for one kernel of many more, XLA would first copy the codes of each item by another.
 CPU_TILE, _GPU_TILE = 4, 16
 _MOST_UNROLLED = 8  # tiles that a GPU inserts without a loop
 

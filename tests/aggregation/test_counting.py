@@ -187,15 +187,26 @@ def test_a_gpu_counts_rows_and_words_in_steps(users, items, dtype, missing, toge
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     monkeypatch.setattr(_backend, "BLOCK_BYTES", together)
     monkeypatch.setattr(counting, "_MIN_IN_WORDS_ON_GPU", (2, 128))
+    jax.clear_caches()  # programs of a CPU
     low = 0 if dtype == np.uint8 else -3
     ranks = np.random.default_rng(users).integers(low, items, (users, items)).astype(dtype)
     ranks[0, :2] = [125, low]
     want = reference.pairwise_weights(ranks.astype(np.int64), missing)
-    # Not the jitted functions: JAX keeps their programs, whatever the platform.
-    shares, right = narrow_shares.__wrapped__(jnp.asarray(ranks), missing)
+    shares, right = narrow_shares(jnp.asarray(ranks), missing)
     assert bool(right)
     np.testing.assert_allclose(shares, want, atol=1e-6)
-    wide = share_matrix.__wrapped__(jnp.asarray(ranks), missing, False)
-    np.testing.assert_allclose(wide, want, atol=1e-6)
+    np.testing.assert_allclose(share_matrix(jnp.asarray(ranks), missing, False), want, atol=1e-6)
     ranks[-1, 1] = 126
-    assert not bool(narrow_shares.__wrapped__(jnp.asarray(ranks), missing)[1])
+    assert not bool(narrow_shares(jnp.asarray(ranks), missing)[1])
+    jax.clear_caches()
+
+
+def test_counts_on_a_gpu_do_not_overflow_where_all_agree(monkeypatch):
+    """More users in a place than its byte counts, in rows and in words."""
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    jax.clear_caches()
+    same = np.tile(np.arange(3, dtype=np.int32), (2**12, 1))
+    before = np.triu(np.ones((3, 3)), 1)
+    np.testing.assert_array_equal(narrow_shares(jnp.asarray(same), "last")[0], before)
+    np.testing.assert_array_equal(share_matrix(jnp.asarray(same), "last", False), before)
+    jax.clear_caches()

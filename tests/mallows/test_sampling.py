@@ -215,10 +215,12 @@ def test_blocks_of_users_change_nothing(key, items, monkeypatch):
     np.testing.assert_array_equal(alike[149], whole[149])
     monkeypatch.setattr(_blocks, "WHOLE_BYTES", 0)
     monkeypatch.setattr(_blocks, "CACHE_BYTES", 0)
-    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
-    jax.clear_caches()
-    np.testing.assert_array_equal(jax.vmap(mallows.sample)(*given), whole)
-    np.testing.assert_array_equal(shared(given[0], *one), alike)
+    monkeypatch.setattr(_backend, "BLOCK_BYTES", 0)
+    for platform in ("cpu", "gpu"):
+        monkeypatch.setattr(_backend, "platform", lambda: platform)  # noqa: B023
+        jax.clear_caches()
+        np.testing.assert_array_equal(jax.vmap(mallows.sample)(*given), whole)
+        np.testing.assert_array_equal(shared(given[0], *one), alike)
     jax.clear_caches()
     assert np.array_equal(np.sort(whole, axis=1)[:, -1], centers.max(axis=1))
 

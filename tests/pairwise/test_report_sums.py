@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import debiased_rr, debiased_sums, report_sums
-from privrank_jax.pairwise.report_sums import finish, init, merge, to_sums, update
+from privrank_jax.pairwise.report_sums import _rounded_up, finish, init, merge, to_sums, update
 from tests.reference import local as reference_local
 
 
@@ -55,6 +55,17 @@ def test_limbs_are_python_integers(length, items, dtype):
     assert float(state.num_reports) == length
     assert float(state.largest_epsilon) >= rows[3].max()
     assert float(state.largest_epsilon) == pytest.approx(rows[3].max(), rel=2e-7)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5, 1 + 1e-12, 2.0**24 + 1, 1.1754943e-38, 1e-50])
+def test_the_largest_epsilon_is_rounded_up(epsilon):
+    """To the next number of float32, of those below 1.2e-38 to that."""
+    found = float(_rounded_up(jnp.float64(epsilon)))
+    assert epsilon <= found <= max(epsilon * (1 + 2**-22), 1.2e-38 * (epsilon > 0))
+
+
+def test_an_epsilon_beyond_float32_is_infinite():
+    assert float(_rounded_up(jnp.float64(3.5e38))) == np.inf
 
 
 @pytest.mark.parametrize("reports", [np.ones(50_000, bool), np.zeros(50_000, bool)])
