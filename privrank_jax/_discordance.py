@@ -26,6 +26,7 @@ from privrank_jax._words import (
     WIDE,
     WIDTH_ON_GPU,
     any_wide,
+    at_least,
     blocks,
     by_item,
     quarters,
@@ -40,10 +41,9 @@ _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
 # Items and rankings of a crowd that is counted in words.
 _MIN_IN_WORDS, _MIN_IN_WORDS_ON_GPU = (16, 2**14), (3, 2**12)
 _BYTES_IN_WORDS = 10 * 2**20  # rankings of a block on a CPU
-_BYTES_IN_ROWS_ON_GPU = (
-    2**22
-)  # of more, XLA copies each item by a kernel of its own, to memory beyond the cache
-_STEPS_ON_GPU = 50  # items that one kernel compares with all others: for more, XLA copies each by a kernel of its own
+# Bytes of a block of rows, and items that one kernel compares with all others, on a GPU: of more, XLA copies each item
+# by a kernel of its own.
+_BYTES_IN_ROWS_ON_GPU, _STEPS_ON_GPU = 2**22, 50
 _WHOLE_IN_COLUMNS = 2**22  # rankings of a crowd that is one block
 _LARGEST = np.iinfo(np.int32).max
 _EVEN, _HALF = np.uint32(0x00FF00FF), np.uint32(0xFFFF)
@@ -143,7 +143,7 @@ def _compare(
     def compared(a: Array, b: Array) -> UInt32[Array, "blocks items width"]:
         behind = jnp.zeros(a.shape, jnp.uint32)
         for item in range(a.shape[1]):
-            ahead_or_tied = ((a[:, item, None] | HIGHEST) - a) | ((b | HIGHEST) - b[:, item, None])
+            ahead_or_tied = at_least(a[:, item, None], a) | at_least(b, b[:, item, None])
             behind += (~ahead_or_tied & HIGHEST) >> 7
             if item % _STEPS_ON_GPU == _STEPS_ON_GPU - 1 and not on_cpu():
                 behind = jax.lax.optimization_barrier(behind)

@@ -61,12 +61,17 @@ def quarters(ranks: Rankings, first: Count, users: int) -> list[Rankings]:
     return [jax.lax.dynamic_slice_in_dim(ranks, first + k * part, part) for k in range(USERS)]
 
 
+def joined(quarters: Sequence[UInt32[Array, "words items"]]) -> UInt32[Array, "words items"]:
+    """Numbers below 256 of four users in the bytes of each word, first users lowest."""
+    a, b, c, d = quarters
+    return a | b << 8 | c << 16 | d << 24
+
+
 def by_item(
     quarters: Sequence[UInt32[Array, "words items"]], width: int
 ) -> UInt32[Array, "blocks items {width}"]:
-    """Numbers below 256 of four users in the bytes of each word, first users lowest, in blocks of ``width`` words."""
-    a, b, c, d = quarters
-    words = a | b << 8 | c << 16 | d << 24
+    """The words of :func:`joined`, in blocks of ``width`` words."""
+    words = joined(quarters)
     return materialized(jnp.swapaxes(words.reshape(-1, width, words.shape[1]), 1, 2))
 
 
@@ -77,10 +82,18 @@ def in_bytes(
     return jnp.stack([(words >> 8 * k).astype(jnp.int8) for k in range(USERS)])
 
 
-def any_wide(words: UInt32[Array, "blocks items width"]) -> Bool[Array, ""]:
+def at_least(
+    first: UInt32[Array, "*#words"], second: UInt32[Array, "*#words"]
+) -> UInt32[Array, "*#words"]:
+    """Words whose :data:`HIGHEST` bits tell where bytes of the first are not less than those of the second, all below
+    128."""
+    return (first | HIGHEST) - second
+
+
+def any_wide(words: UInt32[Array, "words *place"]) -> Bool[Array, ""]:
     """Whether any byte is :data:`WIDE`, if none is larger."""
 
-    def by_place(words: UInt32[Array, "blocks items width"]) -> Int[Array, "items width"]:
+    def by_place(words: UInt32[Array, "words *place"]) -> Int[Array, "*place"]:
         # By places first, and of signed integers: XLA vectorizes nothing else.
         return jnp.max(((words + LOWEST & HIGHEST) >> 7).astype(jnp.int32), axis=0)
 

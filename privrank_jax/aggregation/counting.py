@@ -15,12 +15,14 @@ from privrank_jax._types import Count, Integers, PairMatrix, Rankings
 from privrank_jax._words import (
     GAP,
     HIGHEST,
-    LOWEST,
     USERS,
     WIDE,
+    any_wide,
+    at_least,
     blocks,
     by_item,
     in_bytes,
+    joined,
     quarters,
 )
 from privrank_jax._workarounds.xla import apart, materialized
@@ -170,13 +172,13 @@ def _count_words_in_steps(
     part = -(-len(ranks) // USERS)
 
     def words(gap: int) -> UInt32[Array, "words items"]:
-        quarters = [_small(ranks[k * part : (k + 1) * part], gap) for k in range(USERS)]
-        whole = [jnp.pad(x, ((0, part - len(x)), (0, 0))) << 8 * k for k, x in enumerate(quarters)]
-        return jax.lax.optimization_barrier(functools.reduce(jnp.bitwise_or, whole))
+        small = [_small(ranks[k * part : (k + 1) * part], gap) for k in range(USERS)]
+        whole = [jnp.pad(x, ((0, part - len(x)), (0, 0))) for x in small]
+        return jax.lax.optimization_barrier(joined(whole))
 
     ahead = words(GAP)
     behind = ahead if missing == "last" else words(0)
-    return _count_in_steps(ahead, behind, words=True), jnp.any(ahead + LOWEST & HIGHEST)
+    return _count_in_steps(ahead, behind, words=True), any_wide(ahead)
 
 
 def _count_in_steps(
@@ -199,7 +201,7 @@ def _count_in_steps(
         return jnp.pad(ranks, ((0, fill), (0, 0))).reshape(turns, steps, together, items)
 
     def less(first: Array, second: Array) -> Array:
-        return (~((first | HIGHEST) - second) & HIGHEST) >> 7 if words else first < second
+        return (~at_least(first, second) & HIGHEST) >> 7 if words else first < second
 
     def turn(total: Array, now: tuple[Array, Array]) -> tuple[Array, None]:
         first, second = now

@@ -161,13 +161,16 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     if bits * len(places) <= 32:
         packed = materialized(_side_by_side(places, bits), in_place=True)
         places = [packed >> (bits * number) for number in range(len(places))]
-    codes = [place.astype(small)[: items - number * length] for number, place in enumerate(places)]
+    codes = [
+        place.astype(small)[: min(length, items - number * length)]
+        for number, place in enumerate(places)
+    ]
     if not on_cpu():
-        return jnp.concatenate([code[:length] for code in codes])
+        return jnp.concatenate(codes)
     # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
     whole = jnp.full((-(-items // CPU_TILE) * CPU_TILE, seeds.shape[1]), np.iinfo(small).max, small)
     for number, code in enumerate(codes):
-        code = materialized(code[:length], in_place=True)
+        code = materialized(code, in_place=True)
         whole = jax.lax.dynamic_update_slice(whole, code, (number * length, 0))
     return whole
 
@@ -189,9 +192,9 @@ def _side_by_side(places: list[Array], bits: int) -> Array:
 def _largest(ranks: Array) -> Array:
     """The largest rank of each user, by fours and then by halves that overlap: XLA does not vectorize a maximum of rows
     on a CPU."""
-    users, items = ranks.shape
     if not on_cpu():
         return jnp.max(ranks, axis=1)
+    users, items = ranks.shape
     if items >= 8:
         fours = ranks[:, : items // 4 * 4].reshape(users, -1, 4).max(axis=1)
         ranks = jnp.maximum(fours, ranks[:, -4:])

@@ -284,8 +284,8 @@ def _rounded_up(epsilon: Array) -> Array:
     # XLA takes a conversion to float32 and back for none at all on a GPU; this rounds everywhere.
     rounded = jax.lax.reduce_precision(epsilon, exponent_bits=8, mantissa_bits=23)
     single = rounded.astype(jnp.float32)
-    above = jnp.nextafter(single, jnp.float32(jnp.inf))  # 0, where ε is less than any normal number
-    above = jnp.maximum(above, jnp.finfo(jnp.float32).tiny)
+    above = jnp.nextafter(single, jnp.float32(jnp.inf))
+    above = jnp.maximum(above, jnp.finfo(jnp.float32).tiny)  # smaller ones are rounded to 0
     return jnp.where(rounded < epsilon, above, single)
 
 

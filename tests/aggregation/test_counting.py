@@ -176,6 +176,16 @@ def test_gaps_come_last_and_no_rank_with_them(dtype):
     assert int(moved[1]) == (jnp.iinfo(moved.dtype).max if ranks[1] < 0 else 0)
 
 
+@pytest.fixture
+def branches_of_a_gpu(monkeypatch):
+    """Without JAX's programs of other tests, and no others for these."""
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    jax.clear_caches()
+    yield
+    jax.clear_caches()
+
+
+@pytest.mark.usefixtures("branches_of_a_gpu")
 @pytest.mark.parametrize("missing", ["last", "unknown"])
 @pytest.mark.parametrize(
     ("users", "items", "dtype"),
@@ -184,10 +194,8 @@ def test_gaps_come_last_and_no_rank_with_them(dtype):
 @pytest.mark.parametrize("together", [2**30, 2000])
 def test_a_gpu_counts_rows_and_words_in_steps(users, items, dtype, missing, together, monkeypatch):
     """With ties and gaps, in tables at once and one after another, the last not full; wide ranks too."""
-    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     monkeypatch.setattr(_backend, "BLOCK_BYTES", together)
     monkeypatch.setattr(counting, "_MIN_IN_WORDS_ON_GPU", (2, 128))
-    jax.clear_caches()  # programs of a CPU
     low = 0 if dtype == np.uint8 else -3
     ranks = np.random.default_rng(users).integers(low, items, (users, items)).astype(dtype)
     ranks[0, :2] = [125, low]
@@ -198,15 +206,12 @@ def test_a_gpu_counts_rows_and_words_in_steps(users, items, dtype, missing, toge
     np.testing.assert_allclose(share_matrix(jnp.asarray(ranks), missing, False), want, atol=1e-6)
     ranks[-1, 1] = 126
     assert not bool(narrow_shares(jnp.asarray(ranks), missing)[1])
-    jax.clear_caches()
 
 
-def test_counts_on_a_gpu_do_not_overflow_where_all_agree(monkeypatch):
+@pytest.mark.usefixtures("branches_of_a_gpu")
+def test_counts_on_a_gpu_do_not_overflow_where_all_agree():
     """More users in a place than its byte counts, in rows and in words."""
-    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
-    jax.clear_caches()
     same = np.tile(np.arange(3, dtype=np.int32), (2**12, 1))
     before = np.triu(np.ones((3, 3)), 1)
     np.testing.assert_array_equal(narrow_shares(jnp.asarray(same), "last")[0], before)
     np.testing.assert_array_equal(share_matrix(jnp.asarray(same), "last", False), before)
-    jax.clear_caches()
