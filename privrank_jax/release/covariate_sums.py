@@ -113,7 +113,7 @@ def exact_covariate_ties(
 
     >>> from privrank_jax.pairwise import covariate_table
     >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
-    >>> promise = Privacy(50.0, unit="comparison", adjacency="flip", public=("covariates",))
+    >>> promise = Privacy(500.0, unit="comparison", adjacency="flip", public=("covariates",))
     >>> value = exact_covariate_ties(table, promise).value
     >>> (2 * value.sums).round().tolist(), float(value.ties.round())
     ([1.0, -1.0, 3.0], 1.0)
