@@ -40,10 +40,10 @@ def users_at_once(
     Args:
         users: users of the crowd, at least 1.
         bytes_each: bytes of one user's arguments.
-        bytes_at_once: most bytes of a block's arguments; by default :data:`CACHE_BYTES` on a CPU, unless the whole
-            crowd has no more than the following, and elsewhere as many as an accelerator works on at once.
-        whole_bytes: arguments of a crowd that is one block on a CPU, where the former is not given; default
-            :data:`WHOLE_BYTES`.
+        bytes_at_once: most bytes of a block's arguments; by default :data:`CACHE_BYTES` on a CPU, and elsewhere as many
+            as an accelerator works on at once.
+        whole_bytes: a crowd of no more bytes of arguments is one block; by default :data:`WHOLE_BYTES` on a CPU where
+            the former is not given, and elsewhere 0.
 
     Returns:
         From 1 to ``users``; blocks of as many, of which the last may overlap, are about as few as possible.
@@ -52,14 +52,15 @@ def users_at_once(
     1000
     """
     bytes_each = max(bytes_each, 1)
-    if bytes_at_once is not None:
-        most = max(_LANES, bytes_at_once // bytes_each)
-    elif not on_cpu():
-        most = at_once(_LANES, _WORKING_SET * bytes_each)
-    elif users * bytes_each <= (WHOLE_BYTES if whole_bytes is None else whole_bytes):
+    default = bytes_at_once is None and on_cpu()
+    if whole_bytes is None:
+        whole_bytes = WHOLE_BYTES if default else 0
+    if users * bytes_each <= whole_bytes:
         return users
+    if bytes_at_once is None and not on_cpu():
+        most = at_once(_LANES, _WORKING_SET * bytes_each)
     else:
-        most = max(_LANES, CACHE_BYTES // bytes_each)
+        most = max(_LANES, (CACHE_BYTES if bytes_at_once is None else bytes_at_once) // bytes_each)
     if most >= users:
         return users
     even = -(-users // -(-users // most))

@@ -21,6 +21,8 @@ def test_blocks_of_other_sizes(monkeypatch):
     assert 2**12 < users_at_once(10**6, 400, 2**22) <= 2**22 // 400 + 64
     assert users_at_once(10**5, 80, 2**22) < 10**5  # not whole either
     assert users_at_once(10**5, 80, whole_bytes=2**22) < 10**5
+    assert users_at_once(10**5, 80, 2**22, 2**23) == 10**5
+    assert users_at_once(10**5, 80, 2**20, 2**22) == users_at_once(10**5, 80, 2**20)
     assert users_at_once(5, 0, 2**22) == 5
 
 

@@ -16,7 +16,7 @@ from privrank_jax._workarounds.xla import materialized
 
 # Items inserted in one pass over the crowd. On a CPU, 128 and 32,768 items, the most that their codes can place, must
 # be whole tiles. On a GPU, for one kernel of many more, XLA would first copy the codes of each item by another.
-CPU_TILE, _GPU_TILE = 4, 16
+_CPU_TILE, _GPU_TILE = 4, 16
 _MOST_UNROLLED = 8  # tiles that a GPU inserts without a loop
 
 _Move = Callable[[Array, Count], Array]  # places after an item is inserted before or behind each
@@ -34,19 +34,24 @@ def insert(codes: Int[Array, "items users"]) -> Int[Array, "items users"]:
     return _insert_in_tiles(codes) if on_cpu() else _insert_in_words(codes)
 
 
+def whole_tiles(codes: Int[Array, "items users"]) -> Int[Array, "padded users"]:
+    """The same and items behind all at the end, up to the whole tiles that a CPU inserts: their places are returned as
+    they stand in memory, where fewer rows would be copied."""
+    last = jnp.iinfo(codes.dtype).max
+    return jnp.pad(codes, ((0, -len(codes) % _CPU_TILE), (0, 0)), constant_values=last)
+
+
 def _insert_in_tiles(codes: Int[Array, "items users"]) -> Int[Array, "items users"]:
     """Items wait at their own code until their turn. Those of a tile are inserted among themselves first, and then each
     into all tiles before it."""
     items, users = codes.shape
-    tiles = -(-items // CPU_TILE)
-    never = jnp.iinfo(codes.dtype).max  # the code of padding: behind all, so that nothing moves
-    codes = jnp.pad(codes, ((0, tiles * CPU_TILE - items), (0, 0)), constant_values=never)
+    codes = whole_tiles(codes)
 
     # Codes less one, for ">" instead of ">=": a CPU's vectors have no other comparison of bytes.
     codes = materialized(codes - 1, in_place=True)
-    within = codes.reshape(tiles, CPU_TILE, users)
-    places, new = within + 1, np.arange(CPU_TILE)[:, None]
-    for item in range(1, CPU_TILE):
+    within = codes.reshape(-1, _CPU_TILE, users)
+    places, new = within + 1, np.arange(_CPU_TILE)[:, None]
+    for item in range(1, _CPU_TILE):
         behind = (places > within[:, item, None]) & (new < item)
         places += behind.astype(codes.dtype)
     return _tiles_in_a_loop(codes, places)[:items]
@@ -54,8 +59,8 @@ def _insert_in_tiles(codes: Int[Array, "items users"]) -> Int[Array, "items user
 
 def _tiles_in_a_loop(codes: Array, places: Array) -> Array:
     """Insert each tile into all before it, in one pass over the crowd: on a CPU a quarter of the memory traffic of
-    single items. Half of the comparisons are with tiles that are still waiting. Merging blocks of 8, 16, 32, ... avoids
-    them, but XLA does not vectorize that on a CPU, where it takes 20 times as long."""
+    single items. A CPU leaves out the rows of tiles that are still waiting. It deals rows out to its threads, so that
+    one of two would have all of the first half, were there not an axis of groups of users before them."""
     tiles, size, _ = places.shape
 
     def insert_tile(tile: Count, places: Array) -> Array:

@@ -15,7 +15,7 @@ import numpy as np
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, DTypeLike, Float, Int, Integer
 
-from privrank_jax._backend import on_cpu
+from privrank_jax._backend import on_cpu, processors
 from privrank_jax._blocks import blockwise, crowd_size
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
@@ -24,11 +24,17 @@ from privrank_jax._workarounds.log import log_of_positive
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
-from privrank_jax.mallows.insertion import CPU_TILE, insert
+from privrank_jax.mallows.insertion import insert, whole_tiles
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
-_FEW_ROWS = 4  # of random words: another one would be a large part of them
-_GROUP = USERS * WIDTH_ON_GPU  # users whose places a GPU keeps next to each other
+_GROUP_ON_GPU = USERS * WIDTH_ON_GPU  # users whose places a GPU keeps next to each other
+_GROUPS_ON_CPU = (
+    np.arange(7, 34, 2) * 32
+)  # on a CPU, one of these: vectors, at distances that do not collide in cache
+_WHOLE_BYTES, _BLOCK_BYTES = (
+    2**26,
+    2**23,
+)  # of centers, on a CPU: of a crowd drawn whole, and of a block of another
 
 
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
@@ -85,7 +91,10 @@ def _sample(key: Key, center: Array, epsilon: Array) -> Array:
 def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """Draw ranks ``(users, m)`` from seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)``, each of one row
     where users share it."""
-    return blockwise(_block, seeds, centers, epsilon)
+    if not on_cpu():
+        return blockwise(_block, seeds, centers, epsilon)
+    block, whole = _BLOCK_BYTES, _WHOLE_BYTES
+    return blockwise(_block, seeds, centers, epsilon, bytes_at_once=block, whole_bytes=whole)
 
 
 @_crowd.def_vmap
@@ -108,39 +117,48 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     users, items = crowd_size(len(seeds), len(centers), len(epsilon)), centers.shape[1]
     if not users:
         return jnp.zeros((0, items), jnp.int32)
-    # Kept in memory: within a loop XLA would compute the number of items, and look up the seed, again for every item of
-    # a user.
-    seeds = materialized(jnp.broadcast_to(seeds, (users, 2)).T, in_place=True)
+    # Kept in memory: within a loop XLA would compute it again for every item of a user.
     count = materialized(jnp.maximum(_largest(centers), -1) + 1, in_place=True)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
+    group = _users_of_a_group(users)
+    places = _places_in_groups(seeds.T, count, theta, items, users, group)
     # One unsigned number for item and user: with two, or with a sign that may count from the end, XLA takes half as
     # long again on a CPU. It is below 2^32, as a block has at most 2^31 bytes of ranks.
-    if on_cpu():
-        places = insert(_codes(seeds, count, theta, items))[:items]
-        first, stride = np.arange(users, dtype=np.uint32), np.uint32(users)
-    else:
-        places = _places_in_groups(seeds, count, theta, items)
-        user, stride = jnp.arange(users, dtype=jnp.uint32), np.uint32(_GROUP)
-        first = user // stride * np.uint32(items * _GROUP) + user % stride
+    user, stride = jnp.arange(users, dtype=jnp.uint32), np.uint32(group)
+    first = user // stride * np.uint32(places.shape[1] * group) + user % stride
     where = jnp.maximum(centers, 0).astype(jnp.uint32) * stride + first[:, None]
     ranks = places.ravel().at[where].get(mode="promise_in_bounds")
     missing = centers >> 31  # MISSING, which has all bits set, where the center is negative, else 0
     return ranks.astype(jnp.int32) | missing
 
 
-def _places_in_groups(seeds: Array, count: Array, theta: Array, items: int) -> Array:
-    """Final places, ``(groups, items, users of a group)``: what a GPU's threads read together is near each other."""
-    users = seeds.shape[1]
+def _users_of_a_group(users: int) -> int:
+    if not on_cpu():
+        return _GROUP_ON_GPU
+    if users <= _GROUPS_ON_CPU[-1]:
+        return users
+    share = processors()  # all of them get as many groups
+    with_padding = -(-users // _GROUPS_ON_CPU // share) * share * _GROUPS_ON_CPU
+    return int(_GROUPS_ON_CPU[np.argmin(with_padding)])
 
-    def grouped(x: Array) -> Array:
-        x = jnp.broadcast_to(x, (*x.shape[:-1], users))
-        x = jnp.pad(x, [*[(0, 0)] * (x.ndim - 1), (0, -users % _GROUP)], mode="edge")
-        return materialized(x.reshape(*x.shape[:-1], -1, _GROUP))
+
+def _places_in_groups(
+    seeds: Array, count: Array, theta: Array, items: int, users: int, group: int
+) -> Array:
+    """Final places, ``(groups, at least items, group)``: what a GPU's threads read together is near each other, and
+    a CPU's threads insert the items of other users each, where they would have to wait for each other's items."""
+
+    def grouped(x: Array) -> tuple[Array, int | None]:
+        if x.shape[-1] < users:  # one row, for all of them
+            return x, None
+        x = jnp.pad(x, [*[(0, 0)] * (x.ndim - 1), (0, -users % group)], mode="edge")
+        return materialized(x.reshape(*x.shape[:-1], -1, group), in_place=True), x.ndim - 1
 
     def placed(seeds: Array, count: Array, theta: Array) -> Array:
         return insert(_codes(seeds, count, theta, items))
 
-    return materialized(jax.vmap(placed, (1, 0, 0))(*map(grouped, (seeds, count, theta))))
+    arguments, axes = zip(*map(grouped, (seeds, count, theta)))
+    return materialized(jax.vmap(placed, axes)(*arguments), in_place=True)
 
 
 def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
@@ -165,14 +183,8 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
         place.astype(small)[: min(length, items - number * length)]
         for number, place in enumerate(places)
     ]
-    if not on_cpu():
-        return jnp.concatenate(codes)
-    # Written into place part by part: with one padded concatenation, XLA on a CPU takes one number at a time.
-    whole = jnp.full((-(-items // CPU_TILE) * CPU_TILE, seeds.shape[1]), np.iinfo(small).max, small)
-    for number, code in enumerate(codes):
-        code = materialized(code, in_place=True)
-        whole = jax.lax.dynamic_update_slice(whole, code, (number * length, 0))
-    return whole
+    together = jnp.concatenate(codes)
+    return whole_tiles(together) if on_cpu() else together
 
 
 def _side_by_side(places: list[Array], bits: int) -> Array:
@@ -197,7 +209,7 @@ def _largest(ranks: Array) -> Array:
     users, items = ranks.shape
     if items >= 8:
         fours = ranks[:, : items // 4 * 4].reshape(users, -1, 4).max(axis=1)
-        ranks = jnp.maximum(fours, ranks[:, -4:])
+        ranks = jnp.maximum(fours, ranks[:, -4:]) if items % 4 else fours
     while ranks.shape[1] > 1:
         half = -(-ranks.shape[1] // 2)
         ranks = jnp.maximum(ranks[:, :half], ranks[:, -half:])
@@ -207,7 +219,7 @@ def _largest(ranks: Array) -> Array:
 def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
     """Uniform variables in [0, 1), 24 or 53 bits, for seeds ``(2, users)``: parts of equal length along the items.
 
-    The items of two parts are the first half of them, rounded up, and the others; rows beyond are left over.
+    The items of two parts are the first half of them, rounded up, and the others; a row beyond is left over.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
     words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
@@ -215,10 +227,6 @@ def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
     """
     double = dtype == jnp.float64
     half = items if double else -(-items // 2)
-    if on_cpu() and half > _FEW_ROWS:
-        # Two threads take as long for an odd number. Their code then has to ask whether a row that there isn't overlaps
-        # what it reads: where such an array comes next in memory, the second thread takes one number at a time.
-        half += half % 2
     counter = np.arange(1, half + 1, dtype=np.uint32)[:, None]
     high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
     if double:
@@ -232,20 +240,23 @@ def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:
     return _masses(-jnp.expm1(-theta), items)
 
 
-def _masses(first: Array, count: int) -> Array:
-    """1 - q^k for k = 1..count from that for k = 1, as 1 - q^(a+b) = (1 - q^a) + q^a (1 - q^b).
+def _masses(first: Array, count: int, zero: bool = False) -> Array:
+    """1 - q^k for k = 1..count from that for k = 1, as 1 - q^(a+b) = (1 - q^a) + q^a (1 - q^b), and before them 0, that
+    for k = 0, if that is asked for.
 
-    That takes less time than an exponential for each k, and no digits are lost: sums have positive terms.
+    It takes less time than an exponential for each k, and no digits are lost: sums have positive terms.
     """
+    before = [jnp.zeros_like(first)] if zero else []
     near = [first]
     for _ in range(min(count, 8) - 1):
         near.append(near[-1] + (1 - near[-1]) * first)
     if count <= 8:
-        return jnp.stack(near)
+        return jnp.stack(before + near)
     # The barrier keeps XLA from computing the values at 8, 16, ... again for each of the eight that follow.
-    far = jnp.concatenate([jnp.zeros_like(first)[None], _masses(near[-1], -(-count // 8) - 1)])
+    far = _masses(near[-1], -(-count // 8) - 1, zero=True)
     near, far = jax.lax.optimization_barrier((jnp.stack(near), far[:, None]))
-    return (far + (1 - far) * near).reshape(-1, *first.shape)[:count]
+    masses = (far + (1 - far) * near).reshape(-1, *first.shape)[:count]
+    return jnp.concatenate([jnp.stack(before), masses]) if zero else masses
 
 
 def insertion_codes(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -14,9 +15,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax import _backend, _blocks, mallows
+from privrank_jax import _backend, mallows
 from privrank_jax._workarounds.log import log_of_positive
 from privrank_jax._workarounds.threefry import threefry
+from privrank_jax.mallows import sampling
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import (
     LARGE,
@@ -203,26 +205,51 @@ def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, m
 
 
 @pytest.mark.parametrize("items", [1, 7, 130])
-def test_blocks_of_users_change_nothing(key, items, monkeypatch):
-    """A crowd in blocks of 64 users draws what it draws at once, with gaps, with an ε each or all alike."""
+def test_blocks_and_groups_of_users_change_nothing(key, items, monkeypatch):
+    """A crowd in blocks of 64 users, and in groups of 40 of which the last is padded, draws what it draws as one group,
+    with gaps, with an ε each or all alike, with a key each or one for all."""
     rng = np.random.default_rng(items)
     order = np.argsort(rng.random((150, items)), axis=1)
     centers = np.where(order < rng.integers(0, items + 1, (150, 1)), order, -1).astype(np.int32)
     given = jax.random.split(key, 150), centers, rng.uniform(0.1, 9, 150).astype(np.float32)
     one = given[1][149], given[2][149]
     shared = jax.vmap(mallows.sample, (0, None, None))
-    whole, alike = jax.vmap(mallows.sample)(*given), shared(given[0], *one)
-    np.testing.assert_array_equal(alike[149], whole[149])
-    monkeypatch.setattr(_blocks, "WHOLE_BYTES", 0)
-    monkeypatch.setattr(_blocks, "CACHE_BYTES", 0)
+    same_key = jax.vmap(mallows.sample, (None, 0, None))
+
+    def drawn() -> list[jax.Array]:
+        jax.clear_caches()
+        every = jax.vmap(mallows.sample)(*given)
+        return [every, shared(given[0], *one), same_key(given[0][149], given[1], one[1])]
+
+    whole, *others = wanted = drawn()
+    for alike in others:
+        np.testing.assert_array_equal(alike[149], whole[149])
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    monkeypatch.setattr(sampling, "_GROUPS_ON_CPU", np.array([40]))
+    for found, ranks in zip(drawn(), wanted, strict=True):
+        np.testing.assert_array_equal(found, ranks)
+    monkeypatch.setattr(sampling, "_WHOLE_BYTES", 0)
+    monkeypatch.setattr(sampling, "_BLOCK_BYTES", 0)
     monkeypatch.setattr(_backend, "BLOCK_BYTES", 0)
     for platform in ("cpu", "gpu"):
         monkeypatch.setattr(_backend, "platform", lambda: platform)  # noqa: B023
-        jax.clear_caches()
-        np.testing.assert_array_equal(jax.vmap(mallows.sample)(*given), whole)
-        np.testing.assert_array_equal(shared(given[0], *one), alike)
+        for found, ranks in zip(drawn(), wanted, strict=True):
+            np.testing.assert_array_equal(found, ranks)
     jax.clear_caches()
     assert np.array_equal(np.sort(whole, axis=1)[:, -1], centers.max(axis=1))
+
+
+@pytest.mark.parametrize("processors", [1, 2, 16, 128])
+def test_all_processors_get_as_many_users(processors, monkeypatch):
+    """A crowd is one group up to 1,056 users; a larger one loses at most a tenth of their time to what is left over."""
+    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
+    monkeypatch.setattr(sampling, "processors", lambda: processors)
+    assert [sampling._users_of_a_group(users) for users in (1, 1056)] == [1, 1056]
+    for users in (10**5, 123_457, 10**6):
+        group = sampling._users_of_a_group(users)
+        assert group in range(32, 1057, 64)
+        each = math.ceil(math.ceil(users / group) / processors) * group
+        assert users <= processors * each < 1.1 * users
 
 
 def test_limits_in_epsilon_and_in_size(key):
