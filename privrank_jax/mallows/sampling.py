@@ -27,14 +27,11 @@ from privrank_jax.mallows.distribution import as_float, check_ranks, decay, sign
 from privrank_jax.mallows.insertion import insert, whole_tiles
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
-_GROUP_ON_GPU = USERS * WIDTH_ON_GPU  # users whose places a GPU keeps next to each other
-_GROUPS_ON_CPU = (
-    np.arange(7, 34, 2) * 32
-)  # on a CPU, one of these: vectors, at distances that do not collide in cache
-_WHOLE_BYTES, _BLOCK_BYTES = (
-    2**26,
-    2**23,
-)  # of centers, on a CPU: of a crowd drawn whole, and of a block of another
+_FEW_ITEMS = 8  # so few that a block of words more would be a large part of them
+# Users whose places are next to each other: a few vectors on a CPU, at distances that do not collide in its cache.
+_GROUP_ON_GPU, _GROUPS_ON_CPU = USERS * WIDTH_ON_GPU, 32 * np.arange(7, 34, 2)
+# Bytes of the centers of a crowd that a CPU draws whole, and of a block of a larger one.
+_WHOLE_BYTES, _BLOCK_BYTES = 2**26, 2**23
 
 
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
@@ -164,26 +161,26 @@ def _places_in_groups(
 def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     """Places of insertion, ``(items, users)``, on a CPU filled up to whole tiles, in the smallest integers."""
     small = np.min_scalar_type(-items)
-    parts = _uniforms(seeds, items, theta.dtype)
-    length = -(-items // len(parts))
-    mass = insertion_mass(theta, length * (len(parts) - 1) + len(parts[0]))
-    # The first part by XLA's logarithm: only for a loop that calls a function of XLA's does LLVM take vectors so long
-    # that their steps overlap.
-    short = log_of_positive if on_cpu() else jnp.log
-    places = []
-    for number, uniform in enumerate(parts):
-        here = number * length + np.arange(len(uniform), dtype=np.int32)[:, None]
-        log = short if number else jnp.log
-        places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta, log))
     bits = 8 * small.itemsize
+    abreast = 2 if on_cpu() and bits == 8 and items > _FEW_ITEMS else 1
+    parts = _uniforms(seeds, items, theta.dtype, abreast)
+    rows = len(parts[0][1])
+    mass = insertion_mass(theta, max(part.start for part, _ in parts) + rows)
+    # A CPU overlaps the steps of four parts, each for a vector of users. With fewer, one is by XLA's logarithm: only
+    # for a loop that calls a function of XLA's does LLVM take several vectors.
+    alike = len(parts) > 2
+    places = []
+    for number, (part, uniform) in enumerate(parts):
+        here = part.start + np.arange(rows, dtype=np.int32)[:, None]
+        log = log_of_positive if on_cpu() and (alike or number) else jnp.log
+        places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta, log))
     if bits * len(places) <= 32:
         packed = materialized(_side_by_side(places, bits), in_place=True)
         places = [packed >> (bits * number) for number in range(len(places))]
-    codes = [
-        place.astype(small)[: min(length, items - number * length)]
-        for number, place in enumerate(places)
-    ]
-    together = jnp.concatenate(codes)
+    codes = {
+        part.start: place.astype(small)[: len(part)] for (part, _), place in zip(parts, places)
+    }
+    together = jnp.concatenate([codes[first] for first in sorted(codes)])
     return whole_tiles(together) if on_cpu() else together
 
 
@@ -191,35 +188,41 @@ def _side_by_side(places: list[Array], bits: int) -> Array:
     """Places of all parts in one integer of at most 32 bits: they come from the same words, which are then drawn once,
     not once for each."""
     wide = np.dtype(f"u{bits * len(places) // 8}")
-    # XLA limits a float before it converts it, in several operations: one sum is converted where it is exact.
-    if bits * len(places) <= jnp.finfo(places[0].dtype).nmant:
-        together = sum(place * 2.0 ** (bits * number) for number, place in enumerate(places))
-        return jnp.asarray(together).astype(jnp.int32).astype(wide)
+    # XLA limits a float before it converts it, in several operations: sums are converted, of as many as are exact.
+    several = jnp.finfo(places[0].dtype).nmant // bits
     packed = jnp.zeros(places[0].shape, wide)
-    for number, place in enumerate(places):
-        packed |= place.astype(wide) << (bits * number)
+    for first in range(0, len(places), several):
+        few = places[first : first + several]
+        together = sum(place * 2.0 ** (bits * number) for number, place in enumerate(few))
+        packed |= jnp.asarray(together).astype(jnp.int32).astype(wide) << (bits * first)
     return packed
 
 
 def _largest(ranks: Array) -> Array:
-    """The largest rank of each user, by fours and then by halves that overlap: XLA does not vectorize a maximum of rows
-    on a CPU."""
+    """The largest rank of each user, by a few side by side and then by halves that overlap: XLA does not vectorize a
+    maximum of rows on a CPU."""
     if not on_cpu():
         return jnp.max(ranks, axis=1)
     users, items = ranks.shape
     if items >= 8:
-        fours = ranks[:, : items // 4 * 4].reshape(users, -1, 4).max(axis=1)
-        ranks = jnp.maximum(fours, ranks[:, -4:]) if items % 4 else fours
+        # By twos where fours would leave some over, if they are not so many that XLA does not unroll their maximum.
+        abreast = 2 if items % 4 == 2 and items < 64 else 4
+        several = ranks[:, : items // abreast * abreast].reshape(users, -1, abreast).max(axis=1)
+        ranks = jnp.maximum(several, ranks[:, -4:]) if items % abreast else several
     while ranks.shape[1] > 1:
         half = -(-ranks.shape[1] // 2)
         ranks = jnp.maximum(ranks[:, :half], ranks[:, -half:])
     return ranks[:, 0]
 
 
-def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
-    """Uniform variables in [0, 1), 24 or 53 bits, for seeds ``(2, users)``: parts of equal length along the items.
+def _uniforms(
+    seeds: Array, items: int, dtype: DTypeLike, abreast: int = 1
+) -> list[tuple[range, Array]]:
+    """Uniform variables in [0, 1), 24 or 53 bits, for seeds ``(2, users)``, in parts ``(rows, users)`` of one shape,
+    each with the items that it is for, of which there may be fewer than rows.
 
-    The items of two parts are the first half of them, rounded up, and the others; a row beyond is left over.
+    Each block of two words is for an item of the first half, rounded up, and one of the other; in double precision, for
+    one item. ``abreast`` blocks of a user stand side by side.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
     words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
@@ -227,12 +230,20 @@ def _uniforms(seeds: Array, items: int, dtype: DTypeLike) -> list[Array]:
     """
     double = dtype == jnp.float64
     half = items if double else -(-items // 2)
-    counter = np.arange(1, half + 1, dtype=np.uint32)[:, None]
-    high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
-    if double:
-        unit = high.astype(dtype) * 2.0**-32 + (low >> 11).astype(dtype) * 2.0**-53
-        return [unit]
-    return [(word >> 8).astype(dtype) * 2.0**-24 for word in (high, low)]
+    rows = -(-half // abreast)
+    parts = []
+    for first in range(0, half, rows):
+        end = min(first + rows, half)
+        counter = np.arange(first + 1, first + rows + 1, dtype=np.uint32)[:, None]
+        high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
+        if double:
+            unit = high.astype(dtype) * 2.0**-32 + (low >> 11).astype(dtype) * 2.0**-53
+            parts.append((range(first, end), unit))
+        else:
+            for start, word in ((0, high), (half, low)):
+                part = range(start + first, max(min(start + end, items), start + first))
+                parts.append((part, (word >> 8).astype(dtype) * 2.0**-24))
+    return parts
 
 
 def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:
