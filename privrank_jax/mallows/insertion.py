@@ -35,8 +35,8 @@ def insert(codes: Int[Array, "items users"]) -> Int[Array, "items users"]:
 
 
 def whole_tiles(codes: Int[Array, "items users"]) -> Int[Array, "padded users"]:
-    """The same and items behind all at the end, up to the whole tiles that a CPU inserts: their places are returned as
-    they stand in memory, where fewer rows would be copied."""
+    """The same and rows at the end that move nothing, up to the whole tiles that a CPU inserts: places are returned as
+    they stand in memory, where fewer rows would be copied, and those of the rows at the end mean nothing."""
     last = jnp.iinfo(codes.dtype).max
     return jnp.pad(codes, ((0, -len(codes) % _CPU_TILE), (0, 0)), constant_values=last)
 

@@ -130,11 +130,12 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
 
 
 def _users_of_a_group(users: int) -> int:
+    """How many users' places are next to each other: on a CPU so many that all processors get as many groups."""
     if not on_cpu():
         return _GROUP_ON_GPU
     if users <= _GROUPS_ON_CPU[-1]:
         return users
-    share = processors()  # all of them get as many groups
+    share = processors()
     with_padding = -(-users // _GROUPS_ON_CPU // share) * share * _GROUPS_ON_CPU
     return int(_GROUPS_ON_CPU[np.argmin(with_padding)])
 
@@ -143,19 +144,23 @@ def _places_in_groups(
     seeds: Array, count: Array, theta: Array, items: int, users: int, group: int
 ) -> Array:
     """Final places, ``(groups, at least items, group)``: what a GPU's threads read together is near each other, and
-    a CPU's threads insert the items of other users each, where they would have to wait for each other's items."""
+    each thread of a CPU inserts all items of some users, where one with the last items would wait for the others."""
 
     def grouped(x: Array) -> tuple[Array, int | None]:
         if x.shape[-1] < users:  # one row, for all of them
             return x, None
         x = jnp.pad(x, [*[(0, 0)] * (x.ndim - 1), (0, -users % group)], mode="edge")
-        return materialized(x.reshape(*x.shape[:-1], -1, group), in_place=True), x.ndim - 1
+        x = x if single else x.reshape(*x.shape[:-1], -1, group)
+        return materialized(x, in_place=True), x.ndim - 2
 
     def placed(seeds: Array, count: Array, theta: Array) -> Array:
         return insert(_codes(seeds, count, theta, items))
 
+    single = users <= group
     arguments, axes = zip(*map(grouped, (seeds, count, theta)))
-    return materialized(jax.vmap(placed, axes)(*arguments), in_place=True)
+    # Batching takes as long to trace as the draws themselves, so that one group is drawn without.
+    places = placed(*arguments)[None] if single else jax.vmap(placed, axes)(*arguments)
+    return materialized(places, in_place=True)
 
 
 def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
