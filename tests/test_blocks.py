@@ -24,6 +24,9 @@ def test_blocks_of_other_sizes(monkeypatch):
     assert users_at_once(10**5, 80, 2**22, 2**23) == 10**5
     assert users_at_once(10**5, 80, 2**20, 2**22) == users_at_once(10**5, 80, 2**20)
     assert users_at_once(5, 0, 2**22) == 5
+    monkeypatch.setattr(_backend, "platform", lambda: "gpu")
+    monkeypatch.setattr(_backend, "BLOCK_BYTES", 2**20)
+    assert users_at_once(10**5, 80) < users_at_once(10**5, 80, whole_bytes=2**23) == 10**5
 
 
 @pytest.mark.parametrize("users", [90_000, 100_000, 100_001, 10**7])

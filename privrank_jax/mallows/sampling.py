@@ -30,7 +30,7 @@ LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability
 _FEW_ITEMS = 8  # so few that a block of words more would be a large part of them
 # Users whose places are next to each other: a few vectors on a CPU, at distances that do not collide in its cache.
 _GROUP_ON_GPU, _GROUPS_ON_CPU = USERS * WIDTH_ON_GPU, 32 * np.arange(7, 34, 2)
-# Bytes of the centers of a crowd that a CPU draws whole, and of a block of a larger one.
+# Bytes of the arguments of a crowd that a CPU draws whole, and of a block of a larger one.
 _WHOLE_BYTES, _BLOCK_BYTES = 2**26, 2**23
 
 
@@ -130,21 +130,22 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
 
 
 def _users_of_a_group(users: int) -> int:
-    """How many users' places are next to each other: on a CPU so many that all processors get as many groups."""
+    """How many users' places are next to each other: on a CPU all of a small crowd, and of a larger one as many as
+    leave the busiest processor the fewest users."""
     if not on_cpu():
         return _GROUP_ON_GPU
     if users <= _GROUPS_ON_CPU[-1]:
         return users
-    share = processors()
-    with_padding = -(-users // _GROUPS_ON_CPU // share) * share * _GROUPS_ON_CPU
-    return int(_GROUPS_ON_CPU[np.argmin(with_padding)])
+    groups = -(-users // _GROUPS_ON_CPU)
+    busiest = -(-groups // processors()) * _GROUPS_ON_CPU
+    return int(_GROUPS_ON_CPU[np.argmin(busiest)])
 
 
 def _places_in_groups(
     seeds: Array, count: Array, theta: Array, items: int, users: int, group: int
 ) -> Array:
     """Final places, ``(groups, at least items, group)``: what a GPU's threads read together is near each other, and
-    each thread of a CPU inserts all items of some users, where one with the last items would wait for the others."""
+    each thread of a CPU inserts all items of some users, where the one with the first items would do most."""
 
     def grouped(x: Array) -> tuple[Array, int | None]:
         if x.shape[-1] < users:  # one row, for all of them
@@ -164,15 +165,16 @@ def _places_in_groups(
 
 
 def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
-    """Places of insertion, ``(items, users)``, on a CPU filled up to whole tiles, in the smallest integers."""
+    """Places of insertion, ``(at least items, users)``, in the smallest integers: on a CPU with rows at the end that
+    fill the last tile."""
     small = np.min_scalar_type(-items)
     bits = 8 * small.itemsize
     abreast = 2 if on_cpu() and bits == 8 and items > _FEW_ITEMS else 1
     parts = _uniforms(seeds, items, theta.dtype, abreast)
     rows = len(parts[0][1])
     mass = insertion_mass(theta, max(part.start for part, _ in parts) + rows)
-    # A CPU overlaps the steps of four parts, each for a vector of users. With fewer, one is by XLA's logarithm: only
-    # for a loop that calls a function of XLA's does LLVM take several vectors.
+    # A CPU overlaps the steps of four parts, each for a vector of users. With fewer, one is by XLA's logarithm, in
+    # single precision too: only for a loop that calls a function of XLA's does LLVM take several vectors.
     alike = len(parts) > 2
     places = []
     for number, (part, uniform) in enumerate(parts):
@@ -227,7 +229,7 @@ def _uniforms(
     each with the items that it is for, of which there may be fewer than rows.
 
     Each block of two words is for an item of the first half, rounded up, and one of the other; in double precision, for
-    one item. ``abreast`` blocks of a user stand side by side.
+    one item. At most ``abreast`` blocks of a user stand side by side.
 
     ``jax.random.uniform`` with a key for each user writes its state to memory after every few rounds and spends two
     words per variable; the same generator, fused with the steps that follow, takes a fraction of that time. JAX's own
