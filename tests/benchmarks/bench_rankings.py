@@ -1,6 +1,9 @@
-"""Weights of 10^5 rankings of 50 items, and Kendall distances of 10^5 pairs, beside NumPy item by item and floors."""
+"""Weights of 10^5 rankings of 50 items, and Kendall distances of 10^5 pairs, beside NumPy item by item and floors; and
+weights of 10^6 rankings, which no cache holds, beside the floor."""
 
 from __future__ import annotations
+
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -41,7 +44,7 @@ def numpy_kendall(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Print both tables."""
+    """Print the tables."""
     rng = np.random.default_rng(0)
     a, b = (np.argsort(rng.random((USERS, ITEMS)), axis=1).astype(np.int32) for _ in range(2))
     on_device = jnp.asarray(a), jnp.asarray(b)
@@ -58,6 +61,15 @@ def main() -> None:
     ours = {"privrank_jax": weights["privrank_jax"]}
     floor = floors(on_device[0], weights["privrank_jax"]())
     print_table(f"{title}: multiples of the floor", MULTIPLES, multiples(ours, floor))
+
+    for items in (20, ITEMS):
+        order = rng.random((10 * USERS, items), np.float32).argsort(axis=1)
+        many = jnp.asarray(order.astype(np.int32))
+        crowd = functools.partial(pr.aggregation.PairWeights.from_ranks, many)
+        ours = {"privrank_jax": lambda crowd=crowd: crowd().matrix}
+        title = f"weights of {10 * USERS:,} rankings of {items} items: multiples of the floor"
+        rows = multiples(ours, floors(many, ours["privrank_jax"]()))
+        print_table(title, MULTIPLES, rows)
 
     batched = jax.jit(jax.vmap(pr.metrics.kendall_distance))
     distances = {
