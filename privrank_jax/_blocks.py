@@ -52,15 +52,13 @@ def users_at_once(
     1000
     """
     bytes_each = max(bytes_each, 1)
-    default = bytes_at_once is None and on_cpu()
     if whole_bytes is None:
-        whole_bytes = WHOLE_BYTES if default else 0
+        whole_bytes = WHOLE_BYTES if bytes_at_once is None and on_cpu() else 0
     if users * bytes_each <= whole_bytes:
         return users
-    if bytes_at_once is None and not on_cpu():
-        most = at_once(_LANES, _WORKING_SET * bytes_each)
-    else:
-        most = max(_LANES, (CACHE_BYTES if bytes_at_once is None else bytes_at_once) // bytes_each)
+    if bytes_at_once is None:
+        bytes_at_once = CACHE_BYTES if on_cpu() else at_once(1, _WORKING_SET)
+    most = max(_LANES, bytes_at_once // bytes_each)
     if most >= users:
         return users
     even = -(-users // -(-users // most))

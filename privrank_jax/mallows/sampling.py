@@ -30,7 +30,7 @@ LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability
 _FEW_ITEMS = 8  # so few that a block of words more would be a large part of them
 # Users whose places are next to each other: a few vectors on a CPU, at distances that do not collide in its cache.
 _GROUP_ON_GPU, _GROUPS_ON_CPU = USERS * WIDTH_ON_GPU, 32 * np.arange(7, 34, 2)
-# Bytes of the arguments of a crowd that a CPU draws whole, and of a block of a larger one.
+# Bytes of the arguments of a crowd that is drawn whole, and of a block of a larger one on a CPU.
 _WHOLE_BYTES, _BLOCK_BYTES = 2**26, 2**23
 
 
@@ -88,10 +88,8 @@ def _sample(key: Key, center: Array, epsilon: Array) -> Array:
 def _crowd(seeds: Array, centers: Array, epsilon: Array) -> Array:
     """Draw ranks ``(users, m)`` from seeds ``(users, 2)``, centers ``(users, m)`` and ε ``(users,)``, each of one row
     where users share it."""
-    if not on_cpu():
-        return blockwise(_block, seeds, centers, epsilon)
-    block, whole = _BLOCK_BYTES, _WHOLE_BYTES
-    return blockwise(_block, seeds, centers, epsilon, bytes_at_once=block, whole_bytes=whole)
+    block = _BLOCK_BYTES if on_cpu() else None
+    return blockwise(_block, seeds, centers, epsilon, bytes_at_once=block, whole_bytes=_WHOLE_BYTES)
 
 
 @_crowd.def_vmap
@@ -117,12 +115,12 @@ def _block(seeds: Array, centers: Array, epsilon: Array) -> Array:
     # Kept in memory: within a loop XLA would compute it again for every item of a user.
     count = materialized(jnp.maximum(_largest(centers), -1) + 1, in_place=True)
     theta = jnp.minimum(decay(epsilon, count), LARGE)
-    group = _users_of_a_group(users)
-    places = _places_in_groups(seeds.T, count, theta, items, users, group)
+    places = _places_in_groups(seeds.T, count, theta, items, users)
+    _, rows, group = places.shape
     # One unsigned number for item and user: with two, or with a sign that may count from the end, XLA takes half as
     # long again on a CPU. It is below 2^32, as a block has at most 2^31 bytes of ranks.
     user, stride = jnp.arange(users, dtype=jnp.uint32), np.uint32(group)
-    first = user // stride * np.uint32(places.shape[1] * group) + user % stride
+    first = user // stride * np.uint32(rows * group) + user % stride
     where = jnp.maximum(centers, 0).astype(jnp.uint32) * stride + first[:, None]
     ranks = places.ravel().at[where].get(mode="promise_in_bounds")
     missing = centers >> 31  # MISSING, which has all bits set, where the center is negative, else 0
@@ -141,11 +139,12 @@ def _users_of_a_group(users: int) -> int:
     return int(_GROUPS_ON_CPU[np.argmin(busiest)])
 
 
-def _places_in_groups(
-    seeds: Array, count: Array, theta: Array, items: int, users: int, group: int
-) -> Array:
+def _places_in_groups(seeds: Array, count: Array, theta: Array, items: int, users: int) -> Array:
     """Final places, ``(groups, at least items, group)``: what a GPU's threads read together is near each other, and
     each thread of a CPU inserts all items of some users, where the one with the first items would do most."""
+
+    group = _users_of_a_group(users)
+    single = users <= group
 
     def grouped(x: Array) -> tuple[Array, int | None]:
         if x.shape[-1] < users:  # one row, for all of them
@@ -157,7 +156,6 @@ def _places_in_groups(
     def placed(seeds: Array, count: Array, theta: Array) -> Array:
         return insert(_codes(seeds, count, theta, items))
 
-    single = users <= group
     arguments, axes = zip(*map(grouped, (seeds, count, theta)))
     # Batching takes as long to trace as the draws themselves, so that one group is drawn without.
     places = placed(*arguments)[None] if single else jax.vmap(placed, axes)(*arguments)
@@ -172,7 +170,7 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     abreast = 2 if on_cpu() and bits == 8 and items > _FEW_ITEMS else 1
     parts = _uniforms(seeds, items, theta.dtype, abreast)
     rows = len(parts[0][1])
-    mass = insertion_mass(theta, max(part.start for part, _ in parts) + rows)
+    mass = insertion_mass(theta, parts[-1][0].start + rows)
     # A CPU overlaps the steps of four parts, each for a vector of users. With fewer, one is by XLA's logarithm, in
     # single precision too: only for a loop that calls a function of XLA's does LLVM take several vectors.
     alike = len(parts) > 2
@@ -184,10 +182,8 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     if bits * len(places) <= 32:
         packed = materialized(_side_by_side(places, bits), in_place=True)
         places = [packed >> (bits * number) for number in range(len(places))]
-    codes = {
-        part.start: place.astype(small)[: len(part)] for (part, _), place in zip(parts, places)
-    }
-    together = jnp.concatenate([codes[first] for first in sorted(codes)])
+    codes = [place.astype(small)[: len(part)] for (part, _), place in zip(parts, places)]
+    together = jnp.concatenate(codes)
     return whole_tiles(together) if on_cpu() else together
 
 
@@ -226,7 +222,7 @@ def _uniforms(
     seeds: Array, items: int, dtype: DTypeLike, abreast: int = 1
 ) -> list[tuple[range, Array]]:
     """Uniform variables in [0, 1), 24 or 53 bits, for seeds ``(2, users)``, in parts ``(rows, users)`` of one shape,
-    each with the items that it is for, of which there may be fewer than rows.
+    each with the items that it is for, of which there may be fewer than rows. In the order of the items.
 
     Each block of two words is for an item of the first half, rounded up, and one of the other; in double precision, for
     one item. At most ``abreast`` blocks of a user stand side by side.
@@ -238,19 +234,19 @@ def _uniforms(
     double = dtype == jnp.float64
     half = items if double else -(-items // 2)
     rows = -(-half // abreast)
-    parts = []
+    upper, lower = [], []
     for first in range(0, half, rows):
-        end = min(first + rows, half)
+        part = range(first, min(first + rows, half))
         counter = np.arange(first + 1, first + rows + 1, dtype=np.uint32)[:, None]
         high, low = threefry(seeds[0], seeds[1], counter, jnp.uint32(0))
         if double:
             unit = high.astype(dtype) * 2.0**-32 + (low >> 11).astype(dtype) * 2.0**-53
-            parts.append((range(first, end), unit))
-        else:
-            for start, word in ((0, high), (half, low)):
-                part = range(start + first, max(min(start + end, items), start + first))
-                parts.append((part, (word >> 8).astype(dtype) * 2.0**-24))
-    return parts
+            upper.append((part, unit))
+            continue
+        other = range(half + part.start, min(half + part.stop, items))
+        upper.append((part, (high >> 8).astype(dtype) * 2.0**-24))
+        lower.append((other, (low >> 8).astype(dtype) * 2.0**-24))
+    return upper + lower
 
 
 def insertion_mass(theta: Float[Array, "..."], items: int) -> Array:

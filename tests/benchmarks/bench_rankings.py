@@ -20,6 +20,11 @@ def item_major(ranks: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(ranks.T.astype(np.int8))
 
 
+def matrix(ranks: np.ndarray | jax.Array) -> jax.Array:
+    """Weights by the library, with its checks."""
+    return pr.aggregation.PairWeights.from_ranks(ranks).matrix
+
+
 def numpy_weights(ranks: np.ndarray) -> np.ndarray:
     """One vector comparison for each pair of items."""
     columns, users = item_major(ranks), len(ranks)
@@ -50,8 +55,8 @@ def main() -> None:
     on_device = jnp.asarray(a), jnp.asarray(b)
 
     weights = {
-        "privrank_jax": lambda: pr.aggregation.PairWeights.from_ranks(on_device[0]).matrix,
-        "privrank_jax, from NumPy": lambda: pr.aggregation.PairWeights.from_ranks(a).matrix,
+        "privrank_jax": functools.partial(matrix, on_device[0]),
+        "privrank_jax, from NumPy": functools.partial(matrix, a),
         "NumPy, item-major": lambda: numpy_weights(a),
     }
     assert np.abs(np.asarray(weights["privrank_jax"]()) - numpy_weights(a)).max() < 1e-6
@@ -65,8 +70,7 @@ def main() -> None:
     for items in (20, ITEMS):
         order = rng.random((10 * USERS, items), np.float32).argsort(axis=1)
         many = jnp.asarray(order.astype(np.int32))
-        crowd = functools.partial(pr.aggregation.PairWeights.from_ranks, many)
-        ours = {"privrank_jax": lambda crowd=crowd: crowd().matrix}
+        ours = {"privrank_jax": functools.partial(matrix, many)}
         title = f"weights of {10 * USERS:,} rankings of {items} items: multiples of the floor"
         rows = multiples(ours, floors(many, ours["privrank_jax"]()))
         print_table(title, MULTIPLES, rows)
