@@ -73,7 +73,7 @@ class NameCodes(dict[Any, int]):
         >>> codes["tea"], codes["milk"], codes.in_order()
         (0, 1, (('milk', 'tea'), [1, 0]))
         """
-        names = tuple(self) if self.closed else tuple(sorted(self))
+        names = item_list(self, tuple(self) if self.closed else None)
         place = {name: k for k, name in enumerate(names)}
         return names, [place[name] for name in self]
 
@@ -106,6 +106,18 @@ class TieCodes(dict[Any, int]):
             raise BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
         self[cell] = code
         return code
+
+
+def item_list(names: Iterable[str], public: tuple[str, ...] | None = None) -> tuple[str, ...]:
+    """The list of items that a release shows, made here for every form of data.
+
+    It is the public list, in the order of its author, or else the names that were found, sorted: their order in a file
+    may be that of its first row, as with the keys of JSON objects, and so show what one user answered.
+
+    >>> item_list(["tea", "milk"]), item_list(["tea", "milk"], ("tea", "water", "milk"))
+    (('milk', 'tea'), ('tea', 'water', 'milk'))
+    """
+    return tuple(sorted(names)) if public is None else public
 
 
 def check_names(names: Sequence[str]) -> None:

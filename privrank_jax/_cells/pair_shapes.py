@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from privrank_jax._cells.codes import public_items
+from privrank_jax._cells.codes import item_list, public_items
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.names import form
 from privrank_jax._cells.outcomes import (
@@ -153,7 +153,7 @@ def pairs_of(name: str, header: Sequence[str]) -> Pairs | None:
         found.append(Pair(column, *parts))
     if not found:
         return None
-    items = sorted({item for pair in found for item in (pair.left, pair.right)})
+    items = item_list({item for pair in found for item in (pair.left, pair.right)})
     try:
         return Pairs(tuple(found), public_items(items))
     except DataError as error:

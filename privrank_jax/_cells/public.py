@@ -50,38 +50,31 @@ class NamedTable:
         return bool(self.user_names)
 
 
-def notes_on_comparisons(
-    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool
-) -> tuple[str, ...]:
-    """Notes on a file of comparisons: where items come from, whether it has users, what was skipped."""
-    notes = [_SEEN_ITEMS] if seen_items else []
-    if "user" not in positions:
-        notes.append(_NO_USERS)
-    if ignored:
-        notes.append("columns not used: " + ", ".join(ignored))
-    return tuple(notes)
+def notes_on_comparisons(positions: Mapping[str, int], *, seen_items: bool) -> tuple[str, ...]:
+    """Notes on a file of comparisons: where items come from, and whether it has users."""
+    return (_SEEN_ITEMS,) * seen_items + (_NO_USERS,) * ("user" not in positions)
 
 
-def public_facts(*, seen_items: bool, seen_users: bool) -> tuple[str, ...]:
-    """Facts that reading a long file takes as public."""
+def public_facts(*, seen_items: bool, seen_users: bool = False) -> tuple[str, ...]:
+    """Facts that reading a file takes as public: items, and who took part, where users' rows say them."""
     return ("items",) * seen_items + ("participation",) * seen_users
 
 
 def notes_on_rankings(
-    positions: Mapping[str, int], ignored: Sequence[str], *, seen_items: bool, wide: bool
+    positions: Mapping[str, int], *, seen_items: bool, in_columns: bool
 ) -> tuple[str, ...]:
-    """Notes on a file of rankings: where items come from, whether it has users, what was skipped.
+    """Notes on a file of rankings: where items come from, and whether it has users.
 
     Args:
         positions: from roles to positions of columns.
-        ignored: columns not used.
         seen_items: whether no list of items was given.
-        wide: whether there is a column per item. Whatever one user answers, such a file keeps its columns, so its
-            list of items is no fact that neighbors share beyond the adjacency, as one seen in answers is.
+        in_columns: whether the items are columns of a form. Whatever one user answers, such a file keeps its columns,
+            so its list of items is no fact that neighbors share beyond the adjacency, as one seen in answers is.
     """
-    notes = [_COLUMNS if wide else _SEEN_ITEMS] if seen_items else []
-    if "user" not in positions:
-        notes.append(_ONE_ROW_EACH)
-    if ignored:
-        notes.append("columns not used: " + ", ".join(ignored))
-    return tuple(notes)
+    items = (_COLUMNS if in_columns else _SEEN_ITEMS,) * seen_items
+    return items + (_ONE_ROW_EACH,) * ("user" not in positions)
+
+
+def not_used(ignored: Sequence[str]) -> tuple[str, ...]:
+    """A note on the columns that were not read."""
+    return ("columns not used: " + ", ".join(ignored),) * bool(ignored)

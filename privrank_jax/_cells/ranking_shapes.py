@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from privrank_jax._arguments import value_of
-from privrank_jax._cells.codes import public_items
+from privrank_jax._cells.codes import item_list, public_items
 from privrank_jax._cells.columns import SEPARATOR, perhaps_a_title
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
 from privrank_jax._cells.names import did_you_mean, form, place_of
@@ -111,7 +111,7 @@ def item_columns(
                     f"{', '.join(map(repr, header))}"
                 )
         return public
-    columns = tuple(column for column in header if column != user)
+    columns = item_list(column for column in header if column != user)
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "

@@ -43,7 +43,7 @@ def broken_rankings(table: RankingTable) -> ComparisonTable:
         item_names=table.item_names,
         user_names=names,
         name=table.name,
-        notes=(*table.reading, _BROKEN, *(n for n in table.notes if n not in table.reading)),
+        notes=(_BROKEN, *table.notes),
         reading=(*table.reading, _BROKEN),
         remarks=table.remarks,
         public=table.public,

@@ -15,7 +15,7 @@ from privrank_jax._cells.choice_shapes import ChoiceColumns, choices_named, show
 from privrank_jax._cells.codes import NameCodes, check_names, public_items
 from privrank_jax._cells.columns import Roles
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.public import NamedTable, notes_on_comparisons
+from privrank_jax._cells.public import NamedTable, notes_on_comparisons, public_facts
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Source, open_source, read_header
 
@@ -34,7 +34,8 @@ class ChoiceTable(NamedTable):
         user_names: the n original user ids, or () when the data name no users.
         name: name of the file.
         notes: what the loader did, of the form of the data only, so that a private release may show them.
-        reading: those of the notes that say what was detected in the form of a file.
+        reading: what was detected in the form of a file.
+        remarks: what the loader did with columns that are no form, for the data holder only.
         public: facts that this reading takes as public: ``"items"`` where the list of items was read off the data.
     """
 
@@ -45,6 +46,7 @@ class ChoiceTable(NamedTable):
     name: str = ""
     notes: tuple[str, ...] = ()
     reading: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
     questionnaire: None = None  # as of other tables: nothing is known of what all users were asked
 
@@ -148,15 +150,13 @@ def _encode(
     padded = np.full((len(sets), max(map(len, sets))), -1, np.int32)
     for number, codes in enumerate(sets):
         padded[number, : len(codes)] = [place[code] for code in codes]
-    reading = (*source.reading, columns.reading)
-    notes = notes_on_comparisons(source.positions, source.ignored, seen_items=public is None)
+    notes = notes_on_comparisons(source.positions, seen_items=public is None)
     return ChoiceTable(
         np.frombuffer(users, np.int32) if "user" in at else np.arange(len(sets), dtype=np.int32),
         padded,
         order,
         tuple(people),
         source.name,
-        (*reading, *notes),
-        reading,
-        ("items",) if public is None else (),
+        public=public_facts(seen_items=public is None),
+        **source.said(columns.reading, notes=notes),
     )

@@ -27,7 +27,7 @@ from privrank_jax._cells.outcomes import (
     check_outcomes,
 )
 from privrank_jax._cells.pair_shapes import OneHot, Pairs, Shape, shape_of
-from privrank_jax._cells.public import notes_on_comparisons
+from privrank_jax._cells.public import notes_on_comparisons, public_facts
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Data, Source, open_source, read_header
 from privrank_jax.datasets.frames import Frame
@@ -234,8 +234,8 @@ def _encode(
         np.stack([np.frombuffer(column, np.int32) for column in (winners, losers)])
     ]
     preferred, behind = np.where(outcome == RIGHT, pair[::-1], pair)
-    reading = source.reading if shape is None else (*source.reading, shape.reading)
-    notes = notes_on_comparisons(source.positions, source.ignored, seen_items=public is None)
+    detected = () if shape is None else (shape.reading,)
+    notes = notes_on_comparisons(source.positions, seen_items=public is None)
     return ComparisonTable(
         users=np.arange(rows) if at_user is None else np.frombuffer(users, np.int32),
         winners=preferred,
@@ -244,7 +244,6 @@ def _encode(
         item_names=names,
         user_names=tuple(people),
         name=source.name,
-        notes=(*reading, *notes),
-        reading=reading,
-        public=("items",) if public is None else (),
+        public=public_facts(seen_items=public is None),
+        **source.said(*detected, notes=notes),
     )

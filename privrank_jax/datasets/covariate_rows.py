@@ -144,13 +144,13 @@ def add_covariates(
     roles |= {role: column for role, column in (("side", side), ("group", group)) if column}
     source = open_source(path, roles)
     read = _Reader(source, roles, covariates, table)
-    others = {user, tie}
-    notes = notes_on_comparisons(
-        {"user": 0} if table.has_users else {},
-        [column for column in source.ignored if column not in others],
-        seen_items="items" in table.public,
+    left = [column for column in source.ignored if column not in (user, tie)]
+    said = dataclasses.replace(source, ignored=left).said(
+        notes=notes_on_comparisons(
+            {"user": 0} if table.has_users else {}, seen_items="items" in table.public
+        )
     )
-    return read.rows(dataclasses.replace(table, notes=notes), side)
+    return read.rows(dataclasses.replace(table, notes=said["notes"], remarks=said["remarks"]), side)
 
 
 def name_of(covariate: str) -> str:

@@ -11,7 +11,7 @@ import contextlib
 import csv
 import itertools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,7 @@ from privrank_jax._cells.columns import (
     find_columns,
 )
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.public import not_used
 from privrank_jax._cells.text_files import SEPARATORS, File
 from privrank_jax.datasets.frames import Frame
 from privrank_jax.datasets.json_objects import read_objects
@@ -40,7 +41,11 @@ _SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
 
 @dataclass(frozen=True)
 class Source:
-    """An opened table: its rows of cells (text or None) and the position of each role's cell in a row."""
+    """An opened table: its rows of cells (text or None) and the position of each role's cell in a row.
+
+    ``form`` tells whether its columns are those of a form, which nobody's answers change. The keys of JSON objects are
+    not: they are their users'.
+    """
 
     name: str
     rows: Iterator[Row]
@@ -48,6 +53,19 @@ class Source:
     ignored: list[str]
     where: Callable[[], str]  # the row last read, in words
     reading: tuple[str, ...] = ()  # what was detected in its form
+    form: bool = True
+
+    def said(self, *detected: str, notes: Iterable[str]) -> dict[str, tuple[str, ...]]:
+        """The fields of a table on how it was read: public notes, what was detected, remarks for its holder alone.
+
+        Args:
+            detected: how its columns are read, as far as nobody said so.
+            notes: what does not depend on the names of its columns.
+        """
+        reading, ignored = (*self.reading, *detected), not_used(self.ignored)
+        if self.form:
+            return {"notes": (*reading, *notes, *ignored), "reading": reading, "remarks": ()}
+        return {"notes": tuple(notes), "reading": reading, "remarks": ignored}
 
 
 def open_source(data: Data, roles: Roles, row: str = "comparison") -> Source:
@@ -217,7 +235,7 @@ def _objects(file: File, roles: Roles, row: str) -> Source:
     positions, ignored = find_columns(file.name, header, roles)
     keys = [header[k] for k in positions.values()]
     order = {role: k for k, role in enumerate(positions)}
-    return Source(file.name, rows(keys), order, ignored, where, file.reading)
+    return Source(file.name, rows(keys), order, ignored, where, file.reading, form=False)
 
 
 @contextlib.contextmanager

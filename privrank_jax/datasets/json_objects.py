@@ -1,7 +1,9 @@
 """Objects of JSON, one per line (JSON Lines) or in one list, as rows of cells.
 
-The keys of the first object are the columns; a later object may lack some, whose cells are then blank, but have no
-others. Numbers stay as they are written. A cell that is used must be text, a number, true, false or null.
+The keys of the first object, sorted, are the columns; a later object may lack some, whose cells are then blank, but
+have no others. Keys are part of a user's answers, as cells are, and no form fixes them: nothing that is published may
+depend on them but a list of items, which is then public and said to be. Numbers stay as they are written. A cell that
+is used must be text, a number, true, false or null.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ def read_objects(file: File) -> tuple[list[str], Rows, Callable[[], str]]:
         file: ends in ``.json`` (a list, or an object per line), ``.jsonl`` or ``.ndjson`` (an object per line).
 
     Returns:
-        The keys of the first object, none if there is no object; a function from the keys that are used to rows of
-        their cells; and a function that names the object last read.
+        The keys of the first object, sorted, none if there is no object; a function from the keys that are used to
+        rows of their cells; and a function that names the object last read.
 
     Raises:
         DataError: it is no JSON, or holds something else than objects; also while rows are read.
@@ -45,7 +47,7 @@ def read_objects(file: File) -> tuple[list[str], Rows, Callable[[], str]]:
                 )
             yield [_cell(found.get(key), key, place) for key in keys]
 
-    return list(first), rows, lambda: place.where
+    return sorted(first), rows, lambda: place.where
 
 
 class _Place:

@@ -85,19 +85,15 @@ def read_orders(
         np.array(place_of_item)[np.frombuffer(items, np.int32)],
     )
     ranks[at_cells] = np.frombuffer(places, np.int32)
-    reading = (*source.reading, orders_note(columns))
-    notes = notes_on_rankings(
-        source.positions, source.ignored, seen_items=public is None, wide=False
-    )
+    notes = notes_on_rankings(source.positions, seen_items=public is None, in_columns=False)
     return RankingTable(
         ranks,
         item_names=order,
         user_names=tuple(people),
         name=source.name,
         missing=missing,
-        notes=(*reading, *notes),
-        reading=reading,
-        public=public_facts(seen_items=public is None, seen_users=False),
+        public=public_facts(seen_items=public is None),
+        **source.said(orders_note(columns), notes=notes),
     )
 
 

@@ -278,7 +278,7 @@ def write_preferences(
     names = {role: name for role, name in scan.names.items() if users or role != "user"}
     lines = JsonLines(scan.path)
     rows = _randomized(lines, names, scan, kept, reports.tolist(), epsilon.tolist())
-    folder = beside(path)
+    folder = beside(path.with_name(f"{path.name}.parts"))  # beside the file that takes its place
     try:
         folder.mkdir(mode=0o700)
         parts = _dealt(rows, folder, min(_MOST_PARTS, 1 + scan.size // _PART))

@@ -31,8 +31,9 @@ class RankingTable(NamedTable):
             ``"unknown"`` (nothing is known of it), as in :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
         notes: what the loader did, one sentence each; on the form of the data only, so that a private release may show
             them.
-        reading: those of the notes that say what was detected in the form of a file, rather than said by the caller.
-        remarks: the same including counts from the data, for the data holder only.
+        reading: what was detected in the form of a file, rather than said by the caller; part of the notes, unless
+            rows of users decide it, as the keys of JSON objects do.
+        remarks: the same including what was counted in the data or depends on rows, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the rows,
             ``"participation"`` where users who ranked nothing leave no trace.

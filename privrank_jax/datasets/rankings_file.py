@@ -256,20 +256,16 @@ def wide_rankings(
         check_like_ranks(source.name, *unlike_ranks(ranks, left_out=most > len(columns)))
     if user is None and public is None and cells != "ranks":
         check_no_numbers_of_rows(source.name, columns, ranks, codes)
+    seen = public is None
+    notes = notes_on_rankings(source.positions, seen_items=seen, in_columns=source.form)
     table = RankingTable(
         ranks,
         item_names=tuple(columns),
         user_names=tuple(people),
         name=source.name,
         missing=missing,
-        notes=(
-            *source.reading,
-            cells_note(cells),
-            *notes_on_rankings(
-                source.positions, source.ignored, seen_items=public is None, wide=True
-            ),
-        ),
-        reading=source.reading,
+        public=public_facts(seen_items=seen and not source.form),
+        **source.said(notes=(cells_note(cells), *notes)),
     )
     return table, ranks
 
@@ -319,21 +315,15 @@ def _long(
     if cells is None:
         check_ranks_of_few(source.name, rank, int(table.max()), len(order))
         check_like_ranks(source.name, *unlike_ranks(table, left_out=False))
+    notes = notes_on_rankings(source.positions, seen_items=public is None, in_columns=False)
     return RankingTable(
         table,
         item_names=order,
         user_names=tuple(people) if num_users is None else (),
         name=source.name,
         missing=missing,
-        notes=(
-            *source.reading,
-            cells_note(cells),
-            *notes_on_rankings(
-                source.positions, source.ignored, seen_items=public is None, wide=False
-            ),
-        ),
-        reading=source.reading,
         public=public_facts(seen_items=public is None, seen_users=num_users is None),
+        **source.said(notes=(cells_note(cells), *notes)),
     )
 
 

@@ -25,7 +25,7 @@ from jaxtyping import Bool, Float, Integer
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import DELIMITERS, PARQUET, Roles
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.public import NamedTable
+from privrank_jax._cells.public import NamedTable, not_used
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.datasets.formats import open_source, read_header
@@ -165,18 +165,13 @@ def read_reports(
         raise DataError(f"{where}: {error}", *error.arguments) from None
     if not reports:
         raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
-    item_names = tuple(names)
-    order = np.arange(len(item_names))
-    notes = []
+    item_names, place = names.in_order()
+    order, notes = np.array(place), []
     if public is None:
-        item_names = tuple(sorted(names))
-        place = {name: k for k, name in enumerate(item_names)}
-        order = np.array([place[name] for name in names])
         notes.append("the list of items was taken from the file")
     if user is None:
         notes.append("the file names no users: what all reports of one user spend is not known")
-    if source.ignored:
-        notes.append("columns not used: " + ", ".join(source.ignored))
+    notes += not_used(source.ignored) if source.form else ()
     return ReportTable(
         users=np.arange(len(reports)) if user is None else np.frombuffer(users, np.int32),
         first=order[np.frombuffer(first, np.int32)],

@@ -36,8 +36,9 @@ class ComparisonTable(NamedTable):
             else None. It lists what was asked, not what was answered: see ``missing``.
         notes: what the loader did to the data (rows left out, a column turned), one sentence each; of the form of the
             data only, so that a private release may show them.
-        reading: those of the notes that say what was detected in the form of a file, rather than said by the caller.
-        remarks: the same with what was counted in the data, for the data holder only.
+        reading: what was detected in the form of a file, rather than said by the caller; part of the notes, unless
+            rows of users decide it, as the keys of JSON objects do.
+        remarks: what the loader did, with what was counted in the data or depends on rows, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
 

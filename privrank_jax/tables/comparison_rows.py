@@ -12,7 +12,12 @@ import numpy as np
 from privrank_jax._cells.codes import TieCodes, public_items
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.outcomes import check_outcomes
-from privrank_jax._cells.public import notes_on_comparisons, public_repr
+from privrank_jax._cells.public import (
+    not_used,
+    notes_on_comparisons,
+    public_facts,
+    public_repr,
+)
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.tables.backend import Backend, Expression, Source, Table, explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
@@ -172,8 +177,11 @@ def scan_comparisons(
         num_rows=facts["rows"],
         ties=facts["ties"] or 0,
         name=raw.name,
-        notes=notes_on_comparisons(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
-        public=("items",) if public is None else (),
+        notes=(
+            *notes_on_comparisons(dict.fromkeys(columns, 0), seen_items=public is None),
+            *not_used(ignored),
+        ),
+        public=public_facts(seen_items=public is None),
         _raw=raw,
     )
 

@@ -23,7 +23,7 @@ from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import spelled_in
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import order_columns
-from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
+from privrank_jax._cells.public import not_used, notes_on_rankings, public_facts, public_repr
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
@@ -71,7 +71,7 @@ class RankingRows:
     Attributes:
         rows: Ibis table, one row for each item that a user ranked: ``user``; ``item``, int32 index into
             ``item_names``; ``rank``, int32, the less the better, equal ranks ties.
-        item_names: the m names, in the public order, else as the columns of a wide table, or sorted; public.
+        item_names: the m names, in the public order of a list, else sorted; public.
         num_users: n, including users who ranked nothing.
         partial_users: number of users who did not rank all items. Private.
         name: name of the file or table.
@@ -246,8 +246,9 @@ def scan_rankings(
         notes=(
             cells_note(cells),
             *notes_on_rankings(
-                dict.fromkeys(columns, 0), ignored, seen_items=public is None, wide=wide
+                dict.fromkeys(columns, 0), seen_items=public is None, in_columns=wide
             ),
+            *not_used(ignored),
         ),
         public=facts,
         _raw=raw,

@@ -145,7 +145,7 @@ def item_names(
     if not seen:
         raise DataError(f"{raw.name} has no rows below its header: there is nothing to rank")
     check_number(raw, len(codes), most)
-    return public or tuple(sorted(codes))
+    return codes.in_order()[0]
 
 
 def check_number(raw: RawTable, number: int, most: int) -> None:

@@ -10,6 +10,7 @@ import dataclasses
 import gzip
 import itertools
 import json
+import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -127,11 +128,14 @@ def _changed(facts: list[tuple[str, Any]]) -> frozenset[str]:
 def write_comparisons(
     folder: Path, rows: list[Comparison], kind: str, budgets: bool, sides: bool = False
 ) -> Path:
-    """A file of that ending; no column of ties where there are none.
+    """A file of that ending; no column of ties where there are none. ``battles.json`` and the like have other columns.
 
     With ``sides`` it says which item was on the left, how much longer it was, and who judged: in each place the same,
     whoever won. WHO has the largest lengths, all on one side.
     """
+    shape, _, ending = kind.rpartition(".")
+    if shape:
+        return _table(folder, *_SHAPES[shape](rows), ending)
     header = ["user", "winner", "loser"] + ["tie"] * any(row[3] for row in rows)
     cells = [[str(cell) for cell in row[: len(header)]] for row in rows]
     if budgets:
@@ -146,6 +150,43 @@ def write_comparisons(
             for k, row in enumerate(cells)
         ]
     return _table(folder, header, cells, kind)
+
+
+def _battles(rows: list[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """Two items by their names, and the side of the preferred one."""
+    words = [
+        (user, *sorted((one, other)), "tie" if tie else ("model_a", "model_b")[one > other])
+        for user, one, other, tie in rows
+    ]
+    return ["user", "model_a", "model_b", "winner"], [list(row) for row in words]
+
+
+def _one_hot(rows: list[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """The same with a column of 0 and 1 for each outcome."""
+    (*header, _), cells = _battles(rows)
+    outcomes = ("model_a", "model_b", "tie")
+    return (
+        [*header, *(f"winner_{one}" for one in outcomes)],
+        [[*row[:-1], *(str(int(row[-1] == one)) for one in outcomes)] for row in cells],
+    )
+
+
+def _pairs(rows: list[Comparison]) -> tuple[list[str], list[list[str]]]:
+    """A column for each pair of items, of which one is filled."""
+    items = sorted({item for row in rows for item in row[1:3]})
+    pairs = list(itertools.combinations(items, 2))
+    cells = [
+        [user]
+        + [
+            ("tie" if tie else ("left", "right")[one == pair[1]]) if {one, other} == {*pair} else ""
+            for pair in pairs
+        ]
+        for user, one, other, tie in rows
+    ]
+    return ["user", *(" vs ".join(pair) for pair in pairs)], cells
+
+
+_SHAPES = {"battles": _battles, "onehot": _one_hot, "pairs": _pairs}
 
 
 def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:
@@ -173,11 +214,11 @@ def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
     others += [("u1", "p9", *talk)] + [("u2", "p10", "a", "a")] * ties
     own = [(WHO, "p4", "a", "b"), (WHO, "p5", "\u00e9", "e"), (WHO, "p6", *talk)]
     rows = [*others[:4], *own, *others[4:]]
-    # The only line of u3, then those of u4.
+    # The first line, the only one of u3, then those of u4.
     if unit == "comparison":
-        edits = {f"line {k}": {k} for k in (3, 4, 5, 6)}
+        edits = {f"line {k}": {k} for k in (0, 3, 4, 5, 6)}
     else:
-        edits = {"reversed": {4, 5, 6}, "one": {5}, "another": {3}}
+        edits = {"first": {0}, "reversed": {4, 5, 6}, "one": {5}, "another": {3}}
     return [
         Edit(
             name,
@@ -189,11 +230,11 @@ def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
 
 
 def write_preferences(folder: Path, rows: list[Preference], kind: str) -> Path:
-    """A .jsonl or .jsonl.gz file, with fields that tell the order and are to be left out."""
+    """A .jsonl or .jsonl.gz file, with fields that tell the order, by their names too, and are to be left out."""
     lines = [
         json.dumps(
             {"score_chosen": k, "chosen": yes, "rejected": no, "user": user, "prompt": prompt}
-            | {"id": k, "topic": prompt[-1], "budget": _budget(user)}
+            | {"id": k, "topic": prompt[-1], "budget": _budget(user), f"as {yes} said": True}
         )
         for k, (user, prompt, yes, no) in enumerate(rows)
     ]
@@ -264,7 +305,19 @@ def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool =
     more = ["budget"] if budgets else []
     if shape == "wide":
         cells = [[user, *map(_cell, ranks), *_budgets(user, more)] for user, ranks in rows]
-        return _table(folder, ["user", *ITEMS, *more], cells, ending)
+        return _table(folder, ["user", *ITEMS, *more], cells, ending, unused=False)
+    if shape in ("places", "orders"):
+        groups = {
+            user: ["=".join(i for i, r in zip(ITEMS, ranks) if r == rank) for rank in sorted({*ranks} - {None})]
+            for user, ranks in rows
+        }  # fmt: skip
+        if shape == "orders":
+            cells = [[user, ">".join(found)] for user, found in groups.items()]
+            return _table(folder, ["user", "order"], cells, ending, unused=False)
+        cells = [
+            [user, *found, *[""] * (len(ITEMS) - len(found))] for user, found in groups.items()
+        ]
+        return _table(folder, ["user", *(f"rank_{k}" for k in range(1, 5))], cells, ending)
     cells = [
         [user, item, _cell(rank), *_budgets(user, more)]
         for user, ranks in rows
@@ -286,7 +339,12 @@ def _budgets(user: str, columns: list[str]) -> list[str]:
     return [str(_budget(user)) for _ in columns]
 
 
-def _table(folder: Path, header: list[str], rows: list[list[str]], ending: str) -> Path:
+def _table(
+    folder: Path, header: list[str], rows: list[list[str]], ending: str, *, unused: bool = True
+) -> Path:
+    """A file of that ending; of JSON, with a key that is not used if the shape of the data leaves room for one."""
+    if ending in ("json", "jsonl"):
+        return _objects(folder / f"data.{ending}", header, rows, unused)
     separator = "\t" if ending == "tsv" else ","
     text = "\n".join(separator.join(cells) for cells in [header, *rows]) + "\n"
     path = folder / f"data.{'csv' if ending == 'parquet' else ending}"
@@ -296,6 +354,25 @@ def _table(folder: Path, header: list[str], rows: list[list[str]], ending: str) 
     found = parquet(folder, f"SELECT * FROM read_csv('{path}', header = true)", "data.parquet")
     path.unlink()
     return found
+
+
+def _objects(path: Path, header: list[str], rows: list[list[str]], unused: bool) -> Path:
+    """Objects of JSON of which the keys tell as much as they can of WHO, whose row comes first.
+
+    Their order is that of a hash of the row, and the first object has a key that is not used and repeats its cells.
+    """
+    rows = sorted(rows, key=lambda row: row[0] != WHO)
+    filled = [any(row[k] for row in rows) for k in range(len(header))]
+    found = []
+    for number, row in enumerate(rows):
+        cells = {name: cell or None for name, cell, some in zip(header, row, filled) if some}
+        if unused and number == 0:
+            cells["said " + " ".join(row)] = "yes"
+        order = sorted(cells, key=lambda name: zlib.crc32(f"{row} {name}".encode()))
+        found.append(json.dumps({name: cells[name] for name in order}))
+    lines = "\n".join(found)
+    path.write_text(f"[{lines.replace(chr(10), ', ')}]" if path.suffix == ".json" else lines)
+    return path
 
 
 def _preflib(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:

@@ -30,7 +30,7 @@ class Command:
 
     @property
     def kinds(self):
-        """Kinds of files, see :mod:`tests.cli.neighboring`."""
+        """Kinds of files, see :mod:`tests.cli.neighboring`; those of JSON are :attr:`objects`."""
         if self.preferences:
             return ("jsonl", "jsonl.gz")
         if not self.rankings:
@@ -38,6 +38,15 @@ class Command:
         kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
         # Files without columns have no column of budgets.
         return kinds if "--epsilon-column" in self.words else (*kinds, "preflib", "order")
+
+    @property
+    def objects(self):
+        """Kinds of files of JSON, with the keys of the user who differs, in every shape."""
+        if self.choices:
+            return ("json", "jsonl")
+        if not self.rankings:
+            return ("json", "jsonl", "battles.jsonl", "onehot.json", "pairs.jsonl")
+        return ("wide.json", "wide.jsonl", "long.jsonl", "places.json", "orders.jsonl")
 
     def arguments(self, source, *more):
         first, *rest = self.words.split()
@@ -55,7 +64,8 @@ class Command:
         ties = not private or "--ties" in self.words
         if not self.rankings:
             return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
-        ties, gaps = ties and kind != "order", not private and kind != "order"
+        ties = ties and kind not in ("order", "places.json")
+        gaps = not private and kind != "order"
         return neighboring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
 
     def write(self, folder, rows, kind):
@@ -121,7 +131,7 @@ def promises(run):
 
 
 def findings(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins=None):
-    """Replays of an edit: as text and as JSON."""
+    """Replays of an edit: as text and as JSON; the first of two runs makes a release, or nothing would be compared."""
     folders = [folder / side for side in ("first", "second")]
     (source,) = {
         command.write(f, rows, kind) for f, rows in zip(folders, (edit.first, edit.second))
@@ -129,7 +139,10 @@ def findings(folder, command, edit, kind, *more, shapes=((), ("--json",)), coins
     doors = SHUFFLED if kind in ("preflib", "sparse.csv") else DOORS
     for shape in shapes:
         words = command.arguments(source, *more, *shape)
-        yield replay.audit(*(running(f, words) for f in folders), doors, coins)
+        first, second = (running(one, words) for one in folders)
+        recording = replay.record(first, doors, coins)
+        assert recording.seen["exit code"] == 0, recording.seen
+        yield replay.compare(recording, replay.replay(second, doors, recording, coins))
 
 
 def leaks(folder, command, unit, adjacency, edit, kind, *more):

@@ -76,6 +76,28 @@ def test_every_command(command, tmp_path):
     assert asks_some or min(largest.values()) > 0.99, largest
 
 
+OBJECTS = [
+    (command, kind)
+    for command in (
+        COUNTS,
+        CONSENSUS,
+        Command("privatize --ties coin", rankings=False),
+        Command("privatize --ties coin --drop-user", rankings=True),
+        Command("rank --method counts --max-per-user 2", rankings=False, choices=True),
+    )
+    for kind in command.objects
+    if command in (COUNTS, CONSENSUS) or kind in ("jsonl", "wide.json", "places.json")
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"), OBJECTS, ids=lambda x: x if isinstance(x, str) else x.words
+)
+def test_objects_of_json(command, kind, tmp_path):
+    """Keys, their order, and keys that nothing reads are those of the user who differs."""
+    replaying.hold(tmp_path, command, kind, everything=False)
+
+
 KINDS = [
     (command, kind)
     for command in (
@@ -88,7 +110,7 @@ KINDS = [
         Command("privatize --ties coin", rankings=True, out="private.parquet"),
         Command("privatize --unit user", rankings=False, out="private.jsonl.gz", preferences=True),
     )
-    for kind in command.kinds
+    for kind in (*command.kinds, *(() if command.preferences else command.objects))
 ]
 
 
@@ -98,7 +120,9 @@ KINDS = [
 )
 def test_every_kind_of_file(command, kind, tmp_path):
     """Here the coins are random, but the same for all who have their places in both files."""
-    replaying.hold(tmp_path, command, kind, coins=None if kind == "preflib" else 7)
+    replaying.hold(
+        tmp_path, command, kind, coins=None if kind == "preflib" or "json" in kind else 7
+    )
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ def test_objects_are_rows(tmp_path, name, content):
     assert table.user_names == ("7", "8", "1.50")  # numbers stay as they are written
     assert np.array(table.item_names)[table.winners].tolist() == ["x", "y", "z"]
     assert table.tied.tolist() == [False, True, False]
-    assert "columns not used: turns" in table.notes
+    assert table.remarks == ("columns not used: turns",)
+    assert not any("turns" in note for note in table.notes)
 
 
 def test_other_shapes_and_columns(tmp_path):

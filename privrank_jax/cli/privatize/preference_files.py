@@ -12,7 +12,7 @@ from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.request import REHEARSAL
-from privrank_jax.cli.core.sources import named_column, users_of
+from privrank_jax.cli.core.sources import named_column, private_remark, users_of
 from privrank_jax.cli.core.spending import Spending, begin
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
@@ -55,6 +55,9 @@ def privatize_preferences(request: Request) -> None:
     written = write_preferences(
         request.out, scan, kept, drawn.value, epsilon, users=not request.drop_user
     )
+    if scan.ignored:  # fields of the first line may tell which answer was chosen
+        left = f"fields left out: {', '.join(scan.ignored)}; --keep NAME keeps one."
+        remarks += private_remark(left)
     warn(*remarks, *drawn.remarks)
     _print(request, scan, kept, epsilon, guarantee, written, entropy.seed)
     spending.printed()
@@ -153,8 +156,6 @@ def _print(
         "the lines are sorted by what is public in them, so their order reveals nothing"
         + ("; join them by id" if "id" in written else ""),
     ]
-    if scan.ignored:
-        notes.append(f"fields left out: {', '.join(scan.ignored)}; --keep NAME keeps one")
     if not scan.has_users:
         notes.append("the data name no users: a user with several labels spends their sum")
     counts = {"labels": int(np.sum(kept))}

@@ -36,8 +36,8 @@ def test_the_file_holds_synthetic_rankings_that_aggregate_reads(privrank, privat
     known = ("--public", "ranked-items")
     result, rows = private(path, "--epsilon", 2000, "--json", *known)  # never turns a pair
     assert rows == [
-        ["user", "synthetic_epsilon", "tea", "milk", "rum"],
-        ["u1", "2000.0", "1", "3", "2"], ["u2", "2000.0", "2", "1", "3"], ["u3", "2000.0", "", "2", "1"],
+        ["user", "synthetic_epsilon", "milk", "rum", "tea"],
+        ["u1", "2000.0", "3", "2", "1"], ["u2", "2000.0", "1", "3", "2"], ["u3", "2000.0", "2", "1", ""],
     ]  # fmt: skip
     document = result.json()
     assert document["columns"] == rows[0]
@@ -56,7 +56,7 @@ def test_the_file_holds_synthetic_rankings_that_aggregate_reads(privrank, privat
     assert (again.code, "already" in again.err) == (2, True)
     # Without users the rows are told apart by what they say, by which they are sorted.
     result, rows = private(path, "--epsilon", 2000, "--drop-user", *known)
-    assert [row[1:] for row in rows[1:]] == [["", "2", "1"], ["1", "3", "2"], ["2", "1", "3"]]
+    assert [row[1:] for row in rows[1:]] == [["1", "3", "2"], ["2", "1", ""], ["3", "2", "1"]]
     assert "epsilon = 3000" in result.out
 
 
