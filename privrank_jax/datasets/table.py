@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from jaxtyping import Bool, Int, Integer
+from jaxtyping import Bool, Float, Int, Integer
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.public import NamedTable
+from privrank_jax._counting import count_on_host
 
 if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons
@@ -118,6 +119,16 @@ class ComparisonTable(NamedTable):
     def ties(self) -> int:
         """Number of ties."""
         return int(self.tied.sum())
+
+    def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
+        """(m, m) symmetric, how many comparisons of each pair are ties. Private.
+
+        >>> ComparisonTable([0, 0], [0, 1], [1, 0], [True, False], ("a", "b")).ties_of_pairs().tolist()
+        [[0.0, 1.0], [1.0, 0.0]]
+        """
+        first, second = self.winners[self.tied], self.losers[self.tied]
+        found = count_on_host(first, second, self.num_items, None, None)
+        return found + found.T
 
     @property
     def missing(self) -> int | None:

@@ -54,6 +54,7 @@ from privrank_jax.pairwise.debiased_rr import (
     smallest_curvature,
 )
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
+from privrank_jax.pairwise.designs import uniform_design
 from privrank_jax.pairwise.influence import Influence, influential_comparisons
 from privrank_jax.pairwise.intervals import (
     Intervals,
@@ -109,7 +110,6 @@ from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     standard_errors,
     totals_standard_errors,
-    uniform_design,
 )
 from privrank_jax.pairwise.theorems import theorem_conditions
 from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k

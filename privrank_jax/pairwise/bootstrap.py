@@ -24,7 +24,7 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.standard_errors import as_design
+from privrank_jax.pairwise.designs import as_design
 
 
 def parametric_bootstrap(
@@ -39,6 +39,9 @@ def parametric_bootstrap(
     batch_size: int = 100,
 ) -> Float[Array, "replicates items"]:
     """Estimates refitted to data drawn under ``theta``, with fresh privacy noise. Costs no privacy.
+
+    Outcomes are drawn as wins and losses. Where ties count as half wins, the data vary less than that, and intervals
+    are wider than need be.
 
     Args:
         key: PRNG key.

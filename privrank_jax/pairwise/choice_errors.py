@@ -91,7 +91,7 @@ def _choice_errors(
     fisher = of_full_rank(fisher, project)
     real = jnp.ones(theta.shape, bool)
     return errors_of_fit(
-        theta, fisher, project, linked, real, noise_scale, gamma, None, noise, penalized
+        theta, fisher, fisher, project, linked, real, noise_scale, gamma, None, noise, penalized
     )
 
 

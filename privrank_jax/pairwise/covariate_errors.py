@@ -1,14 +1,19 @@
 r"""Standard errors and intervals of scores and coefficients of covariates, privacy noise included.
 
 Post-processing of the release: it takes the private fit, the public noise scale and ridge, and the public design, never
-the outcomes. As in :mod:`privrank_jax.pairwise.standard_errors`, with β = (θ, b), the Fisher information I of β at the
-fit (:func:`~privrank_jax.pairwise.covariates.information`) and the ridge R = diag(γ): to first order the fit is β +
-(I + R)^{-1}(s - w - Rβ), s the score of the comparisons (covariance I) and w the noise (covariance V: 2λ² or σ² times
-the identity, or that of K-norm noise, :mod:`privrank_jax.privacy.boxed_zonotope`). One Newton step of the fit without
-ridge, β̃ + I⁻¹Rβ̃, removes the bias and has covariance I⁻¹(I + V)I⁻¹. Inverses are on the directions that the design
-identifies: differences within components of compared items, and all coefficients. Tails and ranks are as in
-:mod:`privrank_jax.pairwise.intervals`, and so is the rule under which the step is too long for intervals: the
-information of some comparison changes by more than ``MOST_CHANGE`` along it.
+the outcomes (but for ``tied``, in fits without privacy). As in :mod:`privrank_jax.pairwise.standard_errors`, with β =
+(θ, b), the Fisher information I of β at the fit (:func:`~privrank_jax.pairwise.covariates.information`) and the ridge R
+= diag(γ): to first order the fit is β + (I + R)^{-1}(s - w - Rβ), s the score of the comparisons (covariance I) and w
+the noise (covariance V: 2λ² or σ² times the identity, or that of K-norm noise,
+:mod:`privrank_jax.privacy.boxed_zonotope`). One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃, removes the bias and
+has covariance I⁻¹(I + V)I⁻¹. Inverses are on the directions that the design identifies: differences within components
+of compared items, and all coefficients. Tails and ranks are as in :mod:`privrank_jax.pairwise.intervals`, and so is the
+rule under which the step is too long for intervals: the information of some comparison changes by more than
+``MOST_CHANGE`` along it.
+
+Where ties are half wins, s has a smaller covariance than I: each pair of items keeps the share of its information that
+:func:`privrank_jax.pairwise.half_wins.varying_share` finds from its ties and the sum of p(1 - p) over its comparisons.
+Without ``tied``, errors are too wide where ties are common, never too narrow.
 
 With ties as an outcome of their own, log ν is one more parameter and T one more number, whose Gaussian noise is 1/c
 times that of the sums (:mod:`privrank_jax.pairwise.covariate_ties`).
@@ -26,9 +31,10 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from privrank_jax._backend import product
+from privrank_jax._counting import FlagsLike
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
 from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores, tie_information
@@ -38,6 +44,7 @@ from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.pairwise.covariates import CovariateDesign, information
 from privrank_jax.pairwise.critical_values import critical_at, critical_tables
 from privrank_jax.pairwise.davidson import outcome_odds
+from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     Intervals,
@@ -96,6 +103,7 @@ def covariate_intervals(
     *,
     noise_scale: Scalar = 0.0,
     noise: str = "laplace",
+    tied: FlagsLike | None = None,
     level: Scalar = 0.95,
 ) -> CovariateIntervals:
     """Intervals of everything that a fit with covariates found, for sampling error and privacy noise together.
@@ -107,13 +115,16 @@ def covariate_intervals(
         ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next.
         noise_scale: λ, σ or 1/ε, may be traced; 0 without privacy.
         noise: ``"laplace"``, ``"gaussian"`` or ``"k-norm"``, for which the design must not be traced.
+        tied: ``(N,)`` bool, comparisons that are ties, each half a win for both. They are outcomes: only for fits
+            without privacy, or where ties are public.
         level: confidence in (0, 1), may be traced.
 
     Returns:
         :class:`CovariateIntervals`.
 
     Raises:
-        ValueError: a negative scale, an unknown noise, ``level`` outside (0, 1), a traced design for K-norm noise.
+        ValueError: a negative scale, an unknown noise, ``level`` outside (0, 1), a traced design for K-norm noise,
+            ``tied`` of another shape.
 
     >>> from privrank_jax.pairwise import covariate_table, mle_with_covariates
     >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
@@ -125,8 +136,13 @@ def covariate_intervals(
     check_choice("noise", noise, SHAPED_NOISES)
     check_nonnegative("noise_scale", noise_scale)
     check_level(level)
+    flags = None if tied is None else jnp.asarray(tied)
+    if flags is not None and (flags.dtype != bool or flags.shape != design.first.shape):
+        raise ValueError(
+            f"tied must be bool of shape {design.first.shape}, got {flags.dtype} of shape {flags.shape}."
+        )
     law = shaped_law(design) if noise == "k-norm" else None
-    return _covariate_intervals(value, design, ridge, noise_scale, level, law, noise)
+    return _covariate_intervals(value, design, ridge, flags, noise_scale, level, law, noise)
 
 
 def covariate_davidson_intervals(
@@ -178,6 +194,7 @@ def _covariate_intervals(
     value: CovariateScores,
     design: CovariateDesign,
     ridge: Float[Array, "parameters"],
+    tied: Bool[Array, "rows"] | None,
     noise_scale: Scalar,
     level: Scalar,
     law: NoiseLaw | None,
@@ -185,9 +202,10 @@ def _covariate_intervals(
 ) -> CovariateIntervals:
     beta = jnp.concatenate([value.scores, value.coefficients * design.units])
     fisher = information(design, beta)
+    outcomes = fisher if tied is None else _of_half_wins(design, beta, tied)
     near = functools.partial(_is_near, design, beta)
     known = noise, jnp.asarray(noise_scale, beta.dtype), law
-    items, *others = _about(beta, fisher, ridge, design, near, known, level)
+    items, *others = _about(beta, fisher, outcomes, ridge, design, near, known, level)
     return CovariateIntervals(items, *(one / design.units for one in others))
 
 
@@ -207,7 +225,9 @@ def _davidson_intervals(
     near = functools.partial(_is_near_with_ties, design, params)
     known = noise, jnp.asarray(noise_scale, params.dtype), law
     on_ties = 1 / tie_weight(noise)
-    items, error, low, high = _about(params, fisher, ridge, design, near, known, level, on_ties)
+    items, error, low, high = _about(
+        params, fisher, fisher, ridge, design, near, known, level, on_ties
+    )
     slopes = (one[:-1] / design.units for one in (error, low, high))
     return CovariateDavidsonIntervals(CovariateIntervals(items, *slopes), low[-1], high[-1])
 
@@ -215,6 +235,7 @@ def _davidson_intervals(
 def _about(
     params: Float[Array, "numbers"],
     fisher: Float[Array, "numbers numbers"],
+    outcomes: Float[Array, "numbers numbers"],
     ridge: Float[Array, "numbers"],
     design: CovariateDesign,
     is_near: Callable[[Array], Array],
@@ -224,8 +245,8 @@ def _about(
 ) -> tuple[Intervals, Array, Array, Array]:
     """Intervals of the items; standard errors, lower and upper ends of the other parameters.
 
-    The noise is ``known`` by its kind, its scale and, for K-norm noise, its law. That of the last number of the
-    statistic is ``noise_of_last`` times that of the others.
+    ``outcomes`` is the covariance of the gradient of the likelihood. The noise is ``known`` by its kind, its scale and,
+    for K-norm noise, its law. That of the last number of the statistic is ``noise_of_last`` times that of the others.
     """
     m, size, dtype = design.num_items, params.shape[0], params.dtype
     noise, scale, law = known
@@ -236,7 +257,7 @@ def _about(
     of_noise = influence.at[:, -1].multiply(noise_of_last)
     spread = noise_covariance(scale, noise, law, jnp.eye(size, dtype=dtype))
     drawn = product(product(of_noise, spread), of_noise.T)
-    covariance = product(product(influence, fisher), influence.T) + drawn
+    covariance = product(product(influence, outcomes), influence.T) + drawn
     center = product(project, params) + product(influence, ridge * params)
     near = is_near(center)
     errors = Uncertainty(
@@ -255,6 +276,20 @@ def _about(
     low = jnp.where(near, jnp.minimum(center[m:] - reach, params[m:]), -jnp.inf)
     high = jnp.where(near, jnp.maximum(center[m:] + reach, params[m:]), jnp.inf)
     return items, deviation, low, high
+
+
+def _of_half_wins(
+    design: CovariateDesign, beta: Float[Array, "parameters"], tied: Bool[Array, "rows"]
+) -> Float[Array, "parameters parameters"]:
+    """Covariance of the gradient of the likelihood where ``tied`` comparisons count half for both items."""
+    odds = design.log_odds(beta)
+    most = jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
+
+    def of_pairs(weights: Array) -> Array:
+        return -design.gram(weights)[: design.num_items, : design.num_items]  # off the diagonal
+
+    left = varying_share(of_pairs(most), of_pairs(tied.astype(most.dtype)))
+    return design.gram(most * left[design.first, design.second])
 
 
 def _is_near(

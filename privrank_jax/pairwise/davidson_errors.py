@@ -22,6 +22,7 @@ from privrank_jax._backend import product
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, is_traced
 from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information, outcome_odds
+from privrank_jax.pairwise.designs import as_design
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     Intervals,
@@ -33,7 +34,6 @@ from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
-    as_design,
     identified,
     noise_covariance,
     project_inverse,

@@ -188,6 +188,7 @@ def interval_estimates(
     link: str | Link = "logistic",
     noise: str | None = None,
     questionnaire: PairMatrixLike | None = None,
+    ties: PairMatrixLike | None = None,
     level: Scalar = 0.95,
     mask: MaskLike | None = None,
 ) -> Intervals:
@@ -208,6 +209,7 @@ def interval_estimates(
         link: as in the fit; for ``"mle"``.
         noise: as for :func:`standard_errors`.
         questionnaire: as for :func:`standard_errors`.
+        ties: as for :func:`standard_errors`; not after a private release.
         level: confidence, in (0, 1).
         mask: ``(m,)`` bool, real items.
 
@@ -226,6 +228,7 @@ def interval_estimates(
         "noise_scale": noise_scale,
         "noise": noise,
         "questionnaire": questionnaire,
+        "ties": ties,
         "mask": mask,
     }
     if method == "mle":

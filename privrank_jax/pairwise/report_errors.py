@@ -7,7 +7,8 @@ t(ỹ-1/2) of Z has variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t
 
 .. math:: \mathrm{Cov}\,S = M = \mathrm{Laplacian}\{(F'/(F(1-F)))^2\,(W/4 - Q(F-1/2)^2)\},
 
-and θ̂ has covariance H⁻¹MH⁻¹. One Newton step without the ridge removes its bias, as in
+and θ̂ has covariance H⁻¹MH⁻¹. A report is a bit even of a tie, which a coin decides before it is randomized: its
+variance follows from its mean, however many answers are ties. One Newton step without the ridge removes its bias, as in
 :mod:`~privrank_jax.pairwise.standard_errors`, and leaves I⁻¹MI⁻¹, the sandwich covariance. Without privacy Q = W
 and M = I.
 
@@ -27,9 +28,9 @@ from privrank_jax._types import Mask, PairMatrix, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.designs import as_design
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
-    as_design,
     differences,
     project_inverse,
 )

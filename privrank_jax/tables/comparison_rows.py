@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Float, Int
 
 from privrank_jax._cells.codes import TieCodes, public_items
 from privrank_jax._cells.errors import BadCell, DataError
@@ -96,18 +97,31 @@ class ComparisonRows:
             if salt is None:
                 raise ValueError("max_per_user needs a salt: secrets.token_hex() for a release.")
             rows = self.bounded(max_per_user, salt)
-        with explained(self._raw.path):
-            found = pair_counts(rows).to_pyarrow()
-        self._raw.check_unchanged()
-        low, high, number, twice, ties = (
-            found[name].to_numpy()
-            for name in ("low", "high", "comparisons", "twice_low_wins", "ties")
-        )
+        low, high, number, twice, ties = self._counted(rows)
         matrix = np.zeros((self.num_items,) * 2)
         matrix[low, high] = twice / 2
         matrix[high, low] = number - twice / 2
         dtype = default_float()
         return WinCounts(jnp.asarray(matrix, dtype), ties=jnp.asarray(ties.sum(), dtype))
+
+    def ties_of_pairs(self) -> Float[np.ndarray, "items items"]:
+        """``(m, m)`` symmetric, how many comparisons of each pair are ties. Private.
+
+        Raises:
+            DataError: the file changed since it was checked.
+        """
+        low, high, _, _, ties = self._counted(self.rows)
+        found = np.zeros((self.num_items,) * 2)
+        found[low, high] = found[high, low] = ties
+        return found
+
+    def _counted(self, rows: Table) -> tuple[Int[np.ndarray, "pairs"], ...]:
+        """The columns of :func:`pair_counts`."""
+        with explained(self._raw.path):
+            found = pair_counts(rows).to_pyarrow()
+        self._raw.check_unchanged()
+        names = ("low", "high", "comparisons", "twice_low_wins", "ties")
+        return tuple(found[name].to_numpy() for name in names)
 
 
 def pair_counts(rows: Table) -> Table:

@@ -15,7 +15,6 @@ from privrank_jax.pairwise import (
     scores_from_totals,
     standard_errors,
     totals_standard_errors,
-    uniform_design,
 )
 from privrank_jax.pairwise.likelihood import dense_objective
 from privrank_jax.pairwise.standard_errors import _score_errors, _totals_errors
@@ -165,14 +164,6 @@ def test_totals_errors_bound_the_covariance_of_the_totals(noise, variance):
         gap = np.asarray(found.covariance) - exact(scale * THETA)
         assert np.linalg.eigvalsh(gap)[0] > -1e-9
         assert np.linalg.eigvalsh(gap)[-1] > 1
-
-
-def test_uniform_design_spreads_the_comparisons():
-    np.testing.assert_allclose(uniform_design(30, 4), 5.0 * (1 - np.eye(4)))
-    mask = np.array([True, False, True, True])
-    masked = np.asarray(uniform_design(30, 4, mask))
-    np.testing.assert_allclose(masked, 10.0 * (1 - np.eye(4)) * np.outer(mask, mask))
-    assert np.asarray(uniform_design(30, 1)).tolist() == [[0.0]]
 
 
 # --- batches, dtypes, compilations, refusals -----------------------------------------------------

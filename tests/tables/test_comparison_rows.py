@@ -45,6 +45,10 @@ def test_the_same_as_by_the_loader(tmp_path, backend, case):
     found, wanted = rows.win_counts(), table.comparisons().win_counts()
     np.testing.assert_array_equal(found.matrix, wanted.matrix)
     assert float(found.ties) == float(wanted.ties) == table.ties
+    tied = rows.ties_of_pairs()
+    np.testing.assert_array_equal(tied, table.ties_of_pairs())
+    assert np.triu(tied).sum() == table.ties
+    assert np.all((tied == tied.T) & (tied <= wanted.comparisons))
     for name in (
         "item_names",
         "has_users",

@@ -36,12 +36,12 @@ def of_fit(
     link: str,
     level: float,
     words: str,
-    **noise: float | str | np.ndarray | None,
+    **told: float | str | np.ndarray | None,
 ) -> Certainty:
-    """Certainty of scores fitted to comparisons; ``noise`` are the arguments of its standard errors on their noise."""
+    """Certainty of scores fitted to comparisons; ``told`` is what standard errors are told of noise, or of ties."""
 
     def about(target: str) -> Uncertainty:
-        errors = functools.partial(standard_errors, gamma=gamma, link=link, target=target, **noise)
+        errors = functools.partial(standard_errors, gamma=gamma, link=link, target=target, **told)
         return quickly(errors, scores, comparisons)
 
     drawn = functools.partial(about, "penalized")

@@ -53,6 +53,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         link=request.link,
         level=request.level,
         words=each_by_itself("the true score", ANSWERS),
+        ties=data.table.ties_of_pairs() if data.table.ties else None,
     )
     notes = certainty.notes if components == 1 else ()
     return _result(

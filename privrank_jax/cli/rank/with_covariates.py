@@ -258,8 +258,11 @@ def _intervals(
     }
     if request.ties != "davidson":
         about = functools.partial(pairwise.covariate_intervals, **told)
+        tied = np.asarray(data.kept.outcomes) == 0.5 if data.privacy is None else None
         found = _on_design(
-            design, lambda value, ridge: about(value, design, ridge), fit.value, facts.ridge
+            design,
+            lambda value, ridge, tied: about(value, design, ridge, tied=tied),
+            *(fit.value, facts.ridge, tied),
         )
         return found, None
     about = functools.partial(pairwise.covariate_davidson_intervals, **told)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.none import components_of, fit_without_privacy
 from privrank_jax.cli.rank.request import Request
+from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
+from privrank_jax.pairwise import interval_estimates
+from tests.parquet import as_parquet
 
 
 def fit(path, **options):
@@ -47,3 +51,34 @@ def test_a_ridge_that_was_asked_for_stays(write):
     found = fit(write("u,a,b", "v,b,c"), gamma=0.25)
     assert found.diagnostics["gamma"] == 0.25
     assert found.warnings == ()
+
+
+# Of every pair 12 ties, and 8 wins of the earlier letter to 4.
+TIED = ("u,{0},{1},1",) * 12 + ("u,{0},{1},0",) * 8 + ("u,{1},{0},0",) * 4
+PAIRS = ("ab", "ac", "bc")
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_intervals_count_ties_as_they_vary(write, kind):
+    path = write(
+        *(row.format(*pair) for pair in PAIRS for row in TIED), header="user,winner,loser,tie"
+    )
+    found = fit(path if kind == "csv" else as_parquet(path))
+    met = 24 * (1 - np.eye(3))
+    for ties, same in ((met / 2, True), (None, False)):
+        wanted = interval_estimates(found.scores, met, ties=ties)
+        for name in ("low", "high"):
+            ends = found.certainty.intervals[name]
+            assert np.allclose(ends, getattr(wanted, name), rtol=1e-6) == same
+
+
+def test_intervals_with_covariates_count_ties_as_they_vary(write):
+    """A covariate that says nothing leaves them as narrow as without one."""
+    rows = [row.format(*pair) for pair in PAIRS for row in TIED]
+    numbered = [f"{row},0,{(-1) ** place}" for place, row in enumerate(rows)]
+    path = write(*numbered, header="user,winner,loser,tie,winner_length,loser_length")
+    request = Request(source=str(path), method="none", covariate=("length",))
+    with_one = fit_covariates(read_with_covariates(request), request).certainty.intervals
+    without = fit(path).certainty.intervals
+    width = with_one["high"] - with_one["low"]
+    np.testing.assert_allclose(width, without["high"] - without["low"], rtol=0.03)
