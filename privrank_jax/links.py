@@ -10,8 +10,11 @@ through the branches: the gradient of ``log_cdf`` *is* ``score``, that of ``scor
 Relative accuracy over ``|x|`` ≤ 1e4, down to the smallest normal numbers: 1e-12 in float64, 2e-5 in
 float32 (the worst is ``exp(−x²/2)`` of the normal link at ``|x|`` ≈ 12).
 
-Source: constants κ₁, κ₂ as in Cai, Chakraborty and Wang, *Optimal Differentially Private Ranking
-from Pairwise Comparisons*, assumptions (A1) and (A2).
+Constants: κ₁ and κ₂ are the suprema that assumption (A1) and the first half of (A2) of Cai, Chakraborty and Wang,
+*Optimal Differentially Private Ranking from Pairwise Comparisons*, want bounded; our proofs of privacy use no more. The
+second half of (A2) also wants κ₂ > 1/c, c the least curvature on ``|x|`` ≤ 4: that would be κ₂ > 56.6 for the logistic
+link and κ₂ > 1.8e3 for the normal one, where ours are 1/4 (so is that of the paper's code) and 1. The Laplace link
+violates (A2) whatever κ₂ is: its ``log F`` is linear for x < 0, where the curvature is 0.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ class Link:
         curvature: ``−(log F)''(x)``, minus the derivative of ``score``; never negative.
         kappa1: κ₁ = sup ``F' / (F (1 − F))``, infinite for the normal link; how far one outcome
             moves the gradient of the log-likelihood.
-        kappa2: κ₂ = sup ``curvature``.
+        kappa2: κ₂ = sup ``curvature``, not the larger constant of (A2) (module docstring).
         sup_score: sup ``F' / F``.
 
     Example:

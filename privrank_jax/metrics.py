@@ -126,7 +126,9 @@ def spearman_footrule(
     Args:
         a: ranks, shape ``(m,)``, integers.
         b: ranks, shape ``(m,)``, integers.
-        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0.
+        normalized: divide by the largest value, ⌊m²/2⌋; with fewer than two items it is 0. Xu, Sun and Cheng
+            (Rate-optimal rank aggregation, section 4.3) divide by m²/2: the same for even m, 1 - 1/m² times
+            this for odd m.
         mask: items that count, shape ``(m,)``, bool; None for all. Their ranks must be 0 up to
             their number less one.
 

@@ -289,3 +289,16 @@ def test_get_link_by_name_and_by_instance(name):
     assert link.name == name
     assert links.get_link(link) is link
     assert repr(link) == f"Link({name!r})"
+
+
+@pytest.mark.parametrize(("name", "least"), [("logistic", 56.6), ("normal", 1.8e3)])
+def test_the_second_half_of_a2_wants_a_larger_constant(name, least):
+    """Cai, Chakraborty and Wang (2.4): κ₂ > 1/min curvature on [-4, 4]; κ₂ here is the first half's alone."""
+    link = links.get_link(name)
+    wanted = 1 / float(np.min(np.asarray(link.curvature(np.linspace(-4, 4, 8001)))))
+    assert least < wanted < 1.05 * least
+    assert wanted > 200 * link.kappa2
+
+
+def test_the_laplace_link_violates_a2():
+    assert float(links.laplace.curvature(-1.0)) == 0.0

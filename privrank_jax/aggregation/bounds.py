@@ -1,4 +1,4 @@
-r"""Worst-case bounds of each private algorithm of the central model: Tables 2 and 3, with constants.
+r"""Worst-case bounds of each private algorithm of the central model: Table 2, with constants.
 
 An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whatever the rankings. The paper states β up to
 constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs. With

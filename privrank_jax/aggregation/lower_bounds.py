@@ -1,6 +1,9 @@
 """Lower bounds on the number of users for all private algorithms: Theorems 13 and 14, with constants.
 
-The docstrings say which constants are the paper's, and what is amended.
+The docstrings say which constants are the paper's, and what is amended. Both theorems speak of few users, n = o(m/ε)
+and n = o(√m/ε), and exclude an additive error of a constant times m² there: they say nothing of smaller errors for more
+users. Theorem 14 is printed for (1, o(1/n))-DP at every ε ≤ 1; its proof is for ε = 1 and goes to (ε, o(1/n))-DP by
+group privacy, which is what is meant.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022).
 """

@@ -37,8 +37,9 @@ E Σ_j R_j ≤ 4m√((m-1)/3)·(d + 1)/(εn), 2.31·m^3.5/(εn).
 *No logarithm.* In a binary tree of m = 2^k places, level l has N = 2^l nodes of m/N places. A count z moves the costs
 monotonically by m/N·z within its node, and by nothing beyond; its variance is at most 2m²/(a ε n)²; signs of counts are
 independent. So the level adds at most 2m/N·√N·√2·m/(aεn) to E R_j, and with a_l ∝ 2^(-l/4) all levels add 2√2·(1 -
-2^(-1/4))^-2·m²/(εn): E Σ_j R_j ≤ 112·m³/(εn). The order m³/(εn) cannot be improved (Alabi, Ghazi, Kumar and Manurangsi
-2022, Theorem 13). The trees of ``"tree"`` have the least squared error instead, which is smaller at every m.
+2^(-1/4))^-2·m²/(εn): E Σ_j R_j ≤ 112·m³/(εn). Where n is of order m/ε this is m², and below that no ε-DP method has
+an additive error of 0.01 m² (Alabi, Ghazi, Kumar and Manurangsi 2022, Theorem 13; it says nothing of more users). The
+trees of ``"tree"`` have the least squared error instead, which is smaller at every m.
 
 Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath (2026) first used the footrule for private aggregation.
 """

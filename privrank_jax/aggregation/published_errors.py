@@ -47,16 +47,16 @@ PUBLISHED = (
     ),
     Published(
         "Alabi et al. (2022), Theorem 13",
-        "central, pure: no method is better",
+        "central, pure: no method has this error while n = o(m/ε)",
         "any",
-        "m³/(εn)",
+        "0.01 m²",
         "pure_lower_bound",
     ),
     Published(
         "Alabi et al. (2022), Theorem 14",
-        "central: no method is better",
-        "any",
-        "m^2.5/(εn)",
+        "central, ε ≤ 1, δ = o(1/n): no method has this error while n = o(√m/ε)",
+        "any constant",
+        "c m², c > 0 by the ratio",
         "approximate_lower_bound",
     ),
     Published(

@@ -98,8 +98,8 @@ def perturbed_mle(
         noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; by default K-norm noise with a
             questionnaire, else Laplace noise.
         calibration: ``"tight"`` or ``"published"`` (λ = 8κ₁L/ε with γ >= 4κ₂/ε, or 8κ₂L/ε for users,
-            for one comparison 2√(d log m) by default where d is public; Cai, Propositions 2.1, 3.1,
-            Theorem 2.1).
+            for one comparison 2√(d log m) by default where d is public; Cai, Propositions 2.1, 3.1, and
+            Theorem 2.1, which has c√(d log m) for a constant c; 2, and κ₂ = 1/4, are those of the published code).
         sensitivity: a smaller, public sensitivity of the win totals, in ℓ₁ for Laplace and ℓ₂ for
             Gaussian noise; only for ``flip`` with the logistic link.
         questionnaire: as for :func:`~privrank_jax.pairwise.noisy_counts`; only for ``flip`` with the logistic link. If
@@ -264,7 +264,7 @@ def default_gamma(
         return 0.0  # the floor: the published choice for users, and where the number d is private
     items = jnp.maximum(jnp.sum(wins.item_mask), 2)
     degree = jnp.sum(wins.degrees) / items
-    if calibration == "published":
+    if calibration == "published":  # Theorem 2.1, with the constant of the published code
         return 2.0 * jnp.sqrt(jnp.maximum(degree, 1e-3) * jnp.log(items))
     if adjacency == "add-remove" or (adjacency == "replace" and users):
         return 1.0  # the number of comparisons is private

@@ -237,7 +237,9 @@ def calibrate_objective_perturbation(
         default_gamma: the γ wanted for utility, computed from public quantities only.
         noise: ``"laplace"`` (pure ε), or ``"gaussian"`` at the δ of the promise.
         calibration: ``"tight"``, or ``"published"``: Cai, Propositions 2.1 and 3.1, λ = 8κ₁L/ε and
-            γ ≥ 4κ₂/ε (one comparison) or 8κ₂L/ε (users); sound for replacement, hence for the rest.
+            γ ≥ 4κ₂/ε (one comparison) or 8κ₂L/ε (users); sound for replacement, hence for the rest. κ₂ is the
+            supremum of the curvature, 1/4 for the logistic link, as in the published code; with the κ₂ that the paper's
+            (A2) asks for, above 56.6, γ would be 226 times as large (:mod:`privrank_jax.links`).
 
     Returns:
         (λ or σ, γ).

@@ -23,7 +23,7 @@ PAIRS = 28
 
 
 def test_central_bounds_are_their_formulas():
-    """Tables 2 and 3 by hand: sensitivities times mean noise, counted per pair and weighted by the ratio."""
+    """Table 2 by hand: sensitivities times mean noise, counted per pair and weighted by the ratio."""
 
     def gaussian(sensitivity, epsilon=EPSILON):
         return reference_calibration.gaussian_scale(sensitivity, epsilon, DELTA) * math.sqrt(
@@ -227,7 +227,7 @@ def test_local_bounds_are_their_formulas():
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_additive_errors_grow_as_published(delta):
-    """Between m and 4m the additive error grows as the power of m in Tables 2 and 3 (Borda: no log)."""
+    """Between m and 4m the additive error grows as the power of m in Table 2 (Borda: no log)."""
     for bound, power in (
         (aggregation.noise_all_bound, 4 if not delta else 3),
         (aggregation.borda_bound, 3 if not delta else 2.5),

@@ -265,7 +265,7 @@ EXPERIMENTS = (
     Experiment(
         name="alabi-central",
         title="Private consensus in the central model: which algorithm, where",
-        paper=f"{common.PAPER}, Tables 1 and 2 (no experiments of its own)",
+        paper=f"{common.PAPER}, Table 2 (no experiments of its own)",
         config=CentralConfig("alabi-central"),
         build=build,
         annotate=by_world,

@@ -3,7 +3,9 @@
 Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Three calibrations are compared:
 
 - ``published``: perturbed MLE with λ = 8/ε and γ = max(2√(np log n), 1/ε) (one comparison) or λ = 8L/ε and γ = 2L/ε
-  (a user); counts with 2/ε or L/ε. The last is unsound under replacement: it is proven for 2ε only.
+  (a user); counts with 2/ε or L/ε. The last is unsound under replacement: it is proven for 2ε only. The factor 2 of the
+  root and κ₂ = 1/4 in 1/ε and 2L/ε are those of the published code; Theorem 2.1 leaves the first open, and assumption
+  (A2) asks for a larger κ₂ (:mod:`privrank_jax.links`).
 - ``tight replace``: sound and tight where a comparison (a user's L comparisons) is replaced by any other, the adjacency
   of the paper: λ = 4/ε (4L/ε), γ ≥ λ; counts 2/ε (2L/ε).
 - ``tight flip``: answers are private, who compared what is public: λ = 2/ε (2L/ε), the same noise as the counts. The
@@ -70,8 +72,8 @@ NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
 
 # How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
-    "the published code gives the MLE one noise vector, of a fixed seed, in every replicate and every study (counts "
-    "have fresh noise), so its MLE curves depend on a single draw; here every replicate has its own",
+    "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in every replicate and "
+    "every study (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its own",
     "the published code draws θ once per number of items (in Experiment 4 once per n and ε); here every replicate "
     "draws its own",
     "the published code breaks ties of the non-private counts by index, with the top items last, so always "

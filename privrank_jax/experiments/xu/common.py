@@ -27,10 +27,14 @@ FAILED = "failed_fits"
 # Not stated in the paper and chosen once here: γ of λ = γ/(2 L B(ε)), and p where no scenario states it.
 GAMMA, PROBABILITY = 2.0, 0.5
 
+DRAWN_ANEW = (
+    "θ: drawn anew in every replicate (the paper does not say), and centered: its uniform draws are not, but its model "
+    "(section 2) and its estimates (supplement) have Σθ = 0"
+)
 COMMON_DIFFERENCES = (
     f"ridge: the paper asks for λ of the order of 1/(L B(ε)) and states no constant; here λ = γ/(2 L B(ε)) with "
     f"γ = {GAMMA:g}, the default of the library, in every cell of every study",
-    "θ: drawn anew in every replicate, and centered like the estimate (the paper does not say either)",
+    DRAWN_ANEW,
     "printed standard errors are the printed standard deviations over √200 where the table prints deviations",
 )
 HALF = f"p: no value is printed for this scenario; here {PROBABILITY:g}, that of Scenarios I and IV"

@@ -189,7 +189,7 @@ EXPERIMENTS = (
         outline=("num_users", "num_items"),
         differences=(
             "ridge: λ = 1/L (the paper states none)",
-            "θ: drawn anew in every replicate, and centered like the estimate (the paper does not say either)",
+            common.DRAWN_ANEW,
             "users who always, or never, chose the first item have no finite effect; here they are left out of σ̂, "
             "where gradient descent, as in the paper, stops somewhere finite: hence the printed errors at m = 10",
             f"{CORRECTED}: without the part of the variance of the γ̂_l that is their own estimation error; not printed",

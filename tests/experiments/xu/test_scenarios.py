@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import experiments
+from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.experiments.xu import scenarios as xu_scenarios
 from privrank_jax.pairwise import debiased_rr
 from privrank_jax.simulate.worlds import reports
@@ -50,6 +51,24 @@ def test_schemes_agree_at_the_anchor_and_have_their_orders_elsewhere():
         ratio = xu_scenarios.scheme_epsilon(config, power, 20, 800) / 2
         expected = (math.log(16000) / math.log(1000)) ** power / math.sqrt(16)
         np.testing.assert_allclose(ratio, expected, rtol=1e-5)
+
+
+def test_the_printed_tables_point_to_an_anchor_of_three_point_two():
+    """Errors are as 1/√B, and B of Scenario I is E tanh²(ε/2) over ε in (1, 5): what the differences say."""
+    mixed = np.tanh(np.linspace(1, 5, 10_001) / 2) ** 2
+    one, three = (
+        table.cells[cell][0]
+        for table, cell in (
+            (xu_printed.TABLE_5, ("BTL", "l2_error", 10, 100)),
+            (xu_printed.TABLES_6_7, ("BTL", 1, "l2_error", 10, 100)),
+        )
+    )
+    information = np.mean(mixed) * (one / three) ** 2
+    implied = 2 * math.atanh(math.sqrt(information))
+    assert (round(float(np.mean(mixed)), 2), round(float(information), 2)) == (0.74, 0.85)
+    assert round(implied, 1) == 3.2
+    taken = xu_scenarios.SchemeConfig("x").anchor
+    assert round(100 * (math.tanh(1.6) / math.tanh(taken / 2) - 1)) == 2
 
 
 def test_a_small_run_stands_beside_the_printed_table(tmp_path):
