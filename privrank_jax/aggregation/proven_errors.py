@@ -14,9 +14,9 @@ Without an upper estimate of OPT o is N/2. An estimate must be public: the small
 
 *How sharp.* Whatever its ratio, no ε-DP method has an additive error of 0.01 m² while n = o(m/ε), and for each ratio
 there is a c > 0 such that no (ε, δ)-DP method, ε ≤ 1 and δ = o(1/n), has one of c m² while n = o(√m/ε) (Alabi, Ghazi,
-Kumar and Manurangsi 2022, Theorems 13 and 14). Any order at all has m²/2, and m³/(εn) and m^2.5/(εn) fall below that
-from n of order m/ε and √m/ε on: no method can do with fewer users in order. How fast the error falls with more of them
-the theorems do not say. Borda's ratio 5 and its factor 2 of the noise are attained by some crowds
+Kumar and Manurangsi 2022, Theorems 13 and 14). m³/(εn) and m^2.5/(εn) are that small from n of order m/ε and √m/ε on,
+so up to logarithms no method needs fewer users for an error of this size. How fast errors fall with more users the
+theorems do not say. Borda's ratio 5 and its factor 2 of the noise are attained by some crowds
 (:mod:`~privrank_jax.aggregation.borda_theorem`). The means of sums and ranges of central noise are exact, or simulated
 and rounded up by four standard errors; those of local reports bound a mean by a root mean square, 1.25 times it for
 normal errors. But errors rarely all count: cost lies far below these bounds in most crowds, see

@@ -162,9 +162,9 @@ class Request(Budget, ComparisonColumns, ChoiceOptions, Covariates, OverTime, Fi
         str,
         typer.Option(
             metavar="NAME",
-            help="half: a tie is half a win for both items. davidson: an outcome of its own, whose frequency is fitted "
-            "and published (Davidson's model); with --method none, or with --method mle --adjacency flip, where it "
-            "costs no privacy.",
+            help="half: a tie is half a win for both items; where ties are common, intervals of private results are "
+            "wider than need be. davidson: an outcome of its own, whose frequency is fitted and published (Davidson's "
+            "model); with --method none, or with --method mle --adjacency flip, where it costs no privacy.",
         ),
     ] = "half"
     gamma: Annotated[

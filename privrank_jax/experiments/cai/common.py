@@ -73,7 +73,8 @@ NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
 # How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
     "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in every replicate and "
-    "every study (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its own",
+    "every study (counts have fresh noise), so its MLE curves depend on a single draw; here every replicate has its "
+    "own",
     "the published code draws θ once per number of items (in Experiment 4 once per n and ε); here every replicate "
     "draws its own",
     "the published code breaks ties of the non-private counts by index, with the top items last, so always "
