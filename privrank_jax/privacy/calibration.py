@@ -239,7 +239,8 @@ def calibrate_objective_perturbation(
         calibration: ``"tight"``, or ``"published"``: Cai, Propositions 2.1 and 3.1, λ = 8κ₁L/ε and
             γ ≥ 4κ₂/ε (one comparison) or 8κ₂L/ε (users); sound for replacement, hence for the rest. κ₂ is the
             supremum of the curvature, 1/4 for the logistic link, as in the published code; with the κ₂ that the paper's
-            (A2) asks for, above 56.6, γ would be 226 times as large (:mod:`privrank_jax.links`).
+            (A2) asks for, above 56.6, γ would be 226 times as large (:mod:`privrank_jax.links`). The propositions
+            do not cover the Laplace link, which violates (A2); the theorem of this module does, at 3ε/4.
 
     Returns:
         (λ or σ, γ).
