@@ -9,9 +9,26 @@ entry, and about 1/12 to its variance.
 
 **Draw.** |N|/σ = k + x, with k = 0, 1, ... of P(k) ∝ e^{-k/2} and x uniform on [0, 1), accepted with probability
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52
-to 64 bits at first. Where these decide k, acceptance and rounding, with a margin that far exceeds the errors of the
-double-precision formulas, they are decided. Elsewhere further bits are drawn and compared with enclosures until they
-decide. So the law is exact.
+to 64 bits at first. Where doubles decide k, acceptance and rounding, whatever the bits behind these are, they are
+decided. Elsewhere further bits are drawn and compared with enclosures until they decide. So the law is exact.
+
+**Margins** within which nothing is decided by doubles. Let u = 2^-53, the relative error of one rounding.
+
+*k* = ⌊-2 log U⌋, and x is *accepted* if log V < (k - (k+x)²)/2, U and V uniform. A word W of 64 bits is only trusted
+from 2^34 on: then (W + 1/2)/2^64 is within 2^-35 of the number, relatively, its logarithm within 2^-34 with the errors
+of two roundings and of NumPy's logarithm (4 units in the last place of a number below 32), and k ≤ 42. Of x the bits
+behind 2^-52 are missing, so k + x < 2^6 is known within 2^-46 and (k - (k+x)²)/2 within 2^-39. All this is far below
+10^-9, the margin of both decisions.
+
+*Rounding.* The value is ⌊S⌋ for S = σ(k + X) + 1/2, where of X only x ≤ X < x + 2^-52 is known. Let s be the double for
+S_0 = σ(k + x) + 1/2. It takes four roundings of positive numbers (σ, k + x, the product, the sum), so S_0(1-u)^4 ≤ s ≤
+S_0(1+u)^4 and \|s - S_0\| ≤ s((1-u)^-4 - 1) < 2^-50 s. The missing bits add less than 2^-52 σ, however small s is, so
+
+    \|s - S\| < 2^-50 s + 2^-52 σ.
+
+The margin is 2^-50 s + 2^-51 σ + 10^-9. Its last term covers the rounding of the margin itself, which is below 1 since
+σ ≤ 2^40 and k + x < 2^6, and σ below 2^-1022, where doubles have fewer digits. The distance of s to the nearest whole
+number is exact in doubles. So if it exceeds the margin, no whole number lies between s and S, and ⌊S⌋ = ⌊s⌋ < 2^53.
 """
 
 from __future__ import annotations
@@ -30,6 +47,7 @@ _LARGEST = 2**40  # of σ
 _PLACES = 52  # bits of x at first
 _FEW = np.uint64(2**34)  # words below it hold too few significant bits for a decision by doubles
 _MARGIN = 1e-9
+_CHUNK = 1 << 16  # tries at once: bounds memory
 
 
 def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
@@ -46,31 +64,23 @@ def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
     [0, 0, 0]
     """
     if not 0 < scale <= _LARGEST:
-        raise ValueError(f"the standard deviation must be above 0 and at most 2^40, got {scale}.")
-    found = np.zeros(0, np.int64)
-    while found.size < count:
-        found = np.concatenate([found, _accepted(2 * (count - found.size) + 8, scale)])
-    return found[:count]
+        raise ValueError(
+            "exact Gaussian noise has a standard deviation above 0 and at most 2^40, about 1.1e12, and "
+            f"{quotient(scale, up(3))} was asked for: choose a larger epsilon or delta, or fewer contributions."
+        )
+    parts, missing = [np.zeros(0, np.int64)], count
+    while missing > 0:
+        parts.append(_accepted(min(2 * missing + 8, _CHUNK), scale)[:missing])
+        missing -= parts[-1].size
+    return np.concatenate(parts)
 
 
 def _accepted(tries: int, scale: Fraction) -> np.ndarray:
     """The draws that are accepted in a number of tries, about half of it."""
-    words = random_words(3 * tries).reshape(3, tries)
-    of_whole, of_part, of_chance = words
+    of_whole, of_part, of_chance = random_words(3 * tries).reshape(3, tries)
     minus = (of_part & np.uint64(1)).astype(bool)  # not among the bits of x
     part = of_part >> np.uint64(64 - _PLACES)
-    # The number of a word plus one half, over 2^64, differs from its uniform number by at most 2^-34 of it.
-    exponent = -2 * np.log((np.maximum(of_whole, _FEW) + 0.5) * 2.0**-64)
-    whole = np.floor(exponent)
-    sure = (of_whole >= _FEW) & (np.abs(exponent - np.rint(exponent)) > _MARGIN)
-    size = whole + part * 2.0**-_PLACES
-    chance = 0.5 * (whole - size**2)
-    drawn = np.log((np.maximum(of_chance, _FEW) + 0.5) * 2.0**-64)
-    sure &= (of_chance >= _FEW) & (np.abs(drawn - chance) > _MARGIN)
-    scaled = float(scale) * size + 0.5
-    sure &= np.abs(scaled - np.rint(scaled)) > _MARGIN + scaled * 2.0**-48
-    value = np.floor(scaled).astype(np.int64)
-    kept = drawn < chance
+    kept, value, sure = by_doubles(of_whole, part, of_chance, float(scale))
     for place in np.flatnonzero(~sure).tolist():
         exact = decide(
             Uniform(int(of_whole[place]), 64),
@@ -81,6 +91,31 @@ def _accepted(tries: int, scale: Fraction) -> np.ndarray:
         kept[place] = exact is not None
         value[place] = exact or 0
     return np.where(minus, -value, value)[kept]
+
+
+def by_doubles(
+    of_whole: np.ndarray, part: np.ndarray, of_chance: np.ndarray, scale: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whether a try is accepted, the rounded size of N, and whether both hold whatever the bits behind those given are.
+
+    Args:
+        of_whole: the first 64 bits of the number that decides k, ``(tries,)`` uint64, as the others.
+        part: the first 52 of x.
+        of_chance: the first 64 of the number that decides acceptance.
+        scale: σ, rounded to nearest.
+    """
+    exponent = -2 * np.log((np.maximum(of_whole, _FEW) + 0.5) * 2.0**-64)
+    whole = np.floor(exponent)
+    sure = (of_whole >= _FEW) & (np.abs(exponent - np.rint(exponent)) > _MARGIN)
+    size = whole + part * 2.0**-_PLACES
+    chance = 0.5 * (whole - size**2)
+    drawn = np.log((np.maximum(of_chance, _FEW) + 0.5) * 2.0**-64)
+    kept = drawn < chance
+    sure &= (of_chance >= _FEW) & (np.abs(drawn - chance) > _MARGIN)
+    scaled = scale * size + 0.5
+    margin = scaled * 2.0**-50 + scale * 2.0**-51 + _MARGIN
+    sure &= ~kept | (np.abs(scaled - np.rint(scaled)) > margin)
+    return kept, np.floor(scaled).astype(np.int64), sure
 
 
 class Uniform:

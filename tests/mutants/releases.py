@@ -223,6 +223,7 @@ RELEASES = (
         "tests/release/test_rounded_gaussian.py",
         ("np.where(minus, -value, value)[kept]", "value[kept]"),
         ("chance = 0.5 * (whole - size**2)", "chance = whole - size**2"),
+        ("scaled * 2.0**-50 + scale * 2.0**-51 + _MARGIN", "scaled * 2.0**-48 + _MARGIN"),
         ("** 2) / 2, (whole - (whole + low) ** 2) / 2", "** 2) / 3, (whole - (whole + low) ** 2) / 3"),
     ),
     *mutants_of(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+import random
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
 
 from privrank_jax.release import rounded_gaussian as module
-from privrank_jax.release.rounded_gaussian import Uniform, decide, rounded_gaussian
+from privrank_jax.release.rounded_gaussian import Uniform, by_doubles, decide, rounded_gaussian
 from tests.release.laws import assert_mean, assert_shares, power
 
 
@@ -35,12 +37,107 @@ def test_law(scale):
         assert_follows(drawn, 0.95 * float(scale))
 
 
-def test_large_scale():
-    """Mean square of 100,000 fresh draws, false-alarm rate 10^-9; a σ 5 % smaller is found but once in 10^9."""
-    scale = Fraction(10**7, 3)
-    squares = rounded_gaussian(100_000, scale).astype(float) ** 2 / float(scale) ** 2
+@pytest.mark.parametrize("scale", [Fraction(10**7, 3), Fraction(2**31, 3), Fraction(2**40)])
+def test_large_scale(scale):
+    """100,000 fresh draws: their mean square, their shares in 40 cells, and in the residues of 8; false-alarm rate
+    10^-9; a σ 5 % smaller is found but once in 10^9."""
+    drawn = rounded_gaussian(100_000, scale)
+    squares = drawn.astype(float) ** 2 / float(scale) ** 2
     assert_mean(squares, 1, math.sqrt(2))
     assert power(100_000, (1, math.sqrt(2)), (0.95**2, 0.95**2 * math.sqrt(2))) > 1 - 1e-9
+    cells = np.searchsorted(stats.norm.ppf(np.arange(1, 40) / 40), drawn / float(scale))
+    assert_shares(np.bincount(cells, minlength=40), np.full(40, 1 / 40))
+    assert_shares(np.bincount(drawn % 8, minlength=8), np.full(8, 1 / 8))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2**10), Fraction(1, 2**60), Fraction(1, 10**320)])
+def test_tiny_scale(scale):
+    """A value other than 0 is 512 deviations away."""
+    assert not np.any(rounded_gaussian(1000, scale))
+
+
+def random_tries(count, seed):
+    words = np.random.default_rng(seed).integers(0, 2**64, (3, count), np.uint64)
+    return [(int(a), int(b) >> 12, int(c)) for a, b, c in words.T]
+
+
+def planted_tries(scale):
+    """Tries next to each kind of boundary: of k, of acceptance, and between consecutive integers."""
+    found, chosen = [], random.Random(1)
+    near = [0, 1, -1, 2, -2, 5, -7, 1 << 10, -(1 << 12), 1 << 20, -(1 << 24), 1 << 30, -(1 << 31)]
+    for k in range(8):
+        within = int(2**64 * mpmath.exp(-(k + mpmath.mpf(1) / 3) / 2))
+        for step in near:
+            edge = int(2**64 * mpmath.exp(-mpmath.mpf(k + 1) / 2))
+            found.append((edge + step * 2**9, chosen.getrandbits(52), 2**35))
+            part = chosen.getrandbits(52)
+            x = mpmath.mpf(part) / 2**52
+            bound = int(2**64 * mpmath.exp((k - (k + x) ** 2) / 2))
+            found.append((within, part, max(0, min(bound + step * 2**9, 2**64 - 1))))
+        first, last = math.ceil(scale * k + Fraction(1, 2)), math.floor(scale * (k + 1))
+        wholes = {n for n in range(first, first + 9) if n <= last}
+        wholes |= {chosen.randint(first, last) for _ in range(40 if first <= last else 0)}
+        for n in wholes:
+            cell = math.floor(((n - Fraction(1, 2)) / scale - k) * 2**52)
+            found += [
+                (within, part, 2**35) for part in range(cell - 9, cell + 10) if 0 <= part < 2**52
+            ]
+    return found
+
+
+def outcomes(scale, of_whole, part, of_chance):
+    """The outcomes at the ends of what the bits leave open: None, or the rounded size; and k."""
+    up = 1 - mpmath.mpf(2) ** -100  # the ends above are open
+    wholes = {
+        mpmath.floor(-2 * mpmath.log((of_whole + end) / mpmath.mpf(2) ** 64))
+        for end in (0, up)
+        if of_whole
+    }
+    found = set()
+    for k in wholes:
+        for end, end_of_chance in ((0, 0), (0, up), (up, 0), (up, up)):
+            size = k + (part + end) / mpmath.mpf(2) ** 52
+            chance = (of_chance + end_of_chance) / mpmath.mpf(2) ** 64
+            kept = chance < mpmath.exp((k - size**2) / 2)
+            value = mpmath.mpf(scale.numerator) / scale.denominator * size + 0.5
+            found.add(int(mpmath.floor(value)) if kept else None)
+    return found
+
+
+@pytest.mark.parametrize("scale", [
+    Fraction(1, 2**10), Fraction(1, 3), Fraction(27, 10), Fraction(2**20), Fraction(2**22 + 7), Fraction(2**26, 3),
+    Fraction(2**54, 21201), Fraction(2**35), Fraction(10**12, 3), Fraction(2**40),
+])  # fmt: skip
+def test_what_doubles_decide_no_further_bits_change(scale):
+    """Of random tries and of planted ones, in 80 digits at the ends of what the given bits leave open."""
+    with mpmath.workdps(80):
+        drawn, planted = random_tries(300, 0), planted_tries(scale)
+        tries = drawn + planted
+        kept, value, sure = by_doubles(*np.array(tries, np.uint64).T, float(scale))
+        for place in np.flatnonzero(sure):
+            expected = {int(value[place]) if kept[place] else None}
+            assert outcomes(scale, *tries[place]) == expected, (tries[place], expected)
+    assert sure[: len(drawn)].mean() > 0.95
+    assert 0.1 < sure[len(drawn) :].mean() < 0.95  # next to boundaries, on both sides of the margin
+
+
+@pytest.mark.parametrize("cells", [Fraction(21201, 4), Fraction(2**20, 3), Fraction(2**12 + 1, 1)])
+def test_consecutive_integers_get_equal_shares(cells):
+    """Of the cells of the first 52 bits: those that doubles decide, and the exact parts of all others, add up to
+    2^52/σ for each integer."""
+    wholes = min(20, 2**19 // math.ceil(cells))
+    part = np.arange(math.floor(cells * wholes), dtype=np.uint64)
+    constant = np.full(part.size, 2**64 - 2**62, np.uint64), np.full(part.size, 2**35, np.uint64)
+    kept, value, sure = by_doubles(constant[0], part, constant[1], float(Fraction(2**52) / cells))
+    assert np.all(kept | ~sure)
+    shares = [Fraction(int(count)) for count in np.bincount(value[sure], minlength=wholes + 2)]
+    for cell in np.flatnonzero(~sure).tolist():
+        below = math.floor(cell / cells + Fraction(1, 2))
+        for n in (below, below + 1):
+            low, high = (n - Fraction(1, 2)) * cells, (n + Fraction(1, 2)) * cells
+            shares[n] += max(Fraction(0), min(high, Fraction(cell + 1)) - max(low, Fraction(cell)))
+    assert shares[0] == cells / 2
+    assert shares[1:wholes] == [cells] * (wholes - 1)
 
 
 def test_law_where_further_bits_decide(monkeypatch):
@@ -78,5 +175,7 @@ def test_shapes_and_refusals():
     assert rounded_gaussian(0, Fraction(1)).shape == (0,)
     assert rounded_gaussian(7, Fraction(2**40)).shape == (7,)
     for wrong in (Fraction(0), Fraction(2**40 + 1)):
-        with pytest.raises(ValueError, match="standard deviation"):
+        with pytest.raises(ValueError, match=r"standard deviation.*choose a larger epsilon"):
             rounded_gaussian(1, wrong)
+    with pytest.raises(ValueError, match=r"1\.00E\+400 was asked for"):
+        rounded_gaussian(1, Fraction(10**400))
