@@ -5,7 +5,8 @@ which each user adds between 0 and D = m(m-1) (a pair that is tied or unknown ad
 
 **Privacy.** Replacing one user moves each c(σ) by at most D, hence each log P(σ) by at most 2γD: γD from the odds, γD
 from the normalizer. γ = ε/(2D) is a fraction, since every double is one. So the mechanism is exactly ε-DP, unit user,
-adjacency replace. Beyond 2^14 γ stays at 2^14.
+adjacency replace. γ stays at 2^14 beyond that, and at 10^18/(nm(m-1)), n being public: no odds are below e^{-γnm(m-1)},
+and decimals go that far.
 
 **Sampling** goes from the last place to the first, as in :mod:`privrank_jax.aggregation.exponential`: among the
 remaining items S, j comes last with odds Z[S∖j] e^{-γc(j, S∖j)}, where c(j, S) is the cost of putting j behind S and
@@ -43,6 +44,7 @@ from privrank_jax.release.intervals import DIGITS as _DIGITS
 from privrank_jax.release.intervals import down, exp, quotient, up
 
 _STEEPEST = 2**14
+_MOST = 10**18  # powers of e that decimals hold
 
 
 def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "last") -> Estimate:
@@ -71,12 +73,16 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
     [2, 0, 1]
     """
     attained = exact_promise(privacy, "exact_exponential")
-    _, items = checked_rankings(data, missing)
+    users, items = checked_rankings(data, missing)
     if items > MAX_ITEMS:
         raise ValueError(
             f"the exponential mechanism weighs all subsets: at most {MAX_ITEMS} items, got {items}. Use exact_borda."
         )
-    rate = min(Fraction(attained.epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
+    rate = min(
+        Fraction(attained.epsilon) / (2 * items * (items - 1)),
+        Fraction(_STEEPEST),
+        Fraction(_MOST, users * items * (items - 1)),
+    )
     value = np.empty(items, np.int32)
     value[_draw(_excess(twice_counts(data, missing)), rate)] = np.arange(items)
     guarantee = Guarantee(privacy, attained, numerics="exact")

@@ -172,6 +172,17 @@ def test_epsilon_is_any_number(number):
     assert found.diagnostics.rate == pytest.approx(float(number) / 12)
 
 
+def test_odds_stay_within_reach_of_decimals():
+    """The three orders that go around a cycle are drawn also where no decimal holds their odds at so large an ε."""
+    users = 2**49
+    cycle = PairWeights.from_counts(2 * users * np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), users)
+    found = exact_exponential(cycle, user(1e6))
+    assert found.value.tolist() in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
+    assert found.diagnostics.rate * users * 6 == pytest.approx(2e18)
+    usual = exact_exponential(cycle, user(1e3))
+    assert usual.diagnostics.rate == pytest.approx(1e3 / 6)
+
+
 def test_extremes():
     assert exact_exponential([[1, 0]] * 3, user(1e6)).value.tolist() == [1, 0]
     assert exact_exponential([[1, 0, 2]] * 3, user(1e300)).value.tolist() == [1, 0, 2]

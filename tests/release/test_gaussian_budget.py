@@ -14,6 +14,14 @@ from privrank_jax.release.gaussian_budget import _delta, gaussian_budget, keeps,
 from tests.reference import calibration as reference
 
 
+def exact_delta(mu, epsilon, digits):
+    """Of the normal law in ``mpmath``."""
+    with mpmath.workdps(digits):
+        shift, loss = (mpmath.mpf(x.numerator) / x.denominator for x in (mu, epsilon))
+        at, beyond = (mpmath.ncdf(sign * shift / 2 - loss / shift) for sign in (1, -1))
+        return Decimal(str(at - mpmath.exp(loss) * beyond))
+
+
 @pytest.mark.parametrize("x", [-300.0, -30.0, -4.01, -3.99, -1.0, -1e-6, 0.0, 0.5, 3.0, 9.0])
 @pytest.mark.parametrize("digits", [8, 40])
 def test_enclosures_hold_the_normal_law_and_narrow_with_the_digits(x, digits):
@@ -29,10 +37,7 @@ def test_enclosures_hold_the_normal_law_and_narrow_with_the_digits(x, digits):
 def test_enclosures_hold_delta(mu, ratio):
     """Also where its two terms share nearly all digits, ε = ratio·μ."""
     budget, epsilon = Fraction(mu), Fraction(mu * ratio)
-    with mpmath.workdps(60):
-        shift, loss = (mpmath.mpf(x.numerator) / x.denominator for x in (budget, epsilon))
-        at, beyond = (mpmath.ncdf(sign * shift / 2 - loss / shift) for sign in (1, -1))
-        exact = Decimal(str(at - mpmath.exp(loss) * beyond))
+    exact = exact_delta(budget, epsilon, 60)
     for digits in (8, 40):
         low, high = _delta(budget, epsilon, digits)
         assert low < exact < high
@@ -58,17 +63,21 @@ def test_known_digits():
         assert Decimal(digits) - unit < low < high < Decimal(digits) + unit
 
 
-@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 7.0, 60.0, 1e5])
-@pytest.mark.parametrize("delta", [1e-12, 1e-6, 0.1])
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-9, 1e-3, 0.1, 1.0, 7.0, 60.0, 1e5])
+@pytest.mark.parametrize("delta", [1e-300, 1e-30, 1e-12, 1e-9, 1e-6, 0.1])
 def test_budget_is_the_largest_that_is_private(epsilon, delta):
     budget = gaussian_budget(epsilon, delta)
     assert keeps(budget, epsilon, delta)
-    assert not keeps(budget * (1 + Fraction(2, 10**8)), epsilon, delta)
-    assert 1 / float(budget) == pytest.approx(
-        reference.gaussian_scale(1.0, epsilon, delta), rel=1e-6
-    )
+    assert not keeps(budget * (1 + Fraction(11, 10**9)), epsilon, delta)
+    if epsilon < 100:
+        assert exact_delta(budget, Fraction(epsilon), 400) <= delta
+        assert exact_delta(budget * (1 + Fraction(11, 10**9)), Fraction(epsilon), 400) > delta
+    elif delta >= 1e-12:
+        expected = reference.gaussian_scale(1.0, epsilon, delta)
+        assert 1 / float(budget) == pytest.approx(expected, rel=1e-6)
 
 
-def test_refusals():
+@pytest.mark.parametrize(("epsilon", "delta"), [(1e-300, 1e-300), (1e300, 1e-9), (1e19, 1e-6)])
+def test_refusals(epsilon, delta):
     with pytest.raises(ValueError, match="choose values"):
-        gaussian_budget(1e-300, 1e-300)
+        gaussian_budget(epsilon, delta)
