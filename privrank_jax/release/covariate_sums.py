@@ -39,6 +39,9 @@ from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_lapl
 from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # integers below it are exact in float64
+_TOO_LARGE = (
+    "these sums are too large for exact noise: give covariates fewer bits, or leave some out."
+)
 
 
 def exact_covariate_sums(
@@ -194,9 +197,7 @@ def _whole_sums(table: CovariateTable, bits: int) -> np.ndarray:
     if not np.all(np.isin(doubled, (0.0, 1.0, 2.0))):
         raise ValueError("exact noise needs outcomes that are 0, 1/2 or 1.")
     if 2 * len(first) * max(int(np.abs(features).max(initial=0)), 1 << bits) > _LARGEST:
-        raise ValueError(
-            "these sums are too large for exact noise: give covariates fewer bits, or leave some out."
-        )
+        raise ValueError(_TOO_LARGE)
     twice = doubled.astype(np.int64)
     items = np.zeros(table.design.num_items, np.int64)
     np.add.at(items, first, twice << bits)
@@ -220,6 +221,7 @@ def _change_by_norms(design: CovariateDesign, privacy: Privacy, noise: str, bits
     if noise == "laplace":
         each = (2 << bits) + np.abs(features).sum(1)
     else:
+        # 32 roundings upward; pairwise sums of up to 2^20 squares, and the root, make at most 18
         each = np.sqrt(2 + np.square(np.ldexp(features, -bits)).sum(1)) * (1 + 2**-48)
     if privacy.unit == "user":
         users = np.asarray(design.users)[real]
@@ -239,5 +241,7 @@ def _rows(
     count = len(design.first)
     real = np.ones(count, bool) if design.mask is None else np.asarray(design.mask)
     first, second = (np.asarray(items)[real] for items in (design.first, design.second))
-    whole = np.ldexp(np.asarray(design.features, np.float64)[real], bits).astype(np.int64)
-    return first, second, whole, real
+    whole = np.ldexp(np.asarray(design.features, np.float64)[real], bits)
+    if np.any(np.abs(whole) > _LARGEST):
+        raise ValueError(_TOO_LARGE)
+    return first, second, whole.astype(np.int64), real

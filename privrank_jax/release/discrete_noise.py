@@ -16,6 +16,8 @@ from typing import Any
 
 from privrank_jax.release.library import load_opendp
 
+_LARGEST = 2**53  # whole sensitivities up to it are exact in doubles
+
 
 def _in_range(build: Callable[..., tuple[Any, float]]) -> Callable[..., tuple[Any, float]]:
     """Turn OpenDP's refusals of budgets that it can't compute with into ``ValueError``."""
@@ -39,6 +41,11 @@ def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
     """OpenDP's discrete Laplace mechanism on integers, and its scale."""
     dp = load_opendp()
     change = math.ceil(sensitivity)
+    if change > _LARGEST:
+        raise ValueError(
+            f"exact noise is for a sensitivity of at most 2^53 units, got {sensitivity:.3g}: promise fewer "
+            "contributions, or give covariates fewer bits."
+        )
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     scale = change / epsilon
     mechanism = dp.m.make_laplace(domain, metric, scale=scale)

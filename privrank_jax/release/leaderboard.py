@@ -296,7 +296,7 @@ class ExactStrategy:
 
     def drawn(self, counts: np.ndarray, first: int) -> np.ndarray:
         """Rows of Y from ``first`` on, for twice the wins of all steps so far, ``(t, m)`` int64."""
-        if np.abs(counts).sum(0).max(initial=0) > _LARGEST_COUNT:
+        if np.abs(counts).sum(0, float).max(initial=0) > _LARGEST_COUNT:  # int64 might wrap around
             raise ValueError(
                 f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins of one item."
             )

@@ -87,7 +87,8 @@ def subset_reports(
     users, items = ranks.shape
     check_items(items)
     table = designs(items)
-    costs = table.costs(epsilon)
+    with np.errstate(divide="ignore"):  # refused below
+        costs = table.costs(epsilon)
     design = int(np.argmin(costs.sum(axis=1)))
     used = np.flatnonzero(table.weight[design])
     kind = used[drawn_kinds(costs[design, used], users)]
@@ -110,9 +111,17 @@ def subset_reports(
 def drawn_kinds(odds: Float[np.ndarray, "kinds"], users: int) -> Int[np.ndarray, "users"]:
     """A kind for each user, by odds, all positive; as near to them as 64 bits are.
 
+    Raises:
+        ValueError: odds that are infinite, at an ε that is too small for doubles.
+
     >>> drawn_kinds(np.array([1.0]), 2).tolist()
     [0, 0]
     """
+    if not np.isfinite(np.sum(odds)):
+        raise ValueError(
+            "epsilon is so small that the reports say nothing in double precision: choose a value closer to usual "
+            "ones, such as 1."
+        )
     upto = [Fraction(float(cost)) for cost in np.cumsum(odds)]
     bounds = [int(part / upto[-1] * 2**64) for part in upto[:-1]]
     return np.searchsorted(np.array(bounds, np.uint64), random_words(users), side="right")

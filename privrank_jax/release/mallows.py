@@ -128,7 +128,7 @@ def _rates(
         rate = Fraction(float(budget)) * _ONE // (int(length) - 1)
         if not rate:
             raise ValueError(
-                f"epsilon = {budget!r} is too small for {int(length)} items: at least "
+                f"epsilon = {float(budget)!r} is too small for {int(length)} items: at least "
                 f"{(int(length) - 1) / _ONE:.3g} is needed."
             )
         rates[index] = min(rate, 1 << 62)

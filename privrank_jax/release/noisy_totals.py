@@ -132,7 +132,7 @@ def exact_top_k(
     [0, 2]
     """
     attained = of_comparisons(privacy, "exact_top_k", "laplace")
-    one = 1.0 * attained.comparisons_per_unit if sensitivity is None else sensitivity
+    one = float(attained.comparisons_per_unit if sensitivity is None else sensitivity)
     every = totals_sensitivity(attained) if total_sensitivity is None else total_sensitivity
     monotone = attained.adjacency == "add-remove"
     change, _ = one_shot_scale(

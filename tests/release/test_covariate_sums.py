@@ -137,9 +137,12 @@ def test_bad_tables_are_refused():
     thirds = dataclasses.replace(SMALL.design, features=SMALL.design.features / 3)
     with pytest.raises(ValueError, match="multiples of a power of 1/2"):
         exact_covariate_sums(CovariateTable(thirds, SMALL.outcomes), FLIPS)
-    huge = dataclasses.replace(SMALL.design, features=SMALL.design.features * 2.0**51)
-    with pytest.raises(ValueError, match="too large for exact noise"):
-        exact_covariate_sums(CovariateTable(huge, SMALL.outcomes), FLIPS)
+    for factor in (2.0**51, 2.0**64, 1e300):  # int64 has no room for the last two
+        features = np.asarray(SMALL.design.features, np.float64) * factor
+        huge = dataclasses.replace(SMALL.design, features=features)
+        for release in (exact_covariate_sums, exact_covariate_ties):
+            with pytest.raises(ValueError, match="too large for exact noise"):
+                release(CovariateTable(huge, SMALL.outcomes), FLIPS)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])

@@ -61,6 +61,12 @@ def test_the_epsilon_that_is_checked_is_the_one_that_opendp_proves(monkeypatch):
     assert mechanism.map(3.0)[0] < proven  # that of a root which was rounded down
 
 
+def test_a_sensitivity_that_doubles_may_have_rounded_is_refused():
+    assert discrete_laplace(2.0**53, 2.0)[1] == 2.0**52
+    with pytest.raises(ValueError, match=r"at most 2\^53 units, got 9.01e\+15"):
+        discrete_laplace(2.0**53 + 2, 2.0)
+
+
 def test_a_proof_of_more_than_epsilon_is_refused():
     assert exact._checked("mechanism", 0.7, 0.7) == "mechanism"
     for proven in (math.nextafter(0.7, 1), math.inf, math.nan):

@@ -145,6 +145,8 @@ def test_release_is_the_aggregate_of_reports(monkeypatch):
         (np.zeros((0, 3), int), 1.0, "users, items"),
         (np.zeros((3, 2)), 1.0, "integers"),
         (np.zeros((3, 2), int), math.inf, "epsilon"),
+        (np.zeros((3, 2), int), 1e-300, "too small for words of 64 bits"),
+        (np.zeros((3, 5), int), 1e-300, "epsilon is so small"),
     ],
 )
 def test_bad_input_is_refused(ranks, epsilon, message):

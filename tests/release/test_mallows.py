@@ -162,7 +162,7 @@ def test_the_geometric_draw_has_its_law(gamma):
         ([[0, 1]], 0.0, "epsilon must be positive"),
         ([[0, 1]], math.nan, "epsilon must be positive"),
         ([[0, 1]], math.inf, "epsilon must be finite"),
-        ([[0, 1, 2]], 1e-15, "too small for 3 items"),
+        ([[0, 1, 2]], 1e-15, "epsilon = 1e-15 is too small for 3 items"),
         ([[0, 1]], [1.0, 2.0], "shape"),
         ([0, 1], 1.0, "shape"),
         ([[0.0, 1.0]], 1.0, "integers"),
