@@ -66,7 +66,7 @@ def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
     if not 0 < scale <= _LARGEST:
         raise ValueError(
             "exact Gaussian noise has a standard deviation above 0 and at most 2^40, about 1.1e12, and "
-            f"{quotient(scale, up(3))} was asked for: choose a larger epsilon or delta, or fewer contributions."
+            f"{quotient(scale, up(3))} was asked for: choose a larger epsilon or delta."
         )
     parts, missing = [np.zeros(0, np.int64)], count
     while missing > 0:

@@ -23,6 +23,7 @@ RELEASES = (
         ("values[:items] >>= bits", "pass"),
         ("np.append(values, 2 * ties)", "np.append(values, 4 * ties)"),
         ("return math.ldexp(int(most), -bits)", "return math.ldexp(int(most), -bits - 1)"),
+        ("    if np.any(np.abs(whole) > _LARGEST):", "    if False:"),
         ("return float(most) * (1 + len(first) * 2**-52)", "return float(most) / 2"),
     ),
     *mutants_of(
@@ -31,6 +32,7 @@ RELEASES = (
         ("change = math.ceil(sensitivity)", "change = max(1, math.ceil(sensitivity) - 1)"),
         ("change = sensitivity * (1 + 2**-50)", "change = sensitivity / 2"),
         ("    if not proven <= epsilon:", "    if not proven <= 2 * epsilon:"),
+        ("    if change > _LARGEST:", "    if False:"),
     ),
     *mutants_of(
         "release/entropy.py",
@@ -93,6 +95,7 @@ RELEASES = (
         ("steps.bit_length() if", "1 if"),
         ("discrete_laplace(2 * of_totals", "discrete_laplace(of_totals"),
         ("if after not in (None, first):", "if False:"),
+        ("np.abs(counts).sum(0, float)", "np.abs(counts).sum(0)"),
         ("self._strategy.drawn(np.array([*held, *counts]), len(before))", "self._strategy.drawn(counts, 0)"),
     ),
     *mutants_of(
