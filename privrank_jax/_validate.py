@@ -7,6 +7,7 @@ They raise :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` tha
 from __future__ import annotations
 
 import inspect
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,70 @@ def spelled(value: object) -> str:
     """What a value is, in an error message: ``float32[3]``, ``dict``."""
     kind = type_of(value)
     return f"{kind}{list(np.shape(value))}" if kind is not type(value) else kind.__name__  # type: ignore[arg-type]
+
+
+def as_array(name: str, value: Any) -> jax.Array:
+    """``value`` as a JAX array.
+
+    Raises:
+        ValueError: text, objects, rows of different lengths.
+    """
+    try:
+        return jnp.asarray(value)
+    except (TypeError, ValueError):
+        if is_traced(value):
+            raise
+        raise _no_numbers(name, value) from None
+
+
+def in_floats(name: str, value: Any) -> Any:
+    """Numbers of a pytree of data as floats: integers and truth values in JAX's default float, halves in float32.
+
+    What is neither an array nor a list of numbers passes as it is: an axis of :func:`jax.vmap`, a shape, ``None``.
+
+    Raises:
+        ValueError: complex numbers, text, objects, rows of different lengths.
+    """
+    leaves = jax.tree_util.tree_leaves(value) if isinstance(value, list) else []
+    if leaves and all(isinstance(leaf, numbers.Number) for leaf in leaves):
+        try:
+            value = np.asarray(value)
+        except ValueError:
+            raise _no_numbers(name, value) from None
+    if not isinstance(value, np.ndarray | jax.Array):
+        return value
+    if isinstance(value, np.ma.MaskedArray):
+        raise _no_numbers(name, value)
+    if is_real(value):
+        real = jnp.issubdtype(value.dtype, jnp.floating)
+        held = jnp.promote_types(value.dtype, jnp.float32) if real else jnp.result_type(float)
+        return value if held == value.dtype else value.astype(held)
+    if jnp.issubdtype(value.dtype, jnp.complexfloating) or value.dtype.kind in "OUSMm":
+        raise _no_numbers(name, value)
+    return value
+
+
+def shape_of(name: str, value: Any) -> tuple[int, ...]:
+    """The shape of an array or of what makes one.
+
+    Raises:
+        ValueError: rows of different lengths.
+    """
+    try:
+        return np.shape(value)
+    except ValueError:
+        raise _no_numbers(name, value) from None
+
+
+def _no_numbers(name: str, value: object) -> ArgumentError:
+    if isinstance(value, np.ma.MaskedArray):
+        return ArgumentError(f"{name} are a masked array: fill its gaps by .filled(...).", name)
+    told = value if value is None or isinstance(value, str) else spelled(value)
+    return ArgumentError(
+        f"{name} must be an array of real numbers with rows of one length, got {told}. Numbers of another type are "
+        "converted by .astype(float).",
+        name,
+    )
 
 
 def held_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> Any:
@@ -93,7 +158,7 @@ def _halved_by_jax(array: Any) -> bool:
 
 def as_ranks(ranks: Any, name: str = "ranks", *, gaps: bool = False) -> jax.Array:
     """:func:`held_ranks` as a JAX array."""
-    return jnp.asarray(held_ranks(ranks, name, gaps=gaps))
+    return as_array(name, held_ranks(ranks, name, gaps=gaps))
 
 
 def check_callable(what: str, function: object, *arguments: str) -> None:
@@ -188,7 +253,7 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:
     """Raise ``ValueError`` unless the last two axes of ``matrix`` are equal and at least 1."""
-    shape = np.shape(matrix)
+    shape = shape_of(name, matrix)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise ArgumentError(f"{name} must be a square (m, m) matrix, got shape {shape}.", name)
     if shape[-1] < 1:

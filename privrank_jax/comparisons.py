@@ -18,7 +18,7 @@ from privrank_jax._counting import (
     count_ties,
 )
 from privrank_jax._types import Count, Key, MaskLike, RowsLike
-from privrank_jax._validate import check_positive, check_square, is_traced
+from privrank_jax._validate import as_array, check_positive, check_square, in_floats, is_traced
 from privrank_jax._workarounds.scatter import add_at
 from privrank_jax._workarounds.threefry import fused
 
@@ -40,6 +40,8 @@ def default_float() -> np.dtype:
 class WinCounts:
     """Dense win counts of one problem.
 
+    Integers and truth values, also in lists, become JAX's default float; :meth:`from_matrix` checks more.
+
     Attributes:
         matrix: ``(m, m)`` float, ``matrix[i, j]`` = times item ``i`` beat item ``j``; a tie counts 1/2
             for both. The diagonal is 0.
@@ -51,6 +53,10 @@ class WinCounts:
     matrix: Float[Array, "*batch items items"]
     mask: Bool[Array, "*batch items"] | None = None
     ties: Float[Array, "*batch"] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrix", in_floats("win counts", self.matrix))
+        object.__setattr__(self, "ties", in_floats("ties", self.ties))
 
     @classmethod
     def from_comparisons(
@@ -120,6 +126,7 @@ class WinCounts:
         >>> WinCounts.from_matrix([[0, 3], [1, 0]]).comparisons.tolist()
         [[0.0, 4.0], [4.0, 0.0]]
         """
+        matrix = in_floats("win counts", matrix)
         check_square("the win-count matrix", matrix)
         if not is_traced(matrix):
             host = np.asarray(matrix)
@@ -198,6 +205,10 @@ class WinEdges:
     first_wins: Float[Array, "*batch edges"]
     second_wins: Float[Array, "*batch edges"]
     num_items: int = dataclasses.field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first_wins", in_floats("wins", self.first_wins))
+        object.__setattr__(self, "second_wins", in_floats("wins", self.second_wins))
 
     @classmethod
     def from_comparisons(
@@ -302,7 +313,7 @@ class Comparisons:
             self.winners,
             self.losers,
             num_items=self.num_items,
-            weights=self.mask.astype(dtype),
+            weights=jnp.asarray(self.mask, dtype),
             tied=self.tied,
             dtype=dtype,
         )
@@ -337,7 +348,12 @@ def bound_contributions(
     (2, True)
     """
     check_positive("max_per_user", max_per_user)
-    users = jnp.asarray(users, jnp.int32)
+    users = as_array("users", users)
+    if users.ndim != 1 or (users.size and not jnp.issubdtype(users.dtype, jnp.integer)):
+        raise ValueError(
+            f"users must be integers of shape (N,), one per row, got {users.dtype} {users.shape}."
+        )
+    users = users.astype(jnp.int32)
     keep = jnp.ones(users.shape, bool) if mask is None else jnp.asarray(mask)
     return _bound_contributions(key, users, max_per_user, keep)
 

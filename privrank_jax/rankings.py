@@ -16,6 +16,7 @@ from jax.core import Tracer
 from jaxtyping import Array, ArrayLike, Int, Integer, Shaped
 
 from privrank_jax._types import Key, Mask, MaskLike, Order, OrderLike, Ranks, RanksLike
+from privrank_jax._validate import as_array
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 
@@ -93,7 +94,7 @@ def ranks_from_scores(
         >>> ranks_from_scores([0.1, 3.0, 0.1], mask=[True, False, True]).tolist()
         [0, 2, 1]
     """
-    scores = jnp.asarray(scores)
+    scores = as_array("scores", scores)
     if scores.ndim != 1:
         raise ValueError(
             f"scores must have shape (m,), got {scores.shape}: use jax.vmap for a batch"
@@ -221,7 +222,7 @@ def _check_integers(array: Array, name: str) -> None:
 
 
 def _invert(permutation: OrderLike, name: str) -> Int[Array, "items"]:
-    permutation = jnp.asarray(permutation)
+    permutation = as_array(name, permutation)
     if permutation.ndim != 1:
         raise ValueError(
             f"{name} must have shape (m,), got {permutation.shape}: use jax.vmap for a batch"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import jax
@@ -10,7 +11,9 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from privrank_jax import pairwise
 from privrank_jax.comparisons import Comparisons, WinCounts, WinEdges, bound_contributions
+from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.rows import ITEMS, random_rows
 
@@ -90,6 +93,91 @@ def test_an_edge_list_holds_the_same_counts():
 def test_integer_matrices_become_floats_and_floats_keep_their_type():
     assert WinCounts.from_matrix([[0, 1], [2, 0]]).matrix.dtype == jnp.float64
     assert WinCounts.from_matrix(np.zeros((2, 2), np.float32)).matrix.dtype == jnp.float32
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
+    """Made by the constructor, by from_matrix or by replace: as the same counts in floats."""
+    counts = np.array([[0, 30, 2], [10, 0, 5], [3, 4, 0]])
+    promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    functions = [
+        lambda wins: pairwise.mle(wins).value,
+        lambda wins: pairwise.rank_centrality(wins).value,
+        lambda wins: pairwise.davidson_mle(wins).value.scores,
+        lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise).value,
+        lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise).value,
+    ]
+    with jax.enable_x64(x64):
+        wanted = WinCounts(jnp.asarray(counts, float), ties=jnp.asarray(4.0))
+        for given in (counts, counts.astype(np.uint8), jnp.asarray(counts), counts.tolist()):
+            for wins in (
+                WinCounts(given, ties=4),
+                WinCounts(given, ties=np.int64(4)),
+                WinCounts.from_matrix(given, ties=4),
+                dataclasses.replace(wanted, matrix=given),
+            ):
+                assert wins.matrix.dtype == wanted.matrix.dtype
+                for function in functions:
+                    np.testing.assert_array_equal(function(wins), function(wanted))
+        halves = pairwise.mle(WinCounts(counts.astype(np.float16))).value
+        np.testing.assert_allclose(halves, functions[0](wanted), rtol=1e-5)
+        beaten = pairwise.mle(WinCounts(counts > 0)).value
+        np.testing.assert_array_equal(beaten, pairwise.mle(WinCounts((counts > 0) * 1.0)).value)
+        first, second = np.triu_indices(3, 1)
+        wins, losses = counts[first, second], counts[second, first]
+        edges = pairwise.mle(WinEdges(first, second, wins, losses, 3), gamma=1.0).value
+        np.testing.assert_allclose(edges, pairwise.mle(wanted, gamma=1.0).value, atol=1e-5)
+
+
+def test_trees_of_win_counts_hold_whatever_is_no_number():
+    """Axes of vmap, shapes, types: and whole numbers of a traced program become floats there too."""
+    wins = WinCounts(jnp.ones((4, 3, 3)), jnp.ones((4, 3), bool), jnp.ones(4))
+    axes = WinCounts(0, 0, 0)
+    assert (axes.matrix, axes.ties) == (0, 0)
+    assert jax.vmap(lambda one: one.totals, in_axes=(axes,))(wins).shape == (4, 3)
+    assert jax.tree.map(lambda leaf: leaf.shape, wins).matrix == (4, 3, 3)
+    assert jax.tree.map(lambda leaf: None, wins).matrix is None
+    shapes = jax.eval_shape(lambda: WinCounts(jnp.ones((3, 3), int)))
+    assert jnp.issubdtype(shapes.matrix.dtype, jnp.floating)
+    assert jax.jit(lambda n: WinCounts(n).totals)(jnp.ones((3, 3), int)).tolist() == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        np.ones((2, 2)) + 1j,
+        np.ones((2, 2), object),
+        np.array([["0", "1"], ["1", "0"]]),
+        np.ones((2, 2), "datetime64[D]"),
+        [[0, 1], [2]],
+    ],
+)
+def test_what_is_no_real_number_is_refused_as_win_counts(bad):
+    for make in (WinCounts, WinCounts.from_matrix, lambda bad: WinEdges([0], [1], bad, bad, 2)):
+        with pytest.raises(ValueError, match=r"wins?( counts)? must be an array of real numbers"):
+            make(bad)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (1, 3, 3)])
+def test_functions_of_one_problem_refuse_other_shapes_of_win_counts(shape):
+    wins = WinCounts(np.ones(shape), ties=1)
+    promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    for function in (
+        pairwise.mle,
+        pairwise.davidson_mle,
+        pairwise.rank_centrality,
+        pairwise.influential_comparisons,
+        lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise),
+        lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise),
+    ):
+        with pytest.raises(ValueError, match=r"2 axes|square"):
+            function(wins)
+
+
+def test_users_of_rows_are_whole_numbers_one_a_row(key):
+    for users in (np.ones((2, 2), int), 3, [0.5, 1.0], ["a"], None):
+        with pytest.raises(ValueError, match="users must be"):
+            bound_contributions(key, users, 1)  # type: ignore[arg-type]
 
 
 def test_no_comparisons_count_as_nothing():

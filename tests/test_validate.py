@@ -46,6 +46,22 @@ def test_real_numbers_are_told_from_the_rest_and_spelled():
     assert not validate.is_real(jax.random.key(0))
 
 
+@pytest.mark.parametrize(
+    "bad", [np.array([1], object), np.array(["a"]), "abc", None, {"a": 1}, [[1], [1, 2]]]
+)
+def test_arrays_of_something_else_are_refused_in_words(bad):
+    with pytest.raises(ArgumentError, match="scores must be an array of real numbers") as refused:
+        validate.as_array("scores", bad)
+    assert refused.value.argument == "scores"
+    assert not any(word in str(refused.value) for word in ("JAX", "inhomogeneous", "ufunc"))
+
+
+def test_arrays_and_lists_of_traced_numbers_pass():
+    assert validate.as_array("scores", [1, 2]).tolist() == [1, 2]
+    assert jax.jit(lambda x: validate.as_array("scores", [x, x]))(1.0).tolist() == [1, 1]
+    assert jax.jit(lambda x: validate.in_floats("scores", [x, x])[0])(1.0) == 1
+
+
 @pytest.mark.parametrize("value", [*NUMBERS, np.inf])
 def test_positive_numbers_pass(value):
     validate.check_positive("scale", value)

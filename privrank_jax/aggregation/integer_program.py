@@ -21,7 +21,13 @@ from jaxtyping import Int
 
 from privrank_jax._host.evaluate import evaluate
 from privrank_jax._types import MaskLike, PairMatrixLike, Ranks, RanksLike
-from privrank_jax._validate import check_nonnegative, check_positive, check_square, is_traced
+from privrank_jax._validate import (
+    check_nonnegative,
+    check_positive,
+    check_square,
+    in_floats,
+    is_traced,
+)
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.weights import PairWeights
 
@@ -96,6 +102,7 @@ def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
             "the weights are traced: this solver runs on the host; inside jit use aggregation.exact_kemeny (m <= 20) "
             "or aggregation.local_search"
         )
+    given = in_floats("the weights", given)
     check_square("the weights", given)
     if np.all(np.isfinite(np.asarray(given))) and np.any(np.asarray(given) < 0):
         raise ValueError(

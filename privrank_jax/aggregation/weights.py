@@ -32,11 +32,13 @@ from privrank_jax._types import (
     RanksLike,
 )
 from privrank_jax._validate import (
+    as_array,
     as_ranks,
     check_choice,
     check_square,
     check_users,
     held_ranks,
+    in_floats,
     is_traced,
 )
 from privrank_jax.aggregation.counting import BEYOND, largest_rank, narrow_shares, share_matrix
@@ -71,6 +73,9 @@ class PairWeights:
     num_users: Count
     mask: Mask | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "matrix", in_floats("weights", self.matrix))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.num_items} items; shares not shown>"
 
@@ -96,7 +101,7 @@ class PairWeights:
         check_choice("missing", missing, MISSING)
         ranks = held_ranks(ranks, gaps=True)
         # An array of NumPy is not copied for the first program, for whose answer this waits.
-        given: Any = ranks if type(ranks) is np.ndarray else jnp.asarray(ranks)
+        given: Any = ranks if type(ranks) is np.ndarray else as_array("ranks", ranks)
         if given.ndim != 2 or 0 in given.shape:
             raise ValueError(
                 f"ranks must have shape (users, items), at least one of each, got {given.shape}"
@@ -222,7 +227,7 @@ def shares_of(
             raise ValueError("PairWeights bring their own mask: leave mask out.")
         weights, mask = weights.matrix, weights.mask
     check_square("the weights", weights)
-    matrix = jnp.asarray(weights)
+    matrix = as_array("the weights", in_floats("the weights", weights))
     if matrix.ndim != 2:
         raise ValueError(
             f"the weights must have shape (m, m), got {matrix.shape}: use jax.vmap for a batch."

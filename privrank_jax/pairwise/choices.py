@@ -24,7 +24,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +34,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._types import PairMatrix, Scalar, Scores
-from privrank_jax._validate import check_nonnegative, is_traced
+from privrank_jax._validate import check_nonnegative, in_floats, is_real, is_traced
 from privrank_jax._workarounds.scatter import add_at
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.estimate import Estimate
@@ -65,6 +66,9 @@ class Choices:
     num_items: int = dataclasses.field(metadata={"static": True})
     public_sets: bool = dataclasses.field(default=True, metadata={"static": True})
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", in_floats("weights", self.weights))
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} among {self.num_items} items; sets and answers not shown>"
 
@@ -73,42 +77,41 @@ class Choices:
         """Choices given as (chosen item, the other items that were offered).
 
         Raises:
-            ValueError: no choices, nothing else offered, an item out of range or offered twice.
+            ValueError: no choices, nothing else offered, an item out of range or offered twice, anything that is not
+                the number of an item, such as several tied ones.
 
         >>> Choices.from_top1([(0, [1, 2]), (2, [0])], num_items=3).totals.tolist()
         [1.0, 0.0, 1.0]
         """
-        return cls._of([(int(one), *map(int, others)) for one, others in choices], num_items, True)
+        rows = []
+        for number, choice in enumerate(_entries(choices, "choices")):
+            pair = _entries(choice, f"choice {number}")
+            if len(pair) != 2:
+                raise ValueError(
+                    f"choice {number} must be (chosen item, other items offered), got {pair}."
+                )
+            others = _entries(pair[1], f"choice {number}: what else was offered")
+            rows.append(_items((pair[0], *others), f"choice {number}", num_items))
+        return cls._of(rows, num_items, True)
 
     @classmethod
     def from_rankings(cls, orders: Sequence[Sequence[int]], *, num_items: int) -> Choices:
         """The stages of rankings of some of the items, each given as an order, best first.
 
         Raises:
-            ValueError: as :meth:`from_top1`; a ranking of fewer than two items.
+            ValueError: as :meth:`from_top1`: no rankings, fewer than two items in one, tied items.
 
         >>> Choices.from_rankings([[2, 0, 1]], num_items=3).chosen.tolist()
         [2, 0]
         """
-        stages = []
-        for order in orders:
-            items = tuple(map(int, order))
-            if len(items) < 2:
-                raise ValueError("a ranking needs at least two items; drop shorter ones.")
-            stages += [items[place:] for place in range(len(items) - 1)]
+        ranked = _ranked(orders, num_items)
+        stages = [order[place:] for order in ranked for place in range(len(order) - 1)]
         return cls._of(stages, num_items, False)
 
     @classmethod
     def _of(cls, rows: Sequence[tuple[int, ...]], num_items: int, public: bool) -> Choices:
         if not rows:
             raise ValueError("there are no choices: give at least one.")
-        for number, row in enumerate(rows):
-            if len(row) < 2 or len(set(row)) < len(row):
-                raise ValueError(f"choice {number} needs two different items or more, got {row}.")
-            if min(row) < 0 or max(row) >= num_items:
-                raise ValueError(
-                    f"choice {number}: items must lie in 0..{num_items - 1}, got {row}."
-                )
         size = max(map(len, rows))
         sets = np.array([row + row[:1] * (size - len(row)) for row in rows], np.int32)
         offered = np.array([[place < len(row) for place in range(size)] for row in rows])
@@ -129,6 +132,44 @@ class Choices:
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
         matrix = jnp.zeros((self.num_items, self.num_items), self.weights.dtype)
         return WinCounts(add_at(matrix, self.chosen[:, None], self.sets, beaten))
+
+
+def _ranked(orders: Sequence[Sequence[int]], num_items: int) -> list[tuple[int, ...]]:
+    """Checked rankings of two items or more."""
+    return [
+        _items(_entries(order, f"ranking {number}"), f"ranking {number}", num_items)
+        for number, order in enumerate(_entries(orders, "rankings"))
+    ]
+
+
+def _entries(row: Any, where: str) -> tuple[Any, ...]:
+    """What stands in a row, which must be a sequence or an array with an axis."""
+    if isinstance(row, str | bytes | Mapping) or not np.iterable(row):
+        raise ValueError(f"{where} must be a sequence, got {row!r}.")
+    return tuple(row)
+
+
+def _items(entries: tuple[Any, ...], where: str, num_items: int) -> tuple[int, ...]:
+    """The items of a row: two different ones or more, one at each place."""
+    if not isinstance(num_items, int | np.integer) or num_items < 1:
+        raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
+    for place, entry in enumerate(entries):
+        if np.iterable(entry) and not isinstance(entry, str | bytes):
+            raise ValueError(
+                f"{where}: place {place} holds {entry!r}, and one item must stand at each. The model knows no ties: "
+                "leave such rows out, or break their ties at random."
+            )
+        number = is_real(entry) and not isinstance(entry, bool | np.bool_)
+        if not number or not 0 <= entry < num_items or entry != int(entry):  # NaN too
+            raise ValueError(
+                f"{where}: items must lie in 0..{num_items - 1}, place {place} holds {entry!r}."
+            )
+    items = tuple(map(int, entries))
+    if len(items) < 2 or len(set(items)) < len(items):
+        raise ValueError(
+            f"{where} needs two different items or more, each once, got {items}; drop such rows."
+        )
+    return items
 
 
 @functools.partial(jax.jit, inline=True)
@@ -163,10 +204,12 @@ def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Compar
     >>> broken.users.tolist(), broken.winners.tolist(), broken.losers.tolist()
     ([0, 0, 0, 1], [2, 2, 0, 1], [0, 1, 1, 2])
     """
-    Choices.from_rankings(orders, num_items=num_items)
+    ranked = _ranked(orders, num_items)
+    if not ranked:
+        raise ValueError("there are no rankings: give at least one.")
     rows = [
         (user, ahead, behind)
-        for user, order in enumerate(orders)
+        for user, order in enumerate(ranked)
         for place, ahead in enumerate(order)
         for behind in order[place + 1 :]
     ]

@@ -42,7 +42,7 @@ from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.davidson_maximum import has_maximum
-from privrank_jax.pairwise.graph import connectivity
+from privrank_jax.pairwise.graph import check_one_problem, connectivity
 from privrank_jax.pairwise.masked import center, mean_degree
 from privrank_jax.pairwise.minimize import Minimum, minimize
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
@@ -149,15 +149,7 @@ def _davidson_mle(
 
 def check_tied_counts(wins: WinCounts) -> None:
     """Raise unless ``wins`` are the counts of one problem that know their ties."""
-    if not isinstance(wins, WinCounts):
-        raise TypeError(
-            f"wins must be WinCounts, got {type(wins).__name__}; wrap a matrix with WinCounts.from_matrix(W, ties=T)."
-        )
-    if jnp.ndim(wins.matrix) != 2:
-        raise ValueError(
-            f"matrix of the win counts must have 2 axes, got shape {jnp.shape(wins.matrix)}; use jax.vmap for a batch "
-            "of problems."
-        )
+    check_one_problem(wins)
     if wins.ties is None:
         raise ValueError(
             "these win counts don't say how many comparisons are ties: count them by WinCounts.from_comparisons(..., "

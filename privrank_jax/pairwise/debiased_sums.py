@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Shaped
 
 from privrank_jax._types import MaskLike, NumbersLike, ReportTableLike
-from privrank_jax._validate import check_choice, check_epsilon, is_traced
+from privrank_jax._validate import check_choice, check_epsilon, in_floats, is_traced, shape_of
 from privrank_jax.privacy.local import check_bits, check_reports, report_values
 
 MECHANISMS = ("randomized-response", "laplace")
@@ -32,6 +32,10 @@ class DebiasedSums:
     margins: Float[Array, "*batch items items"]
     weights: Float[Array, "*batch items items"]
     mask: Bool[Array, "*batch items"] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "margins", in_floats("margins", self.margins))
+        object.__setattr__(self, "weights", in_floats("weights", self.weights))
 
     @classmethod
     def from_pairs(
@@ -178,10 +182,10 @@ def checked_reports(
     """Arrays of one problem: reports ``(L, P)``, observed ``(L, P)`` bool, ε ``(L,)`` of the working dtype."""
     check_choice("mechanism", mechanism, MECHANISMS)
     check_epsilon(epsilon)
-    shape = np.shape(reports)
-    if len(shape) != 2 or np.shape(observed) != shape:
+    shape, seen = shape_of("reports", reports), shape_of("observed", observed)
+    if len(shape) != 2 or seen != shape:
         raise ValueError(
-            f"reports and observed need one shape (users, pairs), got {shape} and {np.shape(observed)}; "
+            f"reports and observed need one shape (users, pairs), got {shape} and {seen}; "
             "use jax.vmap for a batch of problems."
         )
     if shape[0] < 1 or num_items(shape[1]) < 2:

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._chunks import chunked
+from privrank_jax._validate import check_square
 from privrank_jax.comparisons import WinCounts, WinEdges
 
 Array = jax.Array
@@ -21,6 +22,22 @@ def check_counts(wins: object) -> None:
         raise TypeError(
             f"wins must be WinCounts, got {type(wins).__name__}: count comparisons with WinCounts.from_comparisons, or "
             "wrap a matrix with WinCounts.from_matrix."
+        )
+
+
+def check_one_problem(wins: WinCounts) -> None:
+    """Raise as :func:`check_counts`, and ``ValueError`` unless the counts are one square matrix."""
+    check_counts(wins)
+    check_axes("matrix", wins.matrix, 2)
+    check_square("matrix of the win counts", wins.matrix)
+
+
+def check_axes(name: str, counts: Array, axes: int) -> None:
+    """Raise ``ValueError`` unless this field of win counts has so many axes."""
+    if jnp.ndim(counts) != axes:
+        raise ValueError(
+            f"{name} of the win counts must have {axes} axes, got shape {jnp.shape(counts)}; "
+            "use jax.vmap for a batch of problems."
         )
 
 

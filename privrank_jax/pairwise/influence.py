@@ -38,7 +38,7 @@ from privrank_jax._types import Number
 from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.graph import check_counts
+from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.mle import mle
 
 CHANGES = ("drop", "flip")
@@ -130,7 +130,7 @@ def influential_comparisons(
     """
     check_choice("change", change, CHANGES)
     check_nonnegative("gamma", gamma)
-    check_counts(wins)
+    check_one_problem(wins)
     search = _Search(np.asarray(wins.matrix, float), wins, get_link(link), float(gamma), change)
     scores = search.start()
     order = [int(item) for item in np.argsort(-scores, kind="stable") if search.real[item]]

@@ -15,7 +15,12 @@ from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.graph import connectivity, edge_connectivity
+from privrank_jax.pairwise.graph import (
+    check_axes,
+    check_one_problem,
+    connectivity,
+    edge_connectivity,
+)
 from privrank_jax.pairwise.likelihood import DenseObjective, dense_counts
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.minimize import Minimum, default_tolerance, minimize
@@ -96,7 +101,7 @@ def mle(
     link = get_link(link)
     check_nonnegative("gamma", gamma)
     if isinstance(wins, WinEdges):
-        _check_one_problem("first_wins", wins.first_wins, 1)
+        check_axes("first_wins", wins.first_wins, 1)
         estimate = _mle_sparse(wins, gamma, link, optimizer, tolerance, max(max_steps, 500))
         if is_traced(wins, gamma):
             return estimate
@@ -110,16 +115,8 @@ def mle(
             f"wins must be WinCounts or WinEdges, got {type(wins).__name__}; "
             "wrap a matrix with WinCounts.from_matrix."
         )
-    _check_one_problem("matrix", wins.matrix, 2)
+    check_one_problem(wins)
     return _mle_dense(wins, gamma, link, optimizer, tolerance, max_steps)
-
-
-def _check_one_problem(name: str, counts: Array, axes: int) -> None:
-    if jnp.ndim(counts) != axes:
-        raise ValueError(
-            f"{name} of the win counts must have {axes} axes, got shape {jnp.shape(counts)}; "
-            "use jax.vmap for a batch of problems."
-        )
 
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))

@@ -15,7 +15,7 @@ from privrank_jax._types import Key, Numbers, PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.graph import check_counts
+from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.questionnaire_noise import (
     counted_sensitivity,
     kept_on_totals,
@@ -117,7 +117,7 @@ def noisy_counts(
     >>> bool(totals[0] > totals[1])
     True
     """
-    check_counts(wins)
+    check_one_problem(wins)
     noise, attained = kept_on_totals(privacy, "noisy_counts", noise, questionnaire)
     check_choice("calibration", calibration, ("tight", "published"))
     shape, note = None, ""

@@ -10,11 +10,11 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax._types import Key, MaskLike, Numbers, PairMatrixLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_positive
+from privrank_jax._validate import as_array, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.graph import check_counts
+from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.noisy_counts import draw_totals, totals_noise
@@ -124,7 +124,7 @@ def perturbed_mle(
     (True, 'flip')
     """
     link = get_link(link)
-    check_counts(wins)
+    check_one_problem(wins)
     noise, attained = kept_on_totals(privacy, "perturbed_mle", noise, questionnaire)
     if sensitivity is None and questionnaire is None and noise != "k-norm":
         shape = None
@@ -177,10 +177,10 @@ def scores_from_totals(
     2.197
     """
     check_positive("gamma", gamma, infinite=False)
-    comparisons = jnp.asarray(comparisons)
+    comparisons = as_array("comparisons", comparisons)
     if not jnp.issubdtype(comparisons.dtype, jnp.floating):
         comparisons = comparisons.astype(jnp.result_type(float))
-    totals = jnp.asarray(totals, comparisons.dtype)
+    totals = as_array("totals", totals).astype(comparisons.dtype)
     real = None if mask is None else jnp.asarray(mask)
     if totals.ndim != 1 or comparisons.shape != totals.shape * 2:
         raise ValueError(

@@ -13,7 +13,7 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import one_by_one
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.graph import check_counts, connectivity
+from privrank_jax.pairwise.graph import check_one_problem, connectivity
 
 _MOST_SOLVES = 200
 
@@ -70,7 +70,7 @@ def rank_centrality(wins: WinCounts, smoothing: Scalar = 0.0) -> Estimate:
     >>> [round(float(weight), 6) for weight in weights]
     [0.75, 0.25]
     """
-    check_counts(wins)
+    check_one_problem(wins)
     check_nonnegative("smoothing", smoothing)
     return _rank_centrality(wins, smoothing)
 

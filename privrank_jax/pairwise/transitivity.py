@@ -28,7 +28,7 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Real
 
 from privrank_jax._backend import product
 from privrank_jax._types import Mask, MaskLike, PairMatrixLike
-from privrank_jax._validate import check_square
+from privrank_jax._validate import as_array, check_square
 from privrank_jax.comparisons import Comparisons, default_float
 
 
@@ -119,7 +119,7 @@ def intransitivity(wins: PairMatrixLike, mask: MaskLike | None = None) -> Intran
     (1, 0.0, True)
     """
     check_square("the user's win counts", wins)
-    wins = jnp.asarray(wins)
+    wins = as_array("the user's win counts", wins)
     wins = wins.astype(jnp.result_type(wins, float))
     return _intransitivity(wins, None if mask is None else jnp.asarray(mask))
 

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._arguments import ArgumentError
 from privrank_jax._types import NumbersLike, ReportsLike
-from privrank_jax._validate import check_epsilon, is_traced
+from privrank_jax._validate import as_array, check_epsilon, is_traced
 from privrank_jax.privacy.local import check_reports, report_values
 
 NOT_RANDOMIZED = "inf, which means labels that were not randomized"
@@ -25,8 +25,8 @@ def toward_report(
     check_epsilon(epsilon, instead=NOT_RANDOMIZED)
     check_reports(reports, coding=coding)
     check_fits(score_difference, reports=reports, epsilon=epsilon)
-    given = (jnp.asarray(x) for x in (score_difference, reports, epsilon))
-    return _toward_report(*given, coding=coding)
+    given = {"score_difference": score_difference, "reports": reports, "epsilon": epsilon}
+    return _toward_report(*(as_array(name, x) for name, x in given.items()), coding=coding)
 
 
 @functools.partial(jax.jit, static_argnames=("coding",), inline=True)
@@ -43,7 +43,9 @@ def _toward_report(
 
 def as_scores(x: NumbersLike) -> Float[Array, "..."]:
     """``x`` as floats of 32 bits at least."""
-    x = jnp.asarray(x)
+    x = as_array("scores", x)
+    if jnp.issubdtype(x.dtype, jnp.complexfloating):
+        raise ArgumentError(f"scores must be real numbers, got {x.dtype}.", "scores")
     return x.astype(jnp.promote_types(jnp.result_type(x, float), jnp.float32))
 
 

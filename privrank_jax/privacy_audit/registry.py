@@ -22,7 +22,7 @@ from jaxtyping import Float, Shaped
 
 from privrank_jax import _registry
 from privrank_jax._types import Key, Scalar
-from privrank_jax._validate import check_callable, is_real, spelled, type_of
+from privrank_jax._validate import check_callable, is_real, shape_of, spelled, type_of
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import check_privacy
@@ -66,7 +66,8 @@ class Audited:
 
     Attributes:
         name: what ``privrank audit`` calls it.
-        neighbors: two arrays of one shape, data sets that differ in one unit and are hard for the mechanism.
+        neighbors: two arrays of real numbers, of one shape: data sets that differ in one unit and are hard for the
+            mechanism. Where the mechanism takes a pytree, ``release`` builds it from such an array.
         release: one release of ``data`` that keeps a promise, see :data:`Release`. JAX compiles it, with ``data`` and
             the ε of ``privacy`` traced.
         promise: what is claimed; its ε is the default of an audit.
@@ -94,7 +95,7 @@ class Audited:
 
     Raises:
         TypeError: ``release`` or ``reduce`` does not take its arguments, or the promise is not a ``Privacy``.
-        ValueError: the neighbors are not two arrays of one shape.
+        ValueError: the neighbors are not two arrays of real numbers, of one shape.
     """
 
     name: str
@@ -180,12 +181,18 @@ def _noting(text: str) -> Iterator[None]:
 
 
 def _pair(name: str, neighbors: object) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays of one shape."""
-    found = (
-        [np.asarray(one) for one in neighbors]
-        if isinstance(neighbors, tuple | list | np.ndarray)
-        else []
-    )
+    """Two arrays of real numbers, of one shape."""
+    given = list(neighbors) if isinstance(neighbors, tuple | list | np.ndarray) else []
+    for one in given:
+        shape_of(f"{name}: neighbors", one)
+    found = [np.asarray(one) for one in given]
+    for one, array in zip(given, found):
+        if not is_real(array):
+            raise ValueError(
+                f"{name}: neighbors must be arrays of real numbers, got {spelled(one)}: give the numbers that "
+                "neighbors differ in, and build the rest inside release, as in lambda key, data, privacy: "
+                "noise_all(key, PairWeights(data, 100), privacy) for neighbors (first.matrix, second.matrix)."
+            )
     if len(found) != 2 or found[0].shape != found[1].shape:
         shapes = " and ".join(str(one.shape) for one in found) or repr(neighbors)
         raise ValueError(

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, kemeny_score
 from tests.reference import aggregation as reference
 
@@ -85,12 +86,41 @@ def test_batches_of_worlds_agree_and_trace_once():
         (np.zeros((0, 3), int), {}, "at least one of each"),
         (np.zeros((3, 0), int), {}, "at least one of each"),
         ([[0.0, 1.0]], {}, "must be integers"),
+        (np.array([[0, 1]], object), {}, "must be integers"),
+        ([["0", "1"]], {}, "ranks must be an array of real numbers"),
+        ([[0, 1], [0]], {}, "ranks must be an array of real numbers"),
         ([[0, 1]], {"missing": "first"}, "missing must be one of"),
     ],
 )
 def test_bad_rankings_are_refused(ranks, settings, message):
     with pytest.raises(ValueError, match=message):
         PairWeights.from_ranks(ranks, **settings)
+
+
+@pytest.mark.parametrize("one", [np.int64, np.uint8, bool, np.float16])
+def test_shares_in_whole_numbers_are_those_in_floats(one):
+    """One user: shares of 0 and 1, whatever their type."""
+    shares = np.triu(np.ones((3, 3)), 1)
+    for given in (shares.astype(one), jnp.asarray(shares.astype(one)), shares.tolist()):
+        weights = PairWeights(given, 1)
+        np.testing.assert_array_equal(weights.twice, 2 * shares)
+        assert kemeny_score([0, 1, 2], weights) == 0
+        assert aggregation.kemeny(weights).ranks.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [np.ones((2, 2)) + 1j, np.ones((2, 2), object), np.array([["a", "b"]] * 2), [[1], [1, 2]]],
+)
+def test_weights_that_are_no_real_numbers_are_refused_in_words(bad):
+    for function in (
+        lambda bad: PairWeights(bad, 1),
+        aggregation.kemeny,
+        aggregation.borda_scores,
+        aggregation.local_search,
+    ):
+        with pytest.raises(ValueError, match="weights must be an array of real numbers"):
+            function(bad)
 
 
 def test_bad_shapes_are_refused():

@@ -110,9 +110,22 @@ def test_broken_rankings_go_through_noisy_counts(key):
     ("data", "words"),
     [
         ([], "no choices"),
-        ([(0, [])], "two different items"),
-        ([(0, [1, 1])], "two different items"),
+        ([(0, [])], "choice 0 needs two different items"),
+        ([(0, [1]), (0, [1, 1])], "choice 1 needs two different items"),
         ([(0, [3])], "must lie in 0..2"),
+        ([(0, [-1])], "must lie in 0..2"),
+        ([(0, [np.nan])], "must lie in 0..2"),
+        ([(0, [0.5])], "must lie in 0..2"),
+        ([(0, [True])], "must lie in 0..2"),
+        ([("0", [1])], "must lie in 0..2"),
+        ([([0, 1], [2])], "place 0 holds .*no ties"),
+        ([(0, [[1, 2]])], "place 1 holds .*no ties"),
+        ([(0, 1)], "what else was offered must be a sequence"),
+        ([(0, None)], "what else was offered must be a sequence"),
+        ([(0,)], "must be .chosen item, other items"),
+        ([0, 1], "choice 0 must be a sequence"),
+        (None, "choices must be a sequence"),
+        ("01", "choices must be a sequence"),
     ],
 )
 def test_bad_choices_are_refused(data, words):
@@ -120,6 +133,49 @@ def test_bad_choices_are_refused(data, words):
         Choices.from_top1(data, num_items=3)
 
 
-def test_short_rankings_are_refused():
-    with pytest.raises(ValueError, match="at least two items"):
-        break_rankings([[0]], num_items=3)
+@pytest.mark.parametrize("read", [Choices.from_rankings, break_rankings])
+@pytest.mark.parametrize(
+    ("orders", "words"),
+    [
+        ([], "there are no"),
+        ([[0]], "ranking 0 needs two different items"),
+        ([[0, 1], [0, 1, 0]], "ranking 1 needs two different items"),
+        ([[0, 3]], "must lie in 0..2"),
+        ([[0, -1]], "must lie in 0..2"),
+        ([[0, np.nan, 1]], "must lie in 0..2"),
+        ([[0, np.inf]], "must lie in 0..2"),
+        ([[0, 1.5]], "must lie in 0..2"),
+        ([[0, 1 + 1j]], "must lie in 0..2"),
+        ([[0, None]], "must lie in 0..2"),
+        ([["0", "1"]], "must lie in 0..2"),
+        ([[0, 1], [2, (0, 1)]], "ranking 1: place 1 holds .*no ties"),
+        ([[0, {1, 2}]], "no ties"),
+        ([[0, np.array([1, 2])]], "no ties"),
+        ([0, 1], "ranking 0 must be a sequence"),
+        (["012"], "ranking 0 must be a sequence"),
+        ([{0: 1}], "ranking 0 must be a sequence"),
+        (None, "rankings must be a sequence"),
+    ],
+)
+def test_bad_rankings_are_refused(read, orders, words):
+    with pytest.raises(ValueError, match=words):
+        read(orders, num_items=3)
+
+
+def test_rows_of_any_sequence_and_type_of_whole_numbers_are_read():
+    wanted = break_rankings([[2, 0, 1], [1, 2]], num_items=3)
+    for orders in (
+        [(2.0, 0.0, 1.0), np.array([1, 2])],
+        (jnp.array(o) for o in ([2, 0, 1], [1, 2])),
+    ):
+        found = break_rankings(orders, num_items=3)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(found.winners, wanted.winners)
+        np.testing.assert_array_equal(found.users, wanted.users)
+
+
+def test_weights_of_choices_may_be_whole_numbers():
+    choices = Choices.from_top1([(0, [1]), (1, [0, 2]), (2, [1])], num_items=3)
+    wanted = plackett_luce(choices, 1.0).value
+    for weights in (np.ones(3, int), [1, 1, 1], jnp.ones(3, bool)):
+        found = plackett_luce(dataclasses.replace(choices, weights=weights), 1.0)
+        np.testing.assert_array_equal(found.value, wanted)

@@ -18,6 +18,8 @@ from privrank_jax import (
     privacy_audit,
     release,
 )
+from privrank_jax.aggregation import PairWeights, dp_borda
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy_audit import Audited, audit
@@ -66,6 +68,10 @@ def noisy(key, data, privacy):
     return data + jax.random.laplace(key, data.shape) / privacy.epsilon
 
 
+WEIGHTS = PairWeights.from_ranks([[0, 1]])
+WINS = WinCounts.from_matrix([[0, 1], [2, 0]])
+
+
 def own(**changed):
     """Noise that is enough for one of two totals, where a comparison turned moves both."""
     row = {
@@ -76,6 +82,20 @@ def own(**changed):
         "reduce": lambda value: value[0] - value[1],
     }
     return Audited(**row | changed)
+
+
+def test_weights_are_audited_as_the_array_that_release_builds_them_from(key):
+    """As the refusal of a pytree says."""
+    found = audit(
+        key,
+        own(
+            neighbors=(WEIGHTS.matrix, WEIGHTS.matrix.T),
+            release=lambda key, data, privacy: dp_borda(key, PairWeights(data, 1), privacy),
+            promise=Privacy(1.0, unit="user", adjacency="replace"),
+        ),
+        draws=2000,
+    )
+    assert found.verdict != "violated"
 
 
 def test_a_mechanism_of_ones_own_needs_no_words(key):
@@ -102,6 +122,11 @@ def test_a_mechanism_of_ones_own_needs_no_words(key):
         ({"neighbors": (np.ones(2), np.ones(1))}, ValueError, r"one shape, got \(2,\) and \(1,\)"),
         ({"neighbors": (np.ones(2),)}, ValueError, "two arrays of one shape"),
         ({"neighbors": {"a": 1}}, ValueError, "two arrays of one shape"),
+        ({"neighbors": (WEIGHTS, WEIGHTS)}, ValueError, "real numbers, got PairWeights: .*release"),
+        ({"neighbors": (WINS, WINS)}, ValueError, "real numbers, got WinCounts: .*release"),
+        ({"neighbors": (np.ones(2) + 1j,) * 2}, ValueError, r"numbers, got complex128\[2\]"),
+        ({"neighbors": (np.array(["a"]),) * 2}, ValueError, r"numbers, got <U1\[1\]"),
+        ({"neighbors": ([[1], [1, 2]],) * 2}, ValueError, "rows of one length, got list"),
     ],
 )
 def test_what_no_audit_can_run_is_refused_at_once(changed, kind, message):
