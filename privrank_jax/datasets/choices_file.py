@@ -54,6 +54,11 @@ class ChoiceTable(NamedTable):
         return self.users.size
 
     @property
+    def num_users(self) -> int:
+        """The number of users; each choice is of another one where the data name none."""
+        return len(self.user_names) or len(self)
+
+    @property
     def comparisons_per_user(self) -> int:
         """The largest number of choices of one user."""
         return int(np.bincount(self.users).max(initial=0))

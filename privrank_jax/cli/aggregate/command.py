@@ -44,12 +44,14 @@ def aggregate(request: Request) -> None:
     from privrank_jax.cli.aggregate.methods import release
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.saving import finish
+    from privrank_jax.cli.core.sources import large_delta
     from privrank_jax.cli.core.spending import begin
 
     spending = begin("aggregate", request)
     with jax.enable_x64(True):
         data = read_input(request)
-        warn(*data.remarks)  # before the budget is spent
+        large = large_delta(request.promised, user=data.table.num_users)
+        warn(*data.remarks, *large)  # before the budget is spent
         result = spending.spend_for(release(data, request))
     warn(*result.warnings)
     shown = print_result(data.table.item_names, result, as_json=request.json)

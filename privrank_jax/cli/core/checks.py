@@ -97,6 +97,23 @@ def check_size(epsilon: float) -> None:
         )
 
 
+def about_delta(delta: float, units: int, unit: str) -> tuple[str, ...]:
+    """Why a delta of 1 over the number of units or more protects none of them, for the holder of the data.
+
+    Args:
+        delta: of the promise.
+        units: how many users, or comparisons, there are.
+        unit: ``"user"`` or ``"comparison"``.
+    """
+    if delta < 1 / units:
+        return ()
+    return (
+        f"delta = {delta:g} is at least 1 over the number of {unit}s, {units:,}: a release that shows everyone all "
+        f"about one {unit} chosen at random would keep such a promise. Take a delta far below {1 / units:.2g}; "
+        f"1/n**2 is common, here {units**-2:.2g}.",
+    )
+
+
 def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
     """Refuse data with too few items for a ranking, or too many for a table of all pairs."""
     if top_k is not None and top_k > count:

@@ -14,7 +14,9 @@ from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Battle
 from privrank_jax._cells.text_files import File
 from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
+from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, say, warn
+from privrank_jax.cli.core.checks import about_delta
 from privrank_jax.cli.core.request import KINDS_OF_CELLS, ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
 from privrank_jax.datasets.comparisons_file import shape_in
@@ -54,6 +56,18 @@ class RankingRoles(TypedDict):
 def private_remark(*remarks: str) -> tuple[str, ...]:
     """Print what was counted in the data, for their holder alone."""
     return tuple(f"{one} (For you alone: the guarantee does not cover this.)" for one in remarks)
+
+
+def large_delta(promise: Privacy | None, **units: int) -> tuple[str, ...]:
+    """What a promise with a large delta is worth, where the data say how many users or comparisons there are.
+
+    Args:
+        promise: None without privacy.
+        units: ``user=`` and ``comparison=``, how many there are of each. Private, where units may be added or removed.
+    """
+    if promise is None:
+        return ()
+    return private_remark(*about_delta(promise.delta, units[promise.unit], promise.unit))
 
 
 def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: ComparisonRoles) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from privrank_jax.cli.console import busy
+from privrank_jax.cli.console import busy, warn
+from privrank_jax.cli.core.checks import about_delta
 from privrank_jax.cli.options import command
 from privrank_jax.cli.plan.request import Design
 
@@ -34,6 +35,11 @@ def plan(design: Design) -> None:
 
     with jax.enable_x64(design.rankings):
         if design.rankings:
-            files.save_consensus(design, rankings_in_words.report(design))
+            consensus = rankings_in_words.report(design)
+            users = consensus["users"]
+            files.save_consensus(design, consensus)
         else:
-            files.save_survey(design, comparisons.report(design))
+            survey = comparisons.report(design)
+            users = survey["users"]
+            files.save_survey(design, survey)
+    warn(*about_delta(design.delta, users, "user"))

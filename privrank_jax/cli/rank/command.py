@@ -61,13 +61,15 @@ def rank(request: Request) -> None:
 
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.saving import finish
+    from privrank_jax.cli.core.sources import large_delta
     from privrank_jax.cli.core.spending import begin
 
     read, fit = _ways(request, choosing)
     spending = begin("rank", request)
     with jax.enable_x64(True):
         data = read(request)
-        warn(*data.remarks)  # before the budget is spent
+        large = large_delta(request.promised, user=data.table.num_users, comparison=len(data.table))
+        warn(*data.remarks, *large)  # before the budget is spent
         result = spending.spend_for(fit(data, request))
     warn(*result.warnings)
     names, level, top_k = data.table.item_names, request.level, request.top_k

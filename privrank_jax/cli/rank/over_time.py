@@ -38,7 +38,7 @@ from privrank_jax.cli.core.result import (
     of_noise,
 )
 from privrank_jax.cli.core.saving import finish
-from privrank_jax.cli.core.sources import users_of
+from privrank_jax.cli.core.sources import large_delta, users_of
 from privrank_jax.cli.core.spending import Spending
 from privrank_jax.cli.rank.arrivals import Arrivals, check_unchanged, read_arrivals
 from privrank_jax.cli.rank.certainty import of_fit
@@ -60,7 +60,8 @@ def rank_over_time(request: Request) -> None:
     schedule = schedule_of(request)
     known = None if request.state is None or request.simulate else stored_terms(request.state)
     arrivals, times = read_arrivals(request, schedule, None if known is None else _items(known))
-    privacy = _promise(request)
+    privacy, table = _promise(request), arrivals.table
+    warn(*large_delta(privacy, user=table.num_users, comparison=len(table)))
     if request.simulate:
         released = _rehearse(request, schedule, arrivals, privacy)
         words: tuple[str, ...] = (REHEARSAL,)

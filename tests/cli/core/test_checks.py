@@ -39,6 +39,14 @@ def test_usual_budgets_pass_in_silence_and_large_ones_with_a_warning(capsys):
     assert "gives almost no protection" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("units", [1, 3, 49, 200, 10**6])
+def test_deltas_of_1_over_the_units_are_warned_of(units):
+    assert checks.about_delta(0.0, units, "user") == ()
+    assert checks.about_delta(math.nextafter(1 / units, 0), units, "user") == ()
+    (said,) = checks.about_delta(1 / units, units, "user")
+    assert f"number of users, {units:,}" in said
+
+
 def test_a_seed_is_for_rehearsals():
     checks.check_rehearsal(Release(source="x", simulate=True, seed=3))
     with pytest.raises(Refusal, match="makes the noise predictable"):
