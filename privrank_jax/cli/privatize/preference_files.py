@@ -23,6 +23,8 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.contributions import exact_bound
 from privrank_jax.release.ledger import BudgetExhausted
 
+_BEST_SHARE = 2.1773189849653067  # 2x where tanh(x)^2/x is largest
+
 
 def privatize_preferences(request: Request) -> None:
     """Read, draw, write, print."""
@@ -36,6 +38,7 @@ def privatize_preferences(request: Request) -> None:
             "--unit comparison."
         )
     kept, remarks = _kept(scan, request)
+    warn(*_about_limit(scan, request))  # before the budget is spent
     entropy = Entropy(request)
     with jax.enable_x64(True):
         drawn, epsilon = randomize(scan, kept, request, entropy)
@@ -96,6 +99,44 @@ def _promise(request: Request) -> Privacy | None:
     return Privacy(request.epsilon, unit=request.unit or "comparison", adjacency="flip")
 
 
+def _about_limit(scan: PreferenceScan, request: Request) -> tuple[str, ...]:
+    """Which limit makes the labels of users say most, where another one was chosen; who answered what is public."""
+    if request.unit != "user" or request.epsilon is None:
+        return ()
+    rows = np.ones(len(scan), bool)
+    if request.ties == "drop":
+        rows[list(scan.ties)] = False
+    counts = np.unique(scan.users[rows], return_counts=True)[1]
+    given, best = request.max_per_user or int(counts.max()), best_limit(request.epsilon)
+    now, most = (
+        worth(request.epsilon / held, held)
+        for held in (np.minimum(counts, given), np.minimum(counts, best))
+    )
+    if now >= 0.99 * most:
+        return ()
+    return private_remark(
+        f"the labels of a user share epsilon = {request.epsilon:g}, and what a label says falls faster than its "
+        f"share: these say as much as {now:.3g} labels that were not randomized, with --max-per-user {best} as much as "
+        f"{most:.3g}. Who answered what is public here, so the limit may be chosen so."
+    )
+
+
+def worth(epsilon: np.ndarray | float, labels: np.ndarray | int = 1) -> float:
+    """How many labels without randomization say as much: Σ tanh²(ε/2), the information of reports of ε each."""
+    return float(np.sum(labels * np.square(np.tanh(0.5 * epsilon))))
+
+
+def best_limit(epsilon: float) -> int:
+    """The L for which users who share ε among at most L labels tell most, whatever number of labels they have.
+
+    k labels of one user say f(k) = k tanh²(ε/2k). With x = ε/2k it is (ε/2) tanh²(x)/x, which rises until
+    sinh(2x) = 4x, at x = 1.0886, and falls then. So f rises up to some k and falls from there, and its maximum over
+    whole numbers is the best limit for each user: one who has fewer labels keeps all.
+    """
+    least = max(1, int(epsilon / _BEST_SHARE))
+    return max((least, least + 1), key=lambda most: worth(epsilon / most, most))
+
+
 def _kept(scan: PreferenceScan, request: Request) -> tuple[np.ndarray, tuple[str, ...]]:
     """The rows to write, ``(N,)`` bool, and remarks for the holder of the data; depends on public facts and coins."""
     kept, remarks = np.ones(len(scan), bool), ()
@@ -149,6 +190,8 @@ def _print(
     seed: int | None,
 ) -> None:
     notes = [
+        f"for training, these labels say about as much as {worth(epsilon):.3g} that were not randomized: the sum of "
+        "tanh^2(epsilon/2)",
         "public: prompts, the texts of both answers, who answered which prompt, at which epsilon"
         + (", and the fields " + ", ".join(scan.keep) if scan.keep else "")
         + "; protected: which answer was chosen",

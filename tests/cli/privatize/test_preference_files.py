@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import gzip
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from privrank_jax.cli.privatize.preference_files import best_limit, worth
 from privrank_jax.datasets import read_preferences
 from privrank_jax.release.ledger import Ledger
 from tests.parquet import parquet
+
+PAGE = Path(__file__).parents[3] / "notebooks" / "labels.md"
 
 
 @pytest.fixture
@@ -56,6 +60,58 @@ def test_all_labels_of_a_user_together(run, most, each, count, tmp_path):
     assert found["guarantee"]["numerics"] == "exact"
     assert found["counts"] == {"labels": count, "users": 3}
     assert ("6 labels beyond the limit" in done.err) == (count == 3)
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 3.0, 3.1, 3.2, 5.0, 8.0, 20.0, 300.0, 1e6])
+def test_the_best_limit_is_the_largest_value_over_all_limits(epsilon):
+    """Also for users of any numbers of labels together, each of whom keeps at most the limit."""
+    best, limits = best_limit(epsilon), np.arange(1, 400)
+    of_a_user = limits * np.tanh(epsilon / (2 * limits)) ** 2
+    assert best == (limits[np.argmax(of_a_user)] if epsilon < 800 else best)
+    more = max(worth(epsilon / k, k) for k in (best, best + 1, max(1, best - 1)))
+    assert worth(epsilon / best, best) >= (1 - 1e-12) * more
+    numbers = np.random.default_rng(0).integers(1, 60, 40)
+    of_all = [np.sum(of_a_user[np.minimum(numbers, limit) - 1]) for limit in range(1, 60)]
+    assert max(of_all) == of_all[min(best, 59) - 1]
+
+
+def test_many_labels_of_few_users_are_told_to_be_worth_little(run, tmp_path):
+    """10,000 labels of 50 users say less than one of theirs would; the figures are in labels.md."""
+    rows = [
+        {"user": k % 50, "prompt": f"q{k}", "chosen": f"a{k}", "rejected": f"b{k}"}
+        for k in range(10_000)
+    ]
+    source, page = tmp_path / "many.jsonl", " ".join(PAGE.read_text("utf-8").split())
+    source.write_text("\n".join(map(json.dumps, rows)))
+    seen = []
+    for most, words in (((), "together say"), (("--max-per-user", 1), "one label of each user,")):
+        done = run("--epsilon", 1, "--unit", "user", *most, "--json", "--force", source=source)
+        told = next(note for note in done.json()["diagnostics"]["notes"] if "for training" in note)
+        weights = np.tanh(read_preferences(tmp_path / "out.jsonl").epsilon / 2) ** 2
+        assert f"as much as {weights.sum():.3g} that were not randomized" in told
+        assert f"{words} {weights.sum():.2g}" in page
+        seen.append(done)
+    assert "--max-per-user 1 as much as 10.7." in seen[0].err
+    assert "(For you alone" in seen[0].err
+    assert "max-per-user" not in seen[0].out
+    assert "max-per-user" not in seen[1].err
+
+
+@pytest.mark.parametrize(
+    ("options", "advised"),
+    [
+        (("--epsilon", 10, "--unit", "user", "--max-per-user", 1), 5),  # users have three labels
+        (("--epsilon", 3, "--unit", "user"), 1),
+        (("--epsilon", 10, "--unit", "user"), None),
+        (("--epsilon", 6, "--unit", "user", "--max-per-user", 3), None),
+        (("--epsilon", 0.1), None),
+        (("--epsilon-column", "e"), None),
+    ],
+)
+def test_another_limit_is_advised_where_labels_would_say_more(run, options, advised):
+    said = run(*options).err
+    assert ("labels that were not randomized" in said) == (advised is not None)
+    assert advised is None or f"with --max-per-user {advised} as much as" in said
 
 
 def test_personal_epsilon_and_no_users(run, tmp_path):
