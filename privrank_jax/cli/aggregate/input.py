@@ -26,6 +26,8 @@ from privrank_jax.release.footrule_costs import counted_histograms
 from privrank_jax.tables import RankingRows, scan_rankings
 
 MAX_ITEMS = 2_000
+# Methods for which an engine may count how users order pairs; all others read users one by one.
+_BY_PAIRS = ("auto", "weights", "borda", "kwiksort", "noise-all", "exponential", "none")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,7 +131,7 @@ def read_input(request: Request) -> Input:
 def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
     """Read a file or a named data set; a Parquet file stays in the engine where a curator needs pairs alone."""
     roles = ranking_roles(request, request.items)
-    by_pairs = not request.at_home and request.method != "footrule"
+    by_pairs = not request.at_home and request.method in _BY_PAIRS
     if not by_pairs or not rankings_in_engine(request.file, request, roles):
         return read_rankings(request.file, request, request.items, num_users=request.users)
     rows = scan_rankings(

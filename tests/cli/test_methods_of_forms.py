@@ -1,0 +1,155 @@
+"""Each method on each form of file: the release of the CSV file with the same answers, or the same refusal.
+
+Methods, ways to trust and kinds of files are those of the tables of commands and loaders: one that is added there is
+run here.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from privrank_jax._cells.columns import DELIMITERS, OBJECTS, PARQUET, SHEETS, TABLES
+from privrank_jax.cli.aggregate import methods as consensus
+from privrank_jax.cli.aggregate.request import METHODS as AGGREGATE
+from privrank_jax.cli.aggregate.request import TRUSTS
+from privrank_jax.cli.rank import methods as scores
+from privrank_jax.cli.rank.request import METHODS as RANK
+from tests.parquet import as_parquet
+
+ITEMS = ("ash", "elm", "oak")
+ORDERS = [np.random.default_rng(k).permutation(3) for k in range(14)]
+NAMED = [[ITEMS[i] for i in order] for order in ORDERS]
+
+
+def table(header, cells):
+    return [["user", *header], *([f"u{user}", *row] for user, row in enumerate(cells))]
+
+
+RANKINGS = {
+    "wide": table(ITEMS, ([str(1 + p) for p in np.argsort(order)] for order in ORDERS)),
+    "places": table(("rank_1", "rank_2", "rank_3"), NAMED),
+    "order": table(("order",), ([">".join(names)] for names in NAMED)),
+    "long": [
+        ["user", "item", "rank"],
+        *([f"u{user}", name, str(1 + p)] for user, names in enumerate(NAMED) for p, name in enumerate(names)),
+    ],
+}  # fmt: skip
+COMPARISONS = {
+    "winners": table(("winner", "loser"), (names[:2] for names in NAMED)),
+    "battles": table(("model_a", "model_b", "winner"), ([*names[1::-1], "model_b"] for names in NAMED)),
+}  # fmt: skip
+CHOICES = {"choices": table(("chosen", "shown"), ([names[0], "|".join(ITEMS)] for names in NAMED))}
+
+
+def written(folder, name, rows, suffix):
+    path = folder / f"{name}{suffix}"
+    objects = [dict(zip(rows[0], row)) for row in rows[1:]]
+    if suffix in DELIMITERS:
+        path.write_text("\n".join(map(DELIMITERS[suffix].join, rows)) + "\n")
+    elif suffix in OBJECTS:
+        lines = map(json.dumps, objects)
+        path.write_text(json.dumps(objects) if suffix == ".json" else "\n".join(lines))
+    elif suffix in PARQUET:
+        csv = folder / f"{name}.of{suffix}"
+        csv.write_text("\n".join(map(",".join, rows)) + "\n")
+        as_parquet(csv).rename(path)
+    else:
+        assert suffix in SHEETS, f"{suffix}: write such a file here"
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)
+        book.save(path)
+    return path
+
+
+KINDS = (DELIMITERS, OBJECTS, PARQUET, SHEETS)
+
+
+@pytest.fixture(scope="module")
+def forms(tmp_path_factory):
+    """Files by what they hold, shape and suffix: one of each kind of each shape, and each suffix of the first ones."""
+    folder, found = tmp_path_factory.mktemp("forms"), {}
+    assert sorted(TABLES) == sorted(suffix for kind in KINDS for suffix in kind)
+    for shapes in (RANKINGS, COMPARISONS, CHOICES):
+        for name, rows in shapes.items():
+            usual = (".csv", ".jsonl", ".json", ".parquet")
+            for suffix in TABLES if name in ("wide", "winners") else usual:
+                found[name, suffix] = written(folder, name, rows, suffix)
+    return found
+
+
+def outcome(result, name):
+    """The ranking, or the refusal without the name of the file."""
+    if result.code == 0:
+        return result.json()["ranking"]
+    assert result.code == 2
+    assert result.out == ""
+    assert result.err.splitlines()[-1].startswith("privrank: ")
+    return result.err.splitlines()[-1].replace(name, "FILE").replace(name.partition(".")[0], "")
+
+
+def outcomes(privrank, forms, shapes, *command):
+    found = {}
+    for (shape, suffix), path in forms.items():
+        if shape in shapes:
+            run = privrank(command[0], path, *command[1:], "--simulate", "--seed", 1, "--json")
+            found[shape, suffix] = outcome(run, path.name)
+    return found
+
+
+@pytest.mark.parametrize("trust", TRUSTS)
+@pytest.mark.parametrize("method", AGGREGATE)
+def test_each_method_of_aggregate_on_each_form(privrank, forms, method, trust):
+    budget = ("--epsilon", 1, *(("--delta", 1e-3) if trust == "shuffled" else ()))
+    run = ("aggregate", "--method", method, "--trust", trust, *budget)
+    found = outcomes(privrank, forms, RANKINGS, *run)
+    expected = found["wide", ".csv"]
+    assert found == dict.fromkeys(found, expected)
+    known = method in ("auto", "none") or (method, trust) in consensus._METHODS
+    assert isinstance(expected, list) == known
+
+
+def test_each_method_of_the_tables_can_be_asked_for():
+    assert {method for method, _ in consensus._METHODS} | {"auto", "none"} == set(AGGREGATE)
+    assert {trust for _, trust in consensus._METHODS} == set(TRUSTS)
+    assert {*scores._METHODS, "none"} == set(RANK)
+
+
+@pytest.mark.parametrize("method", RANK)
+def test_each_method_of_rank_on_each_form(privrank, forms, method):
+    top = ("--top-k", 2) if method == "one-shot" else ()
+    run = ("rank", "--epsilon", 1, "--method", method, "--adjacency", "flip", *top)
+    found = outcomes(privrank, forms, COMPARISONS, *run)
+    assert found == dict.fromkeys(found, found["winners", ".csv"])
+    assert isinstance(found["winners", ".csv"], list)
+    found = outcomes(privrank, forms, CHOICES, *run)
+    assert found == dict.fromkeys(found, found["choices", ".csv"])
+    found = outcomes(privrank, forms, RANKINGS, *run, "--max-per-user", 3)
+    read = [told for told in found.values() if isinstance(told, list)]
+    assert read == [found["places", ".csv"]] * len(read)  # others are refused
+    assert found == {(shape, suffix): found[shape, ".csv"] for shape, suffix in found}
+
+
+@pytest.mark.parametrize("shapes", [RANKINGS, COMPARISONS])
+def test_each_form_is_privatized_alike(privrank, forms, tmp_path, shapes):
+    """Objects of JSON Lines that name no columns of a table are taken for preferences, and refused."""
+    seen = {}
+    for (shape, suffix), path in forms.items():
+        if shape in shapes:
+            out = tmp_path / f"{shape}{suffix}.csv"
+            told = privrank(
+                "privatize", path, "--epsilon", 1, "--out", out, "--simulate", "--seed", 1
+            )
+            assert told.code in (0, 2), (shape, suffix, told.err)
+            if told.code:
+                assert told.err.startswith("privrank: ")
+                seen[shape, suffix] = "refused"
+            else:
+                seen[shape, suffix] = out.read_text()
+    first = seen[next(iter(shapes)), ".csv"]
+    refused = {("wide", ".jsonl"), ("order", ".jsonl")}
+    assert seen == {form: "refused" if form in refused else first for form in seen}
