@@ -23,7 +23,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 BAND = 2.0  # standard errors
-_CHARACTERS = 15  # of a caption, per inch
+CHARACTERS = 15  # of a caption, per inch
 _LINE = 0.15  # inches, of a caption
 
 Row = Mapping[str, Any]
@@ -90,13 +90,13 @@ def style(axis: Axes, log_x: bool, log_y: bool) -> None:
     axis.tick_params(labelsize=9)
     if log_x:
         axis.set_xscale("log")
-        _plain_ticks(axis.xaxis, axis.get_xlim())
+        plain_ticks(axis.xaxis, axis.get_xlim())
     if log_y:
         axis.set_yscale("log")
-        _plain_ticks(axis.yaxis, axis.get_ylim())
+        plain_ticks(axis.yaxis, axis.get_ylim())
 
 
-def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
+def plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
     """0.1 rather than 10⁻¹, and ticks between the powers of ten where these are few."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -128,7 +128,7 @@ def caption(figure: Figure, text: str) -> None:
     """Write the guarantee below a figure, wrapped to its width, and extend the figure by it; call it last."""
     if not text:
         return
-    lines = textwrap.wrap(text, int(_CHARACTERS * figure.get_figwidth()))
+    lines = textwrap.wrap(text, int(CHARACTERS * figure.get_figwidth()))
     added = _LINE * len(lines) + 0.1
     height = figure.get_figheight() + added
     figure.set_figheight(height)

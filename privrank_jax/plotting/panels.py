@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.plotting.frame import BAND, PALETTE, Row, plain
+from privrank_jax.plotting.frame import BAND, CHARACTERS, PALETTE, Row, plain, plain_ticks
 from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
 _LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))
+_ROW = 0.2  # inches, of a legend
 
 
 def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) -> None:
@@ -37,8 +40,8 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
             axis.errorbar(place, row["mean"], error, capsize=2, **{**look, "linestyle": "none"})
 
 
-def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool) -> None:
-    """Set grid, spines, and ticks at the values of x, including "no privacy"."""
+def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = False) -> None:
+    """Set scales, grid, spines, and ticks at the values of x, including "no privacy"."""
     axis.grid(color="#DDDDDD", linewidth=0.6)
     axis.set_axisbelow(True)
     axis.spines[["top", "right"]].set_visible(False)
@@ -53,6 +56,9 @@ def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool) -> None:
             labels.append("no\nprivacy")
         axis.set_xticks(places, labels)
         axis.set_xticks([], minor=True)
+    if log_y:
+        axis.set_yscale("log")
+        plain_ticks(axis.yaxis, axis.get_ylim())
 
 
 def legend(
@@ -63,9 +69,10 @@ def legend(
     styles: Sequence[str],
     style_of_each: Sequence[int] = (),
 ) -> None:
-    """Draw one legend below the figure: colors with markers, then line styles in black, on a second row if too wide.
+    """Draw one legend below the figure: colors with markers, then line styles in black.
 
-    With ``style_of_each`` every color has its own line style.
+    They stand in one row where the figure is wide enough, else each in rows of their own, as many as they need; more
+    than two rows extend the figure. With ``style_of_each`` every color has its own line style, and a row has three.
     """
     from matplotlib.lines import Line2D
 
@@ -77,19 +84,32 @@ def legend(
         look = {**_look(0, style), "color": "black"}
         look["markerfacecolor"] = "black" if style == 0 else "white"
         second.append(Line2D([], [], label=name, **look))
-    handles = [*([_text(label)] if label else []), *first]
-    if second:
-        handles += [_text(f"   {style_label}:"), *second]
     bands = f"bands: ± {BAND:g} standard errors"
-    found = _legend(figure, handles, 3 if style_of_each else len(handles), bands)
-    if second and found.get_window_extent().width > figure.bbox.width:
+    if not style_of_each:
+        handles = [*([_text(label)] if label else []), *first]
+        handles += [_text(f"   {style_label}:"), *second] if second else []
+        found = _legend(figure, handles, len(handles), bands)
+        if found.get_window_extent().width <= figure.bbox.width:
+            return
         found.remove()
-        columns = max(len(first), len(second))
-        rows = [[*row, *(_text(" ") for _ in range(columns - len(row)))] for row in (first, second)]
+    lines = f"line: {style_label}" if second and style_label else ""
+    title = "; ".join(part for part in (label, lines, bands) if part)
+    widest = 3 if style_of_each else max(len(first), len(second))
+    for columns in range(widest, 0, -1):
+        rows = [row for group in (first, second) for row in _rows_of(group, columns)]
         # A legend is filled column by column.
-        handles = [handle for pair in zip(*rows, strict=True) for handle in pair]
-        lines = f"line: {style_label}" if style_label else ""
-        _legend(figure, handles, columns, "; ".join(part for part in (label, lines, bands) if part))
+        handles = [handle for column in zip(*rows, strict=True) for handle in column]
+        found = _legend(figure, handles, columns, title)
+        if columns == 1 or found.get_window_extent().width <= figure.bbox.width:
+            break
+        found.remove()
+    figure.set_figheight(figure.get_figheight() + _ROW * max(0, len(rows) - 2))
+
+
+def _rows_of(handles: Sequence[Line2D], columns: int) -> list[list[Line2D]]:
+    """Rows of a legend, the last one filled up by empty entries."""
+    rows = [list(handles[start : start + columns]) for start in range(0, len(handles), columns)]
+    return [[*row, *(_text(" ") for _ in range(columns - len(row)))] for row in rows]
 
 
 def _legend(figure: Figure, handles: Sequence[Line2D], columns: int, title: str) -> Legend:
@@ -101,7 +121,7 @@ def _legend(figure: Figure, handles: Sequence[Line2D], columns: int, title: str)
         fontsize=9,
         handlelength=3.0,
         columnspacing=1.2,
-        title=title,
+        title="\n".join(textwrap.wrap(title, int(CHARACTERS * figure.get_figwidth()))),
         title_fontsize=8,
     )
 
@@ -130,7 +150,9 @@ def level_name(column: str, value: object) -> str:
     """A value in the legend."""
     if column == "epsilon":
         return "no privacy" if value == math.inf else _short(value)
-    return f"{value:g}" if isinstance(value, float) else literal(str(value))
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return "∞" if value == math.inf else plain(float(value))
+    return literal(str(value))
 
 
 def _short(value: Any) -> str:

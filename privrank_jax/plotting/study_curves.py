@@ -41,6 +41,7 @@ def study_curves(
     curve_label: str | None = None,
     names: Mapping[Any, str] | None = None,
     log_x: bool = False,
+    log_y: bool = False,
     from_zero: bool = False,
     crosses: str | None = None,
     guarantee_text: str = "",
@@ -83,6 +84,7 @@ def study_curves(
         curve_label: what the curves are (default: the name of the column).
         names: how values of ``curve``, ``style`` and ``panel`` are written, and their order.
         log_x: logarithmic horizontal axis.
+        log_y: logarithmic vertical axes, where curves and bands that reach 0 run to the lower edge.
         from_zero: vertical axes start at 0.
         crosses: column with further values, such as those of a paper, drawn as black crosses where finite.
         guarantee_text: what is private and how, written below the picture.
@@ -94,8 +96,8 @@ def study_curves(
         A figure; see :func:`save`.
 
     Raises:
-        ValueError: no rows, an unknown column or metric, or two rows for one point of a curve: then name the column
-            that tells them apart, or select one value of it.
+        ValueError: no rows, an unknown column or metric, a metric without means above 0 on a logarithmic axis, or
+            two rows for one point of a curve: then name the column that tells them apart, or select one value of it.
         ImportError: matplotlib is not installed.
     """
     if isinstance(panel, str):
@@ -107,6 +109,8 @@ def study_curves(
     rows = _rows(result, x, told_apart, crosses, log_x)
     labels = _labels(metrics, rows)
     rows = [row for row in rows if row["metric"] in labels]
+    if log_y:
+        _check_logarithmic(rows, from_zero)
     names = names or {}
     places = list(itertools.product(*(_values(rows, column, names) for column in panel)))
     places = [p for p in places if any(_at(row, panel) == p for row in rows)]
@@ -122,7 +126,7 @@ def study_curves(
             draw_curve(axis, chosen, x, index, look)
         if crosses is not None:
             _draw_crosses(axis, inside, x, crosses)
-        dress(axis, x, rows, log_x)
+        dress(axis, x, rows, log_x, log_y)
         first, last = metric == next(iter(labels)), metric == list(labels)[-1]
         if panel and first:
             said = (_said(column, value, names) for column, value in zip(panel, place))
@@ -136,7 +140,7 @@ def study_curves(
             axis.set_ylim(bottom=0)
     note = "" if crosses is None else f"x: {spelled(crosses)}; "
     shown = [names.get(color, level_name(curve, color)) for color in colors]
-    lines = [] if style is None else [str(names.get(line, line)) for line in styles]
+    lines = [] if style is None else [names.get(line, level_name(style, line)) for line in styles]
     color_label = f"{note}color: {curve_label or spelled(curve)}"
     legend(figure, color_label, shown, "" if style is None else spelled(style), lines)
     heading(figure, title)
@@ -174,6 +178,18 @@ def _rows(
             )
         seen.add(point)
     return rows
+
+
+def _check_logarithmic(rows: Sequence[Row], from_zero: bool) -> None:
+    """Raise ``ValueError`` for what has no place on logarithmic vertical axes."""
+    if from_zero:
+        raise ValueError("a logarithmic axis has no 0: leave out log_y or from_zero")
+    for metric in dict.fromkeys(row["metric"] for row in rows):
+        if not any(row["mean"] > 0 for row in rows if row["metric"] == metric):
+            raise ValueError(
+                f"no mean of {metric!r} is above 0, so it has no place on a logarithmic axis: leave out log_y, or draw "
+                "other metrics"
+            )
 
 
 def _labels(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -151,7 +152,8 @@ class StudyDiagnostics:
 class StudyResult:
     """The table of a study and how it was computed.
 
-    It prints as an aligned table of the columns that vary, below a line with the values that all rows share.
+    It prints as an aligned table of the columns that vary, below a line with the values that all rows share; its repr
+    is one line.
 
     >>> print(StudyResult("example", [
     ...     {"study": "example", "num_users": 50, "epsilon": epsilon, "estimator": estimator,
@@ -243,9 +245,30 @@ class StudyResult:
         write_parquet(self.rows, path)
 
     def __repr__(self) -> str:
-        return str(self)
+        varying = [name for name in self._parted()[0] if name not in (METRIC, *VALUES)]
+        count = self._count
+        metrics = ", ".join(dict.fromkeys(str(row[METRIC]) for row in self.rows))
+        parts = (f" by {', '.join(varying)}" * bool(varying), f" of {metrics}" * bool(metrics))
+        return f"<{type(self).__name__} {self.study!r}: {count}{''.join(parts)}; print it for the table>"
 
     def __str__(self) -> str:
+        varying, shared = self._parted()
+        count = self._count
+        heading = "; ".join([f"{self.study}: {count}", ", ".join(shared)]).removesuffix("; ")
+        left = len(self.rows) - _SHOWN
+        more = [f"  ... and {left:,} more rows"] if left > 0 else []
+        return "\n".join([heading, *_aligned(self.rows[:_SHOWN], varying), *more])
+
+    def _repr_html_(self) -> str:
+        """The printed table, for notebooks."""
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    @property
+    def _count(self) -> str:
+        return f"{len(self.rows):,} row{'' if len(self.rows) == 1 else 's'}"
+
+    def _parted(self) -> tuple[list[str], list[str]]:
+        """The columns that vary, and what all rows share, in words."""
         varying, shared = [], []
         for column in self.columns:
             values = self.values(column)
@@ -253,11 +276,7 @@ class StudyResult:
                 varying.append(column)
             elif column != "study" and (column, values) != ("nonfinite", [0]):
                 shared.append(f"{column} = {_written(values[0])}")
-        count = f"{len(self.rows):,} row{'' if len(self.rows) == 1 else 's'}"
-        heading = "; ".join([f"{self.study}: {count}", ", ".join(shared)]).removesuffix("; ")
-        left = len(self.rows) - _SHOWN
-        more = [f"  ... and {left:,} more rows"] if left > 0 else []
-        return "\n".join([heading, *_aligned(self.rows[:_SHOWN], varying), *more])
+        return varying, shared
 
     def _check_columns(self, names: Sequence[str] | dict[str, Any]) -> None:
         columns = self.columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from privrank_jax.plotting import frame, panels
 
@@ -47,3 +48,34 @@ def test_a_legend_that_is_too_wide_puts_line_styles_below_the_colors():
         heights.append(extent.height)
     assert "color: items m; line: method; bands" in legend.get_title().get_text()
     assert heights[1] > 1.25 * heights[0]
+
+
+@pytest.mark.parametrize("colors", [1, 6, 9])
+@pytest.mark.parametrize("styles", [1, 3, 7])
+@pytest.mark.parametrize("width", [5.5, 6.4, 9.6])
+def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
+    figure = frame.new_figure(width, 3)
+    figure.subplots()
+    names = [f"kwiksort of places {k}" for k in range(colors)]
+    looks = [f"{10**k:,}" for k in range(styles)]
+    panels.legend(
+        figure, "x: printed by the paper; color: method", names, "number of users n", looks
+    )
+    frame.caption(figure, "What is private and how. " * 5)
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    extent = legend.get_window_extent()
+    assert extent.x0 >= 0
+    assert extent.x1 <= figure.bbox.width
+    shown = [text.get_text() for text in legend.get_texts()]
+    assert {*names, *(looks if styles > 1 else ())} <= set(shown)
+    assert figure.axes[0].get_window_extent().height > figure.dpi  # an inch is left of the panel
+    for text in legend.get_texts():
+        assert text.get_window_extent().x1 <= figure.bbox.width
+
+
+def test_numbers_in_a_legend_are_written_for_readers():
+    values = (100.0, 100, 1000.0, 10_000, 1e6, 0.05, math.inf, "a$b", True)
+    written = ["100", "100", "1,000", "10,000", "10⁶", "0.05", "∞", r"a\$b", "True"]
+    assert [panels.level_name("n", value) for value in values] == written
+    assert panels.level_name("epsilon", math.inf) == "no privacy"

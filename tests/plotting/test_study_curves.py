@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import jax
@@ -141,3 +142,43 @@ def test_what_has_no_place_is_refused(result, options, message):
 def test_an_empty_table_is_refused(result):
     with pytest.raises(ValueError, match="no rows to draw"):
         plotting.study_curves(some(result, metric="failed"), "scale")
+
+
+def test_six_methods_and_three_sizes_have_a_whole_legend(result):
+    rows = [
+        {**result.rows[0], "metric": "error", "method": f"method number {k}", "n": n, "epsilon": epsilon,
+         "mean": (1 + k) / epsilon / n**0.5, "standard_error": 0.6 / n}
+        for k, n, epsilon in itertools.product(range(6), (100.0, 1000.0, 10_000.0), (0.1, 1.0))
+    ]  # fmt: skip
+    figure = plotting.study_curves(rows, "epsilon", curve="method", style="n", log_x=True)
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    texts = [text for text in legend.get_texts() if text.get_text().strip()]
+    assert [t.get_text() for t in texts if "method" not in t.get_text()] == [
+        "100",
+        "1,000",
+        "10,000",
+    ]
+    assert len(texts) == 9
+    for text in (*texts, legend.get_title()):
+        assert 0 <= text.get_window_extent().x0 <= text.get_window_extent().x1 <= figure.bbox.width
+
+
+def test_vertical_axes_may_be_logarithmic(result):
+    chosen = some(result, scale=0.5, metric="square")
+    figure = plotting.study_curves(chosen, "epsilon", log_x=True, log_y=True)
+    (axis,) = drawn(figure)
+    assert axis.get_yscale() == "log"
+    assert all("mathdefault" not in tick.get_text() for tick in axis.get_yticklabels())
+    least = min(row["mean"] for row in chosen.rows if row["mean"])
+    assert 0 < axis.get_ylim()[0] < least  # and without noise it is 0
+    assert axis.get_ylim()[0] > least / 100
+    (plain,) = drawn(plotting.study_curves(chosen, "epsilon", log_x=True))
+    assert plain.get_yscale() == "linear"
+    none = [{**row, "mean": 0.0} for row in chosen.rows]
+    for rows, options, message in (
+        (none, {}, "no mean of 'square' is above 0"),
+        (chosen, {"from_zero": True}, "leave out log_y or from_zero"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            plotting.study_curves(rows, "epsilon", log_y=True, log_x=True, **options)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import json
 import math
 import sys
@@ -51,7 +52,21 @@ def test_a_table_prints_what_varies_and_says_what_does_not():
     for word in ("mean", "standard_error"):
         end = lines[1].index(word) + len(word)
         assert all(len(line) >= end and line[end - 1] != " " for line in lines[1:])
-    assert repr(RESULT) == str(RESULT)
+    assert RESULT._repr_html_() == f"<pre>{html.escape(str(RESULT))}</pre>"
+    assert "&quot;bit, 2" in RESULT._repr_html_()
+
+
+def test_a_repr_is_one_short_line():
+    assert (
+        repr(RESULT)
+        == "<StudyResult 's': 3 rows by epsilon, link of error, time; print it for the table>"
+    )
+    many = StudyResult("long", [row(num_items=index) for index in range(1000)])
+    assert (
+        repr(many)
+        == "<StudyResult 'long': 1,000 rows by num_items of error; print it for the table>"
+    )
+    assert repr(StudyResult("none", [])) == "<StudyResult 'none': 0 rows; print it for the table>"
 
 
 def test_a_long_table_prints_its_beginning():
