@@ -343,6 +343,9 @@ def bound_contributions(
     Returns:
         ``(N,)`` bool, True for the rows that stay.
 
+    Raises:
+        ValueError: L not positive, users that are not integers of shape (N,).
+
     >>> kept = bound_contributions(jax.random.key(0), [7, 7, 7, 9], 2)
     >>> int(kept[:3].sum()), bool(kept[3])
     (2, True)

@@ -61,6 +61,7 @@ OF_ALL_FILES = {
     "circles_of_packages",
     "repeated_names",
     "stale_references",
+    "unreachable_heads",
 }
 
 

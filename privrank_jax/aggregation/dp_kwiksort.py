@@ -89,7 +89,8 @@ def dp_kwiksort(
     """A private consensus ranking from at most q noisy comparisons.
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
-    these cover, the fallback included. Theorem, proof and advice on when to use it are at the head of this module.
+    these cover, the fallback included. Theorem, proof and advice on when to use it are at the head of this module:
+    ``help(sys.modules[dp_kwiksort.__module__])``.
 
     ``calibration="published"`` reproduces Algorithm 1: Laplace noise of scale q/(nε) on the queries *and* ε/2 for the
     fallback, 1.5ε in total; the guarantee states that.

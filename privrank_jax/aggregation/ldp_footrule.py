@@ -95,7 +95,7 @@ def ldp_footrule(
     score and an additive error (:func:`~privrank_jax.aggregation.ldp_footrule_bound`).
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
-    this module.
+    this module, ``help(sys.modules[ldp_footrule.__module__])``.
 
     Args:
         key: PRNG key.
@@ -240,7 +240,8 @@ def ldp_footrule_excess(
 ) -> Float[Array, "..."]:
     """Footrule of the assignment of least reported cost, above the least one, with probability ``level``.
 
-    The smaller one of two bounds, proved at the head of this module. The Kemeny score is within 2 - 1/(m-1) times the
+    The smaller one of two bounds, proved at the head of this module,
+    ``help(sys.modules[ldp_footrule.__module__])``. The Kemeny score is within 2 - 1/(m-1) times the
     least one and 1 - 1/(2m-2) times this.
 
     Args:

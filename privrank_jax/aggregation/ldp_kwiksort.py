@@ -61,7 +61,8 @@ def ldp_kwiksort(
     """A consensus ranking in the local model, by interactive questions on pairs.
 
     **Guarantee.** ε-local DP, unit user, adjacency replace, and whatever these cover, the fallback included. Theorem
-    and proof are at the head of this module. ``encoding="published"`` spends less than ε on its queries,
+    and proof are at the head of this module, ``help(sys.modules[ldp_kwiksort.__module__])``.
+    ``encoding="published"`` spends less than ε on its queries,
     ``calibration="published"`` (all of ε for the queries and ε/2 for the fallback) 1.5ε; the guarantee states what is
     proven for each.
 

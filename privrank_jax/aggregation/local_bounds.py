@@ -178,8 +178,8 @@ def ldp_footrule_bound(
 ) -> Bound:
     """Bound of the assignment of :func:`~privrank_jax.aggregation.ldp_footrule`: (2 - 1/(m-1), O(m³/(ε√n))).
 
-    Proofs are at the head of :mod:`privrank_jax.aggregation.ldp_footrule`; with a confidence β is O(m^2.5 √(log m)/
-    (ε√n)) if that is less.
+    Proofs are at the head of :mod:`privrank_jax.aggregation.ldp_footrule`,
+    ``help(sys.modules[ldp_footrule.__module__])``; with a confidence β is O(m^2.5 √(log m)/(ε√n)) if that is less.
 
     Args:
         num_items: m from 2 to 200.

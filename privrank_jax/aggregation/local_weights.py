@@ -64,7 +64,7 @@ def local_weights(
     blocks, so that memory does not grow with the number of users beyond the ranks themselves.
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
-    this module.
+    this module, ``help(sys.modules[local_weights.__module__])``.
 
     Args:
         key: PRNG key.

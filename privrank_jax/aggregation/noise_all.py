@@ -49,7 +49,8 @@ def noise_all(
     """Private pairwise weights, with noise on every pair, for any solver.
 
     **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and
-    whatever these cover; what a user can change, and its proof, are at the head of this module.
+    whatever these cover; what a user can change, and its proof, are at the head of this module:
+    ``help(sys.modules[noise_all.__module__])``.
 
     Args:
         key: PRNG key.

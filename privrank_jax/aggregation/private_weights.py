@@ -94,7 +94,8 @@ def private_weights(
     """Private pairwise weights whose Borda scores may be sharper than their cycles, for any solver.
 
     **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
-    these cover; sensitivities and their proof are at the head of this module.
+    these cover; sensitivities and their proof are at the head of this module:
+    ``help(sys.modules[private_weights.__module__])``.
 
     Args:
         key: PRNG key.

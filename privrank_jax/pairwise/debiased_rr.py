@@ -113,7 +113,8 @@ def debiased_rr(
             and do not affect the result.
         epsilon: ``(users,)`` or one number, ε_l > 0 at which the reports were randomized; may be traced.
         link: ``"logistic"``, ``"normal"`` or ``"laplace"``.
-        gamma: ridge γ >= 0 in the objective of the sums (module docstring), may be traced. ``None`` is 2 with
+        gamma: ridge γ >= 0 in the objective of the sums, which stands at the head of this module:
+            ``help(sys.modules[debiased_rr.__module__])``. May be traced. ``None`` is 2 with
             weights, and 2L/Σ_l tanh²(ε_l/2) without: λ = 1/Σ_l tanh²(ε_l/2) either way.
         weighted: weigh users by their information.
         debiased: correct the reports for the flips.

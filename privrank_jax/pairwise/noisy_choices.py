@@ -40,7 +40,8 @@ def noisy_choices(
     """How often each item was chosen, plus noise.
 
     **Guarantee.** ε-DP (Laplace), or (ε, δ)-DP (Gaussian), for one choice (unit comparison) or for a user of at most
-    ``contributions`` choices; theorem and proof in the module docstring.
+    ``contributions`` choices; theorem and proof at the head of this module,
+    ``help(sys.modules[noisy_choices.__module__])``.
 
     Args:
         key: PRNG key.

@@ -61,7 +61,8 @@ def score_attack(
         ``(m,)``, Σ over the comparisons of k of A^{(k)}; 0 for masked items. Its mean over Y is
         ∂ E[M_k]/∂θ_k, about 1 for a good estimator and 0 for one that ignores the data.
 
-    Source: Cai, Chakraborty and Wang (2025), section 2.1.2, with the sign corrected (module docstring).
+    Source: Cai, Chakraborty and Wang (2025), section 2.1.2, with the sign corrected, see the head of this
+    module: ``help(sys.modules[score_attack.__module__])``.
 
     >>> wins = WinCounts.from_matrix([[0, 1], [0, 0]])  # item 0 won once
     >>> score_attack(jnp.array([1.0, -1.0]), jnp.zeros(2), wins).tolist()
@@ -91,8 +92,8 @@ def score_attack_bound(
     """Upper bound on the mean of :func:`score_attack` for every ε-DP estimator.
 
     Σ_j M_kj F'(θ_k - θ_j)/(1/(e^ε - 1) + min(F, 1-F)) times E|M_k - θ_k|, for pure ε-DP where one comparison
-    changes its outcome (``unit="comparison"``, ``adjacency="flip"``; replacement implies it). Proof in the
-    module docstring.
+    changes its outcome (``unit="comparison"``, ``adjacency="flip"``; replacement implies it). Proof at the
+    head of this module: ``help(sys.modules[score_attack.__module__])``.
 
     Args:
         mean_absolute_error: E|M_k - θ_k|, ``(m,)``.

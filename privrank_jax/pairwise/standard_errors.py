@@ -260,6 +260,8 @@ def errors_of_fit(
 ) -> Uncertainty:
     """The uncertainty of a ridge fit, by the formulas at the head of this module.
 
+    ``help(sys.modules[standard_errors.__module__])`` shows them.
+
     Args:
         theta: centered scores.
         fisher: their information, of full rank on the range of ``project``.

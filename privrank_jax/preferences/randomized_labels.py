@@ -60,7 +60,8 @@ def randomized_labels(
 ) -> Estimate:
     """Randomize preference labels, each for itself or all labels of a user together; simulated draws.
 
-    Theorems at the head of this module. For real labels: :func:`privrank_jax.release.exact_labels`.
+    Theorems at the head of this module, ``help(sys.modules[randomized_labels.__module__])``.
+    For real labels: :func:`privrank_jax.release.exact_labels`.
 
     Args:
         key: PRNG key.

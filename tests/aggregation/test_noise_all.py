@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
+import re
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -160,3 +163,11 @@ def test_one_compilation_dtype_and_vmap(key):
     np.testing.assert_allclose(batch[1], run(keys[1], W, 9, 3.0), rtol=1e-12)
     small = aggregation.noise_all(key, PairWeights(np.zeros((1, 1)), 9), user(1.0)).value
     np.testing.assert_array_equal(small, [[0.0]])
+
+
+def test_help_says_how_to_read_the_proof_at_the_head_of_the_module():
+    """The function has the name of its module, so that ``help`` shows the function wherever it is asked."""
+    (call,) = re.findall(r"``help\((.*)\)``", inspect.getdoc(aggregation.noise_all) or "")
+    shown = eval(call, {"sys": sys, "noise_all": aggregation.noise_all})
+    assert shown.__name__ == "privrank_jax.aggregation.noise_all"
+    assert "**Sensitivity.**" in inspect.getdoc(shown)

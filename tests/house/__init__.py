@@ -5,7 +5,7 @@ They read the sources (imports, signatures, docstrings, file sizes) without impo
 
 from __future__ import annotations
 
-from tests.house.docstrings import undocumented
+from tests.house.docstrings import undocumented, unreachable_heads
 from tests.house.exports import unexported_types
 from tests.house.files import (
     british_spelling,
@@ -43,6 +43,7 @@ RULES = (
     repeated_names,
     british_spelling,
     undocumented,
+    unreachable_heads,
     stale_references,
     without_shapes,
     unexported_types,

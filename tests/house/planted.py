@@ -80,6 +80,18 @@ PLANTED: tuple[Planted, ...] = (
     ("repeated_names", "pairwise/mallows_model/borda.py", "", "borda: "),
     ("british_spelling", _F, "def minimise(x):\n    pass\n", "minimise"),
     ("british_spelling", _F, "best_centre = 1\n", "best_centre"),
+    (
+        "unreachable_heads",
+        "pairwise/mle.py",
+        "def mle(x):\n    '''Fit; proof at the head of this module.'''\n",
+        "mle: say ``help(sys.modules[mle.__module__])``",
+    ),
+    (
+        "unreachable_heads",
+        "pairwise/newton.py",
+        "def f(x):\n    '''Fit; see the head of :mod:`privrank_jax.pairwise.mle`.'''\n",
+        "f: say ``help(sys.modules[mle.__module__])``",
+    ),
     ("undocumented", "planted.py", "def f(x):\n    '''Do.'''\n", "planted.py:1 f"),
     ("without_shapes", "planted.py", "def f(x: np.ndarray):\n    pass\n", "f(x)"),
     ("without_shapes", "planted.py", "def f() -> list[Array]:\n    pass\n", "f -> "),

@@ -97,20 +97,20 @@ def check_size(epsilon: float) -> None:
         )
 
 
-def about_delta(delta: float, units: int, unit: str) -> tuple[str, ...]:
+def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
     """Why a delta of 1 over the number of units or more protects none of them, for the holder of the data.
 
     Args:
         delta: of the promise.
-        units: how many users, or comparisons, there are.
-        unit: ``"user"`` or ``"comparison"``.
+        count: how many users, or comparisons, there are.
+        of: ``"user"`` or ``"comparison"``.
     """
-    if delta < 1 / units:
+    if delta < 1 / count:
         return ()
     return (
-        f"delta = {delta:g} is at least 1 over the number of {unit}s, {units:,}: a release that shows everyone all "
-        f"about one {unit} chosen at random would keep such a promise. Take a delta far below {1 / units:.2g}; "
-        f"1/n**2 is common, here {units**-2:.2g}.",
+        f"delta = {delta:g} is at least 1 over the number of {of}s, {count:,}: a release that shows everyone all "
+        f"about one {of} chosen at random would keep such a promise. Take a delta far below {1 / count:.2g}; "
+        f"1/n**2 is common, here {count**-2:.2g}.",
     )
 
 
