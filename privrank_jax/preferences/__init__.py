@@ -2,9 +2,8 @@
 
 From a file of preferences to a trained model, which here scores an answer by its length, times a weight. The users of
 this file prefer longer answers. All labels of a user are private together at ε = 3, so those of users with two labels
-have ε = 1.5 each, and count less: a mean of this loss is weighted by what a label says, tanh²(ε/2)
-(:func:`privrank_jax.privacy.report_information`). ``loss="likelihood"`` needs no weights, and is the one to begin with
-where the model is larger:
+have ε = 1.5 each. The likelihood of the reports, the default, needs no weights; a mean of any other loss is weighted by
+what a label says, tanh²(ε/2), ``table.weights``:
 
 >>> import json, pathlib, tempfile
 >>> import jax, jax.numpy as jnp
@@ -18,8 +17,7 @@ where the model is larger:
 >>> table = datasets.read_preferences(private)
 >>> chosen, rejected = (jnp.array([float(len(x)) for x in side]) for side in (table.chosen, table.rejected))
 >>> def mean_loss(weight):
-...     losses = preferences.reward_loss(weight * chosen, weight * rejected, table.epsilon)
-...     return jnp.average(losses, weights=table.weights)
+...     return jnp.mean(preferences.reward_loss(weight * chosen, weight * rejected, table.epsilon))
 >>> weight, slope = 0.0, jax.jit(jax.grad(mean_loss))
 >>> for _ in range(20):
 ...     weight -= 0.1 * slope(weight)

@@ -37,16 +37,18 @@ gradients in the dtype of the scores. In half precision o t would keep two to th
 numbers, and the mean of a batch would lose more.
 
 **In TRL** (Hugging Face) the debiased loss is ``DPOConfig(loss_type="robust", label_smoothing=q)`` with one q for all
-examples; s is then β times the difference of the log-ratios. :func:`label_smoothing` gives q for an ε. The same
-``label_smoothing`` with ``loss_type="sigmoid"`` is another loss, (1 - q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO),
-which is biased: it shrinks scores that the flips have already shrunk. Told one q where ε is personal, the robust loss
-corrects some labels too little and others too much.
+examples; s is then β times the difference of the log-ratios. :func:`label_smoothing` gives q for an ε. ``loss_type``
+must be said: with ``"sigmoid"``, the default, the same ``label_smoothing`` is another loss. Up to TRL 0.28 it is
+(1 - q)ℓ(t) + qℓ(-t) (conservative DPO, cDPO), which is biased: it shrinks scores that the flips have already shrunk.
+**From TRL 0.29 on, "sigmoid" ignores label_smoothing without a warning**, and trains on the flipped labels as if they
+were true. Told one q where ε is personal, the robust loss corrects some labels too little and others too much.
 
 Sources: Natarajan, Dhillon, Ravikumar, Tewari (2013), Learning with noisy labels, Lemma 1; Chowdhury, Kini, Natarajan
 (2024), Provably robust DPO (arXiv 2403.00409); the debiasing is equation (3) of Xu, Sun, Cheng, Rate-optimal rank
 aggregation with private pairwise rankings; likelihood and square loss: Improved bounds for private and robust alignment
-(arXiv 2512.23816). TRL: trl/trainer/dpo_trainer.py, the same formula in the releases that were compared, 0.9.6, 0.28.0,
-0.29.0 and 1.0.0 to 1.9.0. The simplified forms, slopes and variances are ours.
+(arXiv 2512.23816). TRL: trl/trainer/dpo_trainer.py; "robust" is the same formula in the releases that were compared,
+0.9.6, 0.28.0, 0.29.0 and 1.0.0 to 1.9.0, and agreed to 4e-15 where it was run (0.29.0, 1.0.0, 1.9.0, 1.16.0, in all of
+which "sigmoid" ignored label_smoothing). The simplified forms, slopes and variances are ours.
 """
 
 from __future__ import annotations
@@ -74,8 +76,9 @@ def label_smoothing(epsilon: Numbers) -> Float[Array, "..."]:
     """``flip_probability(epsilon)``, 1/(1 + e^ε), under the name that users of TRL know.
 
     Pass it as ``DPOConfig(loss_type="robust", label_smoothing=...)`` to train with TRL on labels
-    privatized at ε. With ``loss_type="sigmoid"`` the same number selects another loss, which is biased (see the
-    module docstring).
+    privatized at ε. **Say** ``loss_type="robust"``: with ``"sigmoid"``, TRL's default, the number selects another
+    loss up to TRL 0.28, which is biased, and from 0.29 on it is ignored without a warning (see the head of this
+    module).
 
     Args:
         epsilon: ε > 0, any shape; ∞ gives 0.

@@ -1,7 +1,8 @@
 """Training objectives on privatized preferences: reward models and DPO, from what such pipelines have at hand.
 
 Both take the candidates in the order of the report: *chosen* is the candidate that the randomized report names. They
-compute the score difference and pass it to one of :data:`~privrank_jax.preferences.LOSSES`. If the order of the
+compute the score difference and pass it to one of :data:`~privrank_jax.preferences.LOSSES`, by default the likelihood
+of the report, which :mod:`privrank_jax.preferences.label_losses` says to begin with. If the order of the
 candidates is public and the report is a bit beside it, pass the difference and the bit to the loss itself.
 """
 
@@ -25,7 +26,7 @@ def reward_loss(
     rejected: NumbersLike,
     epsilon: NumbersLike,
     *,
-    loss: str | Loss = "debiased",
+    loss: str | Loss = "likelihood",
 ) -> Float[Array, "..."]:
     """Per-example loss of a reward model under the Bradley-Terry model.
 
@@ -35,7 +36,8 @@ def reward_loss(
         rejected: reward of the other candidate; one of the two broadcasts to the other.
         epsilon: ε > 0 at which each report was randomized; broadcasts to them. ∞ for labels that were not.
         loss: a name in :data:`~privrank_jax.preferences.LOSSES`, or a function of (difference, report, ε), for instance
-            ``functools.partial(clipped_loss, clip=6.0)``.
+            ``functools.partial(clipped_loss, clip=6.0)``. The default is the one to begin with: it is bounded, and
+            needs no weights.
 
     Returns:
         The loss of each example, float32 at least; NaN where a traced ε is not positive. Average them, with the weights
@@ -60,7 +62,7 @@ def dpo_loss(
     epsilon: NumbersLike,
     *,
     beta: Scalar = 0.1,
-    loss: str | Loss = "debiased",
+    loss: str | Loss = "likelihood",
 ) -> Float[Array, "..."]:
     """Per-example loss of direct preference optimization, with s = β times the difference of the two log-ratios.
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.datasets import DataError, read_preferences
-from privrank_jax.preferences import debiased_loss, reward_loss
+from privrank_jax.preferences import likelihood_loss, reward_loss
 
 ROWS = [
     {"id": 7, "user": "ann", "prompt": "p", "chosen": "b", "rejected": "a", "label_epsilon": 0.5},
@@ -48,7 +48,7 @@ def test_both_ways_into_the_losses_agree(tmp_path):
     named = reward_loss(rewards["chosen"], rewards["rejected"], table.epsilon)
     gap = rewards["first"] - rewards["second"]
     for coding in ("0/1", "-1/1"):
-        found = debiased_loss(gap, table.labels(coding), table.epsilon, coding=coding)
+        found = likelihood_loss(gap, table.labels(coding), table.epsilon, coding=coding)
         np.testing.assert_allclose(found, named, rtol=1e-12)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from pathlib import Path
 
@@ -11,29 +12,29 @@ import jax.numpy as jnp
 import optax
 import pytest
 
-from privrank_jax import privacy
-from privrank_jax.preferences import LOSSES
+from privrank_jax import preferences, privacy
+from privrank_jax.preferences import LOSSES, label_losses
 
 PAGE = Path(__file__).parents[2] / "notebooks" / "labels.md"
 TRUTH = jnp.array([1.5, -1.0, 0.5, 0.0, -0.8])
 LABELS, SEEDS, STEPS = 2000, 16, 500
 
 
-@functools.partial(jax.jit, static_argnames="varied")
+@functools.partial(jax.jit, static_argnames="budget")
 @functools.partial(jax.vmap, in_axes=(0, None))
-def world(key, varied):
-    """Differences of features, randomized labels, and their budgets: ε = 1, or ½ and 2 for half of them each."""
+def world(key, budget):
+    """Differences of features, randomized labels, and their budgets: one ε, or ½ and 2 for half of them each (None)."""
     keys = jax.random.split(key, 4)
     gap = jnp.sqrt(2.0) * jax.random.normal(keys[0], (LABELS, 5))
     labels = jax.random.bernoulli(keys[1], jax.nn.sigmoid(gap @ TRUTH))
     several = jnp.where(jax.random.bernoulli(keys[2], 0.5, (LABELS,)), 0.5, 2.0)
-    epsilon = several if varied else jnp.ones(LABELS)
+    epsilon = several if budget is None else jnp.full(LABELS, budget)
     return gap, privacy.randomized_response(keys[3], labels, epsilon), epsilon
 
 
 @functools.cache
-def drawn(varied):
-    return world(jax.random.split(jax.random.key(5), SEEDS), varied)
+def drawn(budget):
+    return world(jax.random.split(jax.random.key(5), SEEDS), budget)
 
 
 @functools.partial(
@@ -59,16 +60,39 @@ def slope(gap, reports, epsilon, weights, name):
     return found @ TRUTH / (TRUTH @ TRUTH)
 
 
+@pytest.mark.parametrize("function", [preferences.reward_loss, preferences.dpo_loss])
+def test_functions_begin_with_the_loss_that_the_page_and_the_head_begin_with(function):
+    (named,) = re.findall(r"Begin with `(\w+)_loss`", PAGE.read_text("utf-8"))
+    (said,) = re.findall(r"Begin with the (\w+) loss", label_losses.__doc__ or "")
+    assert inspect.signature(function).parameters["loss"].default == named == said
+
+
+def test_the_page_and_the_head_warn_of_trl():
+    """What was run: "sigmoid" ignores label_smoothing from 0.29 on."""
+    for text in (
+        PAGE.read_text("utf-8"),
+        label_losses.__doc__,
+        preferences.label_smoothing.__doc__,
+    ):
+        told = " ".join((text or "").replace("*", "").split()).lower()
+        for words in ('loss_type="robust"', "0.28", "from ", "0.29", "ignore", "without a warning"):
+            assert words in told
+
+
 @pytest.mark.parametrize(
-    ("row", "name", "varied", "weighted"),
+    ("row", "name", "budget", "weighted"),
     [
-        *((f"| `{name}_loss` |", name, False, False) for name in LOSSES),
-        ("`, plain mean |", "debiased", True, False),
-        ("`, weighted mean |", "debiased", True, True),
+        *((f"| `{name}_loss` | ε = 1 |", name, 1.0, False) for name in LOSSES),
+        *(
+            (f"| `{name}_loss` | ε = 0.2 |", name, 0.2, False)
+            for name in ("likelihood", "debiased")
+        ),
+        ("`, plain mean |", "debiased", None, False),
+        ("`, weighted mean |", "debiased", None, True),
     ],
 )
-def test_the_page_states_the_slopes(row, name, varied, weighted):
-    gap, reports, epsilon = drawn(varied)
+def test_the_page_states_the_slopes(row, name, budget, weighted):
+    gap, reports, epsilon = drawn(budget)
     weights = privacy.report_information(epsilon) if weighted else jnp.ones_like(epsilon)
     found = slope(gap, reports, epsilon, weights, name)
     line = next(line for line in PAGE.read_text("utf-8").splitlines() if row in line)
