@@ -154,12 +154,12 @@ def _items(entries: tuple[Any, ...], where: str, num_items: int) -> tuple[int, .
     if not isinstance(num_items, int | np.integer) or num_items < 1:
         raise ValueError(f"num_items must be an integer of at least 1, got {num_items!r}.")
     for place, entry in enumerate(entries):
-        if np.iterable(entry) and not isinstance(entry, str | bytes):
+        if type(entry) not in (str, bytes) and np.iterable(entry):
             raise ValueError(
                 f"{where}: place {place} holds {entry!r}, and one item must stand at each. The model knows no ties: "
                 "leave such rows out, or break their ties at random."
             )
-        number = is_real(entry) and not isinstance(entry, bool | np.bool_)
+        number = is_real(entry) and type(entry) not in (bool, np.bool_)
         if not number or not 0 <= entry < num_items or entry != int(entry):  # NaN too
             raise ValueError(
                 f"{where}: items must lie in 0..{num_items - 1}, place {place} holds {entry!r}."

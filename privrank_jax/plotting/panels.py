@@ -94,7 +94,7 @@ def legend(
         found.remove()
     lines = f"line: {style_label}" if second and style_label else ""
     title = "; ".join(part for part in (label, lines, bands) if part)
-    widest = 3 if style_of_each else max(len(first), len(second))
+    widest, rows = 3 if style_of_each else max(len(first), len(second)), []
     for columns in range(widest, 0, -1):
         rows = [row for group in (first, second) for row in _rows_of(group, columns)]
         # A legend is filled column by column.
