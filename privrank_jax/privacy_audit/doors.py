@@ -170,6 +170,11 @@ DOORS = (
         loss=_gaussian_parts,
     ),
     Door(
+        function="privrank_jax.release.integer_laplace:laplace_mechanism",
+        data="values",
+        loss=_laplace,
+    ),
+    Door(
         function="privrank_jax.release.noisy_totals:exact_top_k",
         data="wins",
         read=_totals,

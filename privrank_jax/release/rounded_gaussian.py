@@ -11,19 +11,20 @@ entry, and about 1/12 to its variance.
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52
 to 64 bits at first. Where these decide k, acceptance and rounding, with a margin that far exceeds the errors of the
 double-precision formulas, they are decided. Elsewhere further bits are drawn and compared with enclosures until they
-decide. So the law is exact.
+decide. So the law is exact. Each number draws its further bits from a branch of its own: what is drawn is a function of
+the source's bits alone, whichever of them a machine's doubles left to be looked at.
 """
 
 from __future__ import annotations
 
-import secrets
+import itertools
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from privrank_jax.release.entropy import random_words
+from privrank_jax.release.entropy import SYSTEM, Source, random_words
 from privrank_jax.release.intervals import DIGITS, down, exp, quotient, up
 
 _LARGEST = 2**40  # of σ
@@ -32,12 +33,13 @@ _FEW = np.uint64(2**34)  # words below it hold too few significant bits for a de
 _MARGIN = 1e-9
 
 
-def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
+def rounded_gaussian(count: int, scale: Fraction, source: Source = SYSTEM) -> np.ndarray:
     """Independent numbers N(0, σ²), each rounded to the nearest integer, ``(count,)`` int64.
 
     Args:
         count: how many, at least 0.
         scale: σ, above 0 and at most 2^40.
+        source: of random bits.
 
     Raises:
         ValueError: σ out of range.
@@ -48,14 +50,17 @@ def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
     if not 0 < scale <= _LARGEST:
         raise ValueError(f"the standard deviation must be above 0 and at most 2^40, got {scale}.")
     found = np.zeros(0, np.int64)
-    while found.size < count:
-        found = np.concatenate([found, _accepted(2 * (count - found.size) + 8, scale)])
+    for number in itertools.count():
+        if found.size >= count:
+            break
+        tries = 2 * (count - found.size) + 8
+        found = np.concatenate([found, _accepted(tries, scale, source.branch(f"tries {number}"))])
     return found[:count]
 
 
-def _accepted(tries: int, scale: Fraction) -> np.ndarray:
+def _accepted(tries: int, scale: Fraction, source: Source) -> np.ndarray:
     """The draws that are accepted in a number of tries, about half of it."""
-    words = random_words(3 * tries).reshape(3, tries)
+    words = random_words(3 * tries, source).reshape(3, tries)
     of_whole, of_part, of_chance = words
     minus = (of_part & np.uint64(1)).astype(bool)  # not among the bits of x
     part = of_part >> np.uint64(64 - _PLACES)
@@ -72,10 +77,11 @@ def _accepted(tries: int, scale: Fraction) -> np.ndarray:
     value = np.floor(scaled).astype(np.int64)
     kept = drawn < chance
     for place in np.flatnonzero(~sure).tolist():
+        further = source.branch(str(place))
         exact = decide(
-            Uniform(int(of_whole[place]), 64),
-            Uniform(int(part[place]), _PLACES),
-            Uniform(int(of_chance[place]), 64),
+            Uniform(int(of_whole[place]), 64, further),
+            Uniform(int(part[place]), _PLACES, further),
+            Uniform(int(of_chance[place]), 64, further),
             scale,
         )
         kept[place] = exact is not None
@@ -89,16 +95,17 @@ class Uniform:
     Args:
         value: its first bits, as an integer.
         bits: how many.
+        source: of further bits.
     """
 
-    def __init__(self, value: int, bits: int) -> None:
-        self._value, self._bits = value, bits
+    def __init__(self, value: int, bits: int, source: Source = SYSTEM) -> None:
+        self._value, self._bits, self._source = value, bits, source
 
     def ends(self, bits: int) -> tuple[Fraction, Fraction]:
         """Bounds from at least so many bits."""
         if bits > self._bits:
             more = bits - self._bits
-            self._value, self._bits = self._value << more | secrets.randbits(more), bits
+            self._value, self._bits = self._value << more | self._source.randbits(more), bits
         unit = 1 << self._bits
         return Fraction(self._value, unit), Fraction(self._value + 1, unit)
 
