@@ -114,6 +114,26 @@ class Schedule:
         """Step of each time, from 0; -1 before the first, T beyond the last."""
         return self.starts.searchsorted(times, side="right") - 1
 
+    def check_recent(self, times: np.ndarray, name: str) -> None:
+        """Refuse a file whose newest row is older than the last step that ended is long; for the holder's eyes alone.
+
+        Args:
+            times: of its rows.
+            name: its name.
+        """
+        last = min(self.until, self.starts[-1])  # no row is due after the last step
+        length = self.starts[self.ended] - self.starts[self.ended - 1]
+        past = times[times <= self.until]
+        if past.size and last - past.max() <= length:
+            return
+        newest = f"its newest row is dated {day(past.max())}" if past.size else "it has no rows"
+        raise Refusal(
+            f"{name} looks like an old export: {newest}, more than one {self.every} before {day(last)} (UTC), and "
+            "steps that are published without their rows can't be published again. Nothing was spent or published. "
+            "Export the rows anew; or say by --until TIME up to when they are complete, such as --until "
+            f"{day(past.max() if past.size else self.starts[0])}. (For you alone: the guarantee does not cover this.)"
+        )
+
 
 def schedule_of(request: OverTime) -> Schedule:
     """The schedule that the options describe."""
