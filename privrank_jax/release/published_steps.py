@@ -76,7 +76,7 @@ class FileBeside:
             unfinished.unlink()
         with whole_file(self.path) as temporary:
             temporary.touch(mode=0o600)
-            temporary.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+            temporary.write_text("".join(f"{line}\n" for line in lines), "ascii")
 
     def _lines(self) -> list[str]:
-        return self.path.read_text("utf-8").splitlines() or [""]
+        return self.path.read_text("ascii", "replace").splitlines() or [""]
