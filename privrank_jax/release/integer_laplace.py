@@ -25,17 +25,19 @@ _FEW = np.uint64(2**34)  # words below it hold too few significant bits for a de
 _MARGIN = 2.0**-45
 
 
-def laplace_mechanism(values: np.ndarray, scale: Fraction, key: Sequence[Source]) -> np.ndarray:
+def laplace_mechanism(
+    values: np.ndarray, noise_scale: Fraction, sources: Sequence[Source]
+) -> np.ndarray:
     """Integers plus independent Laplace noise on integers, ``(k, m)`` float64.
 
     Args:
         values: ``(k, m)`` integers.
-        scale: s.
-        key: sources of the noise of each of the k rows, independent and secret.
+        noise_scale: s.
+        sources: of the noise of each of the k rows, independent and secret.
     """
     rows = [
-        row + integer_laplace(row.size, scale, source)
-        for row, source in zip(values, key, strict=True)
+        row + integer_laplace(row.size, noise_scale, source)
+        for row, source in zip(values, sources, strict=True)
     ]
     return np.array(rows, np.float64).reshape(values.shape)
 

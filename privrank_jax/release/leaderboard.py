@@ -241,8 +241,8 @@ class Leaderboard:
                         f"{self._file.path} was altered: step {number} is not what was drawn. Put a copy back that was "
                         "not. Nothing is published."
                     )
-            key = [stream.branch("noise") for stream in streams[first:]]
-            rows = self._strategy.drawn(every, first, key).astype(np.int64).tolist()
+            sources = [stream.branch("noise") for stream in streams[first:]]
+            rows = self._strategy.drawn(every, first, sources).astype(np.int64).tolist()
             return [
                 Step(tuple(row), tuple(noisy), text, _witness(stream, noisy))
                 for row, noisy, text, stream in zip(counts.tolist(), rows, texts, streams[first:])
@@ -353,13 +353,13 @@ class ExactStrategy:
             end -= end & -end
         return row
 
-    def drawn(self, counts: np.ndarray, first: int, key: Sequence[Source]) -> np.ndarray:
+    def drawn(self, counts: np.ndarray, first: int, sources: Sequence[Source]) -> np.ndarray:
         """Rows of Y from ``first`` on, float64, each with noise from a source of its own.
 
         Args:
             counts: twice the wins in all steps so far, ``(t, m)`` int64.
             first: number of steps that are not drawn.
-            key: a source for each of the others.
+            sources: one for each of the others.
         """
         if np.abs(counts).sum(0).max(initial=0) > _LARGEST_COUNT:
             raise ValueError(
@@ -370,9 +370,9 @@ class ExactStrategy:
         if self._kind == "square-root":
             parts = ((counts.shape[1], self.scale),) * len(values)
             epsilon, budget = self._privacy.epsilon, self._budget
-            noisy = gaussian_mechanism(values.ravel(), parts, epsilon, budget, key=key)
+            noisy = gaussian_mechanism(values.ravel(), parts, epsilon, budget, sources)
             return noisy.reshape(values.shape)
-        return laplace_mechanism(values, self.scale, key=key)
+        return laplace_mechanism(values, self.scale, sources)
 
     def decoded(self, noisy: np.ndarray) -> Totals:
         """Totals after each step, in wins, from the rows of Y so far, ``(t, m)``."""

@@ -42,7 +42,7 @@ class Chain:
     Args:
         path: the ledger.
         connection: to it.
-        key: its key, hexadecimal digits.
+        secret: its key, hexadecimal digits.
         table: ``"spends"`` or ``"published"``.
         columns: those that are chained, the number first.
     """
@@ -51,18 +51,18 @@ class Chain:
         self,
         path: Path,
         connection: sqlite3.Connection,
-        key: str,
+        secret: str,
         table: str,
         columns: Sequence[str],
     ) -> None:
-        self._path, self._connection, self._key = path, connection, key
+        self._path, self._connection, self._secret = path, connection, secret
         self._table, self._columns = table, ", ".join(columns)
         budget = connection.execute(f"SELECT {BUDGET} FROM ledger").fetchone()
         self._first = self._link(table, budget)
 
     def _link(self, before: str, cells: Sequence[Any]) -> str:
         try:
-            return fingerprint(self._key, json.dumps([before, *cells], default=repr))
+            return fingerprint(self._secret, json.dumps([before, *cells], default=repr))
         except ValueError:
             raise LedgerError(f"{self._path} is damaged: its key is none. {RESTORE}") from None
 

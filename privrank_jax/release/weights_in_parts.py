@@ -171,7 +171,7 @@ def gaussian_mechanism(
     parts: tuple[tuple[int, Fraction], ...],
     epsilon: float,
     budget: Fraction,
-    key: Sequence[Source] | None = None,
+    sources: Sequence[Source] | None = None,
 ) -> np.ndarray:
     """Integers plus independent rounded Gaussian noise, float64: one Gaussian mechanism.
 
@@ -180,12 +180,11 @@ def gaussian_mechanism(
         parts: for each, how many values it has, and σ.
         epsilon: ε, which is kept at the δ of ``budget`` if neighbors differ by at most it.
         budget: μ: the largest ℓ₂ distance of neighbors, each part divided by its σ.
-        key: sources of the noise of each part, independent and secret; None: the operating system.
+        sources: of the noise of each part, independent and secret; None: the operating system.
     """
-    sources = [SYSTEM] * len(parts) if key is None else key
     noise = [
         rounded_gaussian(number, scale, source)
-        for (number, scale), source in zip(parts, sources, strict=True)
+        for (number, scale), source in zip(parts, sources or [SYSTEM] * len(parts), strict=True)
     ]
     return (values + np.concatenate(noise)).astype(np.float64)
 
