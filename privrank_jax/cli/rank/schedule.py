@@ -49,14 +49,18 @@ class OverTime(Options):
     ] = None
     until: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Publish the steps that end by then. Default: now."),
+        typer.Option(
+            metavar="TIME",
+            help="Publish the steps that end by then: the file is complete up to it. Default: now, and a file whose "
+            "newest row is older than a step is refused.",
+        ),
     ] = None
     state: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keeps what was drawn, so that no step is drawn twice; made by the first run. It is as private as "
-            "the data.",
+            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made by the first run, "
+            "with FILE.published beside it. It is as private as the data: never publish it.",
         ),
     ] = None
 
