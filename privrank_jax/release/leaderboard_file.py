@@ -89,7 +89,7 @@ class StateFile:
     def __init__(self, path: str | os.PathLike[str], terms: dict[str, str]) -> None:
         self.path = Path(path)
         self._memories: list[Memory] = []
-        beside = FileBeside(self.path)
+        beside = FileBeside(self.path.resolve() if self.path.is_symlink() else self.path)
         with _clearly(self.path):
             # A file without tables is that of a creation that was cut short: nothing was published.
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -111,8 +111,12 @@ class StateFile:
     @property
     def stream(self) -> SecretStream:
         """The root of all noise."""
-        (key,) = self._connection.execute("SELECT key FROM board").fetchone()
-        return SecretStream(bytes.fromhex(key))
+        with _clearly(self.path):
+            (key,) = self._connection.execute("SELECT key FROM board").fetchone()
+            try:
+                return SecretStream(bytes.fromhex(key))
+            except ValueError:
+                raise LeaderboardError(f"{self.path} was altered: its key is none.") from None
 
     def close(self) -> None:
         """Close the file."""

@@ -291,14 +291,17 @@ def test_an_altered_state_is_refused(tmp_path):
         board.publish(STREAM[:2])
     connection = sqlite3.connect(path)
     connection.execute("DROP TRIGGER steps_as_they_are")
-    connection.execute("UPDATE steps SET counts = '[0, 0, 0]' WHERE step = 1")
-    connection.commit()
-    connection.close()
-    with (
-        opened(path) as board,
-        pytest.raises(LeaderboardError, match="was altered: step 1 is not what was drawn"),
+    connection.execute("DROP TRIGGER terms_stay")
+    for change, words in (
+        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "step 1 is not what was drawn"),
+        (f"board SET key = '{'0' * 64}'", "step 1 is not what was drawn"),
+        ("board SET key = 'none'", "its key is none"),
     ):
-        board.publish(STREAM[2])
+        connection.execute(f"UPDATE {change}")
+        connection.commit()
+        with opened(path) as board, pytest.raises(LeaderboardError, match=words):
+            board.publish(STREAM[2])
+    connection.close()
 
 
 def test_noise_of_a_key_stays_as_it_is(tmp_path, monkeypatch):

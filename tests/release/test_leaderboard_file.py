@@ -184,6 +184,13 @@ def test_the_file_beside_the_state_belongs_to_it(tmp_path):
         StateFile(path, TERMS)
 
 
+def test_a_link_to_a_state_has_the_file_of_the_state(tmp_path):
+    path, link = tmp_path / "board", tmp_path / "link"
+    further(path, "aa")
+    link.symlink_to(path)
+    assert further(link, "bb") == further(path) == 2
+
+
 def test_a_process_killed_before_it_told_is_caught_up_with(tmp_path, monkeypatch):
     path = tmp_path / "board"
     further(path, "aa")
