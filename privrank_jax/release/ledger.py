@@ -45,6 +45,7 @@ import dataclasses
 import hmac
 import os
 import sqlite3
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any

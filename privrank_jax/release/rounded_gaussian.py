@@ -50,7 +50,7 @@ def rounded_gaussian(count: int, scale: Fraction, source: Source = SYSTEM) -> np
     if not 0 < scale <= _LARGEST:
         raise ValueError(f"the standard deviation must be above 0 and at most 2^40, got {scale}.")
     found = np.zeros(0, np.int64)
-    for number in itertools.count():
+    for number in itertools.count(1):
         if found.size >= count:
             break
         tries = 2 * (count - found.size) + 8
