@@ -197,7 +197,8 @@ class Leaderboard:
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
                 or win totals, ``(m,)`` or ``(k, m)``. Multiples of 1/2.
-            notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out.
+            notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
+                published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
 
         Returns:
@@ -236,7 +237,7 @@ class Leaderboard:
             every = np.array([*(step.counts for step in before), *counts], np.int64)
             streams = self._streams(every)
             for number, (step, stream) in enumerate(zip(before, streams), 1):
-                if step.witness != _witness(stream, step.noisy):
+                if step.witness != _witness(stream, step.noisy, step.note):
                     raise LeaderboardError(
                         f"{self._file.path} was altered: step {number} is not what was drawn. Put a copy back that was "
                         "not. Nothing is published."
@@ -244,7 +245,7 @@ class Leaderboard:
             sources = [stream.branch("noise") for stream in streams[first:]]
             rows = self._strategy.drawn(every, first, sources).astype(np.int64).tolist()
             return [
-                Step(tuple(row), tuple(noisy), text, _witness(stream, noisy))
+                Step(tuple(row), tuple(noisy), text, _witness(stream, noisy, text))
                 for row, noisy, text, stream in zip(counts.tolist(), rows, texts, streams[first:])
             ]
 
@@ -259,9 +260,10 @@ class Leaderboard:
         return list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
 
 
-def _witness(stream: SecretStream, noisy: Sequence[int]) -> str:
-    """Keyed hash of what was published for the step of that stream."""
-    return stream.branch(f"witness {list(noisy)}").token_bytes(KEY_BYTES).hex()
+def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:
+    """Keyed hash of what was published for the step of that stream, and of its note."""
+    label = f"witness {json.dumps([noisy, note])}"
+    return stream.branch(label).token_bytes(KEY_BYTES).hex()
 
 
 def _by_step(wins: Any) -> tuple[list[Any], bool]:

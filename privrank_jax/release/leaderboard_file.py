@@ -66,7 +66,7 @@ class Step:
         counts: twice the wins of each item in this step, exact and private.
         noisy: what was drawn.
         note: what the caller keeps with the step.
-        witness: keyed hash of ``noisy`` and of all counts up to this step.
+        witness: keyed hash of ``noisy``, ``note`` and all counts up to this step.
     """
 
     counts: tuple[int, ...]

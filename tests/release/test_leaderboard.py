@@ -279,6 +279,8 @@ def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, terms):
             for wrong in (STREAM[1:4] + np.eye(3), STREAM[2:4], STREAM[1:4][:, ::-1]):
                 with pytest.raises(LeaderboardError, match="was published before"):
                     board.publish(wrong)
+            with pytest.raises(LeaderboardError, match="was published before"):
+                board.publish(STREAM[1], ["other rows"])
             assert board.published == 1
             np.testing.assert_array_equal(board.publish(STREAM[1:3]).value, more[:2])
             np.testing.assert_array_equal(board.publish(STREAM[3]).value, more[2])

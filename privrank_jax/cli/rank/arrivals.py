@@ -49,7 +49,7 @@ class Counted:
     @property
     def text(self) -> str:
         """For the state."""
-        return json.dumps(vars(self))
+        return json.dumps(vars(self), sort_keys=True)
 
 
 @dataclasses.dataclass(frozen=True)

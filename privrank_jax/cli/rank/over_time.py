@@ -179,9 +179,7 @@ def _publish(
         if spending.ledger is not None:
             board.remember_in(spending.ledger)
         done = board.published
-        known = max(
-            done, board.remembered
-        )  # more than the state has, if an older copy was put back
+        known = board.remembered  # more than the state has, if an older copy was put back
         last = max(known, schedule.ended)
         if not last:
             raise Refusal(
