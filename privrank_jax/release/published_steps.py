@@ -1,7 +1,7 @@
 """What remembers the published steps of a leaderboard outside of its state: a small file beside it, or a ledger.
 
-A witness of a step is a keyed hash of what was published for it, of all counts behind it and of the caller's note on the
-rows that were counted; it reveals nothing without the key of the state. A state that was put back from an older copy
+A witness of a step is a keyed hash of what was published for it, of all counts behind it and of a note on the rows
+that were counted; it reveals nothing without the key of the state. A state that was put back from an older copy
 lacks steps that were published: their witnesses tell whether drawing them again gives what was published.
 
 Nothing here imports JAX or NumPy.
