@@ -43,6 +43,7 @@ def used(made):
         "contributions, public, users, created FROM ledger",
         "INSERT OR REPLACE INTO published SELECT number, board, step, 'dd', link FROM published",
         "INSERT OR REPLACE INTO published VALUES (99, '1f', 1, 'dd', 'x')",
+        "INSERT OR REPLACE INTO published VALUES (1, '9a', 7, 'dd', 'x')",
         "UPDATE published SET witness = 'dd'",
         "DELETE FROM published",
     ],
