@@ -51,6 +51,35 @@ def test_doubles_decide_as_further_bits_do(monkeypatch, scale):
             np.testing.assert_array_equal(integer_laplace(150, scale, STREAM.branch(label)), fast)
 
 
+class Fed:
+    """These words, and further bits of a stream."""
+
+    branch = STREAM.branch
+    randbits = STREAM.randbits
+
+    def __init__(self, words):
+        self._words = words
+
+    def token_bytes(self, size):
+        return self._words.tobytes()[:size]
+
+
+def test_doubles_decide_nothing_that_lies_near_their_errors():
+    """Words for which -s log U is within 2^-11 of a whole number, of which doubles alone get some wrong."""
+    scale = Fraction(2**40)
+    words = np.frombuffer(STREAM.branch("near").token_bytes(2**22), "<u8")
+    size = -float(scale) * np.log((words + 0.5) * 2.0**-64)
+    near = words[np.abs(size - np.rint(size)) < 2.0**-11][:100]
+    exact = [
+        decide(Uniform(int(word), 64, STREAM.branch(str(place))), scale)
+        for place, word in enumerate(near)
+    ]
+    found = integer_laplace(50, scale, Fed(near))
+    np.testing.assert_array_equal(found, np.subtract(exact[:50], exact[50:]))
+    doubles = np.floor(-float(scale) * np.log((near + 0.5) * 2.0**-64))
+    assert np.any(doubles != exact)
+
+
 def test_words_that_say_little_are_decided_by_further_bits():
     """U below 2^-64 is reached by k of 44 s or so."""
     found = {decide(Uniform(0, 64, STREAM.branch(str(n))), Fraction(5)) for n in range(20)}
