@@ -48,6 +48,10 @@ def _laplace(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) ->
     return np.abs(first - second).sum() / facts["scale"]
 
 
+def _integer_laplace(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    return float(np.abs(first - second).sum() / facts["noise_scale"])
+
+
 def _gaussian(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved = np.linalg.norm((first - second).astype(float))
     return facts["epsilon"] * moved / facts["sensitivity"]
@@ -168,6 +172,11 @@ DOORS = (
         function="privrank_jax.release.weights_in_parts:gaussian_mechanism",
         data="values",
         loss=_gaussian_parts,
+    ),
+    Door(
+        function="privrank_jax.release.integer_laplace:laplace_mechanism",
+        data="values",
+        loss=_integer_laplace,
     ),
     Door(
         function="privrank_jax.release.noisy_totals:exact_top_k",

@@ -40,6 +40,7 @@ Run = Callable[[], Mapping[str, Any]]
 Loss = Callable[[np.ndarray, np.ndarray, Mapping[str, Any]], float]
 """Maps ``(first, second, facts)`` to the ε that a mechanism loses between two inputs; ``facts`` are public."""
 
+_RANDOM = ("key", "sources")
 _ROUNDING = 1e-9  # relative to ε, which is a quotient of doubles
 
 
@@ -49,7 +50,7 @@ class Door:
 
     Attributes:
         function: ``"module:name"``. Wherever the package of that module holds this function, it is replaced.
-        data: its parameter that holds data; all others except ``key`` are public.
+        data: its parameter that holds data; all others are public, except ``key`` and ``sources`` of noise.
         loss: the ε that it loses between two inputs.
         read: converts that parameter to an array.
         builds: whether the function instead returns ``(mechanism, scale)``, where ``mechanism`` takes the data and may
@@ -231,7 +232,8 @@ class _Tape:
                 return function(*args, **options)
             bound = signature.bind(*args, **options)
             bound.apply_defaults()
-            facts = {k: v for k, v in bound.arguments.items() if k not in (door.data, "key")}
+            unlike = door.data, *_RANDOM
+            facts = {k: v for k, v in bound.arguments.items() if k not in unlike}
             crossing, earlier = self._begin(door, facts)
             if door.builds:
                 return self._built(crossing, earlier, lambda: function(*args, **options))

@@ -10,13 +10,32 @@ exact integer here. C is Toeplitz or has an explicit longest column, the first.
 
 **Gaussian noise** is rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`), a function of the Gaussian
 mechanism's output: CX is an integer. Its σ is at least Δ/μ, rounded up to a rational, with Δ² = 4kL²·Σ_t C_{t1}² for k
-= 1 (``add-remove``) or 2, and μ proven (:mod:`privrank_jax.release.gaussian_budget`). **Laplace noise** is OpenDP's on
-integers, at the ε that it proves for the ℓ₁ sensitivity, twice that of the totals times that of the first column. Both
-hold for streams that depend on what was published before.
+= 1 (``add-remove``) or 2, and μ proven (:mod:`privrank_jax.release.gaussian_budget`). **Laplace noise** is one on
+integers (:mod:`privrank_jax.release.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
+that of the first column. Both hold for streams that depend on what was published before.
+
+**One key** from the operating system, drawn when the state is made, decides all noise. Row t of Z is drawn from a
+secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
+..., X_t. So a step that is drawn again from the same data comes out the same, bit for bit, and one that is drawn from
+other data has independent noise, never the same noise, which would reveal what has changed.
+
+*Proof.* Where each step is published once, or again from equal data, each label is used for one row. If HMAC-SHA-256 is
+a pseudorandom function, its streams can't be told from independent uniform bits, whatever labels were chosen after
+seeing earlier outputs, and with these the noise has the law above. So (ε, δ) holds against observers who can't break
+the function, as it does for every draw from an operating system, whose generator rests on the like; not against
+unbounded ones.
+
+*Where a step would be published from other data*, two publications lose more than one: their equality tells whether the
+data are equal, and unequal ones add up. This is refused wherever a memory of published steps survives: the state, the
+file beside it, or a ledger (:mod:`privrank_jax.release.leaderboard_file`). If an older copy of the state is put back,
+it goes on from any of the three; if all of them were put back to the same day, or if two copies of a state are run on
+different data with no ledger that both share, nobody can notice, and the guarantee covers only what one of them
+published.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -39,16 +58,18 @@ from privrank_jax.privacy.prefix_sums import (
     usual_strategy,
 )
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.discrete_noise import discrete_laplace
+from privrank_jax.release.entropy import Source
 from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.integer_laplace import LARGEST, laplace_mechanism
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
 from privrank_jax.release.noisy_totals import doubled_totals, in_floats
+from privrank_jax.release.published_steps import Memory
+from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
 MAX_STEPS = 10_000
 _DIGITS = 16
-_LARGEST = 2**40  # of σ
 _LARGEST_COUNT = 2**44  # of twice the wins of an item, so that CX is an exact int64
 
 Totals = Float[np.ndarray, "steps items"]
@@ -64,7 +85,8 @@ class Leaderboard:
 
     Args:
         path: the file that keeps the state (:mod:`privrank_jax.release.leaderboard_file`); made if there is none, else
-            opened, on the same terms.
+            opened, on the same terms. It holds the key of all noise beside exact counts: never publish it. The file of
+            that name and ``.published`` beside it belongs to it.
         privacy: what is promised for all steps together: unit comparison or user, any adjacency, ε finite. Users need
             ``contributions``: the most comparisons of one user in all steps together, which must hold in the data.
         items: the names of the m items, public.
@@ -73,9 +95,8 @@ class Leaderboard:
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
 
     Raises:
-        LeaderboardError: the state is on other terms, or can't be used.
+        LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
         ValueError: a promise that can't be kept, T out of range, an ε too small for exact noise.
-        ImportError: OpenDP is missing, for Laplace noise.
 
     >>> import tempfile
     >>> path = f"{tempfile.mkdtemp()}/board.state"
@@ -108,7 +129,8 @@ class Leaderboard:
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps)}
-        self._file = StateFile(path, {**terms, "noise": noise, "schedule": schedule})
+        self._terms = {**terms, "noise": noise, "schedule": schedule}
+        self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier
 
     def __enter__(self) -> Leaderboard:
@@ -121,15 +143,32 @@ class Leaderboard:
         """Close the file."""
         self._file.close()
 
+    def remember_in(self, ledger: Memory) -> None:
+        """Let a ledger remember the published steps too, from now on; it does not pay for them.
+
+        Args:
+            ledger: a :class:`~privrank_jax.release.Ledger`.
+
+        Raises:
+            LeaderboardError: it remembers steps that would not come out the same here.
+            LedgerError: the ledger can't be used.
+        """
+        self._file.remember_in(ledger)
+
     @property
     def published(self) -> int:
-        """Number of steps published so far."""
+        """Number of published steps that the state has."""
         return len(self._file.steps())
 
     @property
-    def fingerprints(self) -> list[str]:
-        """What :meth:`publish` was told of the rows of each published step."""
-        return [step.fingerprint for step in self._file.steps()]
+    def remembered(self) -> int:
+        """Number of steps that were ever published; more than :attr:`published` after an older state was put back."""
+        return self._file.remembered
+
+    @property
+    def notes(self) -> list[str]:
+        """What :meth:`publish` was told to keep with each published step."""
+        return [step.note for step in self._file.steps()]
 
     @property
     def totals(self) -> Totals:
@@ -148,15 +187,18 @@ class Leaderboard:
     def publish(
         self,
         wins: WinCounts | Real[np.ndarray, "*steps items"],
-        fingerprints: Sequence[str] = (),
+        notes: Sequence[str] = (),
         after: int | None = None,
     ) -> Estimate:
         """Draw the noisy totals of the next step, or of several; they are on disk when this returns.
 
+        After an older state was put back, steps that were published since come out as they were.
+
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
                 or win totals, ``(m,)`` or ``(k, m)``. Multiples of 1/2.
-            fingerprints: of the rows of each step, kept for :attr:`fingerprints`.
+            notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
+                published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
 
         Returns:
@@ -165,7 +207,8 @@ class Leaderboard:
             :class:`~privrank_jax.pairwise.ContinualDiagnostics`.
 
         Raises:
-            LeaderboardError: more than T steps, another process has published, or the file can't be written.
+            LeaderboardError: more than T steps, another process has published, a step that was published before would
+                not come out the same, or the file can't be written. Nothing was published.
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         given, alone = _by_step(wins)
@@ -175,7 +218,7 @@ class Leaderboard:
                 f"the counts of a step are for {len(self.items)} items, got {counts.shape[1]}."
             )
         counts = counts.reshape(-1, len(self.items))
-        words = [*fingerprints, *[""] * (len(counts) - len(fingerprints))]
+        texts = [*notes, *[""] * (len(counts) - len(notes))]
         first = 0
 
         def draw(before: list[Step]) -> list[Step]:
@@ -191,16 +234,36 @@ class Leaderboard:
                     f"{self._file.path} was promised {self.steps} steps, of which {first} are published: no budget is "
                     "left for more. Begin another leaderboard, at its own price."
                 )
-            held = [np.array(step.counts, np.int64) for step in before]
-            noisy = self._strategy.drawn(np.array([*held, *counts]), len(before))
+            every = np.array([*(step.counts for step in before), *counts], np.int64)
+            streams = self._streams(every)
+            for number, (step, stream) in enumerate(zip(before, streams), 1):
+                if step.witness != _witness(stream, step.noisy, step.note):
+                    raise LeaderboardError(
+                        f"{self._file.path} was altered: step {number} is not what was drawn. Put a copy back that was "
+                        "not. Nothing is published."
+                    )
+            sources = [stream.branch("noise") for stream in streams[first:]]
+            rows = self._strategy.drawn(every, first, sources).astype(np.int64).tolist()
             return [
-                Step(tuple(row.tolist()), tuple(map(int, drawn.tolist())), word)
-                for row, drawn, word in zip(counts, noisy, words)
+                Step(tuple(row), tuple(noisy), text, _witness(stream, noisy, text))
+                for row, noisy, text, stream in zip(counts.tolist(), rows, texts, streams[first:])
             ]
 
         self._file.extend(draw)
         value = self.totals[first : first + len(counts)]
         return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
+
+    def _streams(self, counts: np.ndarray) -> list[SecretStream]:
+        """The stream of each step, keyed by the terms and by the counts of this step and of all before it."""
+        root = self._file.stream.branch(json.dumps(self._terms, sort_keys=True))
+        labels = (f"counts {row}" for row in counts.tolist())
+        return list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
+
+
+def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:
+    """Keyed hash of what was published for the step of that stream, and of its note."""
+    label = f"witness {json.dumps([noisy, note])}"
+    return stream.branch(label).token_bytes(KEY_BYTES).hex()
 
 
 def _by_step(wins: Any) -> tuple[list[Any], bool]:
@@ -225,11 +288,9 @@ def strategy_of(privacy: Privacy, steps: int, noise: str) -> ExactStrategy:
             f"steps must be at most {MAX_STEPS:,}, got {steps:,}: choose longer steps, such as weeks."
         )
     kind = usual_strategy(steps, noise)
-    if kind != "square-root":
-        return ExactStrategy(privacy, kind, steps)
-    for digits in range(_DIGITS, 7, -1):
+    for digits in range(_DIGITS, 7, -1) if kind == "square-root" else (0,):
         rounded = ExactStrategy(privacy, kind, steps, digits)
-        if rounded.scale <= _LARGEST:
+        if rounded.scale <= LARGEST:
             return rounded
     raise ValueError(
         "no exact noise can be drawn for this epsilon, delta and number of contributions: the noise would be too "
@@ -248,7 +309,7 @@ class ExactStrategy:
 
     Attributes:
         unit: 2^b, or 1.
-        scale: σ or the scale s, in units of Y.
+        scale: σ or the scale s, a fraction, in units of Y.
     """
 
     def __init__(self, privacy: Privacy, kind: str, steps: int, digits: int = 0) -> None:
@@ -260,11 +321,11 @@ class ExactStrategy:
             )
             self._response = np.cumsum(_inverse(self.coefficients / self.unit))
             self._budget = gaussian_budget(privacy.epsilon, privacy.delta)
-            self.scale: Any = root_above(Fraction(self.squared_sensitivity) / self._budget**2)
+            self.scale = root_above(Fraction(self.squared_sensitivity) / self._budget**2)
             return
         longest = steps.bit_length() if kind == "tree" else 1
-        of_totals = float(totals_sensitivity(privacy, "l1"))
-        self._mechanism, self.scale = discrete_laplace(2 * of_totals * longest, privacy.epsilon)
+        of_totals = int(totals_sensitivity(privacy, "l1"))
+        self.scale = Fraction(2 * of_totals * longest) / Fraction(privacy.epsilon)
 
     @property
     def squared_sensitivity(self) -> int:
@@ -294,8 +355,14 @@ class ExactStrategy:
             end -= end & -end
         return row
 
-    def drawn(self, counts: np.ndarray, first: int) -> np.ndarray:
-        """Rows of Y from ``first`` on, for twice the wins of all steps so far, ``(t, m)`` int64."""
+    def drawn(self, counts: np.ndarray, first: int, sources: Sequence[Source]) -> np.ndarray:
+        """Rows of Y from ``first`` on, float64, each with noise from a source of its own.
+
+        Args:
+            counts: twice the wins in all steps so far, ``(t, m)`` int64.
+            first: number of steps that are not drawn.
+            sources: one for each of the others.
+        """
         if np.abs(counts).sum(0, float).max(initial=0) > _LARGEST_COUNT:  # int64 might wrap around
             raise ValueError(
                 f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins of one item."
@@ -303,11 +370,11 @@ class ExactStrategy:
         rows = [self.encoding(step) @ counts[: step + 1] for step in range(first, len(counts))]
         values = np.array(rows).reshape(-1, counts.shape[1])
         if self._kind == "square-root":
-            parts = ((values.size, self.scale),)
-            noisy = gaussian_mechanism(values.ravel(), parts, self._privacy.epsilon, self._budget)
-        else:
-            noisy = np.array(self._mechanism(values.ravel().tolist()), float)
-        return noisy.reshape(values.shape)
+            parts = ((counts.shape[1], self.scale),) * len(values)
+            epsilon, budget = self._privacy.epsilon, self._budget
+            noisy = gaussian_mechanism(values.ravel(), parts, epsilon, budget, sources)
+            return noisy.reshape(values.shape)
+        return laplace_mechanism(values, self.scale, sources)
 
     def decoded(self, noisy: np.ndarray) -> Totals:
         """Totals after each step, in wins, from the rows of Y so far, ``(t, m)``."""

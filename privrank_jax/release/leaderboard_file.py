@@ -1,10 +1,19 @@
-"""The file of a leaderboard that is published again and again: its terms, and what was drawn for each step.
+"""The file of a leaderboard that is published again and again: its terms, its key, and what was drawn for each step.
 
 An SQLite file. A step is one transaction, which is on disk (``synchronous=EXTRA``) before its noisy totals are returned
 and so before they are shown; the step is the key of its row. So a process killed at any point leaves the steps before
 or the steps after, a step that exists is shown again and never drawn again, and of several processes only one draws a
-step. Triggers keep rows from being altered or deleted. An older copy of the file put in its place would undo all this:
-keep it where the data are kept, on a local disk. It holds exact counts, and is created readable by its owner only.
+step. Triggers keep ordinary statements from altering, replacing or deleting rows. The file holds exact counts and the
+key of all noise, is created readable by its owner only, and belongs on a local disk, where the data are kept.
+
+**Older copies.** A file beside the state, and a ledger if one is used, remember a witness of each published step
+(:mod:`privrank_jax.release.published_steps`). Whenever the state is opened or a step is published, its steps must have
+these witnesses; else nothing is published. So a state that was put back from an older copy draws the steps that it
+lacks anew only if that gives what was published. A state with steps and no file beside it is refused, and so is a new
+state beside a file that remembers steps of another one.
+
+**Order.** The steps are on disk in the state, then in the file beside it and the ledger, then they are returned. A
+process killed in between leaves steps that nobody has seen; the next one to open the state catches up.
 
 Nothing here imports JAX or NumPy.
 """
@@ -22,13 +31,20 @@ from pathlib import Path
 
 from privrank_jax._arguments import ArgumentError
 from privrank_jax.release.ledger_file import WAIT, connect
+from privrank_jax.release.published_steps import FileBeside, Memory
+from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 
 APPLICATION = 0x50526C62
-VERSION = 1
+VERSION = 2  # also of how noise is drawn from the key
 _SCHEMA = (
-    "CREATE TABLE board (one INTEGER PRIMARY KEY CHECK (one = 1), identifier TEXT NOT NULL, terms TEXT NOT NULL)",
+    "CREATE TABLE board (one INTEGER PRIMARY KEY CHECK (one = 1), identifier TEXT NOT NULL, terms TEXT NOT NULL, "
+    "key TEXT NOT NULL)",
     "CREATE TABLE steps (step INTEGER PRIMARY KEY, counts TEXT NOT NULL, noisy TEXT NOT NULL, "
-    "fingerprint TEXT NOT NULL)",
+    "note TEXT NOT NULL, witness TEXT NOT NULL)",
+    "CREATE TRIGGER one_board BEFORE INSERT ON board WHEN EXISTS (SELECT 1 FROM board) "
+    "BEGIN SELECT RAISE(ABORT, 'never replaced'); END",
+    "CREATE TRIGGER one_row_a_step BEFORE INSERT ON steps WHEN NEW.step IN (SELECT step FROM steps) "
+    "BEGIN SELECT RAISE(ABORT, 'never replaced'); END",
     "CREATE TRIGGER board_stays BEFORE DELETE ON board BEGIN SELECT RAISE(ABORT, 'never deleted'); END",
     "CREATE TRIGGER terms_stay BEFORE UPDATE ON board BEGIN SELECT RAISE(ABORT, 'never altered'); END",
     "CREATE TRIGGER steps_stay BEFORE DELETE ON steps BEGIN SELECT RAISE(ABORT, 'never deleted'); END",
@@ -49,12 +65,14 @@ class Step:
     Attributes:
         counts: twice the wins of each item in this step, exact and private.
         noisy: what was drawn.
-        fingerprint: of the rows that were counted, as the caller defines it.
+        note: what the caller keeps with the step.
+        witness: keyed hash of ``noisy``, ``note`` and all counts up to this step.
     """
 
     counts: tuple[int, ...]
     noisy: tuple[int, ...]
-    fingerprint: str
+    note: str
+    witness: str
 
 
 class StateFile:
@@ -70,6 +88,8 @@ class StateFile:
 
     def __init__(self, path: str | os.PathLike[str], terms: dict[str, str]) -> None:
         self.path = Path(path)
+        self._memories: list[Memory] = []
+        beside = FileBeside(self.path.resolve() if self.path.is_symlink() else self.path)
         with _clearly(self.path):
             # A file without tables is that of a creation that was cut short: nothing was published.
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -80,11 +100,23 @@ class StateFile:
                 with self._writing():
                     if not _has_tables(self._connection):
                         self._create(terms)
-                self.identifier, found = _read_board(self.path, self._connection)
+                    self.identifier, found = _read_board(self.path, self._connection)
+                    self._check_beside(beside)
                 _check_terms(self.path, found, terms)
+                self.remember_in(beside)
             except BaseException:
                 self._connection.close()
                 raise
+
+    @property
+    def stream(self) -> SecretStream:
+        """The root of all noise."""
+        with _clearly(self.path):
+            (key,) = self._connection.execute("SELECT key FROM board").fetchone()
+            try:
+                return SecretStream(bytes.fromhex(key))
+            except ValueError:
+                raise LeaderboardError(f"{self.path} was altered: its key is none.") from None
 
     def close(self) -> None:
         """Close the file."""
@@ -94,9 +126,65 @@ class StateFile:
         """All published steps, in order."""
         with _clearly(self.path):
             rows = self._connection.execute(
-                "SELECT counts, noisy, fingerprint FROM steps ORDER BY step"
+                "SELECT counts, noisy, note, witness FROM steps ORDER BY step"
             ).fetchall()
-        return [Step(tuple(json.loads(a)), tuple(json.loads(b)), word) for a, b, word in rows]
+            return [Step(tuple(json.loads(a)), tuple(json.loads(b)), *more) for a, b, *more in rows]
+
+    @property
+    def remembered(self) -> int:
+        """Number of published steps that this file or another memory has."""
+        with _clearly(self.path):
+            known = [len(one.witnesses(self.identifier)) for one in self._memories]
+            return max(len(self._witnesses()), *known)
+
+    def remember_in(self, memory: Memory) -> None:
+        """Let a further memory watch over the published steps: it must agree, and is told of them.
+
+        Args:
+            memory: a ledger, or the file beside the state.
+        """
+        self._memories.append(memory)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Check all steps against what is remembered, and bring the memories up to date."""
+        with _clearly(self.path), self._writing():
+            witnesses = self._witnesses()
+            self._check_remembered(witnesses)
+            for memory in self._memories:
+                if len(witnesses) >= len(memory.witnesses(self.identifier)):
+                    memory.remember(self.identifier, witnesses)
+
+    def _witnesses(self) -> list[str]:
+        rows = self._connection.execute("SELECT witness FROM steps ORDER BY step").fetchall()
+        return [witness for (witness,) in rows]
+
+    def _check_remembered(self, witnesses: list[str]) -> None:
+        """Refuse steps other than those that were published."""
+        for memory in self._memories:
+            pairs = zip(memory.witnesses(self.identifier), witnesses)
+            differing = [step for step, (one, other) in enumerate(pairs, 1) if one != other]
+            if differing:
+                raise LeaderboardError(
+                    f"{self.path}: step {differing[0]} was published before, as {memory.path} remembers, and it would "
+                    "not come out the same. Either the state was put back from an older copy, and the comparisons of "
+                    "this step or of one before it have changed since it was published; or the state was altered. "
+                    "Nothing is published: put back the newest copy of the state, or the data as they were."
+                )
+
+    def _check_beside(self, beside: FileBeside) -> None:
+        """Refuse a state whose file beside it is missing or tells of another one."""
+        steps = len(self._witnesses())
+        if beside.any() and beside.board() != self.identifier:
+            raise LeaderboardError(
+                f"{beside.path} remembers published steps of another leaderboard, whose state is not {self.path}. "
+                "Put that state back; or name another file for a new leaderboard, at its own price."
+            )
+        if steps and beside.board() != self.identifier:
+            raise LeaderboardError(
+                f"{self.path} has {steps} published steps, and {beside.path}, which belongs to it, is missing. Put it "
+                "back from where the state was: it tells whether this state is the newest."
+            )
 
     def extend(self, draw: Callable[[list[Step]], Sequence[Step]]) -> list[Step]:
         """Publish further steps.
@@ -106,20 +194,27 @@ class StateFile:
 
         Returns:
             The new steps, on disk.
+
+        Raises:
+            LeaderboardError: a step was published before and would not come out the same; nothing was published.
         """
         with _clearly(self.path), self._writing():
             before = self.steps()
             new = list(draw(before))
+            self._check_remembered([step.witness for step in (*before, *new)])
             for place, step in enumerate(new, start=len(before) + 1):
-                cells = json.dumps(step.counts), json.dumps(step.noisy), step.fingerprint
-                self._connection.execute("INSERT INTO steps VALUES (?, ?, ?, ?)", (place, *cells))
+                cells = json.dumps(step.counts), json.dumps(step.noisy), step.note, step.witness
+                self._connection.execute(
+                    "INSERT INTO steps VALUES (?, ?, ?, ?, ?)", (place, *cells)
+                )
+        self._tell()
         return new
 
     def _create(self, terms: dict[str, str]) -> None:
         for statement in _SCHEMA:
             self._connection.execute(statement)
-        row = (secrets.token_hex(8), json.dumps(terms))
-        self._connection.execute("INSERT INTO board VALUES (1, ?, ?)", row)
+        row = (secrets.token_hex(8), json.dumps(terms), secrets.token_hex(KEY_BYTES))
+        self._connection.execute("INSERT INTO board VALUES (1, ?, ?, ?)", row)
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -153,6 +248,11 @@ def _has_tables(connection: sqlite3.Connection) -> bool:
 def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, dict[str, str]]:
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == APPLICATION and version < VERSION:
+        raise LeaderboardError(
+            f"{path} is a leaderboard of an earlier privrank, whose noise can't be drawn again from a key. Go on with "
+            "the version that made it, or begin another leaderboard in another file, at its own price."
+        )
     if (application, version) != (APPLICATION, VERSION):
         raise LeaderboardError(
             f"{path} is not a leaderboard of this privrank: name another file for the state."

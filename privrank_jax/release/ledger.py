@@ -23,9 +23,17 @@ shortest decimal that denotes it, from which it differs by at most one part in 2
 **Crashes.** A spend is one transaction, which is on disk (WAL, ``synchronous=FULL``) when :meth:`Ledger.spend` returns;
 the result is shown after that, and :meth:`Ledger.mark_printed` records that it was. So a process killed at any point
 may lose a result whose budget was spent, but never shows one whose budget was not. Transactions begin as writers
-(``BEGIN IMMEDIATE``), so each of several processes sees all earlier spends. Triggers keep rows from being altered or
-deleted. Files FILE-wal and FILE-shm beside a ledger belong to it. Anyone who can write to the file can replace it with
-an older copy: keep it where the data are kept, on a local disk (WAL does not work over network file systems).
+(``BEGIN IMMEDIATE``), so each of several processes sees all earlier spends. Files FILE-wal and FILE-shm beside a ledger
+belong to it; it belongs on a local disk, where the data are kept (WAL does not work over network file systems).
+
+**Alteration.** Triggers keep ordinary statements from altering, replacing or deleting rows, and rows are chained, so
+that a ledger that was altered without them is refused (:mod:`privrank_jax.release.ledger_chain`). That holds against
+accidents and other tools, not against someone who may write to the file and makes a new chain, or puts an older copy of
+the file in its place. Rows of version 3, which had no chain, are chained as they are found when the file is first
+opened.
+
+**Leaderboards.** A ledger also remembers which steps of a leaderboard over time were published
+(:mod:`privrank_jax.release.published_steps`), by hashes that reveal nothing of the data without the leaderboard's key.
 
 Nothing here imports JAX or NumPy.
 """
@@ -37,14 +45,17 @@ import dataclasses
 import hmac
 import os
 import sqlite3
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from privrank_jax._neighbors import Neighbors
 from privrank_jax._promise import Privacy
+from privrank_jax.release.ledger_chain import PUBLISHED, SPENDS, Chain, migrate
 from privrank_jax.release.ledger_file import (
     APPLICATION,
+    BUDGET,
     EXACT,
     PROMISE,
     RESTORE,
@@ -161,7 +172,15 @@ class Ledger:
                 self._verify()
                 self._connection.execute("PRAGMA synchronous = FULL")
                 self._connection.execute("PRAGMA fullfsync = ON")
+                self._connection.execute("BEGIN")  # one state of the file
                 self.account = self._account()
+                self._chains = [
+                    Chain(self.path, self._connection, self._identity[0], table, columns)
+                    for table, columns in (("spends", SPENDS), ("published", PUBLISHED))
+                ]
+                for chain in self._chains:
+                    chain.check()
+                self._connection.execute("COMMIT")
             except BaseException:
                 self._connection.close()
                 raise
@@ -272,23 +291,50 @@ class Ledger:
             LedgerError: the promise is weaker than the ledger's, or the file can't be written.
         """
         self.check_covers(privacy)
+        with self._writing():
+            self.check(privacy)
+            row = (now(), command, method, *cells(privacy), trust, numerics)
+            number = self._chains[0].extend([row])
+        self._copy_to_main_file()
+        return number
+
+    def witnesses(self, board: str) -> list[str]:
+        """Witnesses of the published steps of a leaderboard, in order.
+
+        Args:
+            board: its identifier.
+        """
+        query = "SELECT witness FROM published WHERE board = ? ORDER BY step"
+        with clearly(self.path):
+            return [witness for (witness,) in self._connection.execute(query, (board,))]
+
+    def remember(self, board: str, witnesses: list[str]) -> None:
+        """Keep witnesses of steps that are not remembered yet, on disk when this returns.
+
+        Args:
+            board: identifier of the leaderboard.
+            witnesses: of all of its published steps.
+        """
+        if len(self.witnesses(board)) >= len(witnesses):
+            return
+        with self._writing():
+            known = len(self.witnesses(board))
+            rows = [(board, step, one) for step, one in enumerate(witnesses, 1) if step > known]
+            self._chains[1].extend(rows)
+        self._copy_to_main_file()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """One transaction, begun as a writer's."""
         with clearly(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
-                self.check(privacy)
-                row = self._connection.execute(
-                    f"INSERT INTO spends (time, command, method, {PROMISE}, trust, numerics, state) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'spent')",
-                    (now(), command, method, *cells(privacy), trust, numerics),
-                )
+                yield
                 self._connection.execute("COMMIT")
             except BaseException:
                 if self._connection.in_transaction:
                     self._connection.execute("ROLLBACK")
                 raise
-        self._copy_to_main_file()
-        assert row.lastrowid is not None
-        return row.lastrowid
 
     def mark_printed(self, number: int) -> None:
         """Record that the result of a spend was shown; this informs readers and changes no budget."""
@@ -318,18 +364,19 @@ class Ledger:
                 f"{self.path} is not a ledger of privrank, but another SQLite database."
             )
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != VERSION:
+        if version not in (3, VERSION):
             raise LedgerError(
-                f"{self.path} has version {version}, and this privrank reads version {VERSION}: make a new ledger with "
-                f"what is left of its budget, as shown by the version of privrank that made it."
+                f"{self.path} has version {version}, and this privrank reads versions 3 and {VERSION}: make a new "
+                f"ledger with what is left of its budget, as shown by the version of privrank that made it."
             )
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise LedgerError(f"{self.path} is damaged ({found}): {RESTORE}")
+        if version != VERSION:
+            migrate(self.path, self._connection)
 
     def _account(self) -> Account:
-        columns = f"data, created, key, fingerprint, {PROMISE}"
-        row = self._connection.execute(f"SELECT {columns} FROM ledger").fetchone()
+        row = self._connection.execute(f"SELECT {BUDGET} FROM ledger").fetchone()
         if row is None:
             raise LedgerError(f"{self.path} is damaged: it has no budget.")
         data, created, *self._identity = self._words(row[:4])

@@ -22,9 +22,9 @@ from privrank_jax._promise import Privacy
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
-VERSION = 3
-SCHEMA = """
-CREATE TABLE ledger (
+VERSION = 4
+TABLES = {
+    "ledger": """CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     data TEXT NOT NULL,
     key TEXT NOT NULL CHECK (length(key) = 64),
@@ -37,8 +37,8 @@ CREATE TABLE ledger (
     public TEXT NOT NULL,
     users TEXT NOT NULL,
     created TEXT NOT NULL
-);
-CREATE TABLE spends (
+)""",
+    "spends": """CREATE TABLE spends (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     time TEXT NOT NULL,
     command TEXT NOT NULL,
@@ -52,22 +52,45 @@ CREATE TABLE spends (
     users TEXT NOT NULL,
     trust TEXT NOT NULL,
     numerics TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('spent', 'printed'))
-);
-CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger
-    BEGIN SELECT RAISE(ABORT, 'a ledger is never deleted'); END;
-CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger
-    BEGIN SELECT RAISE(ABORT, 'a budget is never altered'); END;
-CREATE TRIGGER spends_stay BEFORE DELETE ON spends
-    BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END;
-CREATE TRIGGER spends_as_they_are
-    BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, adjacency, contributions, public, users,
-        trust, numerics
-    ON spends
-    BEGIN SELECT RAISE(ABORT, 'a spend is never altered'); END;
-CREATE TRIGGER printed_stays BEFORE UPDATE OF state ON spends WHEN NEW.state <> 'printed'
-    BEGIN SELECT RAISE(ABORT, 'what was printed stays printed'); END;
-"""
+    state TEXT NOT NULL DEFAULT 'spent' CHECK (state IN ('spent', 'printed')),
+    link TEXT NOT NULL
+)""",
+    "published": """CREATE TABLE published (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    board TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    witness TEXT NOT NULL,
+    link TEXT NOT NULL,
+    UNIQUE (board, step)
+)""",
+}
+_SPEND = (
+    "({0}.number, {0}.time, {0}.command, {0}.method, {0}.epsilon, {0}.delta, {0}.unit, {0}.adjacency, "
+    "{0}.contributions, {0}.public, {0}.users, {0}.trust, {0}.numerics, {0}.link)"
+)
+# An INSERT OR REPLACE deletes rows without their triggers, and SET rowid = ... is no update of the column number.
+TRIGGERS = (
+    "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger "
+    "BEGIN SELECT RAISE(ABORT, 'a ledger is never deleted'); END",
+    "CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger "
+    "BEGIN SELECT RAISE(ABORT, 'a budget is never altered'); END",
+    "CREATE TRIGGER one_ledger BEFORE INSERT ON ledger WHEN EXISTS (SELECT 1 FROM ledger) "
+    "BEGIN SELECT RAISE(ABORT, 'a budget is never replaced'); END",
+    "CREATE TRIGGER spends_stay BEFORE DELETE ON spends "
+    "BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END",
+    "CREATE TRIGGER spends_as_they_are BEFORE UPDATE ON spends "
+    f"WHEN NEW.state <> 'printed' OR {_SPEND.format('NEW')} IS NOT {_SPEND.format('OLD')} "
+    "BEGIN SELECT RAISE(ABORT, 'a spend is never altered, and what was printed stays printed'); END",
+    "CREATE TRIGGER spends_are_new BEFORE INSERT ON spends WHEN NEW.number IN (SELECT number FROM spends) "
+    "BEGIN SELECT RAISE(ABORT, 'a spend is never replaced'); END",
+    "CREATE TRIGGER published_stays BEFORE DELETE ON published "
+    "BEGIN SELECT RAISE(ABORT, 'a published step is never deleted'); END",
+    "CREATE TRIGGER published_as_it_is BEFORE UPDATE ON published "
+    "BEGIN SELECT RAISE(ABORT, 'a published step is never altered'); END",
+    "CREATE TRIGGER published_is_new BEFORE INSERT ON published WHEN EXISTS "
+    "(SELECT 1 FROM published WHERE number = NEW.number OR (board, step) = (NEW.board, NEW.step)) "
+    "BEGIN SELECT RAISE(ABORT, 'a published step is never replaced'); END",
+)
 # Doubles reach from 5e-324 to 1.8e308: every sum of such decimals is exact, or raises.
 EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
 _DECIMAL = re.compile(r"\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?|\.\d{1,40}", re.ASCII)
@@ -136,7 +159,7 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     connection.execute("PRAGMA fullfsync = ON")
     quoted = ", ".join("'" + cell.replace("'", "''") + "'" for cell in row)
     connection.executescript(
-        f"BEGIN IMMEDIATE; {SCHEMA} INSERT INTO ledger VALUES (1, {quoted}); "
+        f"BEGIN IMMEDIATE; {'; '.join((*TABLES.values(), *TRIGGERS))}; INSERT INTO ledger VALUES (1, {quoted}); "
         f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
     )
 
@@ -145,6 +168,8 @@ _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
 _FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
 """Columns of both tables that hold a promise."""
+BUDGET = f"data, created, key, fingerprint, {PROMISE}"
+"""Columns of the table of the budget."""
 
 
 def cells(privacy: Privacy) -> tuple[str, ...]:

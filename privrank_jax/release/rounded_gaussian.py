@@ -10,7 +10,9 @@ entry, and about 1/12 to its variance.
 **Draw.** |N|/σ = k + x, with k = 0, 1, ... of P(k) ∝ e^{-k/2} and x uniform on [0, 1), accepted with probability
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52
 to 64 bits at first. Where doubles decide k, acceptance and rounding, whatever the bits behind these are, they are
-decided. Elsewhere further bits are drawn and compared with enclosures until they decide. So the law is exact.
+decided. Elsewhere further bits are drawn and compared with enclosures until they decide. So the law is exact. Each number
+draws its further bits from a branch of its own: what is drawn is a function of the source's bits alone, whichever of
+them a machine's doubles left to be looked at.
 
 **Margins** within which nothing is decided by doubles. Let u = 2^-53, the relative error of one rounding.
 
@@ -33,14 +35,13 @@ number is exact in doubles. So if it exceeds the margin, no whole number lies be
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
-from privrank_jax.release.entropy import random_words
+from privrank_jax.release.entropy import SYSTEM, Source, random_words
 from privrank_jax.release.intervals import DIGITS, down, exp, quotient, up
 
 _LARGEST = 2**40  # of σ
@@ -50,12 +51,13 @@ _MARGIN = 1e-9
 _CHUNK = 1 << 16  # tries at once: bounds memory
 
 
-def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
+def rounded_gaussian(count: int, scale: Fraction, source: Source = SYSTEM) -> np.ndarray:
     """Independent numbers N(0, σ²), each rounded to the nearest integer, ``(count,)`` int64.
 
     Args:
         count: how many, at least 0.
         scale: σ, above 0 and at most 2^40.
+        source: of random bits.
 
     Raises:
         ValueError: σ out of range.
@@ -70,22 +72,24 @@ def rounded_gaussian(count: int, scale: Fraction) -> np.ndarray:
         )
     parts, missing = [np.zeros(0, np.int64)], count
     while missing > 0:
-        parts.append(_accepted(min(2 * missing + 8, _CHUNK), scale)[:missing])
+        tries, batch = min(2 * missing + 8, _CHUNK), source.branch(f"tries {len(parts)}")
+        parts.append(_accepted(tries, scale, batch)[:missing])
         missing -= parts[-1].size
     return np.concatenate(parts)
 
 
-def _accepted(tries: int, scale: Fraction) -> np.ndarray:
+def _accepted(tries: int, scale: Fraction, source: Source) -> np.ndarray:
     """The draws that are accepted in a number of tries, about half of it."""
-    of_whole, of_part, of_chance = random_words(3 * tries).reshape(3, tries)
+    of_whole, of_part, of_chance = random_words(3 * tries, source).reshape(3, tries)
     minus = (of_part & np.uint64(1)).astype(bool)  # not among the bits of x
     part = of_part >> np.uint64(64 - _PLACES)
     kept, value, sure = by_doubles(of_whole, part, of_chance, float(scale))
     for place in np.flatnonzero(~sure).tolist():
+        further = source.branch(str(place))
         exact = decide(
-            Uniform(int(of_whole[place]), 64),
-            Uniform(int(part[place]), _PLACES),
-            Uniform(int(of_chance[place]), 64),
+            Uniform(int(of_whole[place]), 64, further),
+            Uniform(int(part[place]), _PLACES, further),
+            Uniform(int(of_chance[place]), 64, further),
             scale,
         )
         kept[place] = exact is not None
@@ -124,16 +128,17 @@ class Uniform:
     Args:
         value: its first bits, as an integer.
         bits: how many.
+        source: of further bits.
     """
 
-    def __init__(self, value: int, bits: int) -> None:
-        self._value, self._bits = value, bits
+    def __init__(self, value: int, bits: int, source: Source = SYSTEM) -> None:
+        self._value, self._bits, self._source = value, bits, source
 
     def ends(self, bits: int) -> tuple[Fraction, Fraction]:
         """Bounds from at least so many bits."""
         if bits > self._bits:
             more = bits - self._bits
-            self._value, self._bits = self._value << more | secrets.randbits(more), bits
+            self._value, self._bits = self._value << more | self._source.randbits(more), bits
         unit = 1 << self._bits
         return Fraction(self._value, unit), Fraction(self._value + 1, unit)
 

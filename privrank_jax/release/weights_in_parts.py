@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import jax
@@ -38,6 +39,7 @@ from privrank_jax.aggregation.private_weights import (
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.exact_aggregation import (
     UserRankings,
     checked_rankings,
@@ -165,7 +167,11 @@ def _gaussian(
 
 
 def gaussian_mechanism(
-    values: np.ndarray, parts: tuple[tuple[int, Fraction], ...], epsilon: float, budget: Fraction
+    values: np.ndarray,
+    parts: tuple[tuple[int, Fraction], ...],
+    epsilon: float,
+    budget: Fraction,
+    sources: Sequence[Source] | None = None,
 ) -> np.ndarray:
     """Integers plus independent rounded Gaussian noise, float64: one Gaussian mechanism.
 
@@ -174,8 +180,12 @@ def gaussian_mechanism(
         parts: for each, how many values it has, and σ.
         epsilon: ε, which is kept at the δ of ``budget`` if neighbors differ by at most it.
         budget: μ: the largest ℓ₂ distance of neighbors, each part divided by its σ.
+        sources: of the noise of each part, independent and secret; None: the operating system.
     """
-    noise = [rounded_gaussian(number, scale) for number, scale in parts]
+    noise = [
+        rounded_gaussian(number, scale, source)
+        for (number, scale), source in zip(parts, sources or [SYSTEM] * len(parts), strict=True)
+    ]
     return (values + np.concatenate(noise)).astype(np.float64)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from decimal import Decimal
 
 from privrank_jax import Privacy
 from privrank_jax.release.ledger import (
     Ledger,
 )
+from privrank_jax.release.ledger_file import TRIGGERS
 
 USERS = {"unit": "user", "adjacency": "replace"}
 
@@ -21,3 +23,30 @@ def promise(epsilon, delta=0, **kind):
 def spent(path):
     with Ledger(path) as ledger:
         return ledger.spent()[0]
+
+
+def as_version_3(path, *statements):
+    """Turn a ledger into one of version 3 of the file, which had no chain, after further statements."""
+    connection = sqlite3.connect(path)
+    for trigger in TRIGGERS:
+        connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
+    for statement in (
+        *statements, "DROP TABLE published", "ALTER TABLE spends DROP COLUMN link", *_TRIGGERS_OF_VERSION_3,
+        "PRAGMA user_version = 3",
+    ):  # fmt: skip
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+_TRIGGERS_OF_VERSION_3 = (
+    "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger BEGIN SELECT RAISE(ABORT, 'a ledger is never deleted'); END",
+    "CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger "
+    "BEGIN SELECT RAISE(ABORT, 'a budget is never altered'); END",
+    "CREATE TRIGGER spends_stay BEFORE DELETE ON spends BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END",
+    "CREATE TRIGGER spends_as_they_are BEFORE UPDATE OF number, time, command, method, epsilon, delta, unit, "
+    "adjacency, contributions, public, users, trust, numerics ON spends "
+    "BEGIN SELECT RAISE(ABORT, 'a spend is never altered'); END",
+    "CREATE TRIGGER printed_stays BEFORE UPDATE OF state ON spends WHEN NEW.state <> 'printed' "
+    "BEGIN SELECT RAISE(ABORT, 'what was printed stays printed'); END",
+)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+import shutil
+import sqlite3
 from fractions import Fraction
 from typing import Any
 
@@ -16,11 +18,13 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import continual_counts, totals_sensitivity
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
-from privrank_jax.release import Leaderboard
+from privrank_jax.release import Leaderboard, Ledger
 from privrank_jax.release import leaderboard as module
+from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.leaderboard import ExactStrategy, strategy_of
 from privrank_jax.release.leaderboard_file import LeaderboardError
+from privrank_jax.release.ledger import create
 from tests.promises import promise
 from tests.reference import continual as twin
 from tests.release.laws import assert_mean, power
@@ -99,7 +103,7 @@ def test_the_noise_has_the_stated_deviation(noise, draws, less):
     """Mean square at the last step of many exact draws; false-alarm rate 10^-9, and less noise is found."""
     asked = ASKED if noise == "gaussian" else promise(1.0, "user", "replace", 2)
     strategy = strategy_of(asked, 3, noise)
-    drawn = strategy.drawn(np.zeros((3, draws), np.int64), 0)
+    drawn = strategy.drawn(np.zeros((3, draws), np.int64), 0, [SYSTEM] * 3)
     last = strategy.decoded(drawn)[-1] / strategy.deviations(3)[-1]
     spread = math.sqrt(
         2 if noise == "gaussian" else 5
@@ -116,7 +120,7 @@ def test_steps_are_published_once_and_shown_again(tmp_path):
         assert first.value.shape == (3,)
         assert first.guarantee == Guarantee(ASKED, ASKED, numerics="exact")
     with opened(path) as board:
-        assert board.fingerprints == ["x"]
+        assert board.notes == ["x"]
         more = board.publish(STREAM[1:4], after=1).value
         assert more.shape == (3, 3)
         np.testing.assert_array_equal(board.totals, [first.value, *more])
@@ -220,4 +224,123 @@ def test_fewer_bits_where_much_noise_is_due():
     asked = promise(1e-3, "user", "replace", 10**5, delta=1e-9)
     strategy = strategy_of(asked, 10, "gaussian")
     assert strategy.unit < 1 << module._DIGITS
-    assert strategy.scale <= module._LARGEST
+    assert strategy.scale <= module.LARGEST
+
+
+LAPLACE: dict[str, Any] = {"asked": promise(1.0, "user", "replace", 2), "noise": "laplace"}
+TERMS: dict[str, dict[str, Any]] = {"gaussian": {}, "laplace": LAPLACE}
+
+
+def copied(path, to):
+    """Copy a state and the file beside it."""
+    for name in ("", ".published"):
+        shutil.copy(f"{path}{name}", f"{to}{name}")
+
+
+def published(path, steps, **terms):
+    with opened(path, **terms) as board:
+        return board.publish(steps).value
+
+
+@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
+def test_a_step_comes_out_once(tmp_path, terms):
+    """From an older state, from a copy, one at a time or together; other data never get noise that was used."""
+    path, older = tmp_path / "board", tmp_path / "older"
+    first = published(path, STREAM[:1], **terms)
+    copied(path, older)
+    more = published(path, STREAM[1:4], **terms)
+    again = [published(older, step, **terms) for step in STREAM[1:4]]
+    np.testing.assert_array_equal(again, more)
+    with opened(older, **terms) as board:
+        np.testing.assert_array_equal(board.totals, [*first, *more])
+
+
+@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
+def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, terms):
+    """Copies that nobody watches, on data that differ in one count: from there on they share no noise."""
+    path, other = tmp_path / "board", tmp_path / "other"
+    same, changed = np.zeros((2, 3, 500))
+    changed[1, 0] = 1
+
+    def board(path):
+        asked, noise = terms.get("asked", ASKED), terms.get("noise", "gaussian")
+        items = [str(number) for number in range(500)]
+        return Leaderboard(path, asked, items=items, steps=3, noise=noise)
+
+    board(path).close()
+    copied(path, other)
+    noise = []
+    for one, data in ((path, same), (other, changed)):
+        with board(one) as found:
+            found.publish(data)
+            encode = matrices(found._strategy, 3)[1]
+            noise.append([step.noisy for step in found._file.steps()] - encode @ (2 * data))
+    np.testing.assert_array_equal(noise[0][0], noise[1][0])
+    for step in (1, 2):
+        first, second = (one[step] for one in noise)
+        assert abs(np.corrcoef(first, second)[0, 1]) < 6 / math.sqrt(500)
+
+
+@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
+def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, terms):
+    """The file beside the state remembers; where that was put back too, a ledger does."""
+    path, older, book = tmp_path / "board", tmp_path / "older", tmp_path / "l"
+    asked = terms.get("asked", ASKED)
+    create(book, dataclasses.replace(asked, contributions=None), data="v", sha256="0" * 64)
+    with Ledger(book) as ledger, opened(path, **terms) as board:
+        board.remember_in(ledger)
+        board.publish(STREAM[0])
+        copied(path, older)
+        more = board.publish(STREAM[1:4]).value
+    for names in (("",), ("", ".published")):
+        for name in names:
+            shutil.copy(f"{older}{name}", f"{path}{name}")
+        with Ledger(book) as ledger, opened(path, **terms) as board:
+            board.remember_in(ledger)
+            assert (board.published, board.remembered) == (1, 4)
+            for wrong in (STREAM[1:4] + np.eye(3), STREAM[2:4], STREAM[1:4][:, ::-1]):
+                with pytest.raises(LeaderboardError, match="was published before"):
+                    board.publish(wrong)
+            with pytest.raises(LeaderboardError, match="was published before"):
+                board.publish(STREAM[1], ["other rows"])
+            assert board.published == 1
+            np.testing.assert_array_equal(board.publish(STREAM[1:3]).value, more[:2])
+            np.testing.assert_array_equal(board.publish(STREAM[3]).value, more[2])
+            assert board.remembered == 4
+
+
+def test_an_altered_state_is_refused(tmp_path):
+    path = tmp_path / "board"
+    with opened(path) as board:
+        board.publish(STREAM[:2])
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TRIGGER steps_as_they_are")
+    connection.execute("DROP TRIGGER terms_stay")
+    for change, words in (
+        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "step 1 is not what was drawn"),
+        (f"board SET key = '{'0' * 64}'", "step 1 is not what was drawn"),
+        ("board SET key = 'none'", "its key is none"),
+    ):
+        connection.execute(f"UPDATE {change}")
+        connection.commit()
+        with opened(path) as board, pytest.raises(LeaderboardError, match=words):
+            board.publish(STREAM[2])
+    connection.close()
+
+
+def test_noise_of_a_key_stays_as_it_is(tmp_path, monkeypatch):
+    """Of these terms, counts and key. If this changes, states that exist draw anew: raise VERSION of their file."""
+    monkeypatch.setattr("secrets.token_hex", lambda size: "5a" * size)
+    found = [
+        published(tmp_path / f"board{number}", STREAM, **terms)
+        for number, terms in enumerate(TERMS.values())
+    ]
+    known = (
+        [
+            [10.326484680175781, 5.261222839355469, -13.985801696777344],
+            [15.015248477458954, -6.937558829784393, -17.535530626773834],
+        ],
+        [[-1.0, -7.5, -2.5], [-4.0, 1.0, 41.5]],
+    )
+    for one, other in zip(found, known):
+        np.testing.assert_allclose(one[[0, -1]], other, rtol=0, atol=1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import stat
@@ -14,6 +15,7 @@ import time
 import pytest
 
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step, stored_terms
+from privrank_jax.release.published_steps import FileBeside
 
 TERMS = {"steps": "100000", "items": "'a'"}
 
@@ -31,7 +33,7 @@ while True:
     def draw(before):
         global place
         place = len(before)
-        return [Step((1,), (secrets.randbits(60),), "")]
+        return [Step((1,), (secrets.randbits(60),), "", secrets.token_hex(4))]
     (step,) = board.extend(draw)
     os.write(1, b"%d %d\\n" % (place, step.noisy[0]))
 """
@@ -100,26 +102,135 @@ def test_a_creation_that_was_cut_short_is_made_good(tmp_path):
 
 def test_a_draw_that_fails_leaves_nothing(tmp_path):
     board = StateFile(tmp_path / "board", TERMS)
-    board.extend(lambda before: [Step((1, 2), (3, -4), "x")])
+    board.extend(lambda before: [Step((1, 2), (3, -4), "x", "1f")])
 
     def failing(before):
         raise RuntimeError("no noise")
 
     with pytest.raises(RuntimeError, match="no noise"):
         board.extend(failing)
-    board.extend(lambda before: [Step((0, 0), (len(before), 0), "y")] * 2)
+    board.extend(lambda before: [Step((0, 0), (len(before), 0), "y", "2e")] * 2)
     assert board.steps() == [
-        Step((1, 2), (3, -4), "x"),
-        Step((0, 0), (1, 0), "y"),
-        Step((0, 0), (1, 0), "y"),
+        Step((1, 2), (3, -4), "x", "1f"),
+        Step((0, 0), (1, 0), "y", "2e"),
+        Step((0, 0), (1, 0), "y", "2e"),
     ]
+    assert FileBeside(board.path).witnesses(board.identifier) == ["1f", "2e", "2e"]
+    board.close()
+
+
+def further(path, *witnesses):
+    """Publish these steps, and close the file."""
+    board = StateFile(path, TERMS)
+    try:
+        board.extend(lambda before: [Step((1,), (2,), "", one) for one in witnesses])
+        return board.remembered
+    finally:
+        board.close()
+
+
+def test_an_older_state_publishes_what_was_published_or_nothing(tmp_path):
+    path, older = tmp_path / "board", tmp_path / "older"
+    further(path, "aa")
+    shutil.copy(path, older)
+    further(path, "bb", "cc")
+    shutil.copy(older, path)
+    for others in (("xx",), ("bb", "xx"), ("bb", "cc", "dd", "ee")[1:]):
+        with pytest.raises(
+            LeaderboardError,
+            match=r"step [23] was published before, as .*board\.published remembers",
+        ):
+            further(path, *others)
+    assert further(path, "bb") == 3
+    assert further(path, "cc", "dd") == 4
+    assert FileBeside(path).witnesses(StateFile(path, TERMS).identifier) == ["aa", "bb", "cc", "dd"]
+
+
+def test_a_state_of_other_steps_is_refused_when_it_is_opened(tmp_path):
+    """Such as one that went on from an older copy elsewhere."""
+    path, elsewhere = tmp_path / "board", tmp_path / "elsewhere"
+    further(path, "aa")
+    for name in ("", ".published"):
+        shutil.copy(f"{path}{name}", f"{elsewhere}{name}")
+    further(path, "bb")
+    further(elsewhere, "xx")
+    shutil.copy(elsewhere, path)
+    with pytest.raises(LeaderboardError, match="step 2 was published before"):
+        StateFile(path, TERMS)
+
+
+def test_the_file_beside_the_state_belongs_to_it(tmp_path):
+    path, beside = tmp_path / "board", tmp_path / "board.published"
+    StateFile(path, TERMS).close()
+    path.unlink()
+    StateFile(path, TERMS).close()  # nothing was published of the first one
+    further(path, "aa")
+    whole = beside.read_bytes()
+    beside.unlink()
+    with pytest.raises(
+        LeaderboardError, match=r"has 1 published steps, and .*board\.published.* is missing"
+    ):
+        StateFile(path, TERMS)
+    beside.write_bytes(b"")
+    with pytest.raises(LeaderboardError, match="is missing"):
+        StateFile(path, TERMS)
+    beside.write_bytes(whole)
+    path.unlink()
+    with pytest.raises(LeaderboardError, match="remembers published steps of another leaderboard"):
+        StateFile(path, TERMS)
+    assert stored_terms(path) is None
+    beside.write_bytes(b"\xff\n\xfe\n")
+    with pytest.raises(LeaderboardError, match="of another leaderboard"):
+        StateFile(path, TERMS)
+
+
+def test_a_link_to_a_state_has_the_file_of_the_state(tmp_path):
+    path, link = tmp_path / "board", tmp_path / "link"
+    further(path, "aa")
+    link.symlink_to(path)
+    assert further(link, "bb") == further(path) == 2
+
+
+def test_a_process_killed_before_it_told_is_caught_up_with(tmp_path, monkeypatch):
+    path = tmp_path / "board"
+    further(path, "aa")
+    with monkeypatch.context() as patch:
+        patch.setattr(StateFile, "_tell", lambda self: None)
+        further(path, "bb")
+    board = StateFile(path, TERMS)
+    assert FileBeside(path).witnesses(board.identifier) == ["aa", "bb"]
+    board.close()
+
+
+def test_a_further_memory_is_told_and_watches(tmp_path):
+    path, older = tmp_path / "board", tmp_path / "older"
+    other = FileBeside(tmp_path / "other")
+    further(path, "aa")
+    for name in ("", ".published"):
+        shutil.copy(f"{path}{name}", f"{older}{name}")
+    board = StateFile(path, TERMS)
+    board.remember_in(other)
+    board.extend(lambda before: [Step((1,), (2,), "", "bb")])
+    assert other.witnesses(board.identifier) == ["aa", "bb"]
+    board.close()
+    for name in ("", ".published"):  # all that lies beside the state was put back
+        shutil.copy(f"{older}{name}", f"{path}{name}")
+    board = StateFile(path, TERMS)
+    assert board.remembered == 1
+    board.remember_in(other)
+    assert board.remembered == 2
+    with pytest.raises(
+        LeaderboardError, match=r"step 2 was published before, as .*other\.published"
+    ):
+        board.extend(lambda before: [Step((1,), (2,), "", "xx")])
+    assert len(board.steps()) == 1
     board.close()
 
 
 def test_rows_stay_and_only_the_owner_reads(tmp_path):
     path = tmp_path / "board"
     board = StateFile(path, TERMS)
-    board.extend(lambda before: [Step((1,), (2,), "")])
+    board.extend(lambda before: [Step((1,), (2,), "", "aa")])
     board.close()
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     with sqlite3.connect(path) as connection:
@@ -128,7 +239,10 @@ def test_rows_stay_and_only_the_owner_reads(tmp_path):
             "UPDATE steps SET noisy = '[5]'",
             "DELETE FROM board",
             "UPDATE board SET terms = '{}'",
-            "INSERT INTO steps VALUES (1, '[]', '[]', '')",
+            "INSERT INTO steps VALUES (1, '[]', '[]', '', '')",
+            "INSERT OR REPLACE INTO steps VALUES (1, '[]', '[]', '', '')",
+            "UPDATE steps SET rowid = 7",
+            "INSERT OR REPLACE INTO board SELECT one, identifier, terms, '00' FROM board",
         ):
             with pytest.raises(sqlite3.IntegrityError):
                 connection.execute(statement)
@@ -146,3 +260,13 @@ def test_other_files_are_refused(tmp_path):
             StateFile(path, TERMS)
     with pytest.raises(LeaderboardError, match="is not a leaderboard"):
         stored_terms(other)
+    former = tmp_path / "former"
+    StateFile(former, TERMS).close()
+    with sqlite3.connect(former) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    for opened in (stored_terms, lambda path: StateFile(path, TERMS)):
+        with pytest.raises(
+            LeaderboardError, match="of an earlier privrank, whose noise can't be drawn again"
+        ):
+            opened(former)

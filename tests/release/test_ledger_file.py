@@ -20,7 +20,7 @@ from privrank_jax.release.ledger import (
     content_sha256,
     create,
 )
-from tests.release.ledgers import USERS, promise, spent
+from tests.release.ledgers import USERS, as_version_3, promise, spent
 
 
 def test_the_file_tells_nothing_of_the_data_and_only_to_its_owner(made):
@@ -119,7 +119,7 @@ def test_files_that_are_no_ledgers(made, tmp_path):
         Ledger(path)
     newer = made(1)
     connection = sqlite3.connect(newer)
-    for version in (2, 4):
+    for version in (2, 5):
         connection.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(LedgerError, match=f"version {version}, and this privrank reads"):
             Ledger(newer)
@@ -140,7 +140,7 @@ def test_a_row_that_no_ledger_writes(made):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA ignore_check_constraints = ON")
     row = ", ".join(["'x'"] * 12)
-    connection.execute(f"INSERT INTO spends VALUES (1, {row}, 'forgotten')")
+    connection.execute(f"INSERT INTO spends VALUES (1, {row}, 'forgotten', 'x')")
     connection.commit()
     connection.close()
     with pytest.raises(LedgerError, match=r"damaged \(CHECK constraint failed"):
@@ -165,11 +165,11 @@ def test_damaged_ledgers(made):
             Ledger(path)
     path.write_bytes(whole)
     assert spent(path) == 60
-    connection = sqlite3.connect(path)
-    connection.execute("INSERT INTO spends SELECT 99, time, command, method, '50', delta, unit, adjacency, "
-                       "contributions, public, users, trust, numerics, state FROM spends WHERE number = 1")  # fmt: skip
-    connection.commit()
-    connection.close()
+    as_version_3(
+        path,
+        "INSERT INTO spends SELECT 99, time, command, method, '50', delta, unit, adjacency, contributions, public, "
+        "users, trust, numerics, state, link FROM spends WHERE number = 1",
+    )
     with Ledger(path) as ledger, pytest.raises(LedgerError, match="more was spent"):
         ledger.spend(promise(1))
 
@@ -191,12 +191,10 @@ def test_a_former_name_of_a_fact_still_counts(made):
     path = made(2, **known)
     with Ledger(path) as ledger:
         ledger.spend(promise(1, **known))
-    connection = sqlite3.connect(path)
-    for trigger, table in (("ledger_as_it_is", "ledger"), ("spends_as_they_are", "spends")):
-        connection.execute(f"DROP TRIGGER {trigger}")
-        connection.execute(f"UPDATE {table} SET public = 'items; ranked items'")
-    connection.commit()
-    connection.close()
+    as_version_3(
+        path,
+        *(f"UPDATE {table} SET public = 'items; ranked items'" for table in ("ledger", "spends")),
+    )
     with Ledger(path) as ledger:
         assert ledger.account.budget.public == known["public"]
         assert [one.privacy.public for one in ledger.spends()] == [known["public"]]

@@ -71,6 +71,11 @@ class Spending:
         return bool(self._paid_as)
 
     @property
+    def ledger(self) -> Ledger | None:
+        """The open ledger; None without one."""
+        return self._ledger
+
+    @property
     def unit(self) -> str | None:
         """What the ledger protects; None without one."""
         return None if self._ledger is None else self._ledger.account.budget.unit

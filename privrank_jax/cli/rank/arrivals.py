@@ -1,9 +1,13 @@
-"""Comparisons with times: which rows count at which step, and whether published steps have changed since.
+"""Comparisons with times: which rows count at which step, and what was counted of the steps that are published.
 
 Of each user the first L rows stay, in the order of their times: which of them stay depends on this user's rows alone,
 and rows that arrive later change nothing that was published. Rows of one user with the same time are ordered by the
 pair that they compare, so that a flipped answer doesn't decide which pairs stay; the order of rows in the file plays no
 part.
+
+The state remembers how many rows of each user were counted in each published step. What the file holds for these steps
+now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
+were, and of each user no more than L rows count in all steps together, whatever became of the file.
 """
 
 from __future__ import annotations
@@ -11,7 +15,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from pathlib import Path
+from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -26,20 +31,65 @@ from privrank_jax.datasets.row_times import read_times
 
 
 @dataclasses.dataclass(frozen=True)
+class Counted:
+    """What was counted in a step; the state keeps it.
+
+    Attributes:
+        rows: number of rows that were dated in the step.
+        fingerprint: hash of these rows.
+        used: how many of them were counted of each user, by :func:`_tag`; empty where single comparisons are protected.
+        met: how often each pair was compared, ``[item, other, number]``; empty unless that is public.
+    """
+
+    rows: int
+    fingerprint: str
+    used: dict[str, int]
+    met: list[list[int]]
+
+    @property
+    def text(self) -> str:
+        """For the state."""
+        return json.dumps(vars(self), sort_keys=True)
+
+
+@dataclasses.dataclass(frozen=True)
 class Arrivals:
     """Comparisons by the step in which they arrived.
 
     Attributes:
         table: as the loader read it.
-        steps: ``(N,)`` step of each row, from 0; T for rows beyond the last step.
-        order: rows in order of user, time and pair.
-        kept: ``(N,)`` bool, whether a row is among the first L of its user.
+        times: ``(N,)`` datetime64, of each row.
+        steps: ``(N,)`` step of each row, from 0; T for rows beyond the last step, -1 for rows before the first.
+        limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
+        pairs_are_public: whether neighbors differ in answers alone.
+        kept: ``(N,)`` bool, whether a row counts: it is dated in a step that is not published, and among the first of
+            its user.
     """
 
     table: datasets.ComparisonTable
+    times: np.ndarray
     steps: np.ndarray
-    order: np.ndarray
+    limit: int | None
+    pairs_are_public: bool
     kept: np.ndarray
+
+    def after(self, published: Sequence[Counted]) -> Arrivals:
+        """The same file, of which the rows of further steps count."""
+        return dataclasses.replace(self, kept=self._kept(published))
+
+    def _kept(self, published: Sequence[Counted]) -> np.ndarray:
+        table, later = self.table, self.steps >= len(published)
+        if self.limit is None:
+            return later
+        used = Counter[str]()
+        for step in published:
+            used.update(step.used)
+        left = np.full(len(table.user_names), self.limit)
+        if used:
+            left -= [used[_tag(name)] for name in table.user_names]
+        lower, upper = (f(table.winners, table.losers) for f in (np.minimum, np.maximum))
+        order = np.lexsort((upper, lower, self.times, table.users))
+        return _first_rows(table.users, order[later[order]], left)
 
     def totals(self, first: int, last: int) -> np.ndarray:
         """Wins of each item in the steps ``first``, ..., ``last`` - 1, ``(last - first, m)``."""
@@ -52,31 +102,88 @@ class Arrivals:
         lost = np.bincount(cell + table.losers[chosen], 1 - half, minlength=size)
         return (won + lost).reshape(last - first, items)
 
-    def comparisons(self, last: int) -> np.ndarray:
-        """How often each pair was compared before step ``last``, ``(m, m)``."""
-        table, items = self.table, self.table.num_items
-        chosen = self.kept & (self.steps < last)
-        cell = table.winners[chosen].astype(np.int64) * items + table.losers[chosen]
-        met = np.bincount(cell, minlength=items * items).reshape(items, items).astype(float)
-        return met + met.T
+    def counted(self, first: int, last: int) -> list[Counted]:
+        """What counts in the steps ``first``, ..., ``last`` - 1."""
+        table, names = self.table, self.table.user_names
+        order = np.flatnonzero(self.kept)
+        order = order[np.argsort(self.steps[order], kind="stable")]
+        ends = np.searchsorted(self.steps[order], np.arange(first, last + 1))
+        found = []
+        for place, (rows, fingerprint) in enumerate(self.fingerprints(first, last)):
+            chosen = order[ends[place] : ends[place + 1]]
+            used, met = {}, []
+            if self.limit is not None:
+                users, times = np.unique(table.users[chosen], return_counts=True)
+                used = {_tag(names[user]): time for user, time in zip(users, times.tolist())}
+            if self.pairs_are_public:
+                pairs = np.sort(np.stack([table.winners[chosen], table.losers[chosen]], 1), axis=1)
+                each, times = np.unique(pairs, axis=0, return_counts=True)
+                met = np.column_stack([each, times]).tolist()
+            found.append(Counted(rows, fingerprint, used, met))
+        return found
 
-    def fingerprints(self, last: int, times: np.ndarray) -> list[str]:
-        """A hash of all rows of each step before ``last``, whatever their order in the file."""
+    def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
+        """The number and a hash of all rows of each of these steps, whatever their order in the file."""
         table = self.table
         users, items = table.user_names, table.item_names
-        rows: list[list[str]] = [[] for _ in range(last)]
-        for row in np.flatnonzero((self.steps >= 0) & (self.steps < last)).tolist():
+        rows: list[list[str]] = [[] for _ in range(first, last)]
+        for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
             user = users[table.users[row]] if users else ""
             pair = items[table.winners[row]], items[table.losers[row]]
-            cells = (str(times[row]), user, *pair, bool(table.tied[row]))
-            rows[self.steps[row]].append(json.dumps(cells))
-        return [hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest() for lines in rows]
+            cells = (str(self.times[row]), user, *pair, bool(table.tied[row]))
+            rows[self.steps[row] - first].append(json.dumps(cells))
+        return [
+            (len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest())
+            for lines in rows
+        ]
+
+    def check_dates(self, schedule: Schedule) -> None:
+        """Refuse rows before the first step, of which nothing is published yet."""
+        if np.any(self.steps < 0):
+            raise Refusal(
+                f"{int((self.steps < 0).sum())} rows are dated before the start of the first step, "
+                f"{day(schedule.starts[0])}: give an earlier --start, or leave these rows out."
+            )
+
+    def left_out(self, published: Sequence[Counted], schedule: Schedule) -> list[str]:
+        """What of the file has no part in the steps, in words for the holder of the data."""
+        told, name = [], self.table.name
+        found = self.fingerprints(0, len(published))
+        changed = [
+            step
+            for step, (one, now) in enumerate(zip(published, found))
+            if (one.rows, one.fingerprint) != now
+        ]
+        if changed:
+            first = changed[0]
+            begin, end = (day(schedule.starts[first + k]) for k in (0, 1))
+            told.append(
+                f"{name}: rows dated in {len(changed)} of the {len(published)} published steps are not those that "
+                f"were counted, first in step {first + 1} ({begin} to {end}), which had {published[first].rows} rows "
+                f"and now has {found[first][0]}. What was published stays as it is: rows that are new there are left "
+                "out of all steps, and rows that are gone or changed stay counted as they were."
+            )
+        early, late = int((self.steps < 0).sum()), int((self.steps >= schedule.steps).sum())
+        if early:
+            told.append(f"{name}: {early} rows are dated before the first step, and are left out.")
+        if late:
+            told.append(f"{name}: {late} rows are dated beyond the last step, and are left out.")
+        return told
 
 
-def read_arrivals(
-    request: Request, schedule: Schedule, items: list[str] | None
-) -> tuple[Arrivals, np.ndarray]:
-    """Read the file, with the items of the state if there is one; also returns the time of each row."""
+def pairs_met(counted: Sequence[Counted]) -> np.ndarray:
+    """Rows of step, item, other, number: how often each pair was compared in each step, where that is public."""
+    rows = [(step, *row) for step, one in enumerate(counted) for row in one.met]
+    return np.array(rows, np.int64).reshape(-1, 4)
+
+
+def _tag(user: str) -> str:
+    """What the state keeps of a user's name."""
+    return hashlib.sha256(user.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def read_arrivals(request: Request, schedule: Schedule, items: list[str] | None) -> Arrivals:
+    """Read the file, with the items of the state if there is one."""
     assert request.time is not None
     by_user = request.unit == "user"
     roles = comparison_roles(request, request.items, by_user=by_user)
@@ -94,42 +201,27 @@ def read_arrivals(
         )
     times = read_times(request.file, request.time)
     steps = schedule.steps_of(times)
-    if np.any(steps < 0):
-        raise Refusal(
-            f"{int((steps < 0).sum())} rows are dated before the start of the first step, {day(schedule.starts[0])}: "
-            "give an earlier --start, or leave these rows out."
-        )
-    limit = request.max_per_user if by_user else None
-    order = np.lexsort(
-        (
-            np.maximum(table.winners, table.losers),
-            np.minimum(table.winners, table.losers),
-            times,
-            table.users,
-        )
+    found = Arrivals(
+        table=table,
+        times=times,
+        steps=steps,
+        limit=request.max_per_user if by_user else None,
+        pairs_are_public=request.adjacency == "flip",
+        kept=np.zeros(steps.size, bool),
     )
-    return Arrivals(table, steps, order, _first_rows(table.users, order, limit)), times
+    return found.after(())
 
 
-def _first_rows(users: np.ndarray, order: np.ndarray, limit: int | None) -> np.ndarray:
-    """Whether a row is among the first ``limit`` of its user."""
-    kept = np.ones(users.size, bool)
-    if limit is not None:
-        fresh = np.diff(users[order], prepend=-1) != 0
-        begin = np.maximum.accumulate(np.where(fresh, np.arange(users.size), 0))
-        kept[order] = np.arange(users.size) - begin < limit
+def _first_rows(users: np.ndarray, order: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """Whether a row is among the first ones of its user.
+
+    Args:
+        users: user of each row.
+        order: the rows that may be, in order of user and time.
+        left: for each user, how many are.
+    """
+    kept = np.zeros(users.size, bool)
+    fresh = np.diff(users[order], prepend=-1) != 0
+    begin = np.maximum.accumulate(np.where(fresh, np.arange(order.size), 0))
+    kept[order] = np.arange(order.size) - begin < left[users[order]]
     return kept
-
-
-def check_unchanged(
-    published: list[str], found: list[str], schedule: Schedule, state: Path
-) -> None:
-    """Refuse rows that were added to published steps, taken from them, or changed."""
-    changed = [step for step, (one, other) in enumerate(zip(published, found)) if one != other]
-    if changed:
-        begin, end = (day(schedule.starts[changed[0] + k]) for k in (0, 1))
-        raise Refusal(
-            f"rows dated in {len(changed)} of the {len(published)} published steps are not those that were counted, "
-            f"first in step {changed[0] + 1} ({begin} to {end}): what was published can't be drawn again. Leave late "
-            f"rows out, or date them in a step that {state.name} has not published."
-        )

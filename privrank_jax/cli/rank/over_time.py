@@ -2,11 +2,17 @@
 
 **Order of what happens.** The noise of new steps is drawn and is on disk in the state before anything else; then the
 budget of all steps is spent, if this state has not spent it; then the leaderboards are shown. Killed at any point, a
-later run shows what was drawn, draws nothing twice, and finds in the ledger that this state has paid.
+later run shows what was drawn, draws nothing twice, and finds in the ledger that this state has paid. The ledger
+remembers the published steps as well, so that an older copy of the state can't draw one of them from other data.
 
 **What is public.** When steps end (``--every``, ``--start``, ``--steps``), how many have been published, the items, and
-under ``flip`` who compared what and when. Which steps are published depends on the clock or on ``--until``, never on
-which rows have arrived.
+under ``flip`` who compared what and when. Which steps a run publishes depends on the clock or on ``--until``, never on
+which rows have arrived: rows that come too late for their step are left out.
+
+**What the holder alone may see.** Whether a run is refused depends on the data: for a new item, for a time that can't
+be read, for rows before the first step, and, without ``--until``, for a newest row that is older than a step. A refusal
+spends and publishes nothing, but that nothing was published on time is then seen by all, and no guarantee covers what
+it tells. With ``--until`` the age of rows plays no part.
 """
 
 from __future__ import annotations
@@ -38,9 +44,9 @@ from privrank_jax.cli.core.result import (
     of_noise,
 )
 from privrank_jax.cli.core.saving import finish
-from privrank_jax.cli.core.sources import large_delta, users_of
+from privrank_jax.cli.core.sources import large_delta, private_remark, users_of
 from privrank_jax.cli.core.spending import Spending
-from privrank_jax.cli.rank.arrivals import Arrivals, check_unchanged, read_arrivals
+from privrank_jax.cli.rank.arrivals import Arrivals, Counted, pairs_met, read_arrivals
 from privrank_jax.cli.rank.certainty import of_fit
 from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
@@ -59,16 +65,16 @@ def rank_over_time(request: Request) -> None:
     _check(request)
     schedule = schedule_of(request)
     known = None if request.state is None or request.simulate else stored_terms(request.state)
-    arrivals, times = read_arrivals(request, schedule, None if known is None else _items(known))
+    arrivals = read_arrivals(request, schedule, None if known is None else _items(known))
     privacy, table = _promise(request), arrivals.table
     warn(*large_delta(privacy, user=table.num_users, comparison=len(table)))
     if request.simulate:
         released = _rehearse(request, schedule, arrivals, privacy)
         words: tuple[str, ...] = (REHEARSAL,)
     else:
-        released, words = _publish(request, schedule, arrivals, times, privacy)
+        released, words = _publish(request, schedule, arrivals, privacy)
     results = [_result(request, schedule, arrivals, released, step) for step in released.steps]
-    certainty = _certainty(request, arrivals, released, results[-1])
+    certainty = _certainty(request, released, results[-1])
     notes = (*results[-1].notes, *certainty.notes, *words)
     latest = dataclasses.replace(results[-1], certainty=certainty, notes=notes)
     latest.diagnostics["notes"] = list(latest.notes)
@@ -90,6 +96,7 @@ class Released:
         deviations: ``(t,)`` of their noise.
         guarantee: of all steps together.
         noise: its law, in words.
+        met: how often each pair was compared in each step, as :func:`~privrank_jax.cli.rank.arrivals.pairs_met` has it.
         identifier: of the state; "" in a rehearsal.
         spending: to be told when the result was shown.
     """
@@ -98,6 +105,7 @@ class Released:
     deviations: np.ndarray
     guarantee: Guarantee
     noise: str
+    met: np.ndarray
     identifier: str = ""
     spending: Spending | None = None
 
@@ -105,6 +113,13 @@ class Released:
     def steps(self) -> range:
         """Numbers of the published steps, from 0."""
         return range(len(self.totals))
+
+    def comparisons(self, last: int) -> np.ndarray:
+        """How often each pair was compared before step ``last``, ``(m, m)``, where that is public."""
+        items = self.totals.shape[1]
+        _, one, other, number = self.met[self.met[:, 0] < last].T
+        found = np.bincount(one * items + other, number, minlength=items * items)
+        return found.reshape(items, items) + found.reshape(items, items).T
 
 
 def _check(request: Request) -> None:
@@ -148,7 +163,7 @@ def _items(terms: dict[str, str]) -> list[str]:
 
 
 def _publish(
-    request: Request, schedule: Schedule, arrivals: Arrivals, times: np.ndarray, privacy: Privacy
+    request: Request, schedule: Schedule, arrivals: Arrivals, privacy: Privacy
 ) -> tuple[Released, tuple[str, ...]]:
     """Draw the steps that have ended, spend their budget once, and collect all that was published."""
     assert request.state is not None
@@ -162,17 +177,28 @@ def _publish(
     ) as board:
         spending = Spending("rank", request, paid_as=f"leaderboard {board.identifier}")
         spending.check(privacy.for_any_user())
+        if spending.ledger is not None:
+            board.remember_in(spending.ledger)
         done = board.published
-        last = max(done, schedule.ended)
+        known = board.remembered  # more than the state has, if an older copy was put back
+        last = max(known, schedule.ended)
         if not last:
             raise Refusal(
                 f"no step has ended: the first ends at {day(schedule.starts[1])}, and steps are published until "
                 f"{day(schedule.until)} (UTC). Nothing is published."
             )
-        found = arrivals.fingerprints(last, times)
-        check_unchanged(board.fingerprints, found, schedule, request.state)
+        if not done:
+            arrivals.check_dates(schedule)
+        if last > known and request.until is None:
+            schedule.check_recent(arrivals.times, arrivals.table.name)
+        published = [Counted(**json.loads(note)) for note in board.notes]
+        for remark in private_remark(*arrivals.left_out(published, schedule)):
+            warn(remark)
+        fresh = arrivals.after(published)
+        counted = [*published, *fresh.counted(done, last)]
         if last > done:
-            board.publish(arrivals.totals(done, last), found[done:], after=done)
+            notes = [step.text for step in counted[done:]]
+            board.publish(fresh.totals(done, last), notes, after=done)
         guarantee = _about_all(board.guarantee, schedule)
         told = spending.spend(
             guarantee, f"{request.method} {schedule.words}, {schedule.steps} steps"
@@ -180,10 +206,9 @@ def _publish(
         totals, identifier = board.totals, board.identifier
         deviations = np.asarray(board.diagnostics.deviations)[: len(totals)]
     law = f"discrete {request.noise_drawn.capitalize()}, correlated over steps"
-    late = int((arrivals.steps >= schedule.steps).sum())
-    if late:
-        warn(f"{late} rows are dated beyond the last step. (For you alone.)")
-    released = Released(totals, deviations, guarantee, law, identifier, spending)
+    released = Released(
+        totals, deviations, guarantee, law, pairs_met(counted), identifier, spending
+    )
     return released, () if told is None else (told,)
 
 
@@ -194,6 +219,7 @@ def _rehearse(
     last = schedule.ended
     if not last:
         raise Refusal(f"no step has ended: the first ends at {day(schedule.starts[1])}.")
+    arrivals.check_dates(schedule)
     counts = np.zeros((schedule.steps, arrivals.table.num_items))
     counts[:last] = arrivals.totals(0, last)
     key = Entropy(request).key()
@@ -203,7 +229,8 @@ def _rehearse(
     guarantee = dataclasses.replace(guarantee, note=note)
     deviations = np.asarray(found.diagnostics.deviations)[:last]
     law = f"{request.noise_drawn.capitalize()}, correlated over steps"
-    return Released(np.asarray(found.value)[:last], deviations, guarantee, law)
+    met = pairs_met(arrivals.counted(0, last))
+    return Released(np.asarray(found.value)[:last], deviations, guarantee, law, met)
 
 
 def _about_all(guarantee: Guarantee | None, schedule: Schedule) -> Guarantee:
@@ -223,10 +250,10 @@ def _result(
     name, items = arrivals.table.name, totals.size
     facts: dict[str, Any] = {}
     if request.method == "mle":
-        comparisons = arrivals.comparisons(step + 1)
-        facts["gamma"] = _gamma(request, comparisons, deviation)
+        met = released.comparisons(step + 1)
+        facts["gamma"] = _gamma(request, met, deviation)
         fit = functools.partial(pairwise.scores_from_totals, gamma=facts["gamma"])
-        scores = np.asarray(quickly(fit, totals, comparisons).value)
+        scores = np.asarray(quickly(fit, totals, met).value)
     else:
         scores = totals
     end = day(schedule.starts[step + 1])
@@ -270,17 +297,15 @@ def _notes(request: Request, schedule: Schedule) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _gamma(request: Request, comparisons: np.ndarray, deviation: float) -> float:
+def _gamma(request: Request, met: np.ndarray, deviation: float) -> float:
     """The ridge as given, else that of the least first-order risk at this noise."""
     if request.gamma is not None:
         return request.gamma
-    degree = float(comparisons.sum()) / len(comparisons)
+    degree = float(met.sum()) / len(met)
     return float(quickly(least_risk_gamma, degree, deviation**2))
 
 
-def _certainty(
-    request: Request, arrivals: Arrivals, released: Released, latest: Result
-) -> Certainty:
+def _certainty(request: Request, released: Released, latest: Result) -> Certainty:
     """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
     if request.noise_drawn != "gaussian":
         return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
@@ -290,15 +315,15 @@ def _certainty(
         reach = noise_reach(deviation, "gaussian", request.level, latest.scores.size)
         more = ", not the chance in the answers; this step by itself"
         return of_noise(latest.scores, reach, what="totals", more=more)
-    comparisons = arrivals.comparisons(len(released.totals))
-    components = components_of(comparisons)
+    met = released.comparisons(len(released.totals))
+    components = components_of(met)
     if components > 1:
         return Certainty(notes=(SEVERAL_GROUPS.format(components),))
     gamma: Any = latest.diagnostics["gamma"]
     cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
     return of_fit(
         latest.scores,
-        comparisons,
+        met,
         gamma=gamma,
         link="logistic",
         level=request.level,

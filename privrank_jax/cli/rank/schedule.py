@@ -49,14 +49,18 @@ class OverTime(Options):
     ] = None
     until: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Publish the steps that end by then. Default: now."),
+        typer.Option(
+            metavar="TIME",
+            help="Publish the steps that end by then: the file is complete up to it. Default: now, and a file whose "
+            "newest row is older than a step is refused.",
+        ),
     ] = None
     state: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keeps what was drawn, so that no step is drawn twice; made by the first run. It is as private as "
-            "the data.",
+            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made by the first run, "
+            "with FILE.published beside it. It is as private as the data: never publish it.",
         ),
     ] = None
 
@@ -113,6 +117,26 @@ class Schedule:
     def steps_of(self, times: np.ndarray) -> np.ndarray:
         """Step of each time, from 0; -1 before the first, T beyond the last."""
         return self.starts.searchsorted(times, side="right") - 1
+
+    def check_recent(self, times: np.ndarray, name: str) -> None:
+        """Refuse a file whose newest row is older than the last step that ended is long; for the holder's eyes alone.
+
+        Args:
+            times: of its rows.
+            name: its name.
+        """
+        last = min(self.until, self.starts[-1])  # no row is due after the last step
+        length = self.starts[self.ended] - self.starts[self.ended - 1]
+        past = times[times <= self.until]
+        if past.size and last - past.max() <= length:
+            return
+        newest = f"its newest row is dated {day(past.max())}" if past.size else "it has no rows"
+        raise Refusal(
+            f"{name} looks like an old export: {newest}, more than one {self.every} before {day(last)} (UTC), and "
+            "steps that are published without their rows can't be published again. Nothing was spent or published. "
+            "Export the rows anew; or say by --until TIME up to when they are complete, such as --until "
+            f"{day(past.max() if past.size else self.starts[0])}. (For you alone: the guarantee does not cover this.)"
+        )
 
 
 def schedule_of(request: OverTime) -> Schedule:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
+import json
 
 import numpy as np
 import pytest
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank.arrivals import check_unchanged, read_arrivals
+from privrank_jax.cli.rank.arrivals import Counted, pairs_met, read_arrivals
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import schedule_of
 
@@ -31,22 +30,37 @@ def arrivals(write, *rows, items=None, **options):
             "steps": 3, "max_per_user": 2, **options,
         }
     )  # fmt: skip
-    return (*read_arrivals(request, schedule_of(request), items), schedule_of(request))
+    return read_arrivals(request, schedule_of(request), items)
+
+
+def schedule():
+    return schedule_of(Request(source="v", every="day", start="2024-01-01", steps=3))
+
+
+def met(found, last):
+    """How often each pair was compared before a step, by hand."""
+    result = np.zeros((3, 3), int)
+    for step, one, other, number in pairs_met(found.counted(0, 3)).tolist():
+        if step < last:
+            result[one, other] += number
+            result[other, one] += number
+    return result
 
 
 def test_totals_of_steps(write):
-    found, _, _ = arrivals(write, *ROWS, max_per_user=9)
+    found = arrivals(write, *ROWS, max_per_user=9, adjacency="flip")
     assert found.totals(0, 3).tolist() == [[0, 1, 1], [0.5, 0, 0.5], [1, 0, 0]]
     assert found.totals(1, 2).tolist() == [[0.5, 0, 0.5]]
-    np.testing.assert_array_equal(found.comparisons(2), [[0, 0, 2], [0, 0, 1], [2, 1, 0]])
+    np.testing.assert_array_equal(met(found, 2), [[0, 0, 2], [0, 0, 1], [2, 1, 0]])
+    assert not met(arrivals(write, *ROWS), 3).any()  # where who compared what is not public
 
 
 def test_the_first_rows_of_a_user_stay_whatever_arrives_later(write):
-    found, _, _ = arrivals(write, *ROWS)
+    found = arrivals(write, *ROWS)
     assert found.kept.tolist() == [False, True, True, True, True]
-    early, _, _ = arrivals(write, *ROWS[1:4])
+    early = arrivals(write, *ROWS[1:4])
     np.testing.assert_array_equal(early.totals(0, 2), found.totals(0, 2))
-    every, _, _ = arrivals(write, *ROWS, unit="comparison", max_per_user=None)
+    every = arrivals(write, *ROWS, unit="comparison", max_per_user=None)
     assert every.kept.all()
 
 
@@ -58,40 +72,74 @@ def test_an_answer_does_not_decide_which_pairs_stay(write):
             f"u1,{pair[::-1] if flips >> k & 1 else pair},0,2024-01-01"
             for k, pair in enumerate(("a,b", "b,c", "a,c"))
         ]
-        found, _, _ = arrivals(
-            write, *rows, "u2,a,b,0,2024-01-02", "u3,b,c,0,2024-01-02", items=["a", "b", "c"]
-        )
-        pairs.add(found.comparisons(1).tobytes())
+        others = "u2,a,b,0,2024-01-02", "u3,b,c,0,2024-01-02"
+        found = arrivals(write, *rows, *others, items=["a", "b", "c"], adjacency="flip")
+        pairs.add(met(found, 1).tobytes())
     assert len(pairs) == 1
 
 
 def test_fingerprints_tell_changes_and_ignore_the_order_of_rows(write):
-    found, times, schedule = arrivals(write, *ROWS)
-    before = found.fingerprints(2, times)
-    again, times, _ = arrivals(write, *reversed(ROWS))
-    assert again.fingerprints(2, times) == before
-    check_unchanged(before, again.fingerprints(3, times), schedule, Path("board"))
-    for changed in (
-        (*ROWS, "u3,a,b,0,2024-01-02"),
-        ROWS[:3],
-        (*ROWS[:3], "u1,c,a,1,2024-01-02"),
-        (*ROWS[:3], "u1,a,c,0,2024-01-02"),
-        (*ROWS[:3], "u2,a,c,1,2024-01-02"),
-        (*ROWS[:3], "u1,a,c,1,2024-01-02T01:00"),
+    found = arrivals(write, *ROWS).counted(0, 2)
+    again = arrivals(write, *reversed(ROWS))
+    assert [step.text for step in again.counted(0, 2)] == [step.text for step in found]
+    assert again.left_out(found, schedule()) == [
+        "votes.csv: 1 rows are dated beyond the last step, and are left out."
+    ]
+    for changed, rows in (
+        ((*ROWS, "u3,a,b,0,2024-01-02"), 2),
+        (ROWS[:3], 0),
+        ((*ROWS[:3], "u1,c,a,1,2024-01-02"), 1),
+        ((*ROWS[:3], "u1,a,c,0,2024-01-02"), 1),
+        ((*ROWS[:3], "u2,a,c,1,2024-01-02"), 1),
+        ((*ROWS[:3], "u1,a,c,1,2024-01-02T01:00"), 1),
     ):
-        other, times, _ = arrivals(write, *changed)
-        with pytest.raises(Refusal, match=r"first in step 2 \(2024-01-02 to 2024-01-03\)"):
-            check_unchanged(before, other.fingerprints(2, times), schedule, Path("board"))
+        told = arrivals(write, *changed).left_out(found, schedule())[0]
+        assert "rows dated in 1 of the 2 published steps are not those that were counted" in told
+        assert (
+            f"first in step 2 (2024-01-02 to 2024-01-03), which had 1 rows and now has {rows}"
+            in told
+        )
+
+
+def test_what_the_state_keeps_is_text(write):
+    (step,) = arrivals(write, *ROWS, adjacency="flip").counted(0, 1)
+    assert Counted(**json.loads(step.text)) == step
+    assert (step.rows, sorted(step.used.values())) == (2, [1, 1])
+    assert not any(user in step.text for user in ("u1", "u2"))
+    assert not arrivals(write, *ROWS, unit="comparison", max_per_user=None).counted(0, 1)[0].used
+
+
+def test_of_a_user_no_more_rows_count_than_are_allowed_whatever_becomes_of_the_file(write):
+    """Two of u1 were counted in two steps, one of u2: nothing more of u1, and one more of u2."""
+    rows = (*ROWS, "u2,b,a,0,2024-01-03")
+    published = arrivals(write, *rows).counted(0, 2)
+    usual = arrivals(write, *rows).after(published)
+    assert usual.totals(2, 3).tolist() == [[0, 1, 0]]
+    for changed in (
+        (*rows, "u1,b,a,0,2024-01-01", "u2,c,b,0,2024-01-01", "u2,c,b,0,2024-01-02"),  # late
+        (ROWS[0], *ROWS[4:], rows[-1]),  # gone
+        (ROWS[0], "u3,b,c,0,2024-01-01", *ROWS[2:], rows[-1]),  # now of another user
+        ("u2,c,a,0,2023-12-31", "u1,a,c,0,2023-12-31", *rows),  # before the start
+    ):
+        found = arrivals(write, *changed, items=["a", "b", "c"]).after(published)
+        assert found.totals(2, 3).tolist() == [[0, 1, 0]]
+
+
+def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):
+    found = arrivals(write, *(f"u1,c,b,0,2023-12-{day}" for day in (29, 30, 31)), *ROWS)
+    assert found.totals(0, 1).tolist() == [[0, 1, 1]]
+    assert "3 rows are dated before the first step, and are left out" in " ".join(
+        found.left_out((), schedule())
+    )
 
 
 def test_items_of_the_state_and_refusals(write):
-    found, _, _ = arrivals(write, *ROWS, items=["c", "b", "a", "d"])
+    found = arrivals(write, *ROWS, items=["c", "b", "a", "d"])
     assert found.table.item_names == ("c", "b", "a", "d")
     assert found.totals(0, 1).tolist() == [[1, 1, 0, 0]]
     with pytest.raises(
         Refusal, match=r"1 rows are dated before the start of the first step, 2024-01-01"
     ):
-        arrivals(write, *ROWS, "u3,a,b,0,2023-12-31")
+        arrivals(write, *ROWS, "u3,a,b,0,2023-12-31").check_dates(schedule())
     with pytest.raises(Refusal, match="does not say who compared"):
         arrivals(write, *ROWS, user="none")
-    assert dataclasses.is_dataclass(found)

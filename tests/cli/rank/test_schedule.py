@@ -45,6 +45,36 @@ def test_steps_of_times_and_what_has_ended():
     )  # not before the clock says so
 
 
+@pytest.mark.parametrize(
+    ("options", "newest", "refused"),
+    [
+        ({"until": "2024-02-03"}, "2024-02-01T23:59", True),
+        ({"until": "2024-02-03"}, "2024-02-02", False),  # just a day old
+        ({"until": "2024-02-03T12:00", "steps": 5}, "2024-02-02T11:59", True),  # in the last step
+        ({"until": "2024-02-03T12:00", "steps": 5}, "2024-02-02T12:01", False),
+        ({"until": "2025-01-01"}, "2024-02-02", False),  # all steps have ended: none is due later
+        ({"until": "2025-01-01"}, "2024-02-01", True),
+        ({"every": "month", "start": "2024-01-01", "until": "2024-03-01"}, "2024-02-02", False),
+        ({"every": "month", "start": "2024-01-01", "until": "2024-03-01"}, "2024-01-31", True),
+    ],
+)  # fmt: skip
+def test_old_exports(options, newest, refused):
+    times = np.array(["2024-01-31", newest, "2999-01-01"], "datetime64[us]")  # one is a slip
+    if not refused:
+        schedule(**options).check_recent(times, "v.csv")
+        return
+    with pytest.raises(Refusal, match=r"v\.csv looks like an old export") as error:
+        schedule(**options).check_recent(times, "v.csv")
+    assert f"--until {newest.removesuffix('T00:00')}" in str(error.value)
+
+
+def test_a_file_without_rows_is_an_old_export():
+    with pytest.raises(
+        Refusal, match=r"it has no rows, more than one day before .* --until 2024-01-31"
+    ):
+        schedule().check_recent(np.array([], "datetime64[us]"), "v.csv")
+
+
 def test_refusals():
     for wrong, match in [
         ({"start": "soon"}, "--start 'soon' is no time"),

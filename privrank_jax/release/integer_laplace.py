@@ -1,0 +1,89 @@
+r"""Laplace noise on integers, P(X = x) ∝ e^{-\|x\|/s}, from bits that the caller supplies, drawn exactly.
+
+**Guarantee.** Integers whose neighbors differ by at most Δ in ℓ₁, plus independent X of s = Δ/ε, are ε-DP: each
+probability changes by at most e^{Δ/s} (Ghosh, Roughgarden, Sundararajan 2009). s is a rational, so no rounding enters.
+
+**Draw.** X = G - G' with independent geometric numbers, P(G >= k) = e^{-k/s}: G is the number of k >= 1 with U <
+e^{-k/s}, U uniform, that is ⌊-s log U⌋. U is known by 64 bits, a word w, at first. Their logarithm in doubles is wrong
+by at most 1/w + 2^-45 where w >= 2^34: U lies within 2^-65 of (w + 1/2) 2^-64, doubles round with relative errors of
+2^-53 or a few of them, and -log U is below 21 there. Where this decides G, it is decided. Elsewhere further bits are
+drawn, from a branch of their own, and compared with enclosures of e^{-k/s} until they decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from privrank_jax.release.entropy import SYSTEM, Source, random_words
+from privrank_jax.release.rounded_gaussian import Uniform
+
+LARGEST = 2**40  # of s
+_FEW = np.uint64(2**34)  # words below it hold too few significant bits for a decision by doubles
+_MARGIN = 2.0**-45
+
+
+def laplace_mechanism(
+    values: np.ndarray, noise_scale: Fraction, sources: Sequence[Source]
+) -> np.ndarray:
+    """Integers plus independent Laplace noise on integers, ``(k, m)`` float64.
+
+    Args:
+        values: ``(k, m)`` integers.
+        noise_scale: s.
+        sources: of the noise of each of the k rows, independent and secret.
+    """
+    rows = [
+        row + integer_laplace(row.size, noise_scale, source)
+        for row, source in zip(values, sources, strict=True)
+    ]
+    return np.array(rows, np.float64).reshape(values.shape)
+
+
+def integer_laplace(count: int, scale: Fraction, source: Source = SYSTEM) -> np.ndarray:
+    """Independent numbers X, ``(count,)`` int64.
+
+    Args:
+        count: how many, at least 0.
+        scale: s, above 0 and at most 2^40.
+        source: of random bits.
+
+    Raises:
+        ValueError: s out of range.
+
+    >>> integer_laplace(3, Fraction(1, 100)).tolist()
+    [0, 0, 0]
+    """
+    if not 0 < scale <= LARGEST:
+        raise ValueError(f"the scale must be above 0 and at most 2^40, got {scale}.")
+    words = random_words(2 * count, source)
+    size = -float(scale) * np.log((np.maximum(words, _FEW) + 0.5) * 2.0**-64)
+    margin = float(scale) * (1 / np.maximum(words, _FEW) + _MARGIN)
+    sure = (words >= _FEW) & (np.abs(size - np.rint(size)) > margin)
+    found = np.floor(size).astype(np.int64)
+    for place in np.flatnonzero(~sure).tolist():
+        found[place] = decide(Uniform(int(words[place]), 64, source.branch(str(place))), scale)
+    return found[:count] - found[count:]
+
+
+def decide(uniform: Uniform, scale: Fraction) -> int:
+    """G, the number of k >= 1 with U < e^{-k/s}.
+
+    Args:
+        uniform: U.
+        scale: s.
+    """
+
+    def reached(k: int) -> bool:
+        power = -k / scale
+        return uniform.below(lambda bits: (power, power))
+
+    low, high = 0, 1
+    while reached(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if reached(middle) else (low, middle)
+    return low
