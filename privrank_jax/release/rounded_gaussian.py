@@ -10,9 +10,9 @@ entry, and about 1/12 to its variance.
 **Draw.** |N|/σ = k + x, with k = 0, 1, ... of P(k) ∝ e^{-k/2} and x uniform on [0, 1), accepted with probability
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52
 to 64 bits at first. Where doubles decide k, acceptance and rounding, whatever the bits behind these are, they are
-decided. Elsewhere further bits are drawn and compared with enclosures until they decide. So the law is exact. Each number
-draws its further bits from a branch of its own: what is drawn is a function of the source's bits alone, whichever of
-them a machine's doubles left to be looked at.
+decided. Elsewhere further bits are drawn and compared with enclosures until they decide. So the law is exact. Each
+number draws its further bits from a branch of its own: what is drawn is a function of the source's bits alone,
+whichever of them a machine's doubles left to be looked at.
 
 **Margins** within which nothing is decided by doubles. Let u = 2^-53, the relative error of one rounding.
 

@@ -202,7 +202,7 @@ def test_counts_too_many_for_64_bits_are_refused():
     """In 8 steps they add up to 2^64, which is 0 in int64."""
     strategy = strategy_of(ASKED, 8, "gaussian")
     with pytest.raises(ValueError, match="at most 8,796,093,022,208 wins"):
-        strategy.drawn(np.full((8, 3), 2**61), 0)
+        strategy.drawn(np.full((8, 3), 2**61), 0, [SYSTEM] * 8)
 
 
 @pytest.mark.parametrize(("epsilon", "contributions"), [(1e-3, 700), (0.01, 10_000)])
@@ -215,7 +215,7 @@ def test_ten_thousand_steps_at_small_budgets(epsilon, contributions):
     assert Fraction(strategy.scale) ** 2 * budget**2 >= strategy.squared_sensitivity
     counts = np.zeros((2, 5000), np.int64)
     counts[:, 0] = module._LARGEST_COUNT // 2
-    drawn = strategy.drawn(counts, 0)
+    drawn = strategy.drawn(counts, 0, [SYSTEM] * 2)
     center = np.array([[1.0], [1.5]]) * strategy.unit * counts[0].astype(float)
     assert_mean((drawn - center) ** 2 / float(strategy.scale) ** 2, 1, math.sqrt(2))
 
