@@ -33,7 +33,7 @@ CELLS = ("ranks", "ratings", "costs")
 RANKS_SAID = "the cells are ranks, 1 = best"
 RATINGS_SAID = "the cells are ratings, the larger the better; equal ones are ties"
 COSTS_SAID = "the cells are ratings, the smaller the better; equal ones are ties"
-_WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
+WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 CELLS_SAID = (
     value_of("cells", "ratings"),
@@ -62,10 +62,10 @@ class RankCodes(dict[Any, int]):
         text = (cell or "").strip()
         rank = -1
         if text and text.casefold() not in MISSING:
-            value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else 0
+            value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0
             if not 1 <= value < 2**31:
                 rated = f"; {_AS_RATINGS}" if is_number(text) else ""
-                if value == 0 and _WHOLE.fullmatch(text):
+                if value == 0 and WHOLE.fullmatch(text):
                     rated += ". Ranks that start at 0 must start at 1: add 1 to each"
                 raise BadCell(
                     f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where "
@@ -102,8 +102,8 @@ class RatingCodes(dict[Any, int]):
         text = (cell or "").strip()
         code = -1
         if text and text.casefold() not in MISSING:
-            value = float(text) if _NUMBER.fullmatch(text) else np.inf
-            if not np.isfinite(value):
+            value = number_of(text)
+            if value is None:
                 better = "smaller" if self.less_is_better else "larger"
                 raise BadCell(
                     f"{cell!r} is not a rating: write a number, the {better} the better, or nothing where the item was "
@@ -126,6 +126,16 @@ class RatingCodes(dict[Any, int]):
         """The distinct ratings, float64, best first: those of the ranks 0, 1, ..."""
         found = np.unique(self.ratings)
         return found if self.less_is_better else found[::-1]
+
+
+def number_of(text: str) -> float | None:
+    """The finite number that a cell holds; None if it holds none.
+
+    >>> number_of(" 1.5"), number_of("1,5"), number_of("1e999")
+    (1.5, None, None)
+    """
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else np.inf
+    return value if np.isfinite(value) else None
 
 
 def is_number(text: str) -> bool:

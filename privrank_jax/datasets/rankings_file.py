@@ -20,8 +20,9 @@ import numpy as np
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import TABLES, check_file, spelled_in
+from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.order_shapes import order_columns
+from privrank_jax._cells.order_shapes import ORDER, order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
@@ -67,11 +68,13 @@ def read_rankings(
     item: str | None = None,
     rank: str | None = None,
     order: str | None = None,
+    order_separator: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
+    count: str | None = None,
 ) -> RankingTable:
     """Read rankings from CSV, TSV (with a header row), JSON Lines, Parquet, PrefLib's files or Kamishima's.
 
@@ -87,6 +90,9 @@ def read_rankings(
             given, or it has columns of both default names.
         order: column of texts such as ``A>B=C``; default: the only column beside the user's, if it has a usual name
             such as ``order`` or ``ranking``. Columns ``rank_1``, ``rank_2``, ... are read as places by themselves.
+        order_separator: what stands between the items of such a text: any sign, ``"newline"`` or ``"blank"``. Default:
+            ``>`` (or ``≻``), ``;``, ``|``, newline, comma or blank, one for all cells, by their form; refused where
+            that is unclear.
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
             are not used; default: all columns but the user's. In other tables the default are the items seen, sorted.
             None of item, rank, order and items may be given for other files, which list their items.
@@ -101,6 +107,8 @@ def read_rankings(
             user. ``"costs"``: the same, the smaller the better, such as seconds. ``"ranks"``: ranks, 1 = best,
             whatever they look like. Default: ranks, which are refused where they can't be, or don't look like any
             (:mod:`~privrank_jax._cells.ranks`).
+        count: column of how many users gave the ranking of a row, in a file that names no users (``user=None``); the
+            table has a row for each of them.
 
     Returns:
         A table with one row per user. ``notes`` names the columns not used.
@@ -116,9 +124,9 @@ def read_rankings(
     file = File.of(path)
     if file.suffix in (*SUFFIXES, KAMISHIMA):
         check_choice("cells", "ranks" if cells is None else cells, CELLS)
-        if any(given is not None for given in (items, item, rank, order)):
+        if any(given is not None for given in (items, item, rank, order, order_separator)):
             raise DataError(
-                f"{file.name} lists its items itself: leave out items, item, rank and order"
+                f"{file.name} lists its items itself: leave out items, item, rank, order and order_separator"
             )
         check_lists_users(file.name, num_users)
         _check_no_cells(file.name, cells)
@@ -127,7 +135,8 @@ def read_rankings(
     if file.suffix not in TABLES and file.separator is None:
         kinds = "give a .csv, .tsv, .jsonl, .parquet or .xlsx file, or one of PrefLib (.soc, .soi, .toc, .toi)"
         check_file(file, TABLES, "one file of rankings", "rankings", kinds)
-    return _read(file, user, (item, rank, order), items, missing, ignore, num_users, cells)
+    columns = (item, rank, order, order_separator, count)
+    return _read(file, user, columns, items, missing, ignore, num_users, cells)
 
 
 def rankings_from(
@@ -137,11 +146,13 @@ def rankings_from(
     item: str | None = None,
     rank: str | None = None,
     order: str | None = None,
+    order_separator: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
+    count: str | None = None,
     name: str = "the table",
 ) -> RankingTable:
     """Read rankings from columns in memory, by the rules of :func:`read_rankings`.
@@ -149,7 +160,8 @@ def rankings_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, item, rank, order, items, missing, ignore, num_users, cells: as for :func:`read_rankings`.
+        user, item, rank, order, order_separator, items, missing, ignore, num_users, cells,
+            count: as for :func:`read_rankings`.
         name: of the data.
 
     Returns:
@@ -163,13 +175,14 @@ def rankings_from(
     (('milk', 'tea'), [[1, 0], [0, -1]])
     """
     data = Frame(frame, name)
-    return _read(data, user, (item, rank, order), items, missing, ignore, num_users, cells)
+    columns = (item, rank, order, order_separator, count)
+    return _read(data, user, columns, items, missing, ignore, num_users, cells)
 
 
 def _read(
     data: File | Frame,
     user: str | None,
-    named: tuple[str | None, str | None, str | None],
+    named: tuple[str | None, ...],
     items: Iterable[str] | None,
     missing: str | None,
     ignore: Iterable[str],
@@ -177,22 +190,30 @@ def _read(
     cells: str | None,
 ) -> RankingTable:
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
-    item, rank, order = named
+    item, rank, order, separator, count = named
     public = None if items is None else public_items(items)
     missing = missing or meaning_of_blanks(cells)
     header = read_header(data)
     with naming_sheets(data):
         long = order is None and is_long(data.name, header, item, rank)
     if long:
+        _check_no_separator(data.name, separator)
+        _check_own_rows(data.name, count, user, long=True)
         item, rank = item or "item", rank or "rank"
-        return _long(data, user, item, rank, public, missing, num_users, cells)
+        return _long(data, user, item, rank, public, missing, num_users, cells, ignore)
     check_lists_users(data.name, num_users)
-    header = [column for column in header if column not in {SYNTHETIC, *ignore}]
-    user = spelled_in(header, user)
+    user, count = spelled_in(header, user), spelled_in(header, count)
+    _check_own_rows(data.name, count, user)
+    header = [column for column in header if column not in {SYNTHETIC, *ignore, count}]
     if columns := order_columns(data.name, header, user, order, public):
         _check_no_cells(data.name, cells)
-        return read_orders(data, data.name, columns, header, user, public, missing)
-    return wide_rankings(data, header, user, public, missing, cells)[0]
+        if len(columns) > 1:
+            _check_no_separator(data.name, separator)
+        return read_orders(
+            data, data.name, columns, header, user, public, missing, separator, count
+        )
+    _check_no_separator(data.name, separator)
+    return wide_rankings(data, header, user, public, missing, cells, count)[0]
 
 
 def _check_no_cells(name: str, cells: str | None) -> None:
@@ -200,6 +221,30 @@ def _check_no_cells(name: str, cells: str | None) -> None:
     if cells is not None:
         said = value_of("cells", cells)
         raise DataError(f"{name} holds orders, best first: leave out {said}", said)
+
+
+def _check_own_rows(name: str, count: str | None, user: str | None, *, long: bool = False) -> None:
+    """Refuse to count a row as several users where a column says whose it is."""
+    if count is not None and (user is not None or long):
+        said, none = value_of("count", count), value_of("user", None)
+        raise DataError(
+            f"{name}: {said} says how many users gave the ranking of a row, and a user has one ranking: say {none}, "
+            "for a file with a whole ranking in each row, or leave it out",
+            said,
+            none,
+        )
+
+
+def _check_no_separator(name: str, separator: str | None) -> None:
+    """Refuse to separate the items of orders where no column holds any."""
+    if separator is not None:
+        said = value_of("order_separator", separator)
+        raise DataError(
+            f"{name} has no column of orders such as A;B;C, of which {said} could separate the items: name it by "
+            f"{ORDER}, or leave that out",
+            said,
+            ORDER,
+        )
 
 
 def read_ranks(cells: Iterable[str | None]) -> list[int]:
@@ -218,23 +263,22 @@ def wide_rankings(
     public: tuple[str, ...] | None,
     missing: str,
     cells: str | None = None,
+    count: str | None = None,
 ) -> tuple[RankingTable, np.ndarray]:
     """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
     name = data.name if isinstance(data, Frame) else File.of(data).name
     user = spelled_in(header, user)
     with naming_sheets(data):
         columns = item_columns(name, header, user, public) if header else ()
-    roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
+    roles = {"user": user, "count": count}
+    roles |= {f"item {k}": column for k, column in enumerate(columns)}
     source = open_source(data, roles, "ranking")
+    check_no_counts(name, (one for one in header if one != user and one not in columns))
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
-    at_user = source.positions.get("user")
+    at_user, at_count = source.positions.get("user"), source.positions.get("count")
     most = could_be_items(header, user)
-    people, codes, found, column = (
-        NameCodes("user", False),
-        cell_codes(cells, most),
-        array("i"),
-        user,
-    )
+    people, counts, codes = NameCodes("user", False), CountCodes(), cell_codes(cells, most)
+    number, found, column = array("i"), array("i"), user
     row: Sequence[str | None] = ()
     try:
         for row in source.rows:
@@ -243,13 +287,21 @@ def wide_rankings(
                 known = len(people)
                 if people[row[at_user]] < known:
                     raise two_rows(row[at_user])
+            if at_count is not None:
+                column = count
+                if not counts[row[at_count]]:
+                    continue
+                number.append(counts[row[at_count]])
             for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
                 found.append(codes[row[k]])
     except BadCell as error:
-        if column != user and not public:
+        if column not in (user, count) and not public:
             error = not_a_row(not_an_item(error, column, user), [row[k] for k in at])
         raise DataError(_at(source, column, str(error)), *error.arguments) from None
     read = np.frombuffer(found, np.int32).reshape(-1, max(len(columns), 1))
+    if at_count is not None:
+        _check_size(source, sum(number), len(columns))
+        read = read[repeated(name, number)]
     _check_size(source, *read.shape)
     ranks = codes.ranks(read)
     if cells is None:
@@ -265,6 +317,7 @@ def wide_rankings(
         notes=(
             *source.reading,
             cells_note(cells),
+            *(() if count is None else (counted_note(count),)),
             *notes_on_rankings(
                 source.positions, source.ignored, seen_items=public is None, wide=True
             ),
@@ -283,10 +336,12 @@ def _long(
     missing: str,
     num_users: int | None,
     cells: str | None,
+    ignore: Iterable[str],
 ) -> RankingTable:
     user = user_of_rows(data.name, user)
     roles = {"user": user, "item": item, "rank": rank}
     source = open_source(data, roles, "rank")
+    check_no_counts(source.name, (one for one in source.ignored if one not in set(ignore)))
     at = source.positions
     people, names, known = (
         NameCodes("user", False),

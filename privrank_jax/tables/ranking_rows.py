@@ -21,6 +21,7 @@ import numpy as np
 
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.counts import check_no_counts
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
@@ -58,6 +59,7 @@ from privrank_jax.tables.source import (
     in_order,
     is_name,
     item_names,
+    named_once,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +99,12 @@ class RankingRows:
     def num_items(self) -> int:
         """Number m of items, ranked or not."""
         return len(self.item_names)
+
+    @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone ranked. Private."""
+        with explained(self._raw.path):
+            return named_once(self.rows, self.item_names)
 
     def weights(self) -> PairWeights:
         """The exact share of users who rank one item before another, under the rule ``missing``."""
@@ -190,6 +198,7 @@ def scan_rankings(
                 "rank": rank or "rank",
             }
             columns, ignored = raw.columns(roles)
+            check_no_counts(raw.name, (one for one in ignored if one not in ignore))
             names, users, found = _long(raw, columns, public, most_items)
             users = count_users(raw.name, users, num_users)
             facts = public_facts(seen_items=public is None, seen_users=num_users is None)
@@ -210,6 +219,7 @@ def scan_rankings(
                 )
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
+            check_no_counts(raw.name, (one for one in kept if one != user and one not in names))
             columns, ignored = raw.columns(
                 {"user": user, **{f"item {k}": column for k, column in enumerate(names)}}
             )

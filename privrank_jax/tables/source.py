@@ -148,6 +148,22 @@ def item_names(
     return public or tuple(sorted(codes))
 
 
+def named_once(rows: Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Items that stand in the rows of one user alone, or in one row where there is no column of users.
+
+    Args:
+        rows: ``item``, index into ``names``, and ``user`` where the data name users.
+        names: of the items.
+    """
+    each = rows.group_by("item")
+    if "user" in rows.columns:
+        found = each.aggregate(once=rows.user.min() == rows.user.max())
+    else:
+        found = each.aggregate(once=rows.count() == 1)
+    once = found.filter(found.once).select("item").to_pyarrow().to_pylist()
+    return tuple(names[k] for k in sorted(row["item"] for row in once))
+
+
 def check_number(raw: RawTable, number: int, most: int) -> None:
     """Raise :class:`DataError` if there are more than ``most`` items."""
     if number > most:

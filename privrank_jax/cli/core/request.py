@@ -138,7 +138,23 @@ class ComparisonColumns(Text):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RankingColumns(Text):
+class Orders(Text):
+    """How the items of orders in one cell are separated."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    order_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGN",
+            help="What stands between the items of an order in one cell: a sign such as ; or newline, blank. Default: "
+            "> (ties =), ; | newline, comma or blank, one for all cells, by their form.",
+        ),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RankingColumns(Orders):
     """Columns of a file of rankings, and the meaning of its cells."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
@@ -160,8 +176,8 @@ class RankingColumns(Text):
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of orders such as A>B=C, best first. Default: order or alike. Columns rank_1, rank_2, ... are "
-            "read as places.",
+            help="Column of orders such as A>B=C or A;B;C, best first. Default: order or alike. Columns rank_1, rank_2, "
+            "... are read as places.",
         ),
     ] = None
     ranks: Annotated[

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, Protocol, TypedDict
 
 from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET
@@ -25,11 +25,22 @@ from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
 COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
-RANKING = ("item", "rank", "order")
+RANKING = ("item", "rank", "order", "order_separator")
 _TEXT = ("separator", "encoding")
 _FEW = 12  # items that are named when a file was read
 _LONG = 40  # letters of a name beyond which it is cut there
 _PAIRS = 3  # of names that are spelled almost alike
+
+
+class Table(Protocol):
+    """Rows with a list of items, in memory or in an engine."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def public(self) -> tuple[str, ...]: ...
+    @property
+    def rare_items(self) -> tuple[str, ...]: ...
 
 
 class ComparisonRoles(TypedDict):
@@ -67,7 +78,7 @@ def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: Compari
 
 def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles) -> bool:
     """Whether FILE is a Parquet file that an engine counts at any size: of ranks, not of orders."""
-    if file.suffix not in PARQUET:
+    if file.suffix not in PARQUET or columns.order_separator is not None:
         return False
     header, user = read_header(file), roles["user"]
     return not order_columns(file.name, header, user, columns.order, roles["items"])
@@ -97,7 +108,7 @@ def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
         items: names of the items.
         listed: whether they were given rather than read, so that none of them is a slip of an answer.
     """
-    few = [one if len(one) <= _LONG else f"{one[:_LONG]}…" for one in items[:_FEW]]
+    few = [_short(one) for one in items[:_FEW]]
     names = ", ".join([*few, "…"] if len(items) > _FEW else few)
     say(f"{name}: items ({len(items)}): {names}")
     alike = [] if listed else nearly_alike(items)
@@ -111,6 +122,36 @@ def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
             "the file can't be changed, list the items by --items."
         )
     )
+
+
+def check_rare_items(table: Table, *, written: bool) -> None:
+    """Before anything is spent, look at a list of items that was read off the rows, and that a release publishes.
+
+    Args:
+        table: the rows.
+        written: whether items are what users wrote, as in rankings: one that a single user named says something of
+            that user, and is refused unless ``--items`` lists it. In comparisons and choices items are what users
+            were shown, and a warning does. Either is for the holder of the data alone.
+    """
+    rare = table.rare_items if "items" in table.public else ()
+    if not rare:
+        return
+    few = ", ".join(map(repr, map(_short, rare[:_FEW]))) + ", …" * (len(rare) > _FEW)
+    if written:
+        raise Refusal(
+            f"{table.name}: one user alone ranked {few}, and the list of items, read off the answers, would be "
+            "published. List the items that are public anyway by --items, and correct or remove what else users wrote."
+        )
+    warn(
+        *private_remark(
+            f"{table.name}: {few}: in the rows of one user only, and the list of items, read off the rows, is "
+            "published. If users named items themselves, list those that are public by --items."
+        )
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[:_LONG]}…"
 
 
 def read_comparisons(
@@ -199,6 +240,7 @@ def read_rankings(
     table = datasets.read_rankings(
         file,
         order=columns.order,
+        order_separator=columns.order_separator,
         ignore=ignore,
         num_users=num_users,
         cells=columns.cells,

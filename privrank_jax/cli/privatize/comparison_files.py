@@ -14,7 +14,12 @@ from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import reports_guarantee
-from privrank_jax.cli.core.sources import private_remark, read_comparisons, users_of
+from privrank_jax.cli.core.sources import (
+    check_rare_items,
+    private_remark,
+    read_comparisons,
+    users_of,
+)
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
@@ -36,6 +41,7 @@ def privatize_comparisons(request: Request) -> None:
         )
     spending = begin("privatize", request)
     table = read_comparisons(request.file, request, request.items, by_user=True)
+    check_rare_items(table, written=False)
     entropy = Entropy(request)
     with jax.enable_x64(True):
         drawn = randomize(table, _budgets(request, table), request, entropy)

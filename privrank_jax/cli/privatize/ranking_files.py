@@ -33,6 +33,7 @@ from privrank_jax.cli.core.request import KINDS_OF_CELLS
 from privrank_jax.cli.core.sources import (
     COMPARING,
     RANKING,
+    check_rare_items,
     given_columns,
     named_column,
     private_remark,
@@ -130,6 +131,7 @@ def privatize_rankings(request: Request) -> None:
         )
     spending = begin("privatize", request)
     table, epsilon = _read(request)
+    check_rare_items(table, written=True)
     _check_gaps(table, request)
     check_item_names(request.out, table.item_names)
     entropy = Entropy(request)

@@ -18,7 +18,7 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
-from privrank_jax.cli.core.sources import comparison_roles, say_reading
+from privrank_jax.cli.core.sources import check_rare_items, comparison_roles, say_reading
 from privrank_jax.cli.rank.input import MAX_ITEMS
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import Schedule, day
@@ -86,6 +86,7 @@ def read_arrivals(
         request.file, left=request.left, right=request.right, outcome=request.outcome, **roles
     )
     say_reading(table, listed=roles["items"] is not None)
+    check_rare_items(table, written=False)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     if by_user and not table.has_users:
         raise Refusal(

@@ -33,6 +33,7 @@ from privrank_jax.cli.core.result import (
     of_noise,
 )
 from privrank_jax.cli.core.sources import (
+    check_rare_items,
     item_list,
     named_column,
     say_reading,
@@ -136,6 +137,7 @@ def read_choices(request: Request) -> ChoiceInput:
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     entropy, kept, remarks, privacy = Entropy(request), None, (), None
     if request.private:
+        check_rare_items(table, written=False)
         privacy = request.privacy
         if by_user:
             privacy, kept, remarks = bounded(table, request, entropy, "choices")

@@ -27,7 +27,13 @@ from privrank_jax.cli.core.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.cli.core.sources import comparison_roles, private_remark, say_reading, users_of
+from privrank_jax.cli.core.sources import (
+    check_rare_items,
+    comparison_roles,
+    private_remark,
+    say_reading,
+    users_of,
+)
 from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
 from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
 from privrank_jax.cli.rank.none import components_of
@@ -91,6 +97,8 @@ def read_with_covariates(request: Request) -> CovariateInput:
     )
     entropy, remarks, kept = Entropy(request), private_remark(*table.remarks), None
     privacy = request.privacy if request.private else None
+    if privacy is not None:
+        check_rare_items(table, written=False)
     if privacy is not None and by_user:
         privacy, kept, left_out = bounded(table, request, entropy)
         remarks += left_out
