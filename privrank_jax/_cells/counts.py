@@ -7,7 +7,6 @@ ranking is another user's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 

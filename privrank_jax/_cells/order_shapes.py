@@ -1,4 +1,4 @@
-"""Tables of items, best first: in a column per place (``rank_1, rank_2, ...``), or in a text such as ``A>B=C`` or ``A;B;C``."""
+"""Tables of items, best first: a column per place (``rank_1, ...``), or a text such as ``A>B=C`` or ``A;B;C``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from privrank_jax._cells.errors import ITEMS, BadCell, DataError
 from privrank_jax._cells.names import MISSING, form, place_of
 
 ORDER = Argument("order", quoted=True)
-_USUAL = ("order", "orders", "rank", "ranking", "rankings", "ballot", "preference order", "preferences")
+_USUAL = (
+    "order",
+    "orders",
+    "rank",
+    "ranking",
+    "rankings",
+    "ballot",
+    "preference order",
+    "preferences",
+)
 _NUMBER = re.compile(r"\s*[0-9]+(\.[0-9]*)?\s*", re.ASCII)
 
 
@@ -83,7 +92,9 @@ def lists_orders(header: Sequence[str], user: str | None) -> bool:
 def orders_note(columns: Sequence[str]) -> str:
     """How such columns are read, in words that depend on them alone."""
     if len(columns) == 1:
-        return f"column {columns[0]!r} holds orders such as A>B=C or A;B;C, the best first, = for ties"
+        return (
+            f"column {columns[0]!r} holds orders such as A>B=C or A;B;C, the best first, = for ties"
+        )
     return f"columns {columns[0]!r} to {columns[-1]!r} are places, so their cells are items, the best in {columns[0]!r}"
 
 
@@ -148,9 +159,24 @@ SIGNS = (
     Sign(",", ","),
     Sign("blank", None),
 )
-_STRENGTH = (0, 0, 0, 1, 2, 3)  # of two signs in a column the stronger one, whose number is smaller, counts
+_STRENGTH = (
+    0,
+    0,
+    0,
+    1,
+    2,
+    3,
+)  # of two signs in a column the stronger one, whose number is smaller, counts
 _WEAK = 2  # from which on names of items have such signs too, as in "Washington, DC"
-_SPELLED = {"≻": ">", "space": "blank", "comma": ",", "semicolon": ";", "pipe": "|", "\\n": "newline", "\n": "newline"}
+_SPELLED = {
+    "≻": ">",
+    "space": "blank",
+    "comma": ",",
+    "semicolon": ";",
+    "pipe": "|",
+    "\\n": "newline",
+    "\n": "newline",
+}
 
 
 def said_sign(said: str) -> Sign:
@@ -175,9 +201,19 @@ def said_sign(said: str) -> Sign:
     return known or Sign(name, name)
 
 
-def sign_of(
-    name: str, column: str, cells: Collection[str], public: Collection[str] | None
-) -> Sign:
+def check_no_separator(name: str, separator: str | None) -> None:
+    """Refuse to separate the items of orders where no column holds any."""
+    if separator is not None:
+        said = value_of("order_separator", separator)
+        raise DataError(
+            f"{name} has no column of orders such as A;B;C, of which {said} could separate the items: name it by "
+            f"{ORDER}, or leave that out",
+            said,
+            ORDER,
+        )
+
+
+def sign_of(name: str, column: str, cells: Collection[str], public: Collection[str] | None) -> Sign:
     """What separates the items of a column of orders: one sign for all of its cells, by their form.
 
     With a list of items it is the first sign that no item of the list has and by which each cell names items of the

@@ -40,7 +40,9 @@ _WORDS = {
     **dict.fromkeys(("w", "win", "won", "1-0"), LEFT),
     **dict.fromkeys(("b", "right", "model b", "item b", "option b", "0", "0.0"), RIGHT),
     **dict.fromkeys(("l", "loss", "lost", "0-1"), RIGHT),
-    **dict.fromkeys(("tie", "draw", "d", "0.5", ".5", "1/2-1/2", "½-½", "both bad", "bothbad"), TIE),
+    **dict.fromkeys(
+        ("tie", "draw", "d", "0.5", ".5", "1/2-1/2", "½-½", "both bad", "bothbad"), TIE
+    ),
     **dict.fromkeys(("tie (bothbad)", "tie (both bad)"), TIE),
 }
 _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
@@ -53,8 +55,6 @@ _WON = {"win", "wins", "won"}
 _FIRST = ("a", "1", "left", "home")
 _SCORED = {"score", "scores", "goals", "points", "runs"}
 _GOALS = ("fthg", "ftag")  # as files of football name them
-
-
 _DIGITS = re.compile(r"([0-9]+)")
 
 
@@ -90,9 +90,9 @@ class Battle(NamedTuple):
         if self._at_home:
             sides = "left, home, H, W, 1 or 1-0, right, away, A, L, 0 or 0-1"
         elif self._numbers:
-            columns = {side: number for number, side in self._numbers.items()}
+            left, right = self._numbers
             sides = (
-                f"left, A, W or {columns[LEFT]} for {self.left!r}, right, B, L or {columns[RIGHT]} for {self.right!r}"
+                f"left, A, W or {left} for {self.left!r}, right, B, L or {right} for {self.right!r}"
             )
         return (
             f"columns {self.left!r} and {self.right!r} hold the items, {self.outcome!r} the outcome: the preferred "
@@ -116,7 +116,7 @@ class Battle(NamedTuple):
         return {}
 
 
-class Named(NamedTuple):
+class Sides(NamedTuple):
     """Columns of two items, and of what says which is preferred, that the caller names; "" where none is named."""
 
     left: str = ""
@@ -308,9 +308,7 @@ def check_outcomes(name: str, header: Sequence[str], winner: str, loser: str) ->
             )
 
 
-def _say_numbers(
-    left: str, right: str, kind: str, *items: str
-) -> tuple[str, tuple[Argument, ...]]:
+def _say_numbers(left: str, right: str, kind: str, *items: str) -> tuple[str, tuple[Argument, ...]]:
     """What to say of two columns of numbers, and of the items if these are known."""
     them = value_of(f"left_{kind}", left), value_of(f"right_{kind}", right)
     if items:

@@ -20,7 +20,7 @@ from privrank_jax._cells.outcomes import (
     NAME_THEM,
     SHAPE,
     Battle,
-    Named,
+    Sides,
     battle_named,
     battle_of,
     letters,
@@ -28,8 +28,7 @@ from privrank_jax._cells.outcomes import (
 )
 
 NUMBERS = tuple(
-    Argument(name, quoted=True)
-    for name in ("left_wins", "right_wins", "left_score", "right_score")
+    Argument(name, quoted=True) for name in ("left_wins", "right_wins", "left_score", "right_score")
 )
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
 _TIES = ("tie", "draw", "tiebothbad", "bothbad")
@@ -120,7 +119,7 @@ class Scores(NamedTuple):
 Shape = Battle | Pairs | OneHot | Tally | Scores
 
 
-def shape_named(name: str, header: Sequence[str], named: Named) -> Shape:
+def shape_named(name: str, header: Sequence[str], named: Sides) -> Shape:
     """The shape of a file of which at least one column was named.
 
     Raises:

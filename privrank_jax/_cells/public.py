@@ -81,7 +81,9 @@ def notes_on_rankings(
     """
     notes = [_COLUMNS if wide else _SEEN_ITEMS] if seen_items else []
     if "user" not in positions:
-        notes.append(_ONE_ROW_EACH)
+        notes.append(
+            _ONE_ROW_EACH.replace("row", "ranking") if "count" in positions else _ONE_ROW_EACH
+        )
     if ignored:
         notes.append("columns not used: " + ", ".join(ignored))
     return tuple(notes)

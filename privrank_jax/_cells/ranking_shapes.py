@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import SEPARATOR, perhaps_a_title
-from privrank_jax._cells.counts import check_no_counts
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
 from privrank_jax._cells.names import did_you_mean, form, place_of
 from privrank_jax._cells.outcomes import battle_of
@@ -113,7 +112,6 @@ def item_columns(
                 )
         return public
     columns = tuple(column for column in header if column != user)
-    check_no_counts(name, columns, items=True)
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "
@@ -161,6 +159,18 @@ def user_of_rows(name: str, user: str | None) -> str:
             f"{name}: rows of one item each need a column of users, or it is unclear which belong together"
         )
     return user
+
+
+def check_own_rows(name: str, count: str | None, user: str | None, *, long: bool = False) -> None:
+    """Refuse to count a row as several users where a column says whose it is."""
+    if count is not None and (user is not None or long):
+        said, none = value_of("count", count), value_of("user", None)
+        raise DataError(
+            f"{name}: {said} says how many users gave the ranking of a row, and a user has one ranking: say {none}, "
+            "for a file with a whole ranking in each row, or leave it out",
+            said,
+            none,
+        )
 
 
 def two_rows(user: str | None) -> BadCell:

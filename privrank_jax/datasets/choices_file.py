@@ -172,7 +172,9 @@ def _encode(
         each = repeated(source.name, number)
         notes = (counted_note(roles["count"] or ""), *notes)
     return ChoiceTable(
-        np.frombuffer(users, np.int32)[each] if "user" in at else np.arange(each.size, dtype=np.int32),
+        np.frombuffer(users, np.int32)[each]
+        if "user" in at
+        else np.arange(each.size, dtype=np.int32),
         padded[each],
         order,
         tuple(people),

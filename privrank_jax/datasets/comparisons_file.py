@@ -24,8 +24,8 @@ from privrank_jax._cells.outcomes import (
     SHAPE,
     TIE,
     Battle,
-    Named,
     OutcomeReader,
+    Sides,
     check_outcomes,
 )
 from privrank_jax._cells.pair_shapes import Pairs, Shape, Tally, shape_named, shape_of
@@ -95,11 +95,12 @@ def read_comparisons(
             text in the encoding; an item compared with itself, outside ``items``, named twice (apart from case
             and blanks), or named like a column of the file unless ``items`` has it; a column that
             seems to say which of two items is preferred, where the columns of items go by other
-            names than the defaults; columns of wins or counts, by their names, that would not be used; an outcome that is none, or that may mean two things; a user named twice (apart
+            names than the defaults; columns of wins or counts, by their names, that would not be
+            used; an outcome that is none, or that may mean two things; a user named twice (apart
             from blanks); a tie neither yes nor no.
     """
     sides = (left, right, outcome, left_wins, right_wins, left_score, right_score)
-    named = Named(*(column or "" for column in sides))
+    named = Sides(*(column or "" for column in sides))
     return _read(path, (user, winner, loser, tie, count), named, items, ignore)
 
 
@@ -143,12 +144,12 @@ def comparisons_from(
     (('gpt', 'phi', 'yi'), [0, 1], [1, 2], [False, True])
     """
     sides = (left, right, outcome, left_wins, right_wins, left_score, right_score)
-    named = Named(*(column or "" for column in sides))
+    named = Sides(*(column or "" for column in sides))
     return _read(Frame(frame, name), (user, winner, loser, tie, count), named, items, ignore)
 
 
 def shape_in(
-    name: str, header: Sequence[str], winner: str, loser: str, named: Named
+    name: str, header: Sequence[str], winner: str, loser: str, named: Sides
 ) -> Shape | None:
     """The columns of a file without winners and losers, by the names that were given, else by the header."""
     if any(named):
@@ -166,7 +167,7 @@ def shape_in(
 def _read(
     data: Data,
     columns: tuple[str | None, str, str, str | None, str | None],
-    named: Named,
+    named: Sides,
     items: Iterable[str] | None,
     ignore: Iterable[str],
 ) -> ComparisonTable:

@@ -87,7 +87,9 @@ def _of_scores(source: Source, shape: Scores, roles: dict[str, str | None]) -> I
             outcome = higher(row[one], row[other])
         except BadCell as error:
             columns = " and ".join(map(repr, shape[2:]))
-            raise DataError(f"{source.name}, {source.where()}, columns {columns}: {error}") from None
+            raise DataError(
+                f"{source.name}, {source.where()}, columns {columns}: {error}"
+            ) from None
         yield row[left], row[right], outcome, *rest(row)
 
 
@@ -125,6 +127,6 @@ def _of_outcomes(source: Source, shape: OneHot) -> Iterator[Row]:
 
 
 def read_code(cell: str | None, left: str | None, right: str | None) -> int:
-    """The outcome of a row of :func:`one_comparison_each` of a file without words for outcomes, whatever the items are called."""
+    """The outcome of a row of :func:`one_comparison_each` whose outcome is a word of this package."""
     del left, right
     return _CODES[cell or ""]

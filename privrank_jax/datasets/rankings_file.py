@@ -10,6 +10,7 @@ read, see :mod:`privrank_jax._cells.ranks`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from array import array
 from collections.abc import Iterable, Sequence
@@ -22,12 +23,13 @@ from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import TABLES, check_file, spelled_in
 from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.order_shapes import ORDER, order_columns
+from privrank_jax._cells.order_shapes import check_no_separator, order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
     check_lists_users,
+    check_own_rows,
     could_be_items,
     count_users,
     is_long,
@@ -42,13 +44,16 @@ from privrank_jax._cells.ranking_shapes import (
 from privrank_jax._cells.ranks import (
     CELLS,
     RankCodes,
+    ZeroRank,
     cell_codes,
     cells_note,
     check_like_ranks,
     check_no_numbers_of_rows,
+    check_not_named_ratings,
     check_ranks_of_few,
     meaning_of_blanks,
     unlike_ranks,
+    zeros_of_users,
 )
 from privrank_jax._cells.text_files import File
 from privrank_jax._validate import check_choice
@@ -197,22 +202,27 @@ def _read(
     with naming_sheets(data):
         long = order is None and is_long(data.name, header, item, rank)
     if long:
-        _check_no_separator(data.name, separator)
-        _check_own_rows(data.name, count, user, long=True)
+        check_no_separator(data.name, separator)
+        check_own_rows(data.name, count, user, long=True)
         item, rank = item or "item", rank or "rank"
+        check_not_named_ratings(data.name, [rank], cells)
         return _long(data, user, item, rank, public, missing, num_users, cells, ignore)
     check_lists_users(data.name, num_users)
     user, count = spelled_in(header, user), spelled_in(header, count)
-    _check_own_rows(data.name, count, user)
+    check_own_rows(data.name, count, user)
     header = [column for column in header if column not in {SYNTHETIC, *ignore, count}]
     if columns := order_columns(data.name, header, user, order, public):
         _check_no_cells(data.name, cells)
         if len(columns) > 1:
-            _check_no_separator(data.name, separator)
+            check_no_separator(data.name, separator)
         return read_orders(
             data, data.name, columns, header, user, public, missing, separator, count
         )
-    _check_no_separator(data.name, separator)
+    check_no_separator(data.name, separator)
+    columns = [column for column in header if column != user]
+    unlisted = [column for column in columns if column not in (public or ())]
+    check_no_counts(data.name, unlisted, items=public is None)
+    check_not_named_ratings(data.name, public or columns, cells)
     return wide_rankings(data, header, user, public, missing, cells, count)[0]
 
 
@@ -221,30 +231,6 @@ def _check_no_cells(name: str, cells: str | None) -> None:
     if cells is not None:
         said = value_of("cells", cells)
         raise DataError(f"{name} holds orders, best first: leave out {said}", said)
-
-
-def _check_own_rows(name: str, count: str | None, user: str | None, *, long: bool = False) -> None:
-    """Refuse to count a row as several users where a column says whose it is."""
-    if count is not None and (user is not None or long):
-        said, none = value_of("count", count), value_of("user", None)
-        raise DataError(
-            f"{name}: {said} says how many users gave the ranking of a row, and a user has one ranking: say {none}, "
-            "for a file with a whole ranking in each row, or leave it out",
-            said,
-            none,
-        )
-
-
-def _check_no_separator(name: str, separator: str | None) -> None:
-    """Refuse to separate the items of orders where no column holds any."""
-    if separator is not None:
-        said = value_of("order_separator", separator)
-        raise DataError(
-            f"{name} has no column of orders such as A;B;C, of which {said} could separate the items: name it by "
-            f"{ORDER}, or leave that out",
-            said,
-            ORDER,
-        )
 
 
 def read_ranks(cells: Iterable[str | None]) -> list[int]:
@@ -273,7 +259,6 @@ def wide_rankings(
     roles = {"user": user, "count": count}
     roles |= {f"item {k}": column for k, column in enumerate(columns)}
     source = open_source(data, roles, "ranking")
-    check_no_counts(name, (one for one in header if one != user and one not in columns))
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
     at_user, at_count = source.positions.get("user"), source.positions.get("count")
     most = could_be_items(header, user)
@@ -295,9 +280,17 @@ def wide_rankings(
             for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
                 found.append(codes[row[k]])
     except BadCell as error:
+        where = source.where()
+        if isinstance(error, ZeroRank):
+            known = found[: len(found) // len(at) * len(at)]  # of whole rows, in which nothing is 0
+            before = [(-1, "1")] if max(known, default=-1) >= 0 else []
+            rows = enumerate(itertools.chain([row], source.rows))
+            error = error.advised(
+                *zeros_of_users([*before, *((j, r[k]) for j, r in rows for k in at)])
+            )
         if column not in (user, count) and not public:
             error = not_a_row(not_an_item(error, column, user), [row[k] for k in at])
-        raise DataError(_at(source, column, str(error)), *error.arguments) from None
+        raise DataError(_at(name, where, column, str(error)), *error.arguments) from None
     read = np.frombuffer(found, np.int32).reshape(-1, max(len(columns), 1))
     if at_count is not None:
         _check_size(source, sum(number), len(columns))
@@ -364,7 +357,14 @@ def _long(
             role = "rank"
             ranks.append(known[row[at["rank"]]])
     except BadCell as error:
-        raise DataError(_at(source, roles[role], str(error)), *error.arguments) from None
+        where = source.where()
+        if isinstance(error, ZeroRank):
+            before = ((user, "1") for user, known in zip(users, ranks) if known >= 0)
+            later = ((people[row[at["user"]]], row[at["rank"]]) for row in (row, *source.rows))
+            error = error.advised(*zeros_of_users([*before, *later]))
+        raise DataError(
+            _at(source.name, where, roles[role], str(error)), *error.arguments
+        ) from None
     total = count_users(source.name, len(people), num_users)
     _check_size(source, total, len(names))
     order, place = names.in_order()
@@ -392,8 +392,8 @@ def _long(
     )
 
 
-def _at(source: Source, column: str | None, message: str) -> str:
-    return f"{source.name}, {source.where()}, column {column!r}: {message}"
+def _at(name: str, where: str, column: str | None, message: str) -> str:
+    return f"{name}, {where}, column {column!r}: {message}"
 
 
 def _check_size(source: Source, users: int, items: int) -> None:

@@ -88,7 +88,7 @@ def test_texts_that_are_no_orders(said, text):
 
 @pytest.mark.parametrize("said", ["a", "1", "semi colon", "A>B"])
 def test_what_separates_no_items(said):
-    with pytest.raises(DataError, match="order_separator=.* is none: give what stands between"):
+    with pytest.raises(DataError, match=r"order_separator=.* is none: give what stands between"):
         said_sign(said)
 
 

@@ -98,7 +98,11 @@ def test_numbers_as_items_must_be_listed(tmp_path):
         (LISTS, {"cells": "ratings"}, "holds orders, best first: leave out cells="),
         (LISTS, {"num_users": 7}, "has a row for every user"),
         (TEXTS.replace("bob,", "bob,Paris >>"), {}, "line 3, column 'order': .* is no order"),
-        (TEXTS.replace(">", "/"), {}, "column 'order': these are no orders such as A>B>C.*order_separator"),
+        (
+            TEXTS.replace(">", "/"),
+            {},
+            "column 'order': these are no orders such as A>B>C.*order_separator",
+        ),
         (LISTS, {"order_separator": ";"}, "has no column of orders .* order_separator=';'"),
         ("user,a,b\nann,1,2\n", {"order_separator": ";"}, "has no column of orders"),
         ("user,item,rank\nann,a,1\n", {"order_separator": ";"}, "has no column of orders"),

@@ -121,7 +121,7 @@ def read_input(request: Request) -> Input:
     if not request.private:
         return Input(table=table, complete=complete, remarks=remarks, entropy=entropy)
     check_rare_items(table, written=True)
-    users = users_of(request.file, request.user)
+    users = users_of(request.file, request.user, request.count)
     privacy = request.privacy.given(public=table.public, users=users)
     return PrivateInput(
         table=table, complete=complete, remarks=remarks, entropy=entropy, privacy=privacy

@@ -11,9 +11,9 @@ from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET
 from privrank_jax._cells.names import did_you_mean, nearly_alike
 from privrank_jax._cells.order_shapes import order_columns
-from privrank_jax._cells.outcomes import Battle
+from privrank_jax._cells.outcomes import Sides
 from privrank_jax._cells.text_files import File
-from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
+from privrank_jax._neighbors import NO_COLUMN, OWN, of_column, of_count
 from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.core.request import KINDS_OF_CELLS, ComparisonColumns, RankingColumns
 from privrank_jax.cli.options import option
@@ -24,7 +24,9 @@ from privrank_jax.datasets.preflib import SUFFIXES as PREFLIB
 from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
-COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
+COUNTING = ("count", "left_wins", "right_wins")  # of which a row is several
+_SHAPE = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
+COMPARING = ("winner", "loser", "tie", *_SHAPE)
 RANKING = ("item", "rank", "order", "order_separator")
 _TEXT = ("separator", "encoding")
 _FEW = 12  # items that are named when a file was read
@@ -32,7 +34,7 @@ _LONG = 40  # letters of a name beyond which it is cut there
 _PAIRS = 3  # of names that are spelled almost alike
 
 
-class Table(Protocol):
+class _Table(Protocol):
     """Rows with a list of items, in memory or in an engine."""
 
     @property
@@ -69,16 +71,16 @@ def private_remark(*remarks: str) -> tuple[str, ...]:
 
 def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: ComparisonRoles) -> bool:
     """Whether FILE is a Parquet file that an engine counts at any size: one of winners and losers."""
-    if file.suffix not in PARQUET:
+    if file.suffix not in PARQUET or columns.count is not None:
         return False
-    named = Battle(columns.left or "", columns.right or "", columns.outcome or "")
+    named = Sides(**{name: column or "" for name, column in shape_roles(columns).items()})
     header = read_header(file)
     return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
 
 
 def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles) -> bool:
     """Whether FILE is a Parquet file that an engine counts at any size: of ranks, not of orders."""
-    if file.suffix not in PARQUET or columns.order_separator is not None:
+    if file.suffix not in PARQUET or columns.order_separator or columns.count:
         return False
     header, user = read_header(file), roles["user"]
     return not order_columns(file.name, header, user, columns.order, roles["items"])
@@ -124,7 +126,7 @@ def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
     )
 
 
-def check_rare_items(table: Table, *, written: bool) -> None:
+def check_rare_items(table: _Table, *, written: bool) -> None:
     """Before anything is spent, look at a list of items that was read off the rows, and that a release publishes.
 
     Args:
@@ -167,7 +169,7 @@ def read_comparisons(
     """
     file = File.of(source)
     if (source := str(source)) in datasets.available():
-        given = given_columns(columns, ("user", *COMPARING, *_TEXT))
+        given = given_columns(columns, ("user", *COMPARING, "count", *_TEXT))
         given += ["--items"] if items is not None else []
         _check_own(source, "columns and items", given)
         return datasets.load(source)
@@ -179,9 +181,8 @@ def read_comparisons(
         raise _unknown(source, datasets.available())
     table = datasets.read_comparisons(
         file,
-        left=columns.left,
-        right=columns.right,
-        outcome=columns.outcome,
+        count=columns.count,
+        **shape_roles(columns),
         **comparison_roles(columns, items, by_user=by_user),
     )
     say_reading(table, listed=items is not None)
@@ -206,6 +207,11 @@ def comparison_roles(
     }
 
 
+def shape_roles(columns: ComparisonColumns) -> dict[str, str | None]:
+    """The columns of two items and of what says which is preferred, as the loader takes them."""
+    return {name: getattr(columns, name) for name in _SHAPE}
+
+
 def read_rankings(
     source: str | File,
     columns: RankingColumns,
@@ -224,7 +230,7 @@ def read_rankings(
     """
     file = File.of(source)
     if (source := str(source)) in datasets.available_rankings():
-        given = given_columns(columns, ("user", *RANKING, *_TEXT))
+        given = given_columns(columns, ("user", *RANKING, "count", *_TEXT))
         given += ["--items"] if items is not None else []
         given += ["--users"] if num_users is not None else []
         given += given_columns(columns, KINDS_OF_CELLS)
@@ -244,6 +250,7 @@ def read_rankings(
         ignore=ignore,
         num_users=num_users,
         cells=columns.cells,
+        count=columns.count,
         **roles,
     )
     say_reading(table, listed=items is not None)
@@ -301,8 +308,8 @@ def item_list(given: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def users_of(source: str | File, column: str | None) -> str:
-    """Say what one user is, by the kind of FILE and ``--user``.
+def users_of(source: str | File, column: str | None, count: str | None = None) -> str:
+    """Say what one user is, by the kind of FILE, ``--user`` and ``--count``.
 
     >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
     ("column 'user'", 'each row', 'as the data define them')
@@ -310,7 +317,9 @@ def users_of(source: str | File, column: str | None) -> str:
     named = str(source) in (*datasets.available(), *datasets.available_rankings())
     if named or File.of(source).suffix in (*PREFLIB, KAMISHIMA):
         return OWN
-    return NO_COLUMN if column == "none" else of_column(column or "user")
+    if column == "none":
+        return NO_COLUMN if count is None else of_count(count)
+    return of_column(column or "user")
 
 
 class Named(NamedTuple):

@@ -15,7 +15,9 @@ from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import reports_guarantee
 from privrank_jax.cli.core.sources import (
+    COUNTING,
     check_rare_items,
+    given_columns,
     private_remark,
     read_comparisons,
     users_of,
@@ -66,6 +68,11 @@ def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
         raise Refusal(
             f"{request.source} is a named data set without budgets: give --epsilon instead of "
             "--epsilon-column."
+        )
+    if several := given_columns(request, COUNTING):
+        raise Refusal(
+            f"{', '.join(several)}: a row is several comparisons, and --epsilon-column gives each row an epsilon: give "
+            "--epsilon instead."
         )
     budgets = datasets.read_epsilon(request.file, request.epsilon_column)
     check_size(float(budgets.min()))

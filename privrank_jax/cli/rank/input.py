@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._cells.columns import spelled_in
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
@@ -109,7 +110,7 @@ def read_input(request: Request) -> Input:
         questionnaire, sensitivity = questionnaire_counts(asked, table.num_items), None
         per_item, public = 0.0, (*table.public, "questionnaire")
         privacy = dataclasses.replace(privacy, contributions=min(most, len(asked)))
-    users = users_of(request.file, request.user) if by_user else ""
+    users = users_of(request.file, request.user, request.count) if by_user else ""
     privacy = privacy.given(public=public, users=users)
     return PrivateInput(
         table=table,
@@ -128,12 +129,15 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
     """Read a file or a named data set; a Parquet file stays in the engine, and rankings are broken into pairs."""
     roles = comparison_roles(request, request.items, by_user=by_user)
     header = read_header(request.file)
+    count = spelled_in(header, request.count)
+    header = [column for column in header if column != count]
     if not given_columns(request, COMPARING) and lists_orders(header, roles["user"]):
         rankings = datasets.read_rankings(
             request.file,
             user=roles["user"],
             items=roles["items"],
             order_separator=request.order_separator,
+            count=request.count,
         )
         if request.private:
             check_rare_items(rankings, written=True)
