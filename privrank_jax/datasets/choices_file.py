@@ -137,14 +137,14 @@ def _encode(
     names, people = NameCodes("item", True, public), NameCodes("user", False)
     users, sets, column = array("i"), [], columns.chosen
     check_no_counts(source.name, source.ignored)
-    counts, number = CountCodes(), array("i")
+    counts, often = CountCodes(), array("i")
     try:
         for row in source.rows:
             if "count" in at:
                 column = roles["count"] or ""
                 if not counts[row[at["count"]]]:
                     continue
-                number.append(counts[row[at["count"]]])
+                often.append(counts[row[at["count"]]])
             column = columns.shown[0]
             codes = [names[item] for item in shown_items([row[k] for k in at_shown])]
             column = columns.chosen
@@ -169,7 +169,7 @@ def _encode(
     notes = notes_on_comparisons(source.positions, source.ignored, seen_items=public is None)
     each = np.arange(len(sets))
     if "count" in at:
-        each = repeated(source.name, number)
+        each = repeated(source.name, often)
         notes = (counted_note(roles["count"] or ""), *notes)
     return ChoiceTable(
         np.frombuffer(users, np.int32)[each]
