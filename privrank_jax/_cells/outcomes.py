@@ -45,6 +45,7 @@ _WORDS = {
     ),
     **dict.fromkeys(("tie (bothbad)", "tie (both bad)"), TIE),
 }
+_LETTERS = frozenset("wldhx")  # words that are names of items where these stand in the row
 _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
 _TWIN = {"a": "b", "1": "2", "left": "right", "home": "away"}
 _TWIN |= {other: one for one, other in _TWIN.items()}
@@ -55,7 +56,7 @@ _WON = {"win", "wins", "won"}
 _FIRST = ("a", "1", "left", "home")
 _SCORED = {"score", "scores", "goals", "points", "runs"}
 _GOALS = ("fthg", "ftag")  # as files of football name them
-_DIGITS = re.compile(r"([0-9]+)")
+_DIGITS = re.compile(r"[0-9]+")
 
 
 class Battle(NamedTuple):
@@ -86,18 +87,22 @@ class Battle(NamedTuple):
     @property
     def reading(self) -> str:
         """How such a file is read, in words that depend on its columns alone."""
-        sides = "left, A, W, 1 or 1-0, right, B, L, 0 or 0-1"
-        if self._at_home:
-            sides = "left, home, H, W, 1 or 1-0, right, away, A, L, 0 or 0-1"
-        elif self._numbers:
-            left, right = self._numbers
-            sides = (
-                f"left, A, W or {left} for {self.left!r}, right, B, L or {right} for {self.right!r}"
-            )
         return (
             f"columns {self.left!r} and {self.right!r} hold the items, {self.outcome!r} the outcome: the preferred "
-            f"item or its column, or {sides}; tie, draw, D, 0.5, 1/2-1/2 and 'both bad' are ties"
+            f"item or its column, or {self.sides}; tie, draw, D, 0.5, 1/2-1/2 and 'both bad' are ties"
         )
+
+    @property
+    def sides(self) -> str:
+        """The words for the items of the two columns."""
+        if self._at_home:
+            return "left, home, H, W, 1 or 1-0, right, away, A, L, 0 or 0-1"
+        if self._numbers:
+            left, right = self._numbers
+            return (
+                f"left, A, W or {left} for {self.left!r}, right, B, L or {right} for {self.right!r}"
+            )
+        return "left, A, W, 1 or 1-0, right, B, L, 0 or 0-1"
 
     @property
     def _at_home(self) -> bool:
@@ -107,12 +112,13 @@ class Battle(NamedTuple):
     @property
     def _numbers(self) -> dict[str, int]:
         """The numbers of the two columns that an outcome may name: 0 and 1, or 1 and 2 in this order."""
-        parts = [_DIGITS.split(column.casefold()) for column in (self.left, self.right)]
-        if len(parts[0]) != len(parts[1]):
+        left, right = (_DIGITS.findall(column) for column in (self.left, self.right))
+        if len(left) != len(right):
             return {}
-        found = [pair for pair in zip(*parts) if pair[0] != pair[1]]
-        if found in ([("0", "1")], [("1", "0")], [("1", "2")]):
-            return {found[0][0]: LEFT, found[0][1]: RIGHT}
+        found = {pair for pair in zip(left, right) if pair[0] != pair[1]}
+        if len(found) == 1 and found <= {("0", "1"), ("1", "0"), ("1", "2")}:
+            ((one, other),) = found
+            return {one: LEFT, other: RIGHT}
         return {}
 
 
@@ -222,7 +228,8 @@ class OutcomeReader:
             right: name of the other.
 
         Raises:
-            BadCell: it is none, or both a word for one side and the name of the other item.
+            BadCell: it is none, or both a word for one side and the name of the other item, unless it is a letter for
+                which files of games are known.
         """
         try:
             word = self._known[cell]
@@ -234,7 +241,7 @@ class OutcomeReader:
                 raise self._unknown(cell, left, right)
             self._used.add(cell or "")
             return word
-        if word is not None and word != item:
+        if word is not None and word != item and _folded(cell or "") not in _LETTERS:
             raise BadCell(
                 f"{cell!r} is the name of an item and also a word for another outcome: rename the item in the whole "
                 "file"
@@ -261,9 +268,10 @@ class OutcomeReader:
             )
         named = self._battle
         column = f" the name of its column ({named.left!r} or {named.right!r})," if named else ""
+        sides = named.sides if named else Battle("", "", "").sides
         return BadCell(
-            f"{cell!r} does not say which of {left!r} and {right!r} is preferred: write the item,{column} left, right, "
-            "A, B, 1 (left) or 0 (right); or tie, draw, 0.5 or both bad"
+            f"{cell!r} does not say which of {left!r} and {right!r} is preferred: write the item,{column} {sides}; or "
+            "tie, draw, D, 0.5 or both bad"
         )
 
 

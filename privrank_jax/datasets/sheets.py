@@ -1,7 +1,7 @@
 """Workbooks of Excel, of which the first sheet is read, as rows of cells; openpyxl reads them.
 
-Numbers become text as Python writes them, dates as ISO 8601, without a time that is midnight. The value of a formula is the one that was saved with it;
-one without, as programs other than Excel may leave it, is refused.
+Numbers become text as Python writes them, dates as ISO 8601, without a time that is midnight. The value of a formula
+is the one that was saved with it; one without, as programs other than Excel may leave it, is refused.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ def test_counts_that_are_none(tmp_path, read, text, options):
         cells = first.split(",")
         cells[at] = cell
         path = written(tmp_path, "\n".join([header, ",".join(cells), *rest]))
-        with pytest.raises(DataError, match="votes.csv, line 2, column 'n': .* does not say how"):
+        with pytest.raises(DataError, match=r"votes.csv, line 2, column 'n': .* does not say how"):
             read(path, count="n", **options)
 
 
@@ -155,7 +155,7 @@ NAMED = {"left": "player1", "right": "player2"}
         (WINS, {**NAMED, "left_wins": "win1", "right_wins": "win2", "outcome": "x"}, "one of the three"),
         (WINS, {**NAMED, "left_wins": "win1", "right_wins": "win2", "count": "n"}, "wins are counts already"),
         (WINS, {**NAMED, "left_wins": "win1", "right_wins": "win3"}, "no column 'win3'"),
-        (WINS.replace(",1,0", ",1,"), {**NAMED, "left_wins": "win1", "right_wins": "win2"}, "line 2, column 'win2': ''"),
+        (WINS.replace(",1,0", ",1,"), {**NAMED, "left_wins": "win1", "right_wins": "win2"}, "column 'win2': ''"),
         ("home,away,away_goals,home_goals\nx,y,1,2\n", {}, "left_score='home_goals' right_score='away_goals'"),
         ("home,away,FTHG,FTAG\nx,y,1,2\n", {}, "left_score='FTHG' right_score='FTAG'"),
         ("team_1,team_2,score_1,score_2\nx,y,1,2\n", {}, "left='team_1' right='team_2' left_score='score_1'"),
