@@ -24,7 +24,7 @@ from privrank_jax.tables.source import (
     in_order,
     is_name,
     item_names,
-    named_once,
+    shown_at_most,
 )
 
 _MOST_TIE_CELLS = 10_000  # spellings of yes and no
@@ -78,8 +78,15 @@ class ComparisonRows:
         """Items that one user alone was shown, or one row where the data name no users. Private."""
         user = {"user": self.rows.user} if self.has_users else {}
         low, high = (self.rows.select(item=self.rows[end], **user) for end in ("low", "high"))
+        sides = low.union(high)
         with explained(self._raw.path):
-            return named_once(low.union(high), self.item_names)
+            found = shown_at_most(sides, self.comparisons_per_user if self.has_users else 1)
+            if found and self.has_users:
+                few = sides.filter(sides["item"].isin(found))
+                each = few.group_by("item").aggregate(users=few.user.nunique())
+                once = each.filter(each.users == 1).to_pyarrow().to_pylist()
+                found = sorted(row["item"] for row in once)
+        return tuple(self.item_names[k] for k in found)
 
     def bounded(self, max_per_user: int, salt: str) -> Table:
         """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.

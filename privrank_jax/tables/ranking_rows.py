@@ -62,7 +62,7 @@ from privrank_jax.tables.source import (
     in_order,
     is_name,
     item_names,
-    named_once,
+    shown_at_most,
 )
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class RankingRows:
     def rare_items(self) -> tuple[str, ...]:
         """Items that one user alone ranked. Private."""
         with explained(self._raw.path):
-            return named_once(self.rows, self.item_names)
+            return tuple(self.item_names[k] for k in shown_at_most(self.rows, 1))
 
     def weights(self) -> PairWeights:
         """The exact share of users who rank one item before another, under the rule ``missing``."""

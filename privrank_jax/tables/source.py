@@ -148,20 +148,10 @@ def item_names(
     return public or tuple(sorted(codes))
 
 
-def named_once(rows: Table, names: Sequence[str]) -> tuple[str, ...]:
-    """Items that stand in the rows of one user alone, or in one row where there is no column of users.
-
-    Args:
-        rows: ``item``, index into ``names``, and ``user`` where the data name users.
-        names: of the items.
-    """
-    each = rows.group_by("item")
-    if "user" in rows.columns:
-        found = each.aggregate(once=rows.user.min() == rows.user.max())
-    else:
-        found = each.aggregate(once=rows.count() == 1)
-    once = found.filter(found.once).select("item").to_pyarrow().to_pylist()
-    return tuple(names[k] for k in sorted(row["item"] for row in once))
+def shown_at_most(rows: Table, most: int) -> list[int]:
+    """Codes in the column ``item`` of the items that stand in at most so many rows, sorted."""
+    each = rows.group_by("item").aggregate(rows=rows.count())
+    return sorted(row["item"] for row in each.filter(each.rows <= most).to_pyarrow().to_pylist())
 
 
 def check_number(raw: RawTable, number: int, most: int) -> None:
