@@ -54,7 +54,10 @@ def one_comparison_each(
         rows = _of_outcomes(source, shape)
     else:
         roles |= {"left": shape.left, "right": shape.right, "outcome": shape[2]}
-        rows = (_of_wins if isinstance(shape, Tally) else _of_scores)(source, shape, roles)
+        if isinstance(shape, Tally):
+            rows = _of_wins(source, shape, roles)
+        else:
+            rows = _of_scores(source, shape)
     positions = {role: k for k, role in enumerate(_ROLES)}
     for role in ("user", "count"):
         if role in source.positions or (role == "count" and isinstance(shape, Tally)):
@@ -78,7 +81,7 @@ def _of_wins(source: Source, shape: Tally, roles: dict[str, str | None]) -> Iter
             yield row[left], row[right], won, *rest(row), row[k]
 
 
-def _of_scores(source: Source, shape: Scores, roles: dict[str, str | None]) -> Iterator[Row]:
+def _of_scores(source: Source, shape: Scores) -> Iterator[Row]:
     """The item with the higher score."""
     left, right, one, other = (source.positions[role] for role in shape._fields)
     rest = _rest(source)

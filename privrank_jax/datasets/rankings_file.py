@@ -342,6 +342,7 @@ def _long(
         cell_codes(cells),
     )
     users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
+    row: Sequence[str | None] = ()
     try:
         for row in source.rows:
             role = "user"

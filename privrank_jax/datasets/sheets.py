@@ -120,8 +120,9 @@ def _text(cell: Any, formula: Any, place: str) -> str | None:
             f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
             "Excel, or put the value there"
         )
-    midnight = isinstance(cell, datetime.datetime) and cell.time() == datetime.time()
-    text = cell_text(cell.date() if midnight else cell, place)
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        cell = cell.date()
+    text = cell_text(cell, place)
     if text is not None and text.startswith("#") and _is_error(text):
         raise DataError(f"{place}: a cell shows the error {text} of Excel: mend or empty it")
     return text

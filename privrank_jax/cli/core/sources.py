@@ -55,6 +55,18 @@ class ComparisonRoles(TypedDict):
     items: list[str] | None
 
 
+class ShapeRoles(TypedDict):
+    """Columns of two items and of what says which is preferred, as the loaders take them."""
+
+    left: str | None
+    right: str | None
+    outcome: str | None
+    left_wins: str | None
+    right_wins: str | None
+    left_score: str | None
+    right_score: str | None
+
+
 class RankingRoles(TypedDict):
     """Columns and items of rankings, as the loaders take them."""
 
@@ -73,7 +85,7 @@ def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: Compari
     """Whether FILE is a Parquet file that an engine counts at any size: one of winners and losers."""
     if file.suffix not in PARQUET or columns.count is not None:
         return False
-    named = Sides(**{name: column or "" for name, column in shape_roles(columns).items()})
+    named = Sides(*(getattr(columns, name) or "" for name in _SHAPE))
     header = read_header(file)
     return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
 
@@ -207,9 +219,9 @@ def comparison_roles(
     }
 
 
-def shape_roles(columns: ComparisonColumns) -> dict[str, str | None]:
+def shape_roles(columns: ComparisonColumns) -> ShapeRoles:
     """The columns of two items and of what says which is preferred, as the loader takes them."""
-    return {name: getattr(columns, name) for name in _SHAPE}
+    return ShapeRoles(**{name: getattr(columns, name) for name in _SHAPE})
 
 
 def read_rankings(
