@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 
 import numpy as np
 import pytest
@@ -17,16 +15,13 @@ from privrank_jax.datasets import (
     read_comparisons,
     read_rankings,
 )
-from tests.datasets.votes import written
+from tests.datasets.votes import CHOICES, SCORED, WINNERS, longer, written
 from tests.parquet import as_parquet
 
-WINNERS = "user,winner,loser,tie,n\nu,a,b,0,3\nv,b,a,1,2\nu,c,a,,0\nw,c,b,,1\nu,b,a,,2\n"
 BATTLES = "user,model_a,model_b,winner,n\nu,a,b,tie,2\nv,b,c,model_b,3\nw,c,a,left,0\nu,c,a,c,1\n"
 PAIRS = "user,a vs b,b vs c,n\nu,a,,2\nv,tie,c,3\nw,b,b,0\n"
 ONE_HOT = "user,model_a,model_b,winner_model_a,winner_model_b,n\nu,a,b,1,0,2\nv,a,c,0,1,1\n"
 GOALS = "user,left,right,home,away,n\nu,a,b,2,1,2\nv,b,c,0,0,3\nw,c,a,1,4,0\nu,c,a,1.5,2,1\n"
-SCORED = {"left_score": "home", "right_score": "away"}
-CHOICES = "user,chosen,shown,n\nu,a,a|b,2\nv,c,a|b|c,3\nw,d,d|a,0\n"
 WIDE = "n,a,b,c\n2,1,2,3\n0,3,2,1\n3,2,1,\n1,1,1,2\n"
 ORDERS = "n,order\n2,a>b>c\n0,d>a\n3,b>a\n1,a=b>c\n"
 FORMS = "n,order\n2,a;b;c;\n0,d;a;\n3,b;a;\n"
@@ -47,18 +42,6 @@ EACH = [
     (read_rankings, FORMS, {"user": None}),
     (read_rankings, PLACES, {"user": None}),
 ]
-
-
-def longer(text: str, count: str = "n") -> str:
-    """Each row as often as it counts."""
-    header, *rows = csv.reader(io.StringIO(text))
-    at = header.index(count)
-    written_out = [row for row in rows for _ in range(int(row[at]))]
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(
-        row[:at] + row[at + 1 :] for row in [header, *written_out]
-    )
-    return out.getvalue()
 
 
 def assert_same(one, other):

@@ -8,8 +8,23 @@ import pytest
 
 from privrank_jax.datasets import DataError, read_rankings
 from privrank_jax.tables import scan_rankings
-from tests.cells.test_ranks import long_table, table
+from tests.datasets.votes import written
 from tests.parquet import as_parquet
+
+
+def table(folder, rows, names, name="f.csv"):
+    """A wide file of these ranks."""
+    lines = [",".join(["user", *names])]
+    lines += [",".join([f"u{k}", *map(str, row)]) for k, row in enumerate(rows)]
+    return written(folder, "\n".join([*lines, ""]), name)
+
+
+def long_table(folder, rows, names, rank="rank"):
+    """The same with a row for each rank."""
+    lines = [f"user,item,{rank}"]
+    lines += [f"u{k},{one},{cell}" for k, row in enumerate(rows) for one, cell in zip(names, row)]
+    return written(folder, "\n".join([*lines, ""]), "l.csv")
+
 
 BLANK_IT = "Where 0 says that an item was not ranked, it must be blank"
 EITHER = "if ranks start at 0, add 1 to each"
@@ -27,8 +42,8 @@ EITHER = "if ranks start at 0, add 1 to each"
     ],
 )
 def test_zeros_are_unranked_or_ranks_from_zero(tmp_path, rows, said):
-    path = table(tmp_path / "f.csv", rows, "abcd")
-    other = long_table(tmp_path / "l.csv", rows, "abcd")
+    path = table(tmp_path, rows, "abcd")
+    other = long_table(tmp_path, rows, "abcd")
     for file in (path, other):
         for read in (read_rankings, scan_rankings):
             for source in (file, as_parquet(file)):
@@ -47,10 +62,9 @@ def test_zeros_are_unranked_or_ranks_from_zero(tmp_path, rows, said):
 )
 def test_columns_named_like_ratings_must_be_said(tmp_path, column):
     rows = [[1, 2, 3], [2, 1, 3]]
-    long = long_table(tmp_path / "l.csv", rows, "abc")
-    long.write_text(long.read_text().replace("rank", column))
-    wide = table(tmp_path / "w.csv", rows, [f"{one} {column}" for one in "abc"])
-    mixed = table(tmp_path / "m.csv", rows, ["a", "b", column])
+    long = long_table(tmp_path, rows, "abc", column)
+    wide = table(tmp_path, rows, [f"{one} {column}" for one in "abc"])
+    mixed = table(tmp_path, rows, ["a", "b", column], "m.csv")
     for read in (read_rankings, scan_rankings):
         for source in (long, as_parquet(long)):
             with pytest.raises(
