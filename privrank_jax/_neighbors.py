@@ -61,6 +61,11 @@ def of_column(name: str) -> str:
     return f"column {name!r}"
 
 
+def of_count(name: str) -> str:
+    """The definition of a user if a column says how many users a row stands for."""
+    return f"each of those that column {name!r} counts in a row"
+
+
 @dataclasses.dataclass(frozen=True)
 class Neighbors:
     """The pairs of data sets for which a guarantee holds.

@@ -10,7 +10,7 @@ from pathlib import Path
 from privrank_jax._arguments import Argument, value_of
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.names import did_you_mean, form
-from privrank_jax._cells.outcomes import advice_on_outcomes
+from privrank_jax._cells.outcomes import advice_on_outcomes, numbers_in
 from privrank_jax._cells.text_files import File, damages
 
 _NO_USER = value_of("user", None)
@@ -137,6 +137,7 @@ def perhaps_a_title(header: Sequence[str]) -> str:
 
 def _unknown_column(name: str, header: Sequence[str], roles: Roles, role: str) -> DataError:
     column, others = roles[role], {other for key, other in roles.items() if key != role}
+    others |= set(numbers_in(header) or ())
     near = did_you_mean(str(column), (one for one in header if one not in others))
     message = (
         f"{name}: no column {column!r}{near}; the columns are {', '.join(map(repr, header))}. Name the {role} "

@@ -1,8 +1,9 @@
-"""Comparisons that stand in several columns of a row: a column per pair, or a column of 0 and 1 per outcome.
+"""Comparisons that stand in several columns of a row: a column per pair, or of 0 and 1 per outcome, or two of numbers.
 
 In a *file of pairs* a column such as ``Oslo vs Rome`` says which of its two items each user preferred. In a *one-hot*
 file, as chatbot arenas publish it, ``winner_model_a``, ``winner_model_b`` and ``winner_tie`` are 1 or 0, one of them 1.
-Both are known by the names of their columns alone.
+Both are known by the names of their columns alone. How often each of two items won, or what each scored, is read where
+the caller names these columns.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from privrank_jax._arguments import Argument
 from privrank_jax._cells.codes import item_list, public_items
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.names import form
@@ -18,11 +20,16 @@ from privrank_jax._cells.outcomes import (
     NAME_THEM,
     SHAPE,
     Battle,
+    Sides,
+    battle_named,
     battle_of,
     letters,
     usual_pair,
 )
 
+NUMBERS = tuple(
+    Argument(name, quoted=True) for name in ("left_wins", "right_wins", "left_score", "right_score")
+)
 _VERSUS = re.compile(r"(?:\s+|_)(?:vs\.?|versus)(?:\s+|_)", re.IGNORECASE)
 _TIES = ("tie", "draw", "tiebothbad", "bothbad")
 
@@ -75,7 +82,68 @@ class OneHot(NamedTuple):
         )
 
 
-Shape = Battle | Pairs | OneHot
+class Tally(NamedTuple):
+    """Columns of two items, and of how often each of them won: a comparison for each win."""
+
+    left: str
+    right: str
+    left_wins: str
+    right_wins: str
+
+    @property
+    def reading(self) -> str:
+        """How such a file is read, in words that depend on its columns alone."""
+        return (
+            f"columns {self.left!r} and {self.right!r} hold the items, {self.left_wins!r} and {self.right_wins!r} how "
+            "often each of them won: each win is a comparison"
+        )
+
+
+class Scores(NamedTuple):
+    """Columns of two items, and of what each of them scored: the higher score wins, equal ones are a tie."""
+
+    left: str
+    right: str
+    left_score: str
+    right_score: str
+
+    @property
+    def reading(self) -> str:
+        """How such a file is read, in words that depend on its columns alone."""
+        return (
+            f"columns {self.left!r} and {self.right!r} hold the items, {self.left_score!r} and {self.right_score!r} "
+            "their scores: the higher one wins, equal ones are a tie"
+        )
+
+
+Shape = Battle | Pairs | OneHot | Tally | Scores
+
+
+def shape_named(name: str, header: Sequence[str], named: Sides) -> Shape:
+    """The shape of a file of which at least one column was named.
+
+    Raises:
+        DataError: it is unclear which the other columns are, or columns of several shapes were named.
+    """
+    numbers = named[3:]
+    if not any(numbers):
+        return battle_named(name, header, *named[:3])
+    wins, scores = numbers[:2], numbers[2:]
+    given = wins if any(wins) else scores
+    if not all(given) or (any(wins) and any(scores)) or named.outcome:
+        raise DataError(
+            f"{name}: name {NUMBERS[0]} and {NUMBERS[1]}, how often each item won, or {NUMBERS[2]} and {NUMBERS[3]}, "
+            f"what each scored, or {SHAPE[2]}: one of the three",
+            *NUMBERS,
+            SHAPE[2],
+        )
+    usual = usual_pair(header) or ("", "")
+    left, right = named.left or usual[0], named.right or usual[1]
+    if not left or not right:
+        raise DataError(
+            f"{name}: name the columns of the two items by {SHAPE[0]} and {SHAPE[1]}", *SHAPE[:2]
+        )
+    return (Tally if given is wins else Scores)(left, right, *given)
 
 
 def shape_of(name: str, header: Sequence[str]) -> Shape | None:

@@ -72,7 +72,8 @@ def notes_on_rankings(
             so its list of items is no fact that neighbors share beyond the adjacency, as one seen in answers is.
     """
     items = (_COLUMNS if in_columns else _SEEN_ITEMS,) * seen_items
-    return items + (_ONE_ROW_EACH,) * ("user" not in positions)
+    each = _ONE_ROW_EACH.replace("row", "ranking") if "count" in positions else _ONE_ROW_EACH
+    return items + (each,) * ("user" not in positions)
 
 
 def not_used(ignored: Sequence[str]) -> tuple[str, ...]:

@@ -161,6 +161,18 @@ def user_of_rows(name: str, user: str | None) -> str:
     return user
 
 
+def check_own_rows(name: str, count: str | None, user: str | None, *, long: bool = False) -> None:
+    """Refuse to count a row as several users where a column says whose it is."""
+    if count is not None and (user is not None or long):
+        said, none = value_of("count", count), value_of("user", None)
+        raise DataError(
+            f"{name}: {said} says how many users gave the ranking of a row, and a user has one ranking: say {none}, "
+            "for a file with a whole ranking in each row, or leave it out",
+            said,
+            none,
+        )
+
+
 def two_rows(user: str | None) -> BadCell:
     """The message on two rows of one user in a wide file."""
     return BadCell(f"user {user!r} has two rows: keep one ranking per user")

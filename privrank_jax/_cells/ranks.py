@@ -19,7 +19,7 @@ read.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ CELLS = ("ranks", "ratings", "costs")
 RANKS_SAID = "the cells are ranks, 1 = best"
 RATINGS_SAID = "the cells are ratings, the larger the better; equal ones are ties"
 COSTS_SAID = "the cells are ratings, the smaller the better; equal ones are ties"
-_WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
+WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 CELLS_SAID = (
     value_of("cells", "ratings"),
@@ -43,8 +43,44 @@ CELLS_SAID = (
 _AS_RATINGS = f"ratings are read by {CELLS_SAID[0]} or {CELLS_SAID[1]}"
 _AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[2]}"
 _COMMA = re.compile(r"[+-]?[0-9]{1,18},[0-9]{1,18}", re.ASCII)
+_WORD = re.compile(r"[^\W\d_]+")
+_RATED = {
+    "score", "scores", "rating", "ratings", "rated", "star", "stars", "point", "points", "grade", "grades", "like",
+    "likes", "mark", "marks", "utility", "approval", "percent", "percentage", "likert",
+}  # fmt: skip
 _BLOCK = 2**20  # cells that are checked together
 _FEW = 10  # ratings that may all differ and follow each other by chance
+
+
+class ZeroRank(BadCell):
+    """A cell that is 0, where ranks start at 1."""
+
+    def advised(self, least: int, most: int) -> BadCell:
+        """The error with what to do, by the smallest and the largest number of cells of a user that are 0."""
+        if least == 0 or most > 1:
+            hint = "Where 0 says that an item was not ranked, it must be blank: empty these cells"
+        else:
+            hint = "If 0 says that an item was not ranked, empty the cell; if ranks start at 0, add 1 to each"
+        return BadCell(f"{self}. {hint}", *self.arguments)
+
+
+def zeros_of_users(cells: Iterable[tuple[Hashable, str | None]]) -> tuple[int, int]:
+    """The smallest and the largest number of cells of a user that are 0, of pairs of a user and a cell.
+
+    >>> zeros_of_users([("ann", "1"), ("ann", "0"), ("bob", "2"), ("bob", " "), ("cy", "")])
+    (0, 1)
+    """
+    zeros: dict[Hashable, int] = {}
+    for user, cell in cells:
+        text = (cell or "").strip()
+        if text and text.casefold() not in MISSING:
+            zeros[user] = zeros.get(user, 0) + is_zero(text)
+    return min(zeros.values(), default=0), max(zeros.values(), default=0)
+
+
+def is_zero(text: str) -> bool:
+    """Whether a cell is a whole number that is 0."""
+    return bool(WHOLE.fullmatch(text.strip())) and number_of(text) == 0
 
 
 class RankCodes(dict[Any, int]):
@@ -62,12 +98,10 @@ class RankCodes(dict[Any, int]):
         text = (cell or "").strip()
         rank = -1
         if text and text.casefold() not in MISSING:
-            value = int(text.partition(".")[0]) if _WHOLE.fullmatch(text) else 0
+            value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0
             if not 1 <= value < 2**31:
                 rated = f"; {_AS_RATINGS}" if is_number(text) else ""
-                if value == 0 and _WHOLE.fullmatch(text):
-                    rated += ". Ranks that start at 0 must start at 1: add 1 to each"
-                raise BadCell(
+                raise (ZeroRank if is_zero(text) else BadCell)(
                     f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where "
                     f"the item was not ranked{rated}{_with_a_point(text)}",
                     *CELLS_SAID,
@@ -102,8 +136,8 @@ class RatingCodes(dict[Any, int]):
         text = (cell or "").strip()
         code = -1
         if text and text.casefold() not in MISSING:
-            value = float(text) if _NUMBER.fullmatch(text) else np.inf
-            if not np.isfinite(value):
+            value = number_of(text)
+            if value is None:
                 better = "smaller" if self.less_is_better else "larger"
                 raise BadCell(
                     f"{cell!r} is not a rating: write a number, the {better} the better, or nothing where the item was "
@@ -126,6 +160,16 @@ class RatingCodes(dict[Any, int]):
         """The distinct ratings, float64, best first: those of the ranks 0, 1, ..."""
         found = np.unique(self.ratings)
         return found if self.less_is_better else found[::-1]
+
+
+def number_of(text: str) -> float | None:
+    """The finite number that a cell holds; None if it holds none.
+
+    >>> number_of(" 1.5"), number_of("1,5"), number_of("1e999")
+    (1.5, None, None)
+    """
+    value = float(text) if _NUMBER.fullmatch(text.strip()) else np.inf
+    return value if np.isfinite(value) else None
 
 
 def is_number(text: str) -> bool:
@@ -156,6 +200,31 @@ def cells_note(cells: str | None) -> str:
 def meaning_of_blanks(cells: str | None) -> str:
     """What a blank cell means if nothing is said: behind all that were ranked; of ratings, nothing at all."""
     return "last" if cells in (None, "ranks") else "unknown"
+
+
+def check_not_named_ratings(name: str, columns: Sequence[str], cells: str | None) -> None:
+    """Raise :class:`DataError` where columns are named as ratings are, and their cells would be read as ranks.
+
+    Args:
+        name: of the file.
+        columns: of ranks: the one of a long file, or all of a wide file, which must all be named so.
+        cells: what the caller says that they hold; None: nothing.
+    """
+    if (
+        cells is None
+        and columns
+        and all(_RATED & set(_WORD.findall(c.casefold())) for c in columns)
+    ):
+        several = (
+            f"columns such as {columns[0]!r} are"
+            if len(columns) > 1
+            else f"column {columns[0]!r} is"
+        )
+        raise DataError(
+            f"{name}: {several} named like ratings, and would be read as ranks, 1 = best. Say which: {_AS_RATINGS}, "
+            f"{_AS_RANKS}",
+            *CELLS_SAID,
+        )
 
 
 def check_like_ranks(name: str, unlike: int, users: int) -> None:

@@ -14,10 +14,12 @@ from jaxtyping import Bool, Int
 from privrank_jax._cells.choice_shapes import ChoiceColumns, choices_named, shown_items
 from privrank_jax._cells.codes import NameCodes, check_names, public_items
 from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.public import NamedTable, notes_on_comparisons, public_facts
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Source, open_source, read_header
+from privrank_jax.datasets.table import named_once
 
 if TYPE_CHECKING:
     from privrank_jax.pairwise.choices import Choices
@@ -63,6 +65,11 @@ class ChoiceTable(NamedTable):
         """The largest number of choices of one user."""
         return int(np.bincount(self.users).max(initial=0))
 
+    @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone was shown, or one row where the data name no users. Private."""
+        return named_once(self.item_names, self.users, *self.sets.T)
+
     def choices(self, kept: Bool[np.ndarray, "rows"] | None = None) -> Choices:
         """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0.
 
@@ -90,6 +97,7 @@ def read_choices(
     chosen: str | None = None,
     shown: Sequence[str] = (),
     items: Iterable[str] | None = None,
+    count: str | None = None,
 ) -> ChoiceTable:
     """Read choices from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
 
@@ -103,6 +111,8 @@ def read_choices(
         shown: the column of texts, or the columns of single items; default ``shown``, ``options`` or a similar name, or
             ``shown_1``, ``shown_2``, ..., ``option_1``, ...
         items: the public list of items; default: those shown, sorted; that list is then public.
+        count: column of how often a row counts, a whole number: a row that counts c times is c choices, of one user
+            where the file names users.
 
     Returns:
         A table of N choices in the order of the file.
@@ -121,7 +131,7 @@ def read_choices(
     """
     public, file = None if items is None else public_items(items), File.of(path)
     columns = choices_named(file.name, read_header(file), chosen, shown)
-    roles: Roles = {"user": user, "chosen": columns.chosen}
+    roles: Roles = {"user": user, "chosen": columns.chosen, "count": count}
     roles |= {f"shown {k}": column for k, column in enumerate(columns.shown)}
     return _encode(open_source(file, roles, "choice"), roles, columns, public)
 
@@ -133,8 +143,15 @@ def _encode(
     at_shown = [at[f"shown {k}"] for k in range(len(columns.shown))]
     names, people = NameCodes("item", True, public), NameCodes("user", False)
     users, sets, column = array("i"), [], columns.chosen
+    check_no_counts(source.name, source.ignored)
+    counts, often = CountCodes(), array("i")
     try:
         for row in source.rows:
+            if "count" in at:
+                column = roles["count"] or ""
+                if not counts[row[at["count"]]]:
+                    continue
+                often.append(counts[row[at["count"]]])
             column = columns.shown[0]
             codes = [names[item] for item in shown_items([row[k] for k in at_shown])]
             column = columns.chosen
@@ -156,9 +173,15 @@ def _encode(
     for number, codes in enumerate(sets):
         padded[number, : len(codes)] = [place[code] for code in codes]
     notes = notes_on_comparisons(source.positions, seen_items=public is None)
+    each = np.arange(len(sets))
+    if "count" in at:
+        each = repeated(source.name, often)
+        notes = (counted_note(roles["count"] or ""), *notes)
     return ChoiceTable(
-        np.frombuffer(users, np.int32) if "user" in at else np.arange(len(sets), dtype=np.int32),
-        padded,
+        np.frombuffer(users, np.int32)[each]
+        if "user" in at
+        else np.arange(each.size, dtype=np.int32),
+        padded[each],
         order,
         tuple(people),
         source.name,

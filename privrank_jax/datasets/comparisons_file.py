@@ -15,7 +15,9 @@ import numpy as np
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, TieCodes, public_items
 from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.order_shapes import is_blank
 from privrank_jax._cells.outcomes import (
     LEFT,
     RIGHT,
@@ -23,10 +25,10 @@ from privrank_jax._cells.outcomes import (
     TIE,
     Battle,
     OutcomeReader,
-    battle_named,
+    Sides,
     check_outcomes,
 )
-from privrank_jax._cells.pair_shapes import OneHot, Pairs, Shape, shape_of
+from privrank_jax._cells.pair_shapes import Pairs, Shape, Tally, shape_named, shape_of
 from privrank_jax._cells.public import notes_on_comparisons, public_facts
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Data, Source, open_source, read_header
@@ -45,6 +47,12 @@ def read_comparisons(
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
+    left_wins: str | None = None,
+    right_wins: str | None = None,
+    left_score: str | None = None,
+    right_score: str | None = None,
+    count: str | None = None,
+    ignore: Iterable[str] = (),
     items: Iterable[str] | None = None,
 ) -> ComparisonTable:
     """Read comparisons from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
@@ -68,6 +76,12 @@ def read_comparisons(
         left: column of one item, where an outcome says which is preferred; default: a usual name.
         right: column of the other item.
         outcome: column of the outcome.
+        left_wins, right_wins: columns of how often each of the two items won, instead of an outcome; each win is a
+            comparison of the row's user.
+        left_score, right_score: columns of what each of the two items scored: the higher one wins, equal ones tie.
+        count: column of how often a row counts, a whole number: a row that counts c times is c comparisons, of one
+            user where the file names users.
+        ignore: columns that are not used, whatever their names look like.
         items: the public list of items, in the order to use, with those never compared. Default:
             the items seen in the file, sorted; that list is then public, as ``notes`` says: a
             release tells which items occur.
@@ -81,11 +95,13 @@ def read_comparisons(
             text in the encoding; an item compared with itself, outside ``items``, named twice (apart from case
             and blanks), or named like a column of the file unless ``items`` has it; a column that
             seems to say which of two items is preferred, where the columns of items go by other
-            names than the defaults; an outcome that is none, or that may mean two things; a user named twice (apart
+            names than the defaults; columns of wins or counts, by their names, that would not be
+            used; an outcome that is none, or that may mean two things; a user named twice (apart
             from blanks); a tie neither yes nor no.
     """
-    named = Battle(*(column or "" for column in (left, right, outcome)))
-    return _read(path, user, winner, loser, tie, named, items)
+    sides = (left, right, outcome, left_wins, right_wins, left_score, right_score)
+    named = Sides(*(column or "" for column in sides))
+    return _read(path, (user, winner, loser, tie, count), named, items, ignore)
 
 
 def comparisons_from(
@@ -98,6 +114,12 @@ def comparisons_from(
     left: str | None = None,
     right: str | None = None,
     outcome: str | None = None,
+    left_wins: str | None = None,
+    right_wins: str | None = None,
+    left_score: str | None = None,
+    right_score: str | None = None,
+    count: str | None = None,
+    ignore: Iterable[str] = (),
     items: Iterable[str] | None = None,
     name: str = "the table",
 ) -> ComparisonTable:
@@ -106,7 +128,8 @@ def comparisons_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, winner, loser, tie, left, right, outcome, items: as for :func:`read_comparisons`.
+        user, winner, loser, tie, left, right, outcome, left_wins, right_wins, left_score, right_score, count, ignore,
+            items: as for :func:`read_comparisons`.
         name: of the data.
 
     Returns:
@@ -120,12 +143,13 @@ def comparisons_from(
     >>> table.item_names, table.winners.tolist(), table.losers.tolist(), table.tied.tolist()
     (('gpt', 'phi', 'yi'), [0, 1], [1, 2], [False, True])
     """
-    named = Battle(*(column or "" for column in (left, right, outcome)))
-    return _read(Frame(frame, name), user, winner, loser, tie, named, items)
+    sides = (left, right, outcome, left_wins, right_wins, left_score, right_score)
+    named = Sides(*(column or "" for column in sides))
+    return _read(Frame(frame, name), (user, winner, loser, tie, count), named, items, ignore)
 
 
 def shape_in(
-    name: str, header: Sequence[str], winner: str, loser: str, named: Battle
+    name: str, header: Sequence[str], winner: str, loser: str, named: Sides
 ) -> Shape | None:
     """The columns of a file without winners and losers, by the names that were given, else by the header."""
     if any(named):
@@ -135,45 +159,48 @@ def shape_in(
                 f"no outcome: leave out these, or {', '.join(map(str, SHAPE))}",
                 *SHAPE,
             )
-        return battle_named(name, header, *named)
+        return shape_named(name, header, named)
     usual = (winner, loser) == ("winner", "loser")
     return shape_of(name, header) if usual else None
 
 
 def _read(
     data: Data,
-    user: str | None,
-    winner: str,
-    loser: str,
-    tie: str | None,
-    named: Battle,
+    columns: tuple[str | None, str, str, str | None, str | None],
+    named: Sides,
     items: Iterable[str] | None,
+    ignore: Iterable[str],
 ) -> ComparisonTable:
+    user, winner, loser, tie, count = columns
     public = None if items is None else public_items(items)
     file = data if isinstance(data, Frame) else File.of(data)
     shape = shape_in(file.name, read_header(file), winner, loser, named)
     if shape is None:
-        roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
-        return _encode(open_source(file, roles), roles, public)
-    roles = (
-        {"user": user, **shape._asdict(), "tie": tie}
-        if isinstance(shape, Battle)
-        else columns_of(shape, user, tie)
-    )
-    source = open_source(file, roles)
-    if "tie" in source.positions:
-        none = value_of("tie", None)
-        other = f"the outcome {shape.outcome!r}" if isinstance(shape, Battle) else "other columns"
+        roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie, "count": count}
+    else:
+        roles = columns_of(shape, user, tie, count)
+    if isinstance(shape, Tally) and count is not None:
+        said = value_of("count", count)
         raise DataError(
-            f"{source.name}: column {tie!r} marks ties, and so may {other}: say {none} if outcomes say it, or remove "
-            "it",
+            f"{file.name}: wins are counts already, and {said} counts rows: leave out one of them",
+            said,
+        )
+    source = open_source(file, roles)
+    check_no_counts(source.name, (one for one in source.ignored if one not in set(ignore)))
+    if shape is None:
+        return _encode(source, roles, public)
+    if "tie" in source.positions and not isinstance(shape, Battle):
+        none = value_of("tie", None)
+        raise DataError(
+            f"{source.name}: column {tie!r} marks ties, and so may other columns: say {none} if outcomes say it, or "
+            "remove it",
             none,
         )
     read_outcome = read_code
-    if not isinstance(shape, OneHot):
+    if isinstance(shape, Battle | Pairs):
         read_outcome = OutcomeReader(source.name, shape if isinstance(shape, Battle) else None)
     if not isinstance(shape, Battle):
-        source, roles = one_comparison_each(source, shape, user)
+        source, roles = one_comparison_each(source, shape, user, count)
     return _encode(source, roles, public, read_outcome, shape)
 
 
@@ -188,20 +215,28 @@ def _encode(
     at = source.positions
     one, other = ("winner", "loser") if read_outcome is None else ("left", "right")
     at_winner, at_loser = at[one], at[other]
-    at_user, at_tie, at_outcome = at.get("user"), at.get("tie"), at.get("outcome")
+    at_user, at_tie, at_outcome, at_count = (
+        at.get(role) for role in ("user", "tie", "outcome", "count")
+    )
     columns = [*(column for role in at if (column := roles[role])), *source.ignored]
     if read_outcome is None:
         check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
     listed = shape.items if isinstance(shape, Pairs) else None
-    items, people, ties = (
+    items, people, ties, counts = (
         NameCodes("item", True, public or listed, columns),
         NameCodes("user", False),
         TieCodes(),
+        CountCodes(),
     )
     users, winners, losers, outcomes = array("i"), array("i"), array("i"), array("b")
-    role = one
+    number, role = array("i"), one
     try:
         for row in source.rows:
+            if at_count is not None:
+                role = "count"
+                if not counts[row[at_count]]:
+                    continue
+                number.append(counts[row[at_count]])
             role = one
             winners.append(first := items[row[at_winner]])
             role = other
@@ -213,12 +248,20 @@ def _encode(
             if at_user is not None:
                 role = "user"
                 users.append(people[row[at_user]])
+            tied = False
             if at_tie is not None:
                 role = "tie"
-                outcomes.append(TIE * ties[row[at_tie]])
+                tied = bool(ties[row[at_tie]])
             if read_outcome is not None and at_outcome is not None:
                 role = "outcome"
-                outcomes.append(read_outcome(row[at_outcome], row[at_winner], row[at_loser]))
+                cells = row[at_outcome], row[at_winner], row[at_loser]
+                outcomes.append(TIE if tied and is_blank(cells[0]) else read_outcome(*cells))
+                if tied and outcomes[-1] != TIE:
+                    raise BadCell(
+                        f"{cells[0]!r} is no tie, and column {roles['tie']!r} marks one: correct one of them"
+                    )
+            elif at_tie is not None:
+                outcomes.append(TIE * tied)
     except BadCell as error:
         where = f"{source.name}, {source.where()}, column {roles[role]!r}"
         raise DataError(f"{where}: {error}", *error.arguments) from None
@@ -229,6 +272,7 @@ def _encode(
     if isinstance(read_outcome, OutcomeReader):
         read_outcome.check_items(items)
     names, place = items.in_order()
+    each = np.arange(rows) if at_count is None else repeated(source.name, number)
     outcome = np.frombuffer(outcomes, np.int8) if outcomes else np.full(rows, LEFT)
     pair = np.array(place)[
         np.stack([np.frombuffer(column, np.int32) for column in (winners, losers)])
@@ -236,11 +280,13 @@ def _encode(
     preferred, behind = np.where(outcome == RIGHT, pair[::-1], pair)
     detected = () if shape is None else (shape.reading,)
     notes = notes_on_comparisons(source.positions, seen_items=public is None)
+    if at_count is not None and not isinstance(shape, Tally):
+        notes = (counted_note(roles["count"] or ""), *notes)
     return ComparisonTable(
-        users=np.arange(rows) if at_user is None else np.frombuffer(users, np.int32),
-        winners=preferred,
-        losers=behind,
-        tied=outcome == TIE,
+        users=np.arange(each.size) if at_user is None else np.frombuffer(users, np.int32)[each],
+        winners=preferred[each],
+        losers=behind[each],
+        tied=(outcome == TIE)[each],
         item_names=names,
         user_names=tuple(people),
         name=source.name,

@@ -36,6 +36,7 @@ from privrank_jax.datasets.sheets import other_sheets, read_sheet
 Data = str | os.PathLike[str] | Frame
 Row = Sequence[str | None]
 _NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
+csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
 _SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
 
 

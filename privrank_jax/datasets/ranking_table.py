@@ -86,6 +86,12 @@ class RankingTable(NamedTable):
         return bool(np.all(self.ranks >= 0))
 
     @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone ranked. Private."""
+        once = np.flatnonzero(np.sum(self.ranks >= 0, axis=0) == 1)
+        return tuple(self.item_names[k] for k in once)
+
+    @property
     def tied(self) -> bool:
         """Whether some user gave two items the same rank."""
         known = np.sum(self.ranks >= 0, axis=1)

@@ -10,6 +10,7 @@ read, see :mod:`privrank_jax._cells.ranks`.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 from array import array
 from collections.abc import Iterable, Sequence
@@ -20,13 +21,15 @@ import numpy as np
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, public_items
 from privrank_jax._cells.columns import TABLES, check_file, spelled_in
+from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.order_shapes import order_columns
+from privrank_jax._cells.order_shapes import check_no_separator, order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
     check_lists_users,
+    check_own_rows,
     could_be_items,
     count_users,
     is_long,
@@ -41,13 +44,16 @@ from privrank_jax._cells.ranking_shapes import (
 from privrank_jax._cells.ranks import (
     CELLS,
     RankCodes,
+    ZeroRank,
     cell_codes,
     cells_note,
     check_like_ranks,
     check_no_numbers_of_rows,
+    check_not_named_ratings,
     check_ranks_of_few,
     meaning_of_blanks,
     unlike_ranks,
+    zeros_of_users,
 )
 from privrank_jax._cells.text_files import File
 from privrank_jax._validate import check_choice
@@ -67,11 +73,13 @@ def read_rankings(
     item: str | None = None,
     rank: str | None = None,
     order: str | None = None,
+    order_separator: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
+    count: str | None = None,
 ) -> RankingTable:
     """Read rankings from CSV, TSV (with a header row), JSON Lines, Parquet, PrefLib's files or Kamishima's.
 
@@ -87,6 +95,9 @@ def read_rankings(
             given, or it has columns of both default names.
         order: column of texts such as ``A>B=C``; default: the only column beside the user's, if it has a usual name
             such as ``order`` or ``ranking``. Columns ``rank_1``, ``rank_2``, ... are read as places by themselves.
+        order_separator: what stands between the items of such a text: any sign, ``"newline"`` or ``"blank"``. Default:
+            ``>`` (or ``≻``), ``;``, ``|``, newline, comma or blank, one for all cells, by their form; refused where
+            that is unclear.
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
             are not used; default: all columns but the user's. In other tables the default are the items seen, sorted.
             None of item, rank, order and items may be given for other files, which list their items.
@@ -101,6 +112,8 @@ def read_rankings(
             user. ``"costs"``: the same, the smaller the better, such as seconds. ``"ranks"``: ranks, 1 = best,
             whatever they look like. Default: ranks, which are refused where they can't be, or don't look like any
             (:mod:`~privrank_jax._cells.ranks`).
+        count: column of how many users gave the ranking of a row, in a file that names no users (``user=None``); the
+            table has a row for each of them.
 
     Returns:
         A table with one row per user. ``notes`` names the columns not used.
@@ -116,9 +129,9 @@ def read_rankings(
     file = File.of(path)
     if file.suffix in (*SUFFIXES, KAMISHIMA):
         check_choice("cells", "ranks" if cells is None else cells, CELLS)
-        if any(given is not None for given in (items, item, rank, order)):
+        if any(given is not None for given in (items, item, rank, order, order_separator)):
             raise DataError(
-                f"{file.name} lists its items itself: leave out items, item, rank and order"
+                f"{file.name} lists its items itself: leave out items, item, rank, order and order_separator"
             )
         check_lists_users(file.name, num_users)
         _check_no_cells(file.name, cells)
@@ -127,7 +140,8 @@ def read_rankings(
     if file.suffix not in TABLES and file.separator is None:
         kinds = "give a .csv, .tsv, .jsonl, .parquet or .xlsx file, or one of PrefLib (.soc, .soi, .toc, .toi)"
         check_file(file, TABLES, "one file of rankings", "rankings", kinds)
-    return _read(file, user, (item, rank, order), items, missing, ignore, num_users, cells)
+    columns = (item, rank, order, order_separator, count)
+    return _read(file, user, columns, items, missing, ignore, num_users, cells)
 
 
 def rankings_from(
@@ -137,11 +151,13 @@ def rankings_from(
     item: str | None = None,
     rank: str | None = None,
     order: str | None = None,
+    order_separator: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
+    count: str | None = None,
     name: str = "the table",
 ) -> RankingTable:
     """Read rankings from columns in memory, by the rules of :func:`read_rankings`.
@@ -149,7 +165,8 @@ def rankings_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, item, rank, order, items, missing, ignore, num_users, cells: as for :func:`read_rankings`.
+        user, item, rank, order, order_separator, items, missing, ignore, num_users, cells,
+            count: as for :func:`read_rankings`.
         name: of the data.
 
     Returns:
@@ -163,13 +180,14 @@ def rankings_from(
     (('milk', 'tea'), [[1, 0], [0, -1]])
     """
     data = Frame(frame, name)
-    return _read(data, user, (item, rank, order), items, missing, ignore, num_users, cells)
+    columns = (item, rank, order, order_separator, count)
+    return _read(data, user, columns, items, missing, ignore, num_users, cells)
 
 
 def _read(
     data: File | Frame,
     user: str | None,
-    named: tuple[str | None, str | None, str | None],
+    named: tuple[str | None, ...],
     items: Iterable[str] | None,
     missing: str | None,
     ignore: Iterable[str],
@@ -177,22 +195,35 @@ def _read(
     cells: str | None,
 ) -> RankingTable:
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
-    item, rank, order = named
+    item, rank, order, separator, count = named
     public = None if items is None else public_items(items)
     missing = missing or meaning_of_blanks(cells)
     header = read_header(data)
     with naming_sheets(data):
         long = order is None and is_long(data.name, header, item, rank)
     if long:
+        check_no_separator(data.name, separator)
+        check_own_rows(data.name, count, user, long=True)
         item, rank = item or "item", rank or "rank"
-        return _long(data, user, item, rank, public, missing, num_users, cells)
+        check_not_named_ratings(data.name, [rank], cells)
+        return _long(data, user, item, rank, public, missing, num_users, cells, ignore)
     check_lists_users(data.name, num_users)
-    header = [column for column in header if column not in {SYNTHETIC, *ignore}]
-    user = spelled_in(header, user)
+    user, count = spelled_in(header, user), spelled_in(header, count)
+    check_own_rows(data.name, count, user)
+    header = [column for column in header if column not in {SYNTHETIC, *ignore, count}]
     if columns := order_columns(data.name, header, user, order, public):
         _check_no_cells(data.name, cells)
-        return read_orders(data, data.name, columns, header, user, public, missing)
-    return wide_rankings(data, header, user, public, missing, cells)[0]
+        if len(columns) > 1:
+            check_no_separator(data.name, separator)
+        return read_orders(
+            data, data.name, columns, header, user, public, missing, separator, count
+        )
+    check_no_separator(data.name, separator)
+    columns = [column for column in header if column != user]
+    unlisted = [column for column in columns if column not in (public or ())]
+    check_no_counts(data.name, unlisted, items=public is None)
+    check_not_named_ratings(data.name, public or columns, cells)
+    return wide_rankings(data, header, user, public, missing, cells, count)[0]
 
 
 def _check_no_cells(name: str, cells: str | None) -> None:
@@ -218,23 +249,21 @@ def wide_rankings(
     public: tuple[str, ...] | None,
     missing: str,
     cells: str | None = None,
+    count: str | None = None,
 ) -> tuple[RankingTable, np.ndarray]:
     """A file with a column per item, and the ranks as they stand in it, from 0, which a table renumbers."""
     name = data.name if isinstance(data, Frame) else File.of(data).name
     user = spelled_in(header, user)
     with naming_sheets(data):
         columns = item_columns(name, header, user, public) if header else ()
-    roles = {"user": user, **{f"item {k}": column for k, column in enumerate(columns)}}
+    roles = {"user": user, "count": count}
+    roles |= {f"item {k}": column for k, column in enumerate(columns)}
     source = open_source(data, roles, "ranking")
     at = [source.positions[f"item {k}"] for k in range(len(columns))]
-    at_user = source.positions.get("user")
+    at_user, at_count = source.positions.get("user"), source.positions.get("count")
     most = could_be_items(header, user)
-    people, codes, found, column = (
-        NameCodes("user", False),
-        cell_codes(cells, most),
-        array("i"),
-        user,
-    )
+    people, counts, codes = NameCodes("user", False), CountCodes(), cell_codes(cells, most)
+    number, found, column = array("i"), array("i"), user
     row: Sequence[str | None] = ()
     try:
         for row in source.rows:
@@ -243,13 +272,29 @@ def wide_rankings(
                 known = len(people)
                 if people[row[at_user]] < known:
                     raise two_rows(row[at_user])
+            if at_count is not None:
+                column = count
+                if not counts[row[at_count]]:
+                    continue
+                number.append(counts[row[at_count]])
             for k, column in zip(at, columns):  # noqa: B007  the column is named in errors
                 found.append(codes[row[k]])
     except BadCell as error:
-        if column != user and not public:
+        where = source.where()
+        if isinstance(error, ZeroRank):
+            known = found[: len(found) // len(at) * len(at)]  # of whole rows, in which nothing is 0
+            before = [(-1, "1")] if max(known, default=-1) >= 0 else []
+            rows = enumerate(itertools.chain([row], source.rows))
+            error = error.advised(
+                *zeros_of_users([*before, *((j, r[k]) for j, r in rows for k in at)])
+            )
+        if column not in (user, count) and not public:
             error = not_a_row(not_an_item(error, column, user), [row[k] for k in at])
-        raise DataError(_at(source, column, str(error)), *error.arguments) from None
+        raise DataError(_at(name, where, column, str(error)), *error.arguments) from None
     read = np.frombuffer(found, np.int32).reshape(-1, max(len(columns), 1))
+    if at_count is not None:
+        _check_size(source, sum(number), len(columns))
+        read = read[repeated(name, number)]
     _check_size(source, *read.shape)
     ranks = codes.ranks(read)
     if cells is None:
@@ -258,6 +303,8 @@ def wide_rankings(
         check_no_numbers_of_rows(source.name, columns, ranks, codes)
     seen = public is None
     notes = notes_on_rankings(source.positions, seen_items=seen, in_columns=source.form)
+    if count is not None:
+        notes = (counted_note(count), *notes)
     table = RankingTable(
         ranks,
         item_names=tuple(columns),
@@ -279,10 +326,12 @@ def _long(
     missing: str,
     num_users: int | None,
     cells: str | None,
+    ignore: Iterable[str],
 ) -> RankingTable:
     user = user_of_rows(data.name, user)
     roles = {"user": user, "item": item, "rank": rank}
     source = open_source(data, roles, "rank")
+    check_no_counts(source.name, (one for one in source.ignored if one not in set(ignore)))
     at = source.positions
     people, names, known = (
         NameCodes("user", False),
@@ -290,6 +339,7 @@ def _long(
         cell_codes(cells),
     )
     users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
+    row: Sequence[str | None] = ()
     try:
         for row in source.rows:
             role = "user"
@@ -305,7 +355,14 @@ def _long(
             role = "rank"
             ranks.append(known[row[at["rank"]]])
     except BadCell as error:
-        raise DataError(_at(source, roles[role], str(error)), *error.arguments) from None
+        where = source.where()
+        if isinstance(error, ZeroRank):
+            before = ((user, "1") for user, known in zip(users, ranks) if known >= 0)
+            later = ((people[row[at["user"]]], row[at["rank"]]) for row in (row, *source.rows))
+            error = error.advised(*zeros_of_users([*before, *later]))
+        raise DataError(
+            _at(source.name, where, roles[role], str(error)), *error.arguments
+        ) from None
     total = count_users(source.name, len(people), num_users)
     _check_size(source, total, len(names))
     order, place = names.in_order()
@@ -327,8 +384,8 @@ def _long(
     )
 
 
-def _at(source: Source, column: str | None, message: str) -> str:
-    return f"{source.name}, {source.where()}, column {column!r}: {message}"
+def _at(name: str, where: str, column: str | None, message: str) -> str:
+    return f"{name}, {where}, column {column!r}: {message}"
 
 
 def _check_size(source: Source, users: int, items: int) -> None:

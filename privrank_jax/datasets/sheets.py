@@ -1,11 +1,12 @@
 """Workbooks of Excel, of which the first sheet is read, as rows of cells; openpyxl reads them.
 
-Numbers become text as Python writes them, dates as ISO 8601. The value of a formula is the one that was saved with it;
-one without, as programs other than Excel may leave it, is refused.
+Numbers become text as Python writes them, dates as ISO 8601, without a time that is midnight. The value of a formula
+is the one that was saved with it; one without, as programs other than Excel may leave it, is refused.
 """
 
 from __future__ import annotations
 
+import datetime
 import io
 import itertools
 import warnings
@@ -119,6 +120,8 @@ def _text(cell: Any, formula: Any, place: str) -> str | None:
             f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
             "Excel, or put the value there"
         )
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        cell = cell.date()
     text = cell_text(cell, place)
     if text is not None and text.startswith("#") and _is_error(text):
         raise DataError(f"{place}: a cell shows the error {text} of Excel: mend or empty it")

@@ -131,6 +131,11 @@ class ComparisonTable(NamedTable):
         return found + found.T
 
     @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone was shown, or one row where the data name no users. Private."""
+        return named_once(self.item_names, self.users, self.winners, self.losers)
+
+    @property
     def missing(self) -> int | None:
         """Questions left unanswered, over all users; None without a questionnaire.
 
@@ -156,6 +161,26 @@ class ComparisonTable(NamedTable):
             mask=jnp.ones(len(self), dtype=bool),
             num_items=self.num_items,
         )
+
+
+def named_once(names: tuple[str, ...], users: np.ndarray, *items: np.ndarray) -> tuple[str, ...]:
+    """Items that stand in the rows of one user alone.
+
+    Args:
+        names: of the items.
+        users: ``(N,)`` int.
+        items: ``(N,)`` int each, index into ``names``; -1: none.
+
+    >>> named_once(("a", "b", "c"), np.array([0, 0, 1]), np.array([0, 0, 0]), np.array([1, 1, -1]))
+    ('b',)
+    """
+    some = np.full(len(names), -1)
+    several = np.zeros(len(names), bool)
+    for column in items:
+        some[column[column >= 0]] = users[column >= 0]
+    for column in items:
+        several[column[(column >= 0) & (some[column] != users)]] = True
+    return tuple(names[k] for k in np.flatnonzero((some >= 0) & ~several))
 
 
 def _freeze(table: ComparisonTable, field: str, array: np.ndarray) -> None:

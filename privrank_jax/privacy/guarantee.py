@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, Neighbors, listed
+from privrank_jax._neighbors import OWN, PUBLIC, Neighbors, listed
 from privrank_jax._promise import Amount
 from privrank_jax.privacy.privacy import Privacy
 
@@ -240,7 +240,7 @@ def _known(attained: Privacy) -> str:
     """Words for what a user is and for what neighbors share."""
     words = ""
     if attained.users not in ("", OWN) and attained.unit != "comparison":
-        named = "is one user" if attained.users == NO_COLUMN else "names the users"
+        named = "is one user" if attained.users.startswith("each") else "names the users"
         words = f"; {attained.users} {named}"
     if shared := _shared(attained):
         words += f"; {listed(shared)} {'is' if len(shared) == 1 else 'are'} taken as public"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax._cells.codes import TieCodes, public_items
+from privrank_jax._cells.counts import check_no_counts
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.outcomes import check_outcomes
 from privrank_jax._cells.public import (
@@ -22,7 +23,15 @@ from privrank_jax._cells.public import (
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.tables.backend import Backend, Expression, Source, Table, explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
-from privrank_jax.tables.source import RawTable, check_users, coded, in_order, is_name, item_names
+from privrank_jax.tables.source import (
+    RawTable,
+    check_users,
+    coded,
+    in_order,
+    is_name,
+    item_names,
+    shown_at_most,
+)
 
 _MOST_TIE_CELLS = 10_000  # spellings of yes and no
 
@@ -69,6 +78,21 @@ class ComparisonRows:
     def num_items(self) -> int:
         """Number m of items, compared or not."""
         return len(self.item_names)
+
+    @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone was shown, or one row where the data name no users. Private."""
+        user = {"user": self.rows.user} if self.has_users else {}
+        low, high = (self.rows.select(item=self.rows[end], **user) for end in ("low", "high"))
+        sides = low.union(high)
+        with explained(self._raw.path):
+            found = shown_at_most(sides, self.comparisons_per_user if self.has_users else 1)
+            if found and self.has_users:
+                few = sides.filter(sides["item"].isin(found))
+                each = few.group_by("item").aggregate(users=few.user.nunique())
+                once = each.filter(each.users == 1).to_pyarrow().to_pylist()
+                found = sorted(row["item"] for row in once)
+        return tuple(self.item_names[k] for k in found)
 
     def bounded(self, max_per_user: int, salt: str) -> Table:
         """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.
@@ -149,6 +173,7 @@ def scan_comparisons(
     loser: str = "loser",
     tie: str | None = "tie",
     items: Iterable[str] | None = None,
+    ignore: Collection[str] = (),
     most_items: int = 10_000,
     name: str | None = None,
     backend: Backend = None,
@@ -157,7 +182,7 @@ def scan_comparisons(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, winner, loser, tie, items: as for :func:`~privrank_jax.datasets.read_comparisons`.
+        user, winner, loser, tie, items, ignore: as for :func:`~privrank_jax.datasets.read_comparisons`.
         most_items: largest number of items for which a matrix of win counts is made.
         name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -167,13 +192,14 @@ def scan_comparisons(
 
     Raises:
         DataError: as :func:`~privrank_jax.datasets.read_comparisons`; of a Parquet file with the number of the row.
-            More items than ``most_items``.
+            More items than ``most_items``; a column of counts, which that function reads.
     """
     public = None if items is None else public_items(items)
     raw = RawTable.open(source, name, "comparison", backend)
     with explained(raw.path):
         roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
         columns, ignored = raw.columns(roles)
+        check_no_counts(raw.name, (one for one in ignored if one not in set(ignore)))
         check_outcomes(raw.name, raw.table.columns, winner, loser)
         both = columns["winner"], columns["loser"]
         names = item_names(raw, both, public, most_items, compared=True)

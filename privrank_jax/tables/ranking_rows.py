@@ -21,8 +21,9 @@ import numpy as np
 
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.counts import check_no_counts
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.order_shapes import order_columns
+from privrank_jax._cells.order_shapes import is_blank, order_columns
 from privrank_jax._cells.public import not_used, notes_on_rankings, public_facts, public_repr
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
@@ -41,10 +42,13 @@ from privrank_jax._cells.ranks import (
     CELLS,
     RankCodes,
     RatingCodes,
+    ZeroRank,
     cell_codes,
     cells_note,
     check_no_numbers_of_raters,
     check_no_numbers_of_rows,
+    check_not_named_ratings,
+    is_zero,
     meaning_of_blanks,
 )
 from privrank_jax._validate import check_choice
@@ -58,6 +62,7 @@ from privrank_jax.tables.source import (
     in_order,
     is_name,
     item_names,
+    shown_at_most,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +102,12 @@ class RankingRows:
     def num_items(self) -> int:
         """Number m of items, ranked or not."""
         return len(self.item_names)
+
+    @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone ranked. Private."""
+        with explained(self._raw.path):
+            return tuple(self.item_names[k] for k in shown_at_most(self.rows, 1))
 
     def weights(self) -> PairWeights:
         """The exact share of users who rank one item before another, under the rule ``missing``."""
@@ -190,6 +201,8 @@ def scan_rankings(
                 "rank": rank or "rank",
             }
             columns, ignored = raw.columns(roles)
+            check_no_counts(raw.name, (one for one in ignored if one not in ignore))
+            check_not_named_ratings(raw.name, [columns["rank"]], cells)
             names, users, found = _long(raw, columns, public, most_items)
             users = count_users(raw.name, users, num_users)
             facts = public_facts(seen_items=public is None, seen_users=num_users is None)
@@ -208,6 +221,10 @@ def scan_rankings(
                 raise DataError(
                     f"{raw.name}: its cells are items, best first: read_rankings reads them"
                 )
+            others = [column for column in kept if column != user]
+            unlisted = [column for column in others if column not in (public or ())]
+            check_no_counts(raw.name, unlisted, items=public is None)
+            check_not_named_ratings(raw.name, public or others, cells)
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
             columns, ignored = raw.columns(
@@ -330,6 +347,8 @@ def _ranked(
         try:
             codes[cell]
         except BadCell as error:
+            if isinstance(error, ZeroRank):
+                error = error.advised(*_zeros_of_users(cells, [row["cell"] for row in found]))
             wrong = cells.filter(cells.cell == cell)
             column = places[one_row(wrong.aggregate(item=wrong["item"].min()))["item"]]
             said = hint(error, column) if hint else error
@@ -337,6 +356,16 @@ def _ranked(
     ranks = codes.ranks(np.array(list(codes.values()), np.int32)).tolist()
     known = {cell: rank for cell, rank in zip(codes, ranks) if rank >= 0}
     return held(coded(cells, "cell", known).rename(rank="cell"))
+
+
+def _zeros_of_users(cells: Any, found: list[str | None]) -> tuple[int, int]:
+    """The smallest and the largest number of cells of a user that are 0, of those who ranked something."""
+    zero = [cell for cell in found if cell and is_zero(cell)]
+    blank = [cell for cell in found if not cell or is_blank(cell)]
+    known = cells.filter(cells.cell.notnull() & ~cells.cell.isin([cell for cell in blank if cell]))
+    each = known.group_by("user").aggregate(zeros=known.count(where=known.cell.isin(zero)))
+    ends = one_row(each.aggregate(least=each.zeros.min(), most=each.zeros.max()))
+    return ends["least"], ends["most"]
 
 
 def _check_no_numbers_of_rows(

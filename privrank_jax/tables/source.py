@@ -148,6 +148,12 @@ def item_names(
     return codes.in_order()[0]
 
 
+def shown_at_most(rows: Table, most: int) -> list[int]:
+    """Codes in the column ``item`` of the items that stand in at most so many rows, sorted."""
+    each = rows.group_by("item").aggregate(rows=rows.count())
+    return sorted(row["item"] for row in each.filter(each.rows <= most).to_pyarrow().to_pylist())
+
+
 def check_number(raw: RawTable, number: int, most: int) -> None:
     """Raise :class:`DataError` if there are more than ``most`` items."""
     if number > most:

@@ -95,14 +95,49 @@ BATTLE = Battle("model_a", "model_b", "winner")
     ("cells", "expected"),
     [
         (("a", "A", "left", " Left ", "model_a", "MODEL A", "1", "1.0", "gpt"), LEFT),
+        (("W", "win", "Won", "1-0"), LEFT),
         (("b", "B", "right", "model_b", "Model B", "0", "0.0", "phi"), RIGHT),
+        (("L", "loss", "lost", "0-1"), RIGHT),
         (("tie", "Tie", "draw", "0.5", "tie (bothbad)", "both bad", "both_bad", "bothbad"), TIE),
+        (("D", "1/2-1/2", "½-½"), TIE),
     ],
 )
 def test_words_for_outcomes(cells, expected):
     read = OutcomeReader("f", BATTLE)
     assert [read(cell, "gpt", "phi") for cell in cells] == [expected] * len(cells)
     read.check_items(["gpt", "phi"])
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "words"),
+    [
+        ("response_0", "response_1", {"0": LEFT, "1": RIGHT, "0.0": LEFT, "1.0": RIGHT}),
+        ("Response 0 source", "Response 1 source", {"0": LEFT, "1": RIGHT, "B": RIGHT}),
+        ("answer_1", "answer_0", {"0": RIGHT, "1": LEFT}),
+        ("item_1", "item_2", {"1": LEFT, "2": RIGHT, "0": RIGHT, "2.0": RIGHT}),
+        ("item_2", "item_1", {"1": LEFT, "0": RIGHT}),
+        ("gpt_0", "phi_1", {"0": LEFT, "1": RIGHT}),
+        ("v0_model_0", "v1_model_1", {"0": LEFT, "1": RIGHT}),
+        ("v0_model_1", "v1_model_0", {"1": LEFT, "0": RIGHT}),
+        ("gpt_3", "gpt_4", {"1": LEFT, "0": RIGHT}),
+        ("HomeTeam", "AwayTeam", {"H": LEFT, "A": RIGHT, "D": TIE, "1": LEFT, "X": TIE, "away": RIGHT}),
+        ("home", "away", {"h": LEFT, "a": RIGHT, "home": LEFT, "0": RIGHT}),
+    ],
+)  # fmt: skip
+def test_words_by_the_names_of_columns(left, right, words):
+    battle = Battle(left, right, "won")
+    read = OutcomeReader("f", battle)
+    assert [read(word, "gpt", "phi") for word in words] == list(words.values())
+    assert ("H, W" in battle.reading) == ("H" in words or "h" in words)
+    if words.get("0") == LEFT:
+        assert f" or 0 for {left!r}, right, B, L or 1 for {right!r};" in battle.reading
+
+
+def test_letters_of_games_are_items_where_these_stand_in_the_row():
+    read = OutcomeReader("f", BATTLE)
+    assert (read("D", "D", "E"), read("W", "E", "W"), read("D", "E", "F")) == (LEFT, RIGHT, TIE)
+    with pytest.raises(DataError, match="the outcome 'D' of two other items is also the name"):
+        read.check_items(["D", "E", "F", "W"])
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ BATTLES = "\n".join(
         "",
     )
 )  # fmt: skip
+HOME = BATTLES.replace("model_a,model_b,winner", "home,away,r").replace("model_a", "H")
+HOME = HOME.replace("B\n", "A\n")
 RANKS = "user,Bonn,Oslo,Rome\nann,,1,2\nbob,2,,1\ncy,3,1,2\n"
 LISTS = "user,rank_1,rank_2,rank_3\nann,Oslo,Rome,\nbob,Rome,Bonn,\ncy,Oslo,Rome,Bonn\n"
 RUN = ("--epsilon", 1, "--simulate", "--seed", 1, "--json")
@@ -53,7 +55,7 @@ FORMS = {
     "json": ("votes.json", objects(PLAIN, one_list=True).encode(), (), ""),
     "battles": ("votes.csv", BATTLES.encode(), (), "'model_a' and 'model_b' hold the items, 'winner' the outcome"),
     "named battles": (
-        "votes.csv", BATTLES.replace("model_a,model_b,winner", "home,away,r").replace("model_a", "home").encode(),
+        "votes.csv", HOME.encode(),
         ("--left", "home", "--right", "away", "--outcome", "r"), "'home' and 'away' hold the items"),
     "json battles": ("votes.jsonl", objects(BATTLES).encode(), (), "'winner' the outcome"),
 }  # fmt: skip
@@ -198,8 +200,9 @@ def test_refusals_name_the_options(privrank, tmp_path):
         "\n", '\nWho are you?,Best?,Other?,Tie?\n"{""ImportId"":""QID1""}",,,\n', 1
     )
     assert "line 3: a second header row, as Qualtrics" in refused("votes.csv", qualtrics.encode())
-    said = refused("votes.csv", BATTLES.replace("winner", "winner,tie").encode())
-    assert "column 'tie' marks ties, and so may the outcome 'winner': say --tie none" in said
+    pairs = b"user,a vs b,tie\nu,a,0\n"
+    said = refused("votes.csv", pairs)
+    assert "column 'tie' marks ties, and so may other columns: say --tie none" in said
     said = refused("votes.csv", BATTLES.replace("tie (bothbad)", "skip").encode())
     assert (
         "line 4, column 'winner': 'skip' does not say which of 'Oslo' and 'Bonn' is preferred"

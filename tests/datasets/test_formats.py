@@ -19,6 +19,11 @@ def test_line_numbers_count_lines_of_the_file_not_rows(tmp_path):
         read_comparisons(written(tmp_path, text))
 
 
+def test_a_cell_may_be_as_long_as_a_conversation(tmp_path):
+    text = "user,winner,loser,said\nu,x,y," + "hello " * 50_000 + "\n"
+    assert len(read_comparisons(written(tmp_path, text))) == 1
+
+
 def test_paths_that_are_no_readable_file(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         read_comparisons(tmp_path / "nothing.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from privrank_jax.datasets import DataError, read_rankings
+from privrank_jax.datasets import DataError, rankings_from, read_rankings
 from tests.datasets.votes import written
 
 LISTS = "user,rank_2,rank_1,rank_3,note\nann,Rome,Oslo,Paris,x\nbob,,Paris,,y\ncy,,,,z\n"
@@ -32,8 +32,40 @@ def test_what_is_said_depends_on_the_columns_alone(tmp_path):
         "columns 'rank_1' to 'rank_3' are places, so their cells are items, the best in 'rank_1'",
     )
     assert read_rankings(written(tmp_path, TEXTS)).reading == (
-        "column 'order' holds orders such as A>B=C, the best first, = for ties",
+        "column 'order' holds orders such as A>B=C or A;B;C, the best first, = for ties",
     )
+
+
+FORMS = (
+    "id,email,Rank the topics\n1,x,Pay;Hours;Light food;\n2,x,Hours;Pay;Light food;\n3,x,Light food;\n",
+    "id,Rank the topics\n1,Pay|Hours|Light food\n2,Hours|Pay|Light food\n3,Light food\n",
+    "id\tRank the topics\n1\tPay, Hours, Light food\n2\tHours, Pay, Light food\n3\tLight food\n",
+    "id,Rank the topics\n1,Pay≻Hours≻Light food\n2,Hours≻Pay≻Light food\n3,Light food\n",
+    'id,Rank the topics\n1,"Pay\nHours\nLight food"\n2,"Hours\nPay\nLight food\n"\n3,Light food\n',
+)
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_what_survey_tools_put_between_items(tmp_path, text):
+    path = written(tmp_path, text)
+    for items in (None, ["Hours", "Light food", "Pay"]):
+        table = read_rankings(path, user="id", order="Rank the topics", items=items)
+        assert table.item_names == ("Hours", "Light food", "Pay")
+        assert table.ranks.tolist() == [[1, 2, 0], [0, 2, 1], [-1, 0, -1]]
+        assert "A>B=C or A;B;C" in table.reading[-1]  # whatever the cells have
+
+
+def test_codes_between_blanks_and_signs_that_are_said(tmp_path):
+    path = written(tmp_path, "user,order\n1,c a b\n2,a b c\n")
+    assert read_rankings(path).ranks.tolist() == [[1, 2, 0], [0, 1, 2]]
+    path = written(tmp_path, "user,order\n1,a b/c\n2,c/a b\n")
+    assert read_rankings(path, order_separator="/").ranks.tolist() == [[0, 1], [1, 0]]
+    path = written(tmp_path, "user,order\n1,New York\n2,Rome\n")
+    with pytest.raises(DataError, match="these are no orders such as A>B>C"):
+        read_rankings(path)
+    assert read_rankings(path, order_separator=">").item_names == ("New York", "Rome")
+    frame = {"user": [1, 2], "order": ["a;b", "b;a;"]}
+    assert rankings_from(frame, order_separator=";").ranks.tolist() == [[0, 1], [1, 0]]
 
 
 def test_ties_gaps_and_columns_that_are_named(tmp_path):
@@ -65,7 +97,15 @@ def test_numbers_as_items_must_be_listed(tmp_path):
         (LISTS, {"items": ["Oslo", "Paris"]}, "column 'rank_2': 'Rome' is not in the list"),
         (LISTS, {"cells": "ratings"}, "holds orders, best first: leave out cells="),
         (LISTS, {"num_users": 7}, "has a row for every user"),
-        (TEXTS.replace("> Paris", ">"), {}, "line 2, column 'order': .* is no order"),
+        (TEXTS.replace("bob,", "bob,Paris >>"), {}, "line 3, column 'order': .* is no order"),
+        (
+            TEXTS.replace(">", "/"),
+            {},
+            "column 'order': these are no orders such as A>B>C.*order_separator",
+        ),
+        (LISTS, {"order_separator": ";"}, "has no column of orders .* order_separator=';'"),
+        ("user,a,b\nann,1,2\n", {"order_separator": ";"}, "has no column of orders"),
+        ("user,item,rank\nann,a,1\n", {"order_separator": ";"}, "has no column of orders"),
         (TEXTS.replace("Rome", "Oslo"), {}, "line 2, column 'order': 'Oslo' stands twice"),
         (TEXTS, {"order": "vote"}, "no column 'vote'"),
         ("user,order\n", {}, "no rows below its header"),

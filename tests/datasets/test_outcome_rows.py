@@ -78,3 +78,50 @@ def test_what_says_nothing_or_two_things_is_refused(tmp_path, text, words):
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=words):
         read_comparisons(path)
+
+
+GAMES = "home,away,hs,as,res,draw\nOslo,Rome,2,1,H,0\nRome,Bonn,0,0,,1\nBonn,Oslo,3,10,A,\n"
+PLAYED = [("Oslo", "Rome", False), ("Rome", "Bonn", True), ("Oslo", "Bonn", False)]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"outcome": "res", "tie": "draw"},
+        {"left_score": "hs", "right_score": "as", "tie": None},
+    ],
+)
+def test_games_are_read_by_outcome_or_by_score(tmp_path, options):
+    path = tmp_path / "games.csv"
+    path.write_text(GAMES, encoding="utf-8")
+    table = read_comparisons(path, user=None, left="home", right="away", **options)
+    names = table.item_names
+    rows = zip(table.winners, table.losers, table.tied.tolist(), strict=True)
+    assert [(names[w], names[v], tied) for w, v, tied in rows] == PLAYED
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        (",,1", ",A,1", "line 3, column 'res': 'A' is no tie, and column 'draw' marks one"),
+        (",,1", ",,0", "line 3, column 'res': the outcome is missing.*name the column that marks ties by `tie`"),
+        ("H,0", "H,2", "line 2, column 'draw': '2' does not say"),
+    ],
+)  # fmt: skip
+def test_an_outcome_and_a_mark_of_ties_must_agree(tmp_path, old, new, words):
+    path = tmp_path / "games.csv"
+    path.write_text(GAMES.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(DataError, match=words):
+        read_comparisons(path, user=None, left="home", right="away", outcome="res", tie="draw")
+
+
+def test_an_index_is_read_by_the_numbers_of_its_columns(tmp_path):
+    path = tmp_path / "safe.csv"
+    rows = "user,response_0,response_1,better_response_id\nu,x,y,1\nv,x,z,0\n"
+    path.write_text(rows, encoding="utf-8")
+    sides = {"left": "response_0", "right": "response_1", "outcome": "better_response_id"}
+    table = read_comparisons(path, **sides)
+    assert rows_of(table) == [("u", "y", "x", 0), ("v", "x", "z", 0)]
+    swapped = read_comparisons(path, **sides | {"left": "response_1", "right": "response_0"})
+    assert rows_of(swapped) == rows_of(table)
+    assert "0 for 'response_0', right, B, L or 1 for 'response_1'" in table.reading[0]

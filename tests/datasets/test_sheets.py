@@ -80,6 +80,9 @@ def test_dates_are_iso_8601(workbook):
     assert header[-1] == "when"
     assert next(rows) == ["u", "a", "b", "2026-01-02 03:04:05"]
     assert where() == "row 2"
+    days = [datetime.datetime(2024, 3, day) for day in (1, 8)]
+    table = datasets.read_rankings(workbook([("user", *days), (1, 2, 1)]))
+    assert table.item_names == ("2024-03-01", "2024-03-08")
 
 
 @pytest.mark.parametrize(

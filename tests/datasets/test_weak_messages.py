@@ -21,7 +21,7 @@ HEADER = "If this line repeats or explains the header, remove it"
         ("user,a,b\nWho?,How good?,How bad?\nu,5,4\n", {"cells": "ratings"}, HEADER),
         ("user;a;b\nu;4,5;2\n", {"cells": "ratings"}, "decimal point: write 4.5"),
         ("user;a;b\nu;4,5;2\n", {}, "decimal point: write 4.5"),
-        ("user,a,b\nu,0,1\nv,1,0\n", {}, "start at 1: add 1 to each"),
+        ("user,a,b\nu,0,1\nv,1,0\n", {}, "ranks start at 0, add 1 to each"),
         ("user,model_a,model_b,winner\nu,x,y,model_a\n", {}, "seems to hold comparisons"),
     ],
 )

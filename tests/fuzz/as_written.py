@@ -18,11 +18,15 @@ from tests.reference import cells as reference
 
 SIDES = {
     **dict.fromkeys(("a", "left", "model a", "item a", "option a", "1", "1.0", "item 1"), 0),
+    **dict.fromkeys(("w", "win", "won", "1-0"), 0),
     **dict.fromkeys(("b", "right", "model b", "item b", "option b", "0", "0.0", "item 2"), 1),
+    **dict.fromkeys(("l", "loss", "lost", "0-1"), 1),
     **dict.fromkeys(
         ("tie", "draw", "0.5", ".5", "both bad", "bothbad", "tie (bothbad)", "tie (both bad)"), 2
     ),
+    **dict.fromkeys(("d", "1/2-1/2", "½-½"), 2),
 }
+SIGNS = (">", ";", "|", "\n", ",", None)
 
 
 USUAL = (
@@ -123,7 +127,9 @@ def outcomes_as_written(table, rows, options):
         if cell in items:
             side = items.index(cell)
         else:
-            side = SIDES[" ".join(cell.replace("_", " ").casefold().split())]
+            numbered = [re.findall("[0-9]+", one) for one in (left, right)] == [["1"], ["2"]]
+            word = " ".join(cell.replace("_", " ").casefold().split())
+            side = 1 if numbered and word in ("2", "2.0") else SIDES[word]
             words.add(form(cell))
         winner, loser = items if side != 1 else items[::-1]
         renamed.append({**row, "winner": winner, "loser": loser, "tie": str(int(side == 2))})
@@ -196,28 +202,59 @@ def lists_as_written(table, rows, options):
         ranks_as_written(table, rows, options)
         return
     texts = table.reading[-1].startswith("column ")
+    if texts:
+        texts_as_written(table, rows, options)
+        return
     for row, ranks in zip(rows, table.ranks.tolist(), strict=True):
         cells = [row[column] for column in sorted(places, key=place_of)]
-        if texts:
-            (column,) = (
-                name for name in row if name != options["user"] and repr(name) in table.reading[-1]
-            )
-            cells = row[column].split(">")
-        groups = [
-            [name.strip() if texts else name for name in cell.split("=" if texts else "\0")]
-            for cell in cells
-        ]
         known = [
-            [name for name in group if name.strip() and name.strip().casefold() not in MISSING]
-            for group in groups
+            [cell] for cell in cells if cell.strip() and cell.strip().casefold() not in MISSING
         ]
-        expected, before = dict.fromkeys(table.item_names, -1), 0
-        for group in known:
-            for name in group:
-                assert expected[name] == -1
-                expected[name] = before
-            before += len(group)
-        assert ranks == list(expected.values())
+        assert ranks == _ranks_of(known, table.item_names)
+    if table.user_names:
+        assert list(table.user_names) == [row[options["user"]] for row in rows]
+
+
+def _ranks_of(groups, names):
+    """The number of items before each of these; -1 where it is in none of the groups."""
+    found, before = dict.fromkeys(names, -1), 0
+    for group in groups:
+        for name in group:
+            assert found[name] == -1
+            found[name] = before
+        before += len(group)
+    return list(found.values())
+
+
+def texts_as_written(table, rows, options):
+    """The orders of each row by the only signs that no item has, and that leave items of the table alone."""
+    names = table.item_names
+    (column,) = (
+        name for name in rows[0] if name != options["user"] and repr(name) in table.reading[-1]
+    )
+    cells = [row[column] for row in rows]
+    blank = [not cell.strip() or cell.strip().casefold() in MISSING for cell in cells]
+    readings = set()
+    for sign in SIGNS:
+        if sign == ">":
+            texts = [re.split("[>≻]", cell) for cell in cells]
+            groups = [[one.split("=") for one in text] for text in texts]
+            own = [name for name in names if re.search("[>≻=]", name)]
+        else:
+            groups = [[[one] for one in cell.split(sign)] for cell in cells]
+            own = [
+                name for name in names if (len(name.split()) > 1 if sign is None else sign in name)
+            ]
+        groups = [[[one.strip() for one in group] for group in order] for order in groups]
+        if sign != ">":
+            groups = [[group for group in order if group[0]] for order in groups]
+        said = {
+            name for order, none in zip(groups, blank) if not none for one in order for name in one
+        }
+        if not own and said <= set(names):
+            found = [[] if none else order for order, none in zip(groups, blank)]
+            readings.add(repr([_ranks_of(order, names) for order in found]))
+    assert readings == {repr(table.ranks.tolist())}
     if table.user_names:
         assert list(table.user_names) == [row[options["user"]] for row in rows]
 

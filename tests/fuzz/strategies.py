@@ -209,6 +209,9 @@ LISTS = (
     "user,rank_1,rank_2,rank_3\nu1,x,y,z\nu2,y,,\nu3,z,x,\nu4,,,\n",
     "2nd choice,user,note,1st choice\nx,u1,n,y\n,u2,n,x\n",
     "user,order\nu1,x>y=z\nu2, z > x\nu3,\nu4,y\n",
+    "user,order\nu1,x;y;z;\nu2,z; x\nu3,\nu4,y\n",
+    'user,ranking\nu1,"x,y z"\nu2,"y z,x"\nu3,x\n',
+    "ballot,user\nx y z,u1\nz x,u2\ny z,u3\n",
 )
 OBJECTS = (
     '{"user":"u1","winner":"a","loser":"b"}\n{"user":2,"winner":"b","loser":"c"}\n{"user":"u3","winner":"a","loser":"c"}\n',

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.datasets import DataError, read_comparisons
 from privrank_jax.tables import scan_comparisons
-from tests.parquet import parquet
+from tests.parquet import as_parquet, parquet
 from tests.tables.rows import VOTES, kept
 
 
@@ -133,3 +133,20 @@ def test_bounded_counts(tmp_path, backend):
         rows.win_counts(0, "salt")
     with pytest.raises(ValueError, match="no users to bound"):
         scan_comparisons(path, user=None, backend=backend).win_counts(2, "salt")
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "rare"),
+    [
+        ("user,winner,loser", ["u,a,b", "v,a,b", *["u,a,x"] * 3, "w,y,b"], ("x", "y")),
+        ("user,winner,loser", ["u,a,b", "v,a,b", *["u,a,b"] * 3], ()),
+        ("winner,loser", ["a,b", "a,x", "b,a", "b,a"], ("x",)),
+        ("user,winner,loser", ["u,a,b", "u,b,a"], ("a", "b")),
+    ],
+)
+def test_items_of_one_user_are_those_of_the_loader(tmp_path, header, rows, rare):
+    path = tmp_path / "votes.csv"
+    path.write_text("\n".join([header, *rows, ""]), encoding="utf-8")
+    user = "user" if "user" in header else None
+    assert read_comparisons(path, user=user).rare_items == rare
+    assert scan_comparisons(as_parquet(path), user=user).rare_items == rare

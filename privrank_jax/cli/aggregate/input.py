@@ -14,6 +14,7 @@ from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.sources import (
+    check_rare_items,
     private_remark,
     ranking_roles,
     rankings_in_engine,
@@ -121,7 +122,8 @@ def read_input(request: Request) -> Input:
     complete, entropy = known and not partial, Entropy(request)
     if not request.private:
         return Input(table=table, complete=complete, remarks=remarks, entropy=entropy)
-    users = users_of(request.file, request.user)
+    check_rare_items(table, written=True)
+    users = users_of(request.file, request.user, request.count)
     privacy = request.privacy.given(public=table.public, users=users)
     return PrivateInput(
         table=table, complete=complete, remarks=remarks, entropy=entropy, privacy=privacy

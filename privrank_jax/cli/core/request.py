@@ -93,7 +93,23 @@ class Text(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class ComparisonColumns(Text):
+class Counted(Text):
+    """How often a row counts."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    count: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of how often a row counts: so many comparisons of the row's user, or, of rankings with --user "
+            "none, so many users. Default: once; a column named count, n, freq, weight or alike is then refused.",
+        ),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ComparisonColumns(Counted):
     """Columns of a file of comparisons."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
@@ -131,14 +147,52 @@ class ComparisonColumns(Text):
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of outcomes: the preferred item or its column, left, right, A, B, 1, 0, tie, 0.5, both bad. "
-            "Default: winner, outcome or alike.",
+            help="Column of outcomes: the preferred item or its column, left, right, A, B, W, L, 1, 0, tie, 0.5, both "
+            "bad. Default: winner, outcome or alike.",
+        ),
+    ] = None
+    left_wins: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of how often the left item won, instead of an outcome; each win is a comparison.",
+        ),
+    ] = None
+    right_wins: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of how often the right item won."),
+    ] = None
+    left_score: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of what the left item scored, instead of an outcome; the higher score wins, equal ones tie.",
+        ),
+    ] = None
+    right_score: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column of what the right item scored."),
+    ] = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Orders(Text):
+    """How the items of orders in one cell are separated."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    order_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIGN",
+            help="What stands between the items of an order in one cell: a sign such as ; or newline, blank. Default: "
+            "> (ties =), ; | newline, comma or blank, one for all cells, by their form.",
         ),
     ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RankingColumns(Text):
+class RankingColumns(Orders, Counted):
     """Columns of a file of rankings, and the meaning of its cells."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
@@ -160,8 +214,8 @@ class RankingColumns(Text):
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Column of orders such as A>B=C, best first. Default: order or alike. Columns rank_1, rank_2, ... are "
-            "read as places.",
+            help="Column of orders such as A>B=C or A;B;C, best first. Default: order or alike. Columns rank_1, "
+            "rank_2, ... are read as places.",
         ),
     ] = None
     ranks: Annotated[

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import NamedTuple, Protocol, TypedDict
 
 from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET
 from privrank_jax._cells.names import did_you_mean, nearly_alike
 from privrank_jax._cells.order_shapes import order_columns
-from privrank_jax._cells.outcomes import Battle
+from privrank_jax._cells.outcomes import Sides
 from privrank_jax._cells.text_files import File
-from privrank_jax._neighbors import NO_COLUMN, OWN, of_column
+from privrank_jax._neighbors import NO_COLUMN, OWN, of_column, of_count
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.core.checks import about_delta
@@ -26,12 +26,25 @@ from privrank_jax.datasets.preflib import SUFFIXES as PREFLIB
 from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
-COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
-RANKING = ("item", "rank", "order")
+COUNTING = ("count", "left_wins", "right_wins")  # of which a row is several
+_SHAPE = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
+COMPARING = ("winner", "loser", "tie", *_SHAPE)
+RANKING = ("item", "rank", "order", "order_separator")
 _TEXT = ("separator", "encoding")
 _FEW = 12  # items that are named when a file was read
 _LONG = 40  # letters of a name beyond which it is cut there
 _PAIRS = 3  # of names that are spelled almost alike
+
+
+class _Table(Protocol):
+    """Rows with a list of items, in memory or in an engine."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def public(self) -> tuple[str, ...]: ...
+    @property
+    def rare_items(self) -> tuple[str, ...]: ...
 
 
 class ComparisonRoles(TypedDict):
@@ -42,6 +55,18 @@ class ComparisonRoles(TypedDict):
     loser: str
     tie: str | None
     items: list[str] | None
+
+
+class ShapeRoles(TypedDict):
+    """Columns of two items and of what says which is preferred, as the loaders take them."""
+
+    left: str | None
+    right: str | None
+    outcome: str | None
+    left_wins: str | None
+    right_wins: str | None
+    left_score: str | None
+    right_score: str | None
 
 
 class RankingRoles(TypedDict):
@@ -72,16 +97,16 @@ def large_delta(promise: Privacy | None, **units: int) -> tuple[str, ...]:
 
 def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: ComparisonRoles) -> bool:
     """Whether FILE is a Parquet file that an engine counts at any size: one of winners and losers."""
-    if file.suffix not in PARQUET:
+    if file.suffix not in PARQUET or columns.count is not None:
         return False
-    named = Battle(columns.left or "", columns.right or "", columns.outcome or "")
+    named = Sides(*(getattr(columns, name) or "" for name in _SHAPE))
     header = read_header(file)
     return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
 
 
 def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles) -> bool:
     """Whether FILE is a Parquet file that an engine counts at any size: of ranks, not of orders."""
-    if file.suffix not in PARQUET:
+    if file.suffix not in PARQUET or columns.order_separator or columns.count:
         return False
     header, user = read_header(file), roles["user"]
     return not order_columns(file.name, header, user, columns.order, roles["items"])
@@ -111,7 +136,7 @@ def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
         items: names of the items.
         listed: whether they were given rather than read, so that none of them is a slip of an answer.
     """
-    few = [one if len(one) <= _LONG else f"{one[:_LONG]}…" for one in items[:_FEW]]
+    few = [_short(one) for one in items[:_FEW]]
     names = ", ".join([*few, "…"] if len(items) > _FEW else few)
     say(f"{name}: items ({len(items)}): {names}")
     alike = [] if listed else nearly_alike(items)
@@ -127,6 +152,36 @@ def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
     )
 
 
+def check_rare_items(table: _Table, *, written: bool) -> None:
+    """Before anything is spent, look at a list of items that was read off the rows, and that a release publishes.
+
+    Args:
+        table: the rows.
+        written: whether items are what users wrote, as in rankings: one that a single user named says something of
+            that user, and is refused unless ``--items`` lists it. In comparisons and choices items are what users
+            were shown, and a warning does. Either is for the holder of the data alone.
+    """
+    rare = table.rare_items if "items" in table.public else ()
+    if not rare:
+        return
+    few = ", ".join(map(repr, map(_short, rare[:_FEW]))) + ", …" * (len(rare) > _FEW)
+    if written:
+        raise Refusal(
+            f"{table.name}: one user alone ranked {few}, and the list of items, read off the answers, would be "
+            "published. List the items that are public anyway by --items, and correct or remove what else users wrote."
+        )
+    warn(
+        *private_remark(
+            f"{table.name}: {few}: in the rows of one user only, and the list of items, read off the rows, is "
+            "published. If users named items themselves, list those that are public by --items."
+        )
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[:_LONG]}…"
+
+
 def read_comparisons(
     source: str | File, columns: ComparisonColumns, items: str | None, *, by_user: bool
 ) -> datasets.ComparisonTable:
@@ -140,7 +195,7 @@ def read_comparisons(
     """
     file = File.of(source)
     if (source := str(source)) in datasets.available():
-        given = given_columns(columns, ("user", *COMPARING, *_TEXT))
+        given = given_columns(columns, ("user", *COMPARING, "count", *_TEXT))
         given += ["--items"] if items is not None else []
         _check_own(source, "columns and items", given)
         return datasets.load(source)
@@ -152,9 +207,8 @@ def read_comparisons(
         raise _unknown(source, datasets.available())
     table = datasets.read_comparisons(
         file,
-        left=columns.left,
-        right=columns.right,
-        outcome=columns.outcome,
+        count=columns.count,
+        **shape_roles(columns),
         **comparison_roles(columns, items, by_user=by_user),
     )
     say_reading(table, listed=items is not None)
@@ -179,6 +233,11 @@ def comparison_roles(
     }
 
 
+def shape_roles(columns: ComparisonColumns) -> ShapeRoles:
+    """The columns of two items and of what says which is preferred, as the loader takes them."""
+    return ShapeRoles(**{name: getattr(columns, name) for name in _SHAPE})
+
+
 def read_rankings(
     source: str | File,
     columns: RankingColumns,
@@ -197,7 +256,7 @@ def read_rankings(
     """
     file = File.of(source)
     if (source := str(source)) in datasets.available_rankings():
-        given = given_columns(columns, ("user", *RANKING, *_TEXT))
+        given = given_columns(columns, ("user", *RANKING, "count", *_TEXT))
         given += ["--items"] if items is not None else []
         given += ["--users"] if num_users is not None else []
         given += given_columns(columns, KINDS_OF_CELLS)
@@ -213,9 +272,11 @@ def read_rankings(
     table = datasets.read_rankings(
         file,
         order=columns.order,
+        order_separator=columns.order_separator,
         ignore=ignore,
         num_users=num_users,
         cells=columns.cells,
+        count=columns.count,
         **roles,
     )
     say_reading(table, listed=items is not None)
@@ -273,8 +334,8 @@ def item_list(given: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def users_of(source: str | File, column: str | None) -> str:
-    """Say what one user is, by the kind of FILE and ``--user``.
+def users_of(source: str | File, column: str | None, count: str | None = None) -> str:
+    """Say what one user is, by the kind of FILE, ``--user`` and ``--count``.
 
     >>> users_of("votes.csv", None), users_of("votes.csv", "none"), users_of("votes.soc", None)
     ("column 'user'", 'each row', 'as the data define them')
@@ -282,7 +343,9 @@ def users_of(source: str | File, column: str | None) -> str:
     named = str(source) in (*datasets.available(), *datasets.available_rankings())
     if named or File.of(source).suffix in (*PREFLIB, KAMISHIMA):
         return OWN
-    return NO_COLUMN if column == "none" else of_column(column or "user")
+    if column == "none":
+        return NO_COLUMN if count is None else of_count(count)
+    return of_column(column or "user")
 
 
 class Named(NamedTuple):

@@ -14,7 +14,14 @@ from privrank_jax.cli.core.checks import check_size
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.mechanisms import Sampled, sample
 from privrank_jax.cli.core.randomized import reports_guarantee
-from privrank_jax.cli.core.sources import private_remark, read_comparisons, users_of
+from privrank_jax.cli.core.sources import (
+    COUNTING,
+    check_rare_items,
+    given_columns,
+    private_remark,
+    read_comparisons,
+    users_of,
+)
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.cli.privatize.summary import Summary, from_to, print_summary
@@ -36,6 +43,7 @@ def privatize_comparisons(request: Request) -> None:
         )
     spending = begin("privatize", request)
     table = read_comparisons(request.file, request, request.items, by_user=True)
+    check_rare_items(table, written=False)
     entropy = Entropy(request)
     with jax.enable_x64(True):
         drawn = randomize(table, _budgets(request, table), request, entropy)
@@ -60,6 +68,11 @@ def _budgets(request: Request, table: ComparisonTable) -> np.ndarray:
         raise Refusal(
             f"{request.source} is a named data set without budgets: give --epsilon instead of "
             "--epsilon-column."
+        )
+    if several := given_columns(request, COUNTING):
+        raise Refusal(
+            f"{', '.join(several)}: a row is several comparisons, and --epsilon-column gives each row an epsilon: give "
+            "--epsilon instead."
         )
     budgets = datasets.read_epsilon(request.file, request.epsilon_column)
     check_size(float(budgets.min()))

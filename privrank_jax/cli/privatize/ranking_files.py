@@ -33,6 +33,7 @@ from privrank_jax.cli.core.request import KINDS_OF_CELLS
 from privrank_jax.cli.core.sources import (
     COMPARING,
     RANKING,
+    check_rare_items,
     given_columns,
     named_column,
     private_remark,
@@ -73,6 +74,8 @@ def holds_rankings(request: Request) -> bool:
     if ranking or comparing:
         return bool(ranking)
     header = read_header(path)
+    count = spelled_in(header, request.count)
+    header = [column for column in header if column != count]
     if SYNTHETIC in header:
         return True
     forms = set(map(form, header))
@@ -130,6 +133,7 @@ def privatize_rankings(request: Request) -> None:
         )
     spending = begin("privatize", request)
     table, epsilon = _read(request)
+    check_rare_items(table, written=True)
     _check_gaps(table, request)
     check_item_names(request.out, table.item_names)
     entropy = Entropy(request)
@@ -139,7 +143,7 @@ def privatize_rankings(request: Request) -> None:
         budgets = () if request.epsilon_column is None else ("budgets",)
         promised = rankings_guarantee(
             rankings, drawn.numerics, request.guarantee_note("the largest of any user.", "orders")
-        ).given(public=budgets, users=users_of(request.file, request.user))
+        ).given(public=budgets, users=users_of(request.file, request.user, request.count))
     promised = _of_whole_users(promised, table, request)
     request.check_out()  # again, as the files may have changed meanwhile
     spending.spend_and_report(promised, "mallows", request.out)
@@ -190,6 +194,11 @@ def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
     if column is not None and users_of(source, None) == OWN:
         raise Refusal(
             f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
+        )
+    if column is not None and request.count is not None:
+        raise Refusal(
+            "--count makes several rankings of a row, and --epsilon-column gives each row an epsilon: leave out one of "
+            "the two."
         )
     table = read_rankings(source, request, request.items, ignore)
     if column is None:

@@ -22,7 +22,10 @@ from privrank_jax.cli.options import Json, Options, option
 
 TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
-_COLUMNS = ("winner", "loser", "tie", "left", "right", "outcome", "item", "rank", "order")
+_COLUMNS = (
+    *("winner", "loser", "tie", "left", "right", "outcome", "item", "rank", "order"),
+    *("left_wins", "right_wins", "left_score", "right_score", "order_separator", "count"),
+)
 _READERS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".xlsx": "excel"}  # of pandas
 _OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding")
 

@@ -23,7 +23,14 @@ import numpy as np
 from privrank_jax import datasets
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
-from privrank_jax.cli.core.sources import comparison_roles, say_reading
+from privrank_jax.cli.core.sources import (
+    COUNTING,
+    check_rare_items,
+    comparison_roles,
+    given_columns,
+    say_reading,
+    shape_roles,
+)
 from privrank_jax.cli.rank.input import MAX_ITEMS
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import Schedule, day
@@ -185,14 +192,20 @@ def _tag(user: str) -> str:
 def read_arrivals(request: Request, schedule: Schedule, items: list[str] | None) -> Arrivals:
     """Read the file, with the items of the state if there is one."""
     assert request.time is not None
+    if several := given_columns(request, COUNTING):
+        raise Refusal(
+            f"{', '.join(several)}: a row is several comparisons, and --every reads the time of each: repeat the rows "
+            "in the file instead."
+        )
     by_user = request.unit == "user"
     roles = comparison_roles(request, request.items, by_user=by_user)
     if items is not None:
         roles["items"] = items
     table = datasets.read_comparisons(
-        request.file, left=request.left, right=request.right, outcome=request.outcome, **roles
+        request.file, ignore=(request.time,), **shape_roles(request), **roles
     )
     say_reading(table, listed=roles["items"] is not None)
+    check_rare_items(table, written=False)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     if by_user and not table.has_users:
         raise Refusal(

@@ -33,6 +33,8 @@ from privrank_jax.cli.core.result import (
     of_noise,
 )
 from privrank_jax.cli.core.sources import (
+    COMPARING,
+    check_rare_items,
     item_list,
     named_column,
     say_reading,
@@ -49,7 +51,7 @@ from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_choices import default_choice_gamma
 from privrank_jax.pairwise.standard_errors import noise_variance
 
-_OTHER_COLUMNS = ("winner", "loser", "tie", "left", "right", "outcome")
+_OTHER_COLUMNS = (*COMPARING, "order_separator")
 _SETS = (
     "a comparison is here a choice from the items shown, and who was shown which items is public"
 )
@@ -130,12 +132,18 @@ def read_choices(request: Request) -> ChoiceInput:
     user = named_column(request.user, "user" if by_user else None)
     items = None if request.items is None else item_list(request.items)
     table = datasets.read_choices(
-        request.file, user=user, chosen=request.chosen, shown=request.shown or (), items=items
+        request.file,
+        user=user,
+        chosen=request.chosen,
+        shown=request.shown or (),
+        items=items,
+        count=request.count,
     )
     say_reading(table, listed=items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     entropy, kept, remarks, privacy = Entropy(request), None, (), None
     if request.private:
+        check_rare_items(table, written=False)
         privacy = request.privacy
         if by_user:
             privacy, kept, remarks = bounded(table, request, entropy, "choices")

@@ -31,6 +31,8 @@ HELP = (
     "shown, such as A|B|C)\n\n"
     "  privrank rank ballots.csv --epsilon 1 --max-per-user 6     (columns user, rank_1, rank_2, ...: broken into "
     "pairs)\n\n"
+    "  privrank rank games.csv --epsilon 1 --unit comparison --user none --left home --right away --left-score goals_h "
+    "--right-score goals_a     (or --left-wins --right-wins, --count)\n\n"
     "  privrank rank votes.csv --method none"
 )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._cells.columns import spelled_in
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
@@ -16,6 +17,7 @@ from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.sources import (
     COMPARING,
+    check_rare_items,
     comparison_roles,
     comparisons_in_engine,
     given_columns,
@@ -90,6 +92,7 @@ def read_input(request: Request) -> Input:
     remarks = private_remark(*table.remarks)
     if not request.private:
         return Input(table=table, wins=_count(table, None, entropy)[0], remarks=remarks)
+    check_rare_items(table, written=False)
     privacy = request.privacy
     limit, most = None, 1
     if by_user:
@@ -107,7 +110,7 @@ def read_input(request: Request) -> Input:
         questionnaire, sensitivity = questionnaire_counts(asked, table.num_items), None
         per_item, public = 0.0, (*table.public, "questionnaire")
         privacy = dataclasses.replace(privacy, contributions=min(most, len(asked)))
-    users = users_of(request.file, request.user) if by_user else ""
+    users = users_of(request.file, request.user, request.count) if by_user else ""
     privacy = privacy.given(public=public, users=users)
     return PrivateInput(
         table=table,
@@ -126,11 +129,26 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
     """Read a file or a named data set; a Parquet file stays in the engine, and rankings are broken into pairs."""
     roles = comparison_roles(request, request.items, by_user=by_user)
     header = read_header(request.file)
+    count = spelled_in(header, request.count)
+    header = [column for column in header if column != count]
     if not given_columns(request, COMPARING) and lists_orders(header, roles["user"]):
-        rankings = datasets.read_rankings(request.file, user=roles["user"], items=roles["items"])
+        rankings = datasets.read_rankings(
+            request.file,
+            user=roles["user"],
+            items=roles["items"],
+            order_separator=request.order_separator,
+            count=request.count,
+        )
+        if request.private:
+            check_rare_items(rankings, written=True)
         table = datasets.broken_rankings(rankings)
         say_reading(table, listed=request.items is not None)
         return table
+    if request.order_separator is not None:
+        raise Refusal(
+            f"{request.source} has no column of orders such as A;B;C, whose items --order-separator could tell apart: "
+            "leave it out."
+        )
     if comparisons_in_engine(request.file, request, roles):
         rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
         say_items(rows.name, rows.item_names, listed=request.items is not None)

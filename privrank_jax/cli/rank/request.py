@@ -14,7 +14,14 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
-from privrank_jax.cli.core.request import Budget, ComparisonColumns, Files, Items, Release
+from privrank_jax.cli.core.request import (
+    Budget,
+    ComparisonColumns,
+    Files,
+    Items,
+    Orders,
+    Release,
+)
 from privrank_jax.cli.options import Options
 from privrank_jax.cli.rank.schedule import OverTime
 
@@ -104,7 +111,9 @@ class ChoiceOptions(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, ChoiceOptions, Covariates, OverTime, Files, Release):
+class Request(
+    Budget, ComparisonColumns, Orders, ChoiceOptions, Covariates, OverTime, Files, Release
+):
     """The options of one run."""
 
     source: Annotated[

@@ -27,7 +27,15 @@ from privrank_jax.cli.core.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.cli.core.sources import comparison_roles, private_remark, say_reading, users_of
+from privrank_jax.cli.core.sources import (
+    COUNTING,
+    check_rare_items,
+    comparison_roles,
+    given_columns,
+    private_remark,
+    say_reading,
+    users_of,
+)
 from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
 from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
 from privrank_jax.cli.rank.none import components_of
@@ -72,10 +80,16 @@ def read_with_covariates(request: Request) -> CovariateInput:
             f"{request.source} is a named data set without covariates: leave out --covariate, --side and "
             "--covariate-group."
         )
+    if several := given_columns(request, COUNTING):
+        raise Refusal(
+            f"{', '.join(several)}: a row is several comparisons, and covariates are read of each row: repeat the rows "
+            "in the file instead."
+        )
     by_user = request.unit == "user" and request.private
     roles = comparison_roles(request, request.items, by_user=by_user)
     path = request.file
-    table = datasets.read_comparisons(path, **roles)
+    named = (request.side, request.covariate_group, *request.covariate_bounds)
+    table = datasets.read_comparisons(path, ignore=[one for one in named if one], **roles)
     say_reading(table, listed=request.items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     rows = datasets.add_covariates(
@@ -91,6 +105,8 @@ def read_with_covariates(request: Request) -> CovariateInput:
     )
     entropy, remarks, kept = Entropy(request), private_remark(*table.remarks), None
     privacy = request.privacy if request.private else None
+    if privacy is not None:
+        check_rare_items(table, written=False)
     if privacy is not None and by_user:
         privacy, kept, left_out = bounded(table, request, entropy)
         remarks += left_out

@@ -1,0 +1,206 @@
+"""Rows that count several times, and items that one user named: what the commands do before anything is spent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.datasets.votes import CHOICES, SCORED, WINNERS, longer
+from tests.parquet import as_parquet
+
+SEEDED = ("--simulate", "--seed", 3, "--json")
+PER_USER = ("--epsilon", 1, "--max-per-user", 2)
+WIDE = "n,a,b,c\n2,1,2,3\n0,3,2,1\n3,2,1,3\n1,1,1,3\n"
+ORDERS = "n,order\n2,a;b;c;\n0,a;d;\n3,b;a;c;\n1,c;a;b\n"
+PLACES = "n,rank_1,rank_2\n2,a,b\n0,d,a\n3,b,a\n2,c,b\n"
+TIMES = "user,winner,loser,n\nu,a,b,2\nv,b,a,3\n"
+EVERY = ("--every", "day", "--time", "t", "--start", "2026-01-01", "--steps", 2, "--state", "s")
+EACH = [
+    ("rank", WINNERS, (*PER_USER, *SEEDED)),
+    ("rank", WINNERS, ("--epsilon", 1, "--unit", "comparison", *SEEDED)),
+    ("rank", WINNERS, (*PER_USER, "--method", "mle", "--adjacency", "flip", *SEEDED)),
+    ("rank", WINNERS, ("--epsilon", 1, "--user", "none", "--unit", "comparison", *SEEDED)),
+    ("rank", WINNERS, ("--method", "none", "--json")),
+    ("rank", CHOICES, (*PER_USER, *SEEDED)),
+    ("rank", PLACES, ("--user", "none", "--epsilon", 1, "--max-per-user", 1, *SEEDED)),
+    ("aggregate", WIDE, ("--user", "none", "--epsilon", 1, *SEEDED)),
+    ("aggregate", WIDE, ("--user", "none", "--epsilon", 1, "--trust", "local", *SEEDED)),
+    ("aggregate", WIDE, ("--user", "none", "--higher-is-better", "--method", "none", "--json")),
+    ("aggregate", ORDERS, ("--user", "none", "--epsilon", 1, "--method", "footrule", *SEEDED)),
+    ("aggregate", PLACES, ("--user", "none", "--epsilon", 1, *SEEDED)),
+]
+
+
+def told(result):
+    """What was released, without what it says of counts and of what a user is."""
+    document = result.json()
+    guarantee = document["guarantee"] or {}
+    for word in ("users", "statement", "text", "words"):
+        guarantee.pop(word, None)
+    document["diagnostics"].pop("notes")
+    return document
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+@pytest.mark.parametrize(("command", "text", "options"), EACH)
+def test_a_counted_file_is_the_longer_file(privrank, tmp_path, command, text, options, parquet):
+    paths = []
+    for folder, content in (("counted", text), ("longer", longer(text))):
+        path = tmp_path / folder / "votes.csv"
+        path.parent.mkdir()
+        path.write_text(content, encoding="utf-8")
+        paths.append(as_parquet(path) if parquet and folder == "counted" else path)
+    found = privrank(command, paths[0], *options, "--count", "n")
+    assert found.code == 0, found.err
+    expected = privrank(command, paths[1], *options)
+    assert expected.code == 0, expected.err
+    same = json.dumps(told(found)).replace("votes.parquet", "votes.csv")
+    assert same == json.dumps(told(expected))
+    refused = privrank(command, paths[0], *options)
+    assert refused.code == 2
+    assert "column 'n' looks like how often a row counts" in refused.err
+    assert "say --count n" in " ".join(refused.err.split())
+
+
+def test_a_counted_ranking_is_that_many_users(privrank, write):
+    path = write("2,1,2,3", "3,2,1,3", header="n,a,b,c")
+    said = privrank("aggregate", path, "--epsilon", 1, "--count", "n", "--user", "none").out
+    assert "each of those that column 'n' counts in a row is one user" in " ".join(said.split())
+    refused = privrank("aggregate", path, "--epsilon", 1, "--count", "n")
+    assert refused.code == 2
+    assert "a user has one ranking: say --user none" in " ".join(refused.err.split())
+
+
+def test_counted_comparisons_are_of_one_user(privrank, write):
+    path = write("u,a,b,5", "v,b,a,1", header="user,winner,loser,n")
+    refused = privrank("rank", path, "--epsilon", 1, "--count", "n")
+    assert refused.code == 2
+    assert "gave more than 1 comparison" in refused.err
+    kept = privrank("rank", path, "--epsilon", 1, "--count", "n", "--max-per-user", 2)
+    assert kept.code == 0
+    assert "3 of 6 comparisons were left out" in kept.err
+    none = privrank("rank", path, "--epsilon", 1, "--count", "n", "--user", "none")
+    assert none.code == 2
+    assert "does not say who compared" in none.err
+
+
+@pytest.mark.parametrize(
+    ("command", "options", "words"),
+    [
+        ("rank", EVERY, "--every reads"),
+        ("rank", ("--method", "none", "--covariate", "x"), "covariates are read of each row"),
+        ("privatize", ("--out", "out.csv", "--epsilon-column", "x"), "gives each row an epsilon"),
+        ("rank", ("--method", "none", "--order-separator", ";"), "has no column of orders"),
+    ],
+)  # fmt: skip
+def test_where_rows_are_read_one_by_one(privrank, tmp_path, write, command, options, words):
+    path = write("u,a,b,2,1,2026-01-01", header="user,winner,loser,n,x,t")
+    state = [str(tmp_path / one) if one in ("s", "out.csv") else one for one in options]
+    budget = ("--epsilon", 1, "--max-per-user", 3) if "--every" in options else ()
+    noise = ("--noise", "gaussian", "--delta", 1e-6) if budget else ()
+    result = privrank(command, path, *state, *budget, *noise, "--count", "n")
+    assert (result.code, result.out) == (2, "")
+    assert words in " ".join(result.err.split())
+
+
+def test_columns_that_are_used_elsewhere_are_no_counts(privrank, write):
+    path = write("u,a,b,a,1", "v,b,a,b,-1", "w,a,b,b,2", header="user,winner,loser,first,weight")
+    result = privrank("rank", path, "--method", "none", "--covariate", "weight", "--side", "first")
+    assert result.code == 0, result.err
+    refused = privrank("rank", path, "--method", "none")
+    assert "say --count weight" in " ".join(refused.err.split())
+
+
+def test_privatized_rows_are_counted_too(privrank, write, tmp_path):
+    path = write("u,a,b,3", "v,b,a,0", header="user,winner,loser,n")
+    out = tmp_path / "reports.csv"
+    done = privrank("privatize", path, "--epsilon", 1, "--out", out, "--count", "n")
+    assert done.code == 0, done.err
+    assert len(out.read_text().splitlines()) == 4
+    ballots = write("2,1,2", "1,2,1", header="n,a,b", name="ballots.csv")
+    words = ("--user", "none", "--epsilon", 1, "--out", tmp_path / "synthetic.csv", "--count", "n")
+    done = privrank("privatize", ballots, *words)
+    assert done.code == 0, done.err
+    assert len((tmp_path / "synthetic.csv").read_text().splitlines()) == 4
+
+
+def test_goals_and_wins_are_read_by_options(privrank, write):
+    path = write("a,b,2,1", "b,c,0,3", header="left,right,home,away")
+    scored = [
+        word for name, column in SCORED.items() for word in (f"--{name.replace('_', '-')}", column)
+    ]
+    found = privrank("rank", path, "--method", "none", "--user", "none", *scored, "--json")
+    assert [row["item"] for row in found.json()["ranking"]][2] == "b"
+    wins = ("--left-wins", "home", "--right-wins", "away")
+    found = privrank("rank", path, "--method", "none", "--user", "none", *wins, "--json")
+    assert found.json()["ranking"][0]["item"] == "c"
+    twice = privrank("rank", path, "--method", "none", *scored, *wins)
+    assert "name --left-wins and --right-wins" in " ".join(twice.err.split())
+
+
+# --- items that one user named
+
+WRITTEN = {
+    "orders": ("user,order", "u,a>b", "v,b>a", "w,a>mine"),
+    "topics": ("user,order", "u,a;b;", "v,b;a;", "w,a;mine;"),
+    "places": ("user,rank_1,rank_2", "u,a,b", "v,b,a", "w,a,mine"),
+    "long": ("user,item,rank", "u,a,1", "u,b,2", "v,a,1", "v,b,2", "w,mine,1"),
+}
+COMMANDS = [
+    ("aggregate", ()),
+    ("privatize", ("--public", "ranked-items")),
+    ("rank", ("--max-per-user", 1)),
+]
+
+
+@pytest.mark.parametrize("form", WRITTEN)
+@pytest.mark.parametrize(("command", "options"), COMMANDS)
+@pytest.mark.parametrize("parquet", [False, True])
+def test_an_item_that_one_user_wrote_is_not_published(
+    privrank, write, tmp_path, form, command, options, parquet
+):
+    if (command, form) == ("rank", "long"):
+        pytest.skip("rank does not read ranks")
+    header, *rows = WRITTEN[form]
+    path = write(*rows, header=header)
+    path = as_parquet(path) if parquet else path
+    ledger = tmp_path / "l.ledger"
+    out = ("--out", tmp_path / "out.csv") if command == "privatize" else ()
+    refused = privrank(command, path, "--epsilon", 1, *options, *out)
+    assert (refused.code, refused.out) == (2, "")
+    assert "one user alone ranked 'mine'" in refused.err
+    assert "by --items" in " ".join(refused.err.split())
+    assert not ledger.exists()
+    assert not (tmp_path / "out.csv").exists()
+    listed = privrank(command, path, "--epsilon", 1, *options, *out, "--items", "a,b,mine")
+    assert listed.code == 0, listed.err
+    if command == "aggregate":
+        assert privrank(command, path, "--method", "none").code == 0
+
+
+@pytest.mark.parametrize("parquet", [False, True])
+@pytest.mark.parametrize(
+    ("header", "rows", "options"),
+    [
+        ("user,winner,loser", ("u,a,b", "v,b,a", "w,a,mine"), ()),
+        ("winner,loser", ("a,b", "b,a", "a,mine"), ("--unit", "comparison")),
+        ("user,chosen,shown", ("u,a,a|b", "v,b,a|b", "w,a,a|mine|b"), ()),
+        ("user,a,b", ("u,1,2", "v,2,1", "w,1,"), None),
+    ],
+)
+def test_an_item_that_one_user_was_shown_is_named_in_a_warning(
+    privrank, write, header, rows, options, parquet
+):
+    path = write(*rows, header=header)
+    path = as_parquet(path) if parquet else path
+    command = "aggregate" if options is None else "rank"
+    result = privrank(command, path, "--epsilon", 1, *(options or ()))
+    assert result.code == 0, result.err
+    warned = "'mine': in the rows of one user only" in " ".join(result.err.split())
+    assert warned == (options is not None)
+    assert "in the rows of one" not in result.out
+    if options is not None:
+        listed = privrank(command, path, "--epsilon", 1, *options, "--items", "a,b,mine")
+        assert "in the rows of one" not in listed.err
+        assert "in the rows of one" not in privrank(command, path, "--method", "none", *options).err
