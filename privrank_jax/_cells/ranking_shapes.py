@@ -8,6 +8,7 @@ from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import SEPARATOR, perhaps_a_title
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
+from privrank_jax._cells.metadata import check_no_metadata
 from privrank_jax._cells.names import did_you_mean, form, place_of
 from privrank_jax._cells.outcomes import battle_of
 from privrank_jax._cells.ranks import is_number, user_or_items, who_ranked
@@ -112,6 +113,7 @@ def item_columns(
                 )
         return public
     columns = tuple(column for column in header if column != user)
+    check_no_metadata(name, columns, user)
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Int
 
 from privrank_jax._cells.choice_shapes import ChoiceColumns, choices_named, shown_items
 from privrank_jax._cells.codes import NameCodes, check_names, public_items
-from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.columns import Roles, without
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.public import NamedTable, notes_on_comparisons
 from privrank_jax._cells.text_files import File
@@ -83,6 +83,7 @@ def read_choices(
     chosen: str | None = None,
     shown: Sequence[str] = (),
     items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
 ) -> ChoiceTable:
     """Read choices from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
 
@@ -96,6 +97,7 @@ def read_choices(
         shown: the column of texts, or the columns of single items; default ``shown``, ``options`` or a similar name, or
             ``shown_1``, ``shown_2``, ..., ``option_1``, ...
         items: the public list of items; default: those shown, sorted; that list is then public.
+        ignore: columns that are not used, whatever they are called.
 
     Returns:
         A table of N choices in the order of the file.
@@ -113,7 +115,8 @@ def read_choices(
     (('milk', 'tea', 'water'), [[1, 0, -1], [0, 1, 2]])
     """
     public, file = None if items is None else public_items(items), File.of(path)
-    columns = choices_named(file.name, read_header(file), chosen, shown)
+    header = without(file.name, read_header(file), ignore)
+    columns = choices_named(file.name, header, chosen, shown)
     roles: Roles = {"user": user, "chosen": columns.chosen}
     roles |= {f"shown {k}": column for k, column in enumerate(columns.shown)}
     return _encode(open_source(file, roles, "choice"), roles, columns, public)

@@ -14,7 +14,7 @@ import numpy as np
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, TieCodes, public_items
-from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.columns import Roles, without
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.outcomes import (
     LEFT,
@@ -46,6 +46,7 @@ def read_comparisons(
     right: str | None = None,
     outcome: str | None = None,
     items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
 ) -> ComparisonTable:
     """Read comparisons from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
 
@@ -71,6 +72,8 @@ def read_comparisons(
         items: the public list of items, in the order to use, with those never compared. Default:
             the items seen in the file, sorted; that list is then public, as ``notes`` says: a
             release tells which items occur.
+        ignore: columns that are not used, whatever they are called, as for
+            :func:`~privrank_jax.datasets.read_rankings`.
 
     Returns:
         A table of N comparisons in the order of the file. ``notes`` names the columns not used.
@@ -85,7 +88,7 @@ def read_comparisons(
             from blanks); a tie neither yes nor no.
     """
     named = Battle(*(column or "" for column in (left, right, outcome)))
-    return _read(path, user, winner, loser, tie, named, items)
+    return _read(path, user, winner, loser, tie, named, items, ignore)
 
 
 def comparisons_from(
@@ -99,6 +102,7 @@ def comparisons_from(
     right: str | None = None,
     outcome: str | None = None,
     items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
     name: str = "the table",
 ) -> ComparisonTable:
     """Read comparisons from columns in memory, by the rules of :func:`read_comparisons`.
@@ -106,7 +110,7 @@ def comparisons_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, winner, loser, tie, left, right, outcome, items: as for :func:`read_comparisons`.
+        user, winner, loser, tie, left, right, outcome, items, ignore: as for :func:`read_comparisons`.
         name: of the data.
 
     Returns:
@@ -121,7 +125,7 @@ def comparisons_from(
     (('gpt', 'phi', 'yi'), [0, 1], [1, 2], [False, True])
     """
     named = Battle(*(column or "" for column in (left, right, outcome)))
-    return _read(Frame(frame, name), user, winner, loser, tie, named, items)
+    return _read(Frame(frame, name), user, winner, loser, tie, named, items, ignore)
 
 
 def shape_in(
@@ -148,13 +152,15 @@ def _read(
     tie: str | None,
     named: Battle,
     items: Iterable[str] | None,
+    ignore: Iterable[str],
 ) -> ComparisonTable:
     public = None if items is None else public_items(items)
     file = data if isinstance(data, Frame) else File.of(data)
-    shape = shape_in(file.name, read_header(file), winner, loser, named)
+    header = without(file.name, read_header(file), ignore)
+    shape = shape_in(file.name, header, winner, loser, named)
     if shape is None:
         roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
-        return _encode(open_source(file, roles), roles, public)
+        return _encode(open_source(file, roles), roles, public, header)
     roles = (
         {"user": user, **shape._asdict(), "tie": tie}
         if isinstance(shape, Battle)
@@ -174,13 +180,14 @@ def _read(
         read_outcome = OutcomeReader(source.name, shape if isinstance(shape, Battle) else None)
     if not isinstance(shape, Battle):
         source, roles = one_comparison_each(source, shape, user)
-    return _encode(source, roles, public, read_outcome, shape)
+    return _encode(source, roles, public, header, read_outcome, shape)
 
 
 def _encode(
     source: Source,
     roles: Roles,
     public: tuple[str, ...] | None,
+    header: Sequence[str],
     read_outcome: Callable[[str | None, str | None, str | None], int] | None = None,
     shape: Shape | None = None,
 ) -> ComparisonTable:
@@ -189,7 +196,8 @@ def _encode(
     one, other = ("winner", "loser") if read_outcome is None else ("left", "right")
     at_winner, at_loser = at[one], at[other]
     at_user, at_tie, at_outcome = at.get("user"), at.get("tie"), at.get("outcome")
-    columns = [*(column for role in at if (column := roles[role])), *source.ignored]
+    used = [column for role in at if (column := roles[role])]
+    columns = [*used, *(column for column in source.ignored if column in header)]
     if read_outcome is None:
         check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
     listed = shape.items if isinstance(shape, Pairs) else None

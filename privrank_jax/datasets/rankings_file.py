@@ -19,7 +19,7 @@ import numpy as np
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, public_items
-from privrank_jax._cells.columns import TABLES, check_file, spelled_in
+from privrank_jax._cells.columns import TABLES, check_file, spelled_in, without
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts
@@ -90,7 +90,8 @@ def read_rankings(
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
             are not used; default: all columns but the user's. In other tables the default are the items seen, sorted.
             None of item, rank, order and items may be given for other files, which list their items.
-        ignore: columns of a wide file that are not items, as ``synthetic_epsilon`` never is.
+        ignore: columns that are not used, whatever they are called; also several in one text with commas between.
+            ``synthetic_epsilon`` never is.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for ratings, costs and incomplete .order files ``"unknown"``.
         num_users: n, the public number of users of a long file, including those who ranked nothing and have no row; the
@@ -116,9 +117,9 @@ def read_rankings(
     file = File.of(path)
     if file.suffix in (*SUFFIXES, KAMISHIMA):
         check_choice("cells", "ranks" if cells is None else cells, CELLS)
-        if any(given is not None for given in (items, item, rank, order)):
+        if any(given is not None for given in (items, item, rank, order)) or ignore:
             raise DataError(
-                f"{file.name} lists its items itself: leave out items, item, rank and order"
+                f"{file.name} lists its items itself: leave out items, item, rank, order and ignore"
             )
         check_lists_users(file.name, num_users)
         _check_no_cells(file.name, cells)
@@ -180,14 +181,14 @@ def _read(
     item, rank, order = named
     public = None if items is None else public_items(items)
     missing = missing or meaning_of_blanks(cells)
-    header = read_header(data)
     with naming_sheets(data):
+        header = without(data.name, read_header(data), ignore)
         long = order is None and is_long(data.name, header, item, rank)
     if long:
         item, rank = item or "item", rank or "rank"
         return _long(data, user, item, rank, public, missing, num_users, cells)
     check_lists_users(data.name, num_users)
-    header = [column for column in header if column not in {SYNTHETIC, *ignore}]
+    header = [column for column in header if column != SYNTHETIC]
     user = spelled_in(header, user)
     if columns := order_columns(data.name, header, user, order, public):
         _check_no_cells(data.name, cells)

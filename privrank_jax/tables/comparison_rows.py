@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._cells.codes import TieCodes, public_items
+from privrank_jax._cells.columns import without
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.outcomes import check_outcomes
 from privrank_jax._cells.public import notes_on_comparisons, public_repr
@@ -130,6 +131,7 @@ def scan_comparisons(
     loser: str = "loser",
     tie: str | None = "tie",
     items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
     most_items: int = 10_000,
     name: str | None = None,
     backend: Backend = None,
@@ -138,7 +140,7 @@ def scan_comparisons(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, winner, loser, tie, items: as for :func:`~privrank_jax.datasets.read_comparisons`.
+        user, winner, loser, tie, items, ignore: as for :func:`~privrank_jax.datasets.read_comparisons`.
         most_items: largest number of items for which a matrix of win counts is made.
         name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -155,9 +157,10 @@ def scan_comparisons(
     with explained(raw.path):
         roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
         columns, ignored = raw.columns(roles)
-        check_outcomes(raw.name, raw.table.columns, winner, loser)
+        header = without(raw.name, raw.table.columns, ignore)
+        check_outcomes(raw.name, header, winner, loser)
         both = columns["winner"], columns["loser"]
-        names = item_names(raw, both, public, most_items, compared=True)
+        names = item_names(raw, both, public, most_items, header=header)
         people = {"users": 0, "most": 0}
         if "user" in columns:
             people = check_users(raw, columns["user"])

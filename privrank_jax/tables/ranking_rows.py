@@ -13,14 +13,14 @@ t, and 2 for each of the c_i - b who ranked i alone, and 1 for each of the n - c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privrank_jax._cells.codes import public_items
-from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.columns import spelled_in, without
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
@@ -149,7 +149,7 @@ def scan_rankings(
     rank: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
-    ignore: Collection[str] = (),
+    ignore: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
     most_items: int = 2_000,
@@ -181,7 +181,7 @@ def scan_rankings(
     public = None if items is None else public_items(items)
     raw = RawTable.open(source, name, "ranking", backend)
     with explained(raw.path):
-        header = list(raw.table.columns)
+        header = without(raw.name, list(raw.table.columns), ignore)
         wide = not is_long(raw.name, header, item, rank)
         if not wide:
             roles = {
@@ -202,7 +202,7 @@ def scan_rankings(
         else:
             check_lists_users(raw.name, num_users)
             facts: tuple[str, ...] = ()
-            kept = [column for column in header if column not in {SYNTHETIC, *ignore}]
+            kept = [column for column in header if column != SYNTHETIC]
             user = spelled_in(header, user)
             if order_columns(raw.name, kept, user, None, public):
                 raise DataError(

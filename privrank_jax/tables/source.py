@@ -111,7 +111,7 @@ def item_names(
     most: int,
     rows: Table = None,
     *,
-    compared: bool = False,
+    header: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
     """Read and check the items in these columns; only distinct items reach Python.
 
@@ -121,7 +121,7 @@ def item_names(
         public: the public list; None to take the items from the table, sorted.
         most: largest number of items.
         rows: rows of the table that name an item; default: all.
-        compared: whether the table is one of comparisons; no item is then named like a column.
+        header: columns of a table of comparisons, whose names no item has; None for other tables.
 
     Raises:
         DataError: a name that is missing, not in the list, or a second spelling of an item; too many items; no rows.
@@ -129,7 +129,7 @@ def item_names(
     if public is not None:
         check_number(raw, len(public), most)
     rows = raw.table if rows is None else rows
-    codes = NameCodes("item", True, public, raw.table.columns if compared else None)
+    codes = NameCodes("item", True, public, header)
     seen: set[str | None] = set()
     for column in columns:
         found = rows.select(item=raw.text(column)).distinct()

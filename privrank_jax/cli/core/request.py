@@ -72,7 +72,7 @@ class Budget(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Text(Options):
-    """How the bytes of a file become cells, where neither its name nor its header says so."""
+    """How the bytes of a file become cells, where neither its name nor its header says so, and which are left out."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
 
@@ -88,6 +88,13 @@ class Text(Options):
         typer.Option(
             metavar="NAME",
             help="Encoding of the text, such as latin-1. Default: UTF-8, or UTF-16 by its mark.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Leave out this column, which is no item; several with commas between, or one each time.",
         ),
     ] = None
 

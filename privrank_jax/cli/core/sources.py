@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict
 
 from privrank_jax import datasets
-from privrank_jax._cells.columns import PARQUET
+from privrank_jax._cells.columns import PARQUET, without
 from privrank_jax._cells.names import did_you_mean, nearly_alike
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Battle
@@ -26,7 +26,7 @@ from privrank_jax.release.ledger import content_sha256
 
 COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
 RANKING = ("item", "rank", "order")
-_TEXT = ("separator", "encoding")
+_TEXT = ("separator", "encoding", "ignore")
 _FEW = 12  # items that are named when a file was read
 _LONG = 40  # letters of a name beyond which it is cut there
 _PAIRS = 3  # of names that are spelled almost alike
@@ -40,6 +40,7 @@ class ComparisonRoles(TypedDict):
     loser: str
     tie: str | None
     items: list[str] | None
+    ignore: list[str]
 
 
 class RankingRoles(TypedDict):
@@ -49,6 +50,7 @@ class RankingRoles(TypedDict):
     item: str | None
     rank: str | None
     items: list[str] | None
+    ignore: list[str]
 
 
 def private_remark(*remarks: str) -> tuple[str, ...]:
@@ -61,7 +63,7 @@ def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: Compari
     if file.suffix not in PARQUET:
         return False
     named = Battle(columns.left or "", columns.right or "", columns.outcome or "")
-    header = read_header(file)
+    header = without(file.name, read_header(file), roles["ignore"])
     return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
 
 
@@ -69,7 +71,7 @@ def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles)
     """Whether FILE is a Parquet file that an engine counts at any size: of ranks, not of orders."""
     if file.suffix not in PARQUET:
         return False
-    header, user = read_header(file), roles["user"]
+    header, user = without(file.name, read_header(file), roles["ignore"]), roles["user"]
     return not order_columns(file.name, header, user, columns.order, roles["items"])
 
 
@@ -162,6 +164,7 @@ def comparison_roles(
         "loser": columns.loser or "loser",
         "tie": named_column(columns.tie, "tie"),
         "items": None if items is None else item_list(items),
+        "ignore": columns.ignore or [],
     }
 
 
@@ -178,7 +181,7 @@ def read_rankings(
         source: FILE.
         columns: the options.
         items: ``--items``.
-        ignore: columns that are not ranks of an item.
+        ignore: more columns that are not ranks of an item.
         num_users: ``--users``.
     """
     file = File.of(source)
@@ -195,11 +198,10 @@ def read_rankings(
                 f"{source} holds comparisons, not rankings: privrank rank {source} ranks its items."
             )
         raise _unknown(source, datasets.available_rankings())
-    roles = ranking_roles(columns, items)
+    roles = ranking_roles(columns, items, ignore)
     table = datasets.read_rankings(
         file,
         order=columns.order,
-        ignore=ignore,
         num_users=num_users,
         cells=columns.cells,
         **roles,
@@ -208,13 +210,16 @@ def read_rankings(
     return table
 
 
-def ranking_roles(columns: RankingColumns, items: str | None) -> RankingRoles:
-    """The options of columns and items as arguments of a loader."""
+def ranking_roles(
+    columns: RankingColumns, items: str | None, ignore: Collection[str] = ()
+) -> RankingRoles:
+    """The options of columns and items as arguments of a loader, with more columns to ignore."""
     return {
         "user": named_column(columns.user or None, "user"),
         "item": columns.item,
         "rank": columns.rank,
         "items": None if items is None else item_list(items),
+        "ignore": [*(columns.ignore or ()), *ignore],
     }
 
 

@@ -24,7 +24,7 @@ TIES = ("refuse", "coin", "drop")
 UNITS = ("comparison", "user")
 _COLUMNS = ("winner", "loser", "tie", "left", "right", "outcome", "item", "rank", "order")
 _READERS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".xlsx": "excel"}  # of pandas
-_OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding")
+_OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding", "ignore")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ import numpy as np
 
 from privrank_jax import datasets, pairwise
 from privrank_jax._cells.choice_shapes import choice_columns
+from privrank_jax._cells.columns import without
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax._types import PairMatrix
@@ -83,7 +84,8 @@ def holds_choices(request: Request) -> bool:
     if request.chosen is None and not request.shown:
         if any(getattr(request, name) is not None for name in _OTHER_COLUMNS):
             return False
-        if choice_columns(read_header(request.file)) is None:
+        header = without(request.file.name, read_header(request.file), request.ignore or ())
+        if choice_columns(header) is None:
             return False
     _check(request)
     return True
@@ -130,7 +132,12 @@ def read_choices(request: Request) -> ChoiceInput:
     user = named_column(request.user, "user" if by_user else None)
     items = None if request.items is None else item_list(request.items)
     table = datasets.read_choices(
-        request.file, user=user, chosen=request.chosen, shown=request.shown or (), items=items
+        request.file,
+        user=user,
+        chosen=request.chosen,
+        shown=request.shown or (),
+        items=items,
+        ignore=request.ignore or (),
     )
     say_reading(table, listed=items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
+from privrank_jax._cells.columns import without
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
@@ -125,9 +126,9 @@ def read_input(request: Request) -> Input:
 def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:
     """Read a file or a named data set; a Parquet file stays in the engine, and rankings are broken into pairs."""
     roles = comparison_roles(request, request.items, by_user=by_user)
-    header = read_header(request.file)
-    if not given_columns(request, COMPARING) and lists_orders(header, roles["user"]):
-        rankings = datasets.read_rankings(request.file, user=roles["user"], items=roles["items"])
+    if reads_orders(request, roles["user"]):
+        user, items, ignore = roles["user"], roles["items"], roles["ignore"]
+        rankings = datasets.read_rankings(request.file, user=user, items=items, ignore=ignore)
         table = datasets.broken_rankings(rankings)
         say_reading(table, listed=request.items is not None)
         return table
@@ -136,6 +137,12 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
         say_items(rows.name, rows.item_names, listed=request.items is not None)
         return rows
     return read_comparisons(request.file, request, request.items, by_user=by_user)
+
+
+def reads_orders(request: Request, user: str | None) -> bool:
+    """Whether FILE holds rankings as orders, by its header, which are broken into pairs."""
+    header = without(request.file.name, read_header(request.file), request.ignore or ())
+    return not given_columns(request, COMPARING) and lists_orders(header, user)
 
 
 def notes_on(

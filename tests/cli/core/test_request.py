@@ -27,11 +27,11 @@ def test_no_group_of_options_chooses_a_budget():
 def test_groups_have_their_options_and_no_others():
     assert ComparisonColumns.names() == [
         *("user", "winner", "loser", "tie", "left", "right", "outcome"),
-        *("separator", "encoding"),
+        *("separator", "encoding", "ignore"),
     ]
     assert RankingColumns.names() == [
         *("user", "item", "rank", "order", "ranks", "higher_is_better", "lower_is_better"),
-        *("separator", "encoding"),
+        *("separator", "encoding", "ignore"),
     ]
     assert {"ledger", "simulate", "seed", "accept_idealized"} <= set(Release.names())
 
