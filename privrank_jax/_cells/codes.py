@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
-from privrank_jax._cells.names import MISSING, did_you_mean, difference, form
+from privrank_jax._cells.names import MISSING, did_you_mean, difference, form, person
 from privrank_jax._cells.outcomes import NAME_THEM, SHAPE
 
 _TIES = {
@@ -25,7 +25,7 @@ class NameCodes(dict[Any, int]):
 
     Args:
         what: what is named, for messages.
-        fold_case: whether spellings that differ by case are one name.
+        fold_case: whether spellings that differ by case are one name; of users they are in e-mail addresses only.
         public: all allowed names.
         columns: columns of a file of comparisons; without ``public`` no item may have the name of a column.
     """
@@ -60,7 +60,8 @@ class NameCodes(dict[Any, int]):
                 *SHAPE,
                 ITEMS,
             )
-        twin = self.spellings.setdefault(form(present, self.fold_case), present)
+        shared = form(present) if self.fold_case else person(present)
+        twin = self.spellings.setdefault(shared, present)
         if twin != name:
             raise named_twice(self.what, twin, present)
         self[name] = code = len(self)
@@ -80,7 +81,7 @@ class NameCodes(dict[Any, int]):
 
 def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
     """Return the name; raise :class:`BadCell`, with advice, if it is blank, marks a missing value or holds NUL."""
-    if name is None or not name.strip():
+    if name is None or not form(name):
         raise BadCell(f"the {what} is missing: {mend}")
     if name.strip().casefold() in MISSING:
         message = f"the {what} is {name!r}, which marks a missing value: {mend}"

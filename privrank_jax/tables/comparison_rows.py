@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,12 +12,21 @@ import numpy as np
 from privrank_jax._cells.codes import TieCodes, public_items
 from privrank_jax._cells.columns import without
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.meetings import meetings_of_pairs
 from privrank_jax._cells.outcomes import check_outcomes
 from privrank_jax._cells.public import notes_on_comparisons, public_repr
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.tables.backend import Backend, Expression, Source, Table, explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
-from privrank_jax.tables.source import RawTable, check_users, coded, in_order, is_name, item_names
+from privrank_jax.tables.source import (
+    People,
+    RawTable,
+    check_users,
+    coded,
+    in_order,
+    is_name,
+    item_names,
+)
 
 _MOST_TIE_CELLS = 10_000  # spellings of yes and no
 
@@ -38,6 +47,7 @@ class ComparisonRows:
         name: name of the file or table.
         notes: what was done to the data, one sentence each.
         public: facts that this reading takes as public, as for ``datasets.ComparisonTable``.
+        users_alike: up to three pairs of users whose names differ by case alone. Private.
     """
 
     rows: Table
@@ -50,8 +60,10 @@ class ComparisonRows:
     name: str
     notes: tuple[str, ...]
     public: tuple[str, ...]
+    users_alike: tuple[tuple[str, str], ...]
     _raw: RawTable
 
+    reading = ()
     questionnaire = None  # the questionnaire is not known
     remarks = ()
 
@@ -64,6 +76,13 @@ class ComparisonRows:
     def num_items(self) -> int:
         """Number m of items, compared or not."""
         return len(self.item_names)
+
+    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """As of ``datasets.ComparisonTable``."""
+        with explained(self._raw.path):
+            pairs = self.rows.group_by("low", "high").aggregate(number=self.rows.count())
+            low, high, number = (column.to_numpy() for column in pairs.to_pyarrow().columns)
+        return meetings_of_pairs(low, high, number, self.num_items, items)
 
     def bounded(self, max_per_user: int, salt: str) -> Table:
         """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.
@@ -161,7 +180,7 @@ def scan_comparisons(
         check_outcomes(raw.name, header, winner, loser)
         both = columns["winner"], columns["loser"]
         names = item_names(raw, both, public, most_items, header=header)
-        people = {"users": 0, "most": 0}
+        people = People(0, 0)
         if "user" in columns:
             people = check_users(raw, columns["user"])
         cells = raw.table.select(**{role: raw.text(column) for role, column in columns.items()})
@@ -170,13 +189,14 @@ def scan_comparisons(
         rows=rows,
         item_names=names,
         has_users="user" in columns,
-        num_users=people["users"],
-        comparisons_per_user=people["most"],
+        num_users=people.users,
+        comparisons_per_user=people.most,
         num_rows=facts["rows"],
         ties=facts["ties"] or 0,
         name=raw.name,
         notes=notes_on_comparisons(dict.fromkeys(columns, 0), ignored, seen_items=public is None),
         public=("items",) if public is None else (),
+        users_alike=people.alike,
         _raw=raw,
     )
 

@@ -13,7 +13,7 @@ t, and 2 for each of the c_i - b who ranked i alone, and 1 for each of the n - c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,7 @@ from privrank_jax._validate import check_choice
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
 from privrank_jax.tables.rank_checks import check_ranks, count_rankings, each_user
 from privrank_jax.tables.source import (
+    People,
     RawTable,
     check_number,
     check_users,
@@ -78,6 +79,7 @@ class RankingRows:
         missing: how an unranked item is treated, ``"last"`` or ``"unknown"``.
         notes: what was done to the data, one sentence each.
         public: facts that this reading takes as public, as of ``datasets.RankingTable``.
+        users_alike: up to three pairs of users whose names differ by case alone. Private.
     """
 
     rows: Table
@@ -88,15 +90,28 @@ class RankingRows:
     missing: str
     notes: tuple[str, ...]
     public: tuple[str, ...]
+    users_alike: tuple[tuple[str, str], ...]
     _raw: RawTable
 
-    remarks = ()
+    reading = remarks = ()
     __repr__ = public_repr
 
     @property
     def num_items(self) -> int:
         """Number m of items, ranked or not."""
         return len(self.item_names)
+
+    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """As of ``datasets.RankingTable``."""
+        met = np.zeros((len(items), self.num_items))
+        with explained(self._raw.path):
+            once = _users_of_items(self.rows, self.num_items)
+            some = self.rows.filter(self.rows.item.isin(list(items))).select("user", some="item")
+            both = some.inner_join(self.rows, "user").group_by("some", "item")
+            found = both.aggregate(lambda rows: rows.count().name("users")).to_pyarrow()
+        one, other, users = (column.to_numpy() for column in found.columns)
+        met[np.searchsorted(items, one), other] = users
+        return met, np.outer(once[list(items)], once) / max(self.num_users, 1)
 
     def weights(self) -> PairWeights:
         """The exact share of users who rank one item before another, under the rule ``missing``."""
@@ -106,10 +121,8 @@ class RankingRows:
         items, users = self.num_items, self.num_users
         with explained(self._raw.path):
             votes = pair_votes(self.rows).to_pyarrow()
-            ranked = self.rows.group_by("item").aggregate(users=self.rows.count()).to_pyarrow()
+            once = _users_of_items(self.rows, items)
         low, high, both, ahead, behind = (votes[name].to_numpy() for name in votes.column_names)
-        once = np.zeros(items, np.int64)
-        once[ranked["item"].to_numpy()] = ranked["users"].to_numpy()
         met, twice = np.zeros((2, items, items), np.int64)
         met[low, high] = met[high, low] = both
         twice[low, high] = both + ahead - behind
@@ -120,6 +133,14 @@ class RankingRows:
             twice += 2 * (once[:, None] - met) + users - once[:, None] - once + met
         np.fill_diagonal(twice, 0)
         return PairWeights.from_counts(twice, users)
+
+
+def _users_of_items(rows: Table, items: int) -> np.ndarray:
+    """How many users ranked each item, ``(items,)`` int64."""
+    ranked = rows.group_by("item").aggregate(users=rows.count()).to_pyarrow()
+    once = np.zeros(items, np.int64)
+    once[ranked["item"].to_numpy()] = ranked["users"].to_numpy()
+    return once
 
 
 def pair_votes(rows: Table) -> Table:
@@ -190,8 +211,8 @@ def scan_rankings(
                 "rank": rank or "rank",
             }
             columns, ignored = raw.columns(roles)
-            names, users, found = _long(raw, columns, public, most_items)
-            users = count_users(raw.name, users, num_users)
+            names, people, found = _long(raw, columns, public, most_items)
+            users = count_users(raw.name, people.users, num_users)
             facts = public_facts(seen_items=public is None, seen_users=num_users is None)
             places, hint, codes, left_out = (
                 [columns["rank"]] * len(names),
@@ -213,7 +234,8 @@ def scan_rankings(
             columns, ignored = raw.columns(
                 {"user": user, **{f"item {k}": column for k, column in enumerate(names)}}
             )
-            users, found = _wide(raw, columns, names)
+            people, found = _wide(raw, columns, names)
+            users = people.users
             most = could_be_items(kept, user)
             places, hint, codes, left_out = (
                 list(names),
@@ -250,15 +272,16 @@ def scan_rankings(
             ),
         ),
         public=facts,
+        users_alike=people.alike,
         _raw=raw,
     )
 
 
 def _long(
     raw: RawTable, columns: dict[str, str], public: tuple[str, ...] | None, most: int
-) -> tuple[tuple[str, ...], int, Any]:
-    """Item names, number of users, and the cells: a row per user and item, each at most once."""
-    users = check_users(raw, columns["user"])["users"]
+) -> tuple[tuple[str, ...], People, Any]:
+    """Item names, users, and the cells: a row per user and item, each at most once."""
+    people = check_users(raw, columns["user"])
     item, rank = (raw.text(columns[role]) for role in ("item", "rank"))
     nothing = (item.coalesce("").strip() == "") & (rank.coalesce("").strip() == "")
     rows = raw.table.filter(~nothing)  # otherwise a row only names a user
@@ -272,7 +295,7 @@ def _long(
     for twice in number.filter(number.rows > 1).limit(1).to_pyarrow().to_pylist():
         error = ranked_twice(twice["user"], twice["item"])
         raise raw.refuse(error, columns["item"], _are(columns, twice), occurrence=1)
-    return names, users, coded(cells, "item", {name: code for code, name in enumerate(names)})
+    return names, people, coded(cells, "item", {name: code for code, name in enumerate(names)})
 
 
 def _are(columns: dict[str, str], cells: dict[str, str]) -> Callable[[Any], Any]:
@@ -281,24 +304,22 @@ def _are(columns: dict[str, str], cells: dict[str, str]) -> Callable[[Any], Any]
     return lambda rows: of_user(rows) & of_item(rows)
 
 
-def _wide(raw: RawTable, columns: dict[str, str], names: tuple[str, ...]) -> tuple[int, Any]:
-    """Number of users, and the cells as in :func:`_long`."""
+def _wide(raw: RawTable, columns: dict[str, str], names: tuple[str, ...]) -> tuple[People, Any]:
+    """Users, and the cells as in :func:`_long`."""
     import ibis
 
     if "user" in columns:
         people = check_users(raw, columns["user"])
-        user, users = raw.text(columns["user"]), people["users"]
-        if people["most"] > 1:
+        user = raw.text(columns["user"])
+        if people.most > 1:
             raise _second_row(raw, columns["user"])
     else:
-        user, users = (
-            ibis.row_number(),
-            one_row(raw.table.aggregate(rows=raw.table.count()))["rows"],
-        )
+        number = one_row(raw.table.aggregate(rows=raw.table.count()))["rows"]
+        user, people = ibis.row_number(), People(number, 1)
     wide = raw.table.select(user=user, **{str(k): raw.text(name) for k, name in enumerate(names)})
     items = [str(k) for k in range(len(names))]
     cells = wide.pivot_longer(items, names_to="item", values_to="cell", names_transform=int)
-    return users, cells.mutate(item=cells["item"].cast("int32"))
+    return people, cells.mutate(item=cells["item"].cast("int32"))
 
 
 def _second_row(raw: RawTable, column: str) -> Exception:

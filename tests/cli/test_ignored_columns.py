@@ -58,7 +58,7 @@ def test_budgets_stand_in_no_items_either(privrank, write, tmp_path):
     )
     found = privrank(*words)
     assert found.code == 0, found.err
-    refused = privrank(*words[:3], "budget", *words[4:])
+    refused = privrank(*words[:3], "budget", *words[4:], "--force")
     assert "no column 'budget'" in refused.err
     assert "--ignore budget" not in refused.err
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from privrank_jax import datasets
 from privrank_jax._cells.columns import PARQUET, without
-from privrank_jax._cells.names import did_you_mean, nearly_alike
+from privrank_jax._cells.likeness import MOST_NAMED, nearly_alike, never_met, perhaps_one
+from privrank_jax._cells.names import did_you_mean
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Battle
 from privrank_jax._cells.text_files import File
@@ -24,12 +25,15 @@ from privrank_jax.datasets.preflib import SUFFIXES as PREFLIB
 from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
+if TYPE_CHECKING:
+    from privrank_jax.tables import ComparisonRows, RankingRows
+
 COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
 RANKING = ("item", "rank", "order")
 _TEXT = ("separator", "encoding", "ignore")
 _FEW = 12  # items that are named when a file was read
 _LONG = 40  # letters of a name beyond which it is cut there
-_PAIRS = 3  # of names that are spelled almost alike
+_ONE_ITEM = "If they are one item, correct the file; if not, or if the file can't be changed, list the items by --items"
 
 
 class ComparisonRoles(TypedDict):
@@ -76,43 +80,55 @@ def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles)
 
 
 def say_reading(
-    table: datasets.ComparisonTable | datasets.RankingTable | datasets.ChoiceTable,
+    table: datasets.ComparisonTable
+    | datasets.RankingTable
+    | datasets.ChoiceTable
+    | ComparisonRows
+    | RankingRows,
     *,
     listed: bool,
 ) -> None:
-    """Say on stderr what was detected in the form of a file, rather than said by options, and the items.
+    """Say on stderr what was detected in the form of a file, the items, and whose names may be two for one.
 
     Args:
         table: the file as it was read.
-        listed: whether the items were given rather than read.
+        listed: whether the items were given rather than read, so that none of them is a slip of an answer.
     """
     for one in table.reading:
         say(f"{table.name}: {one}.")
-    say_items(table.name, table.item_names, listed=listed)
+    say_items(table.name, table.item_names)
+    if found := table.users_alike:
+        _warn_of_pairs(
+            table.name,
+            found,
+            "differ by case or accents alone, and count as users of their own. If they are one, the guarantee covers "
+            "each of their answers, but epsilon counts twice: spell a user one way throughout",
+        )
+    if listed:
+        return
+    names = table.item_names
+    if found := nearly_alike(names):
+        _warn_of_pairs(table.name, found, f"are spelled almost alike. {_ONE_ITEM}")
+    pairs = perhaps_one(names)
+    items = sorted({item for pair in pairs for item in pair})
+    if items and (apart := never_met(pairs, items, *table.meetings(items))):
+        found = [(names[one], names[other]) for one, other in apart]
+        said = "are similar names, and nobody has both of them, though other items as frequent occur together"
+        _warn_of_pairs(table.name, found, f"{said}. {_ONE_ITEM}")
 
 
-def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
-    """Say on stderr which items a file has, and which of them may be one that is spelled in two ways.
-
-    Args:
-        name: name of the file.
-        items: names of the items.
-        listed: whether they were given rather than read, so that none of them is a slip of an answer.
-    """
+def say_items(name: str, items: Sequence[str]) -> None:
+    """Say on stderr which items a file has."""
     few = [one if len(one) <= _LONG else f"{one[:_LONG]}…" for one in items[:_FEW]]
     names = ", ".join([*few, "…"] if len(items) > _FEW else few)
     say(f"{name}: items ({len(items)}): {names}")
-    alike = [] if listed else nearly_alike(items)
-    if not alike:
-        return
-    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in alike[:_PAIRS])
-    more = f" ({len(alike) - _PAIRS} more such pairs)" if len(alike) > _PAIRS else ""
-    warn(
-        *private_remark(
-            f"{name}: {pairs} are spelled almost alike{more}. If they are one item, correct the file; if not, or if "
-            "the file can't be changed, list the items by --items."
-        )
-    )
+
+
+def _warn_of_pairs(name: str, found: Sequence[tuple[str, str]], what: str) -> None:
+    """Warn the holder of names that may be meant for one."""
+    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in found[:MOST_NAMED])
+    more = f" ({len(found) - MOST_NAMED} more such pairs)" if len(found) > MOST_NAMED else ""
+    warn(*private_remark(f"{name}: {pairs}{more} {what}."))
 
 
 def read_comparisons(

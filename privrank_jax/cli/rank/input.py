@@ -22,7 +22,6 @@ from privrank_jax.cli.core.sources import (
     given_columns,
     private_remark,
     read_comparisons,
-    say_items,
     say_reading,
     users_of,
 )
@@ -134,7 +133,7 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
         return table
     if comparisons_in_engine(request.file, request, roles):
         rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
-        say_items(rows.name, rows.item_names, listed=request.items is not None)
+        say_reading(rows, listed=request.items is not None)
         return rows
     return read_comparisons(request.file, request, request.items, by_user=by_user)
 
