@@ -86,7 +86,7 @@ def synonyms(request, write, tmp_path):
     orders = [
         f"{name}>East>West" if k % 2 else f"West>{name}>East"
         for name in request.param
-        for k in range(13)
+        for k in range(20)
     ]
     write(
         *(f"u{k},{order}" for k, order in enumerate(orders)), header="user,order", name="orders.csv"
