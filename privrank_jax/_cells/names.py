@@ -7,7 +7,49 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-MISSING = frozenset({"nan", "na", "n/a", "<na>", "#n/a", "null", "none"})
+# Cells without a value, in lower case, as programs, survey tools and election systems write them.
+MISSING = frozenset(
+    {
+        *(
+            "nan",
+            "na",
+            "n/a",
+            "n.a.",
+            "<na>",
+            "#n/a",
+            "null",
+            "none",
+            "-",
+            "--",
+            "\u2013",
+            "\u2014",
+            ".",
+        ),
+        *(
+            "blank",
+            "(blank)",
+            "skipped",
+            "unranked",
+            "not ranked",
+            "no rank",
+            "not answered",
+            "no answer",
+        ),
+        *(
+            "undervote",
+            "undervotes",
+            "undervoted",
+            "under vote",
+            "under-vote",
+            "exhausted",
+            "no vote",
+        ),
+    }
+)
+_UNCLEAR = re.compile(
+    r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
+    r"spoil(ed|t)( (ballot|vote))?"
+)
 # Soft hyphens, zero-width spaces and joiners, marks of direction and of the byte order, selectors of variants.
 _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]"
@@ -41,6 +83,15 @@ def person(name: str) -> str:
     (True, False)
     """
     return form(unicodedata.normalize("NFKC", name), fold_case="@" in name)
+
+
+def unclear(name: str) -> bool:
+    """Whether a cell of a ballot may be a mark rather than an item: too many votes for one place, or a write-in.
+
+    >>> unclear("Overvote"), unclear("Write-in:"), unclear("Ann")
+    (True, True, False)
+    """
+    return _UNCLEAR.fullmatch(form(name)) is not None
 
 
 def difference(first: str, second: str) -> str:

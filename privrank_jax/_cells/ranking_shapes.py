@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import public_items
@@ -134,6 +134,13 @@ def item_columns(
 def ranked_nothing(item: str | None, rank: str | None) -> bool:
     """Whether a row of a long file only names a user, with neither item nor rank."""
     return not (item or "").strip() and not (rank or "").strip()
+
+
+def check_no_words(name: str, blank: Iterable[str]) -> None:
+    """Raise :class:`DataError` if words are to name no item where cells name none anyway."""
+    if words := list(blank):
+        said = value_of("blank", words)
+        raise DataError(f"{name}: its cells are no names of items: leave out {said}", said)
 
 
 def count_users(name: str, seen: int, stated: int | None) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from privrank_jax._cells.codes import NameCodes
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.order_shapes import check_no_ranks, groups_of, is_blank, orders_note
+from privrank_jax._cells.names import MISSING
+from privrank_jax._cells.order_shapes import check_no_ranks, groups_of, orders_note
 from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import check_enough, check_rows_of_users, two_rows
 from privrank_jax.datasets.formats import Data, Row, open_source
@@ -24,6 +25,7 @@ def read_orders(
     user: str | None,
     public: tuple[str, ...] | None,
     missing: str,
+    blank: Iterable[str] = (),
 ) -> RankingTable:
     """Read order lists, or texts where there is one column.
 
@@ -35,6 +37,7 @@ def read_orders(
         user: column of users; None: each row is a different user.
         public: the list of items; None: those seen, sorted.
         missing: what is said of items that a user did not rank.
+        blank: words that name no item, as marks of missing values don't, unless they are listed.
 
     Raises:
         DataError: no column of users where none was ruled out, a user with two rows, an item twice in a row, an item
@@ -46,7 +49,8 @@ def read_orders(
     source = open_source(data, roles, "ranking")
     at = [source.positions[f"place {k}"] for k in range(len(columns))]
     at_user = source.positions.get("user")
-    people, names = NameCodes("user", False), NameCodes("item", True, public)
+    people = NameCodes("user", False)
+    names = NameCodes("item", True, public, blank=[*MISSING, *blank])
     users, items, places, column, count = array("i"), array("i"), array("i"), user, 0
     try:
         for row in source.rows:
@@ -58,6 +62,8 @@ def read_orders(
             for place, cell in _places(row, at):
                 column = columns[min(place, len(columns) - 1)]
                 item = names[cell]
+                if item < 0:
+                    continue
                 if item in ranked:
                     raise BadCell(
                         f"{cell!r} stands twice in one order: keep one place for each item"
@@ -108,5 +114,5 @@ def _places(row: Row, at: Sequence[int]) -> Iterator[tuple[int, str]]:
             yield from ((place, name) for name in group)
         return
     for place, k in enumerate(at):
-        if not is_blank(row[k]):
+        if (row[k] or "").strip():
             yield place, row[k] or ""

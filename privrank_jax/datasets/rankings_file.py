@@ -27,6 +27,7 @@ from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
     check_lists_users,
+    check_no_words,
     could_be_items,
     count_users,
     is_long,
@@ -70,6 +71,7 @@ def read_rankings(
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
+    blank: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
 ) -> RankingTable:
@@ -92,6 +94,8 @@ def read_rankings(
             None of item, rank, order and items may be given for other files, which list their items.
         ignore: columns that are not used, whatever they are called; also several in one text with commas between.
             ``synthetic_epsilon`` never is.
+        blank: words that name no item where cells name items, such as ``"overvote"``, besides those that mark a missing
+            value, such as ``undervote``, unless ``items`` has them.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for ratings, costs and incomplete .order files ``"unknown"``.
         num_users: n, the public number of users of a long file, including those who ranked nothing and have no row; the
@@ -117,9 +121,9 @@ def read_rankings(
     file = File.of(path)
     if file.suffix in (*SUFFIXES, KAMISHIMA):
         check_choice("cells", "ranks" if cells is None else cells, CELLS)
-        if any(given is not None for given in (items, item, rank, order)) or ignore:
+        if any(given is not None for given in (items, item, rank, order)) or ignore or blank:
             raise DataError(
-                f"{file.name} lists its items itself: leave out items, item, rank, order and ignore"
+                f"{file.name} lists its items itself: leave out items, item, rank, order, ignore and blank"
             )
         check_lists_users(file.name, num_users)
         _check_no_cells(file.name, cells)
@@ -128,7 +132,7 @@ def read_rankings(
     if file.suffix not in TABLES and file.separator is None:
         kinds = "give a .csv, .tsv, .jsonl, .parquet or .xlsx file, or one of PrefLib (.soc, .soi, .toc, .toi)"
         check_file(file, TABLES, "one file of rankings", "rankings", kinds)
-    return _read(file, user, (item, rank, order), items, missing, ignore, num_users, cells)
+    return _read(file, user, (item, rank, order), items, missing, (ignore, blank), num_users, cells)
 
 
 def rankings_from(
@@ -141,6 +145,7 @@ def rankings_from(
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
+    blank: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
     name: str = "the table",
@@ -150,7 +155,7 @@ def rankings_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, item, rank, order, items, missing, ignore, num_users, cells: as for :func:`read_rankings`.
+        user, item, rank, order, items, missing, ignore, blank, num_users, cells: as for :func:`read_rankings`.
         name: of the data.
 
     Returns:
@@ -164,7 +169,7 @@ def rankings_from(
     (('milk', 'tea'), [[1, 0], [0, -1]])
     """
     data = Frame(frame, name)
-    return _read(data, user, (item, rank, order), items, missing, ignore, num_users, cells)
+    return _read(data, user, (item, rank, order), items, missing, (ignore, blank), num_users, cells)
 
 
 def _read(
@@ -173,12 +178,12 @@ def _read(
     named: tuple[str | None, str | None, str | None],
     items: Iterable[str] | None,
     missing: str | None,
-    ignore: Iterable[str],
+    left_out: tuple[Iterable[str], Iterable[str]],
     num_users: int | None,
     cells: str | None,
 ) -> RankingTable:
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
-    item, rank, order = named
+    (item, rank, order), (ignore, blank) = named, left_out
     public = None if items is None else public_items(items)
     missing = missing or meaning_of_blanks(cells)
     with naming_sheets(data):
@@ -186,13 +191,14 @@ def _read(
         long = order is None and is_long(data.name, header, item, rank)
     if long:
         item, rank = item or "item", rank or "rank"
-        return _long(data, user, item, rank, public, missing, num_users, cells)
+        return _long(data, user, item, rank, public, missing, num_users, cells, blank)
     check_lists_users(data.name, num_users)
     header = [column for column in header if column != SYNTHETIC]
     user = spelled_in(header, user)
     if columns := order_columns(data.name, header, user, order, public):
         _check_no_cells(data.name, cells)
-        return read_orders(data, data.name, columns, header, user, public, missing)
+        return read_orders(data, data.name, columns, header, user, public, missing, blank)
+    check_no_words(data.name, blank)
     return wide_rankings(data, header, user, public, missing, cells)[0]
 
 
@@ -284,6 +290,7 @@ def _long(
     missing: str,
     num_users: int | None,
     cells: str | None,
+    blank: Iterable[str],
 ) -> RankingTable:
     user = user_of_rows(data.name, user)
     roles = {"user": user, "item": item, "rank": rank}
@@ -291,7 +298,7 @@ def _long(
     at = source.positions
     people, names, known = (
         NameCodes("user", False),
-        NameCodes("item", True, public),
+        NameCodes("item", True, public, blank=blank),
         cell_codes(cells),
     )
     users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
@@ -303,7 +310,11 @@ def _long(
             if ranked_nothing(row[at["item"]], row[at["rank"]]):
                 users.pop()
                 continue
-            codes.append(names[row[at["item"]]])
+            code = names[row[at["item"]]]
+            if code < 0:
+                users.pop()
+                continue
+            codes.append(code)
             if (users[-1], codes[-1]) in seen:
                 raise ranked_twice(row[at["user"]], row[at["item"]])
             seen.add((users[-1], codes[-1]))

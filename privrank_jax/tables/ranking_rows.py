@@ -22,12 +22,14 @@ import numpy as np
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import spelled_in, without
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.names import form
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
     check_lists_users,
+    check_no_words,
     could_be_items,
     count_users,
     is_long,
@@ -171,6 +173,7 @@ def scan_rankings(
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
+    blank: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
     most_items: int = 2_000,
@@ -181,7 +184,8 @@ def scan_rankings(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, item, rank, items, missing, ignore, num_users, cells: as for :func:`~privrank_jax.datasets.read_rankings`.
+        user, item, rank, items, missing, ignore, blank, num_users,
+            cells: as for :func:`~privrank_jax.datasets.read_rankings`.
         most_items: largest number of items for which a matrix of counts is made.
         name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -211,7 +215,7 @@ def scan_rankings(
                 "rank": rank or "rank",
             }
             columns, ignored = raw.columns(roles)
-            names, people, found = _long(raw, columns, public, most_items)
+            names, people, found = _long(raw, columns, public, most_items, blank)
             users = count_users(raw.name, people.users, num_users)
             facts = public_facts(seen_items=public is None, seen_users=num_users is None)
             places, hint, codes, left_out = (
@@ -229,6 +233,7 @@ def scan_rankings(
                 raise DataError(
                     f"{raw.name}: its cells are items, best first: read_rankings reads them"
                 )
+            check_no_words(raw.name, blank)
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
             columns, ignored = raw.columns(
@@ -278,12 +283,17 @@ def scan_rankings(
 
 
 def _long(
-    raw: RawTable, columns: dict[str, str], public: tuple[str, ...] | None, most: int
+    raw: RawTable,
+    columns: dict[str, str],
+    public: tuple[str, ...] | None,
+    most: int,
+    blank: Iterable[str],
 ) -> tuple[tuple[str, ...], People, Any]:
     """Item names, users, and the cells: a row per user and item, each at most once."""
     people = check_users(raw, columns["user"])
     item, rank = (raw.text(columns[role]) for role in ("item", "rank"))
     nothing = (item.coalesce("").strip() == "") & (rank.coalesce("").strip() == "")
+    nothing = nothing | item.coalesce("").strip().lower().isin([form(word) for word in blank])
     rows = raw.table.filter(~nothing)  # otherwise a row only names a user
     names = item_names(raw, (columns["item"],), public, most, rows)
     cells = rows.select(

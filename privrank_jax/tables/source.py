@@ -131,7 +131,7 @@ def item_names(
     if public is not None:
         check_number(raw, len(public), most)
     rows = raw.table if rows is None else rows
-    codes = NameCodes("item", True, public, header)
+    codes = NameCodes("item", True, public, header, () if header is None else None)
     seen: set[str | None] = set()
     for column in columns:
         found = rows.select(item=raw.text(column)).distinct()

@@ -102,7 +102,7 @@ def test_a_long_table_knows_its_columns(tmp_path, backend):
 def test_files_that_list_their_items_have_nothing_to_ignore(tmp_path):
     path = tmp_path / "v.soc"
     path.write_text("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n3: 2,1\n")
-    with pytest.raises(DataError, match="leave out items, item, rank, order and ignore"):
+    with pytest.raises(DataError, match="leave out items, item, rank, order, ignore and blank"):
         read_rankings(path, ignore=["x"])
 
 

@@ -38,6 +38,15 @@ User = Annotated[
 ]
 
 
+Blank = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD",
+        help="A word that names no item where cells name items, such as overvote; several with commas between. "
+        "Undervote, skipped and - name none anyway, unless --items has them.",
+    ),
+]
+
 KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 _PAGES = (".html", ".htm")
@@ -171,6 +180,7 @@ class RankingColumns(Text):
             "read as places.",
         ),
     ] = None
+    blank: Blank = None
     ranks: Annotated[
         bool,
         typer.Option(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from privrank_jax.tables import ComparisonRows, RankingRows
 
 COMPARING = ("winner", "loser", "tie", "left", "right", "outcome")
-RANKING = ("item", "rank", "order")
+RANKING = ("item", "rank", "order", "blank")
 _TEXT = ("separator", "encoding", "ignore")
 _FEW = 12  # items that are named when a file was read
 _LONG = 40  # letters of a name beyond which it is cut there
@@ -55,6 +55,7 @@ class RankingRoles(TypedDict):
     rank: str | None
     items: list[str] | None
     ignore: list[str]
+    blank: list[str]
 
 
 def private_remark(*remarks: str) -> tuple[str, ...]:
@@ -236,7 +237,13 @@ def ranking_roles(
         "rank": columns.rank,
         "items": None if items is None else item_list(items),
         "ignore": [*(columns.ignore or ()), *ignore],
+        "blank": words(columns.blank),
     }
+
+
+def words(given: Sequence[str] | None) -> list[str]:
+    """The words of an option that takes several, with commas between or one each time."""
+    return [word.strip() for one in given or () for word in one.split(",")]
 
 
 def given_columns(columns: ComparisonColumns | RankingColumns, names: Collection[str]) -> list[str]:

@@ -82,7 +82,7 @@ class ChoiceInput:
 def holds_choices(request: Request) -> bool:
     """Whether FILE holds choices from sets, by options or by its header; if so, other options are checked."""
     if request.chosen is None and not request.shown:
-        if any(getattr(request, name) is not None for name in _OTHER_COLUMNS):
+        if any(getattr(request, name) is not None for name in (*_OTHER_COLUMNS, "blank")):
             return False
         header = without(request.file.name, read_header(request.file), request.ignore or ())
         if choice_columns(header) is None:

@@ -24,6 +24,7 @@ from privrank_jax.cli.core.sources import (
     read_comparisons,
     say_reading,
     users_of,
+    words,
 )
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts, bound_contributions
@@ -127,10 +128,17 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
     roles = comparison_roles(request, request.items, by_user=by_user)
     if reads_orders(request, roles["user"]):
         user, items, ignore = roles["user"], roles["items"], roles["ignore"]
-        rankings = datasets.read_rankings(request.file, user=user, items=items, ignore=ignore)
+        blank = words(request.blank)
+        rankings = datasets.read_rankings(
+            request.file, user=user, items=items, ignore=ignore, blank=blank
+        )
         table = datasets.broken_rankings(rankings)
         say_reading(table, listed=request.items is not None)
         return table
+    if request.blank:
+        raise Refusal(
+            f"--blank is for cells of orders (rank_1, rank_2, ...; order), which {request.source} has none of."
+        )
     if comparisons_in_engine(request.file, request, roles):
         rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
         say_reading(rows, listed=request.items is not None)

@@ -14,7 +14,14 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
-from privrank_jax.cli.core.request import Budget, ComparisonColumns, Files, Items, Release
+from privrank_jax.cli.core.request import (
+    Blank,
+    Budget,
+    ComparisonColumns,
+    Files,
+    Items,
+    Release,
+)
 from privrank_jax.cli.options import Options
 from privrank_jax.cli.rank.schedule import OverTime
 
@@ -174,6 +181,7 @@ class Request(Budget, ComparisonColumns, ChoiceOptions, Covariates, OverTime, Fi
             "takes 0, a fit to randomized reports 2."
         ),
     ] = None
+    blank: Blank = None
     items: Items = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
@@ -234,6 +242,8 @@ class Request(Budget, ComparisonColumns, ChoiceOptions, Covariates, OverTime, Fi
         self._check_ties()
         self.check_scores()
         self.check_over_time()
+        if self.blank and (self.with_covariates or self.every is not None):
+            raise Refusal("--blank is for orders, which have neither covariates nor steps in time.")
         if self.with_covariates:
             self._check_covariates()
         if self.max_per_user is not None and self.max_per_user < 1:

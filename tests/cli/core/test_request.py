@@ -30,7 +30,7 @@ def test_groups_have_their_options_and_no_others():
         *("separator", "encoding", "ignore"),
     ]
     assert RankingColumns.names() == [
-        *("user", "item", "rank", "order", "ranks", "higher_is_better", "lower_is_better"),
+        *("user", "item", "rank", "order", "blank", "ranks", "higher_is_better", "lower_is_better"),
         *("separator", "encoding", "ignore"),
     ]
     assert {"ledger", "simulate", "seed", "accept_idealized"} <= set(Release.names())
