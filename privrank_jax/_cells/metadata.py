@@ -37,7 +37,7 @@ typist enteredby interviewer enumerator coder remark remarks comment comments no
 precinct precinctid precinctportion precinctname ballotstyle ballottype ballotid ballotnumber ballotstatus
 castvoterecord cvr cvrnumber cvrid tabulator tabulatornum tabulatorid batchid imprintedid countinggroup pollingplace
 voter voterid voternumber
-undervote undervotes overvote overvotes skipped exhausted blank blanks spoiled writein writeins
+undervote undervotes overvote overvotes skipped exhausted blank blanks
 """
 _NAMES = frozenset(_WORDS.split())
 _SERIES = re.compile(

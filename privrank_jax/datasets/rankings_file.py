@@ -51,6 +51,7 @@ from privrank_jax._cells.ranks import (
     unlike_ranks,
 )
 from privrank_jax._cells.text_files import File
+from privrank_jax._cells.unlike_items import check_cells_of_items
 from privrank_jax._validate import check_choice
 from privrank_jax.datasets.formats import Data, Source, naming_sheets, open_source, read_header
 from privrank_jax.datasets.frames import Frame
@@ -263,6 +264,8 @@ def wide_rankings(
         check_like_ranks(source.name, *unlike_ranks(ranks, left_out=most > len(columns)))
     if user is None and public is None and cells != "ranks":
         check_no_numbers_of_rows(source.name, columns, ranks, codes)
+    if public is None:
+        check_cells_of_items(source.name, columns, ranks, codes, cells)
     table = RankingTable(
         ranks,
         item_names=tuple(columns),

@@ -49,9 +49,15 @@ from privrank_jax._cells.ranks import (
     check_no_numbers_of_rows,
     meaning_of_blanks,
 )
+from privrank_jax._cells.unlike_items import check_ratings_of_items
 from privrank_jax._validate import check_choice
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
-from privrank_jax.tables.rank_checks import check_ranks, count_rankings, each_user
+from privrank_jax.tables.rank_checks import (
+    check_ranks,
+    check_ranks_beside,
+    count_rankings,
+    each_user,
+)
 from privrank_jax.tables.source import (
     People,
     RawTable,
@@ -262,6 +268,12 @@ def scan_rankings(
             check_ranks(raw.name, rows, each, found, columns.get("rank"), len(names), left_out)
         if "user" not in columns and public is None and cells != "ranks":
             _check_no_numbers_of_rows(raw, rows, names, users, codes)
+        if wide and public is None and cells is None:
+            check_ranks_beside(raw.name, rows, found, names)
+        if wide and public is None and cells == "ratings" and isinstance(codes, RatingCodes):
+            facts_of = _facts_of_items(rows, names)
+            ends = {name: (number, *ends) for name, (number, _, *ends) in facts_of.items()}
+            check_ratings_of_items(raw.name, ends, codes)
     raw.check_unchanged()
     return RankingRows(
         rows=rows,
@@ -373,18 +385,23 @@ def _check_no_numbers_of_rows(
     raw: RawTable, rows: Table, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
 ) -> None:
     """Refuse a wide table of ``users`` rows in which a column numbers the rows."""
-    place = rows["rank"]
-    found = rows.group_by("item").aggregate(
-        number=rows.count(), different=place.nunique(), least=place.max(), largest=place.min()
-    )
-    columns = {row.pop("item"): row for row in found.to_pyarrow().to_pylist()}
+    facts = _facts_of_items(rows, names)
     if isinstance(codes, RatingCodes):
-        facts = {names[k]: tuple(columns[k].values()) for k in sorted(columns)}
         check_no_numbers_of_raters(raw.name, facts, codes, users)
-    elif any(row["number"] == row["different"] == users for row in columns.values()):
+    elif any(number == different == users for number, different, *_ in facts.values()):
         # Then there are no more users than ranks, which are no more than columns.
         ranks = np.full((users, len(names)), -1, np.int32)
         cells = rows.to_pyarrow()
         _, user = np.unique(cells["user"].to_numpy(), return_inverse=True)
         ranks[user, cells["item"].to_numpy()] = cells["rank"].to_numpy()
         check_no_numbers_of_rows(raw.name, names, ranks, codes)
+
+
+def _facts_of_items(rows: Table, names: tuple[str, ...]) -> dict[str, tuple[int, int, int, int]]:
+    """Of each item that somebody ranked the number of ranks, and of different ones, the largest and the smallest."""
+    place = rows["rank"]
+    found = rows.group_by("item").aggregate(
+        number=rows.count(), different=place.nunique(), worst=place.max(), best=place.min()
+    )
+    facts = {row.pop("item"): tuple(row.values()) for row in found.to_pyarrow().to_pylist()}
+    return {names[k]: facts[k] for k in sorted(facts)}

@@ -25,7 +25,7 @@ EXPORTS = {
     "dominion": "CvrNumber|TabulatorNum|BatchId|RecordId|ImprintedId|CountingGroup|PrecinctPortion|BallotType",
     "panels": "wave|age|gender|zip|Birth year|PROLIFIC_PID|WorkerId|HITId|participant.code|session.code",
     "hands": "Typist|Remarks|Comments|entered by|Unnamed: 0|row_number",
-    "ballots": "undervote|Overvotes|skipped|write-in|Exhausted",
+    "ballots": "undervote|Overvotes|skipped|Exhausted",
 }
 NAMES = [
     (tool, name)
@@ -34,7 +34,7 @@ NAMES = [
 ]
 ITEMS = (
     "Ann|Tim|Phil|Apples|Oslo|Price|Quality|Education|Health|Income|Time|Date|Design|model_a|GPT-4o|Madison|"
-    "Age_of_Empires|Statusquo|Agency|Sextant|Ziploc|Wavelet|rank_1|Q1|A2|V1|durian|Seedless|Progressives"
+    "Age_of_Empires|Statusquo|Agency|Sextant|Ziploc|Wavelet|rank_1|Q1|A2|V1|durian|Seedless|Progressives|Write In"
 )
 
 
