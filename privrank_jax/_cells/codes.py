@@ -143,7 +143,7 @@ def public_items(items: Iterable[str]) -> tuple[str, ...]:
         raise DataError(f"items must name at least two items to rank, got {list(names)}")
     spellings: dict[str, str] = {}
     for name in names:
-        if not name.strip():
+        if not form(name):
             raise DataError("items holds a blank name: remove it")
         if "\0" in name:
             raise DataError(f"items: {name!r} has a NUL character: remove that")

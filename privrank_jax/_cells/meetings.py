@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
+
+Meetings = tuple[Float[np.ndarray, "some items"], Float[np.ndarray, "some items"]]
 
 
-def meetings_of_sets(
-    sets: Bool[np.ndarray, "sets items"], items: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
+def meetings_of_sets(sets: Bool[np.ndarray, "sets items"], items: Sequence[int]) -> Meetings:
     """In how many sets each of some items is together with each item, and in how many it would be by chance."""
     once = np.sum(sets, axis=0, dtype=float)
-    met = sets[:, list(items)].T.astype(np.float32) @ sets
+    met = (sets[:, list(items)].T.astype(np.float32) @ sets).astype(float)
     return met, np.outer(once[list(items)], once) / max(len(sets), 1)
 
 
@@ -23,7 +23,7 @@ def meetings_of_pairs(
     number: np.ndarray,
     num_items: int,
     items: Sequence[int],
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Meetings:
     """How often each of some items met each item, and how often it would if each item drew its opponents by chance.
 
     Args:

@@ -97,6 +97,16 @@ def check_rows_of_users(name: str, header: Sequence[str], user: str | None, list
         )
 
 
+def check_items_by_name(name: str, header: Sequence[str], user: str | None) -> None:
+    """Raise :class:`DataError` where a column that would be an item, as no list says which are, has another name.
+
+    Files of synthetic rankings, of which all columns are items, are read without this.
+    """
+    check_shape(name, header)
+    check_rows_of_users(name, header, user, listed=False)
+    check_no_metadata(name, [column for column in header if column != user], user)
+
+
 def item_columns(
     name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
 ) -> tuple[str, ...]:
@@ -113,7 +123,6 @@ def item_columns(
                 )
         return public
     columns = tuple(column for column in header if column != user)
-    check_no_metadata(name, columns, user)
     if not all(column.strip() for column in columns):
         raise DataError(
             f"{name}: a column has no name (row numbers that a program wrote?): name or remove it, or list the "

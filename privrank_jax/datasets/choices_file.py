@@ -15,7 +15,7 @@ from privrank_jax._cells.choice_shapes import ChoiceColumns, choices_named, show
 from privrank_jax._cells.codes import NameCodes, check_names, public_items
 from privrank_jax._cells.columns import Roles, without
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.meetings import meetings_of_sets
+from privrank_jax._cells.meetings import Meetings, meetings_of_sets
 from privrank_jax._cells.public import NamedTable, notes_on_comparisons
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Source, open_source, read_header
@@ -57,7 +57,7 @@ class ChoiceTable(NamedTable):
         """The largest number of choices of one user."""
         return int(np.bincount(self.users).max(initial=0))
 
-    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def meetings(self, items: Sequence[int]) -> Meetings:
         """How often each of these items was shown with each item, and how often by chance, as of rankings. Private."""
         shown = np.zeros((len(self), self.num_items + 1), bool)
         np.put_along_axis(shown, self.sets, True, axis=1)  # -1: the column that is left out

@@ -10,7 +10,7 @@ from jaxtyping import Int
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.meetings import meetings_of_sets
+from privrank_jax._cells.meetings import Meetings, meetings_of_sets
 from privrank_jax._cells.places import places
 from privrank_jax._cells.public import NamedTable
 
@@ -86,7 +86,7 @@ class RankingTable(NamedTable):
         """Whether every user ranked every item."""
         return bool(np.all(self.ranks >= 0))
 
-    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def meetings(self, items: Sequence[int]) -> Meetings:
         """How many users ranked each of these items together with each item, and how many would by chance.
 
         Args:

@@ -26,6 +26,7 @@ from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
+    check_items_by_name,
     check_lists_users,
     check_no_words,
     could_be_items,
@@ -200,6 +201,9 @@ def _read(
         _check_no_cells(data.name, cells)
         return read_orders(data, data.name, columns, header, user, public, missing, blank)
     check_no_words(data.name, blank)
+    if public is None and header:
+        with naming_sheets(data):
+            check_items_by_name(data.name, header, user)
     return wide_rankings(data, header, user, public, missing, cells)[0]
 
 

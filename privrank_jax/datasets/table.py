@@ -11,7 +11,7 @@ from jaxtyping import Bool, Int, Integer
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
-from privrank_jax._cells.meetings import meetings_of_pairs
+from privrank_jax._cells.meetings import Meetings, meetings_of_pairs
 from privrank_jax._cells.public import NamedTable
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class ComparisonTable(NamedTable):
         """The largest number of comparisons of one user, the smallest L that drops nothing."""
         return int(self.counts_per_user.max(initial=0))
 
-    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def meetings(self, items: Sequence[int]) -> Meetings:
         """How often each of these items was compared with each item, and how often it would be by chance.
 
         Args:

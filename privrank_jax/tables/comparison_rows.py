@@ -12,7 +12,7 @@ import numpy as np
 from privrank_jax._cells.codes import TieCodes, public_items
 from privrank_jax._cells.columns import without
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.meetings import meetings_of_pairs
+from privrank_jax._cells.meetings import Meetings, meetings_of_pairs
 from privrank_jax._cells.outcomes import check_outcomes
 from privrank_jax._cells.public import notes_on_comparisons, public_repr
 from privrank_jax.comparisons import WinCounts, default_float
@@ -77,7 +77,7 @@ class ComparisonRows:
         """Number m of items, compared or not."""
         return len(self.item_names)
 
-    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def meetings(self, items: Sequence[int]) -> Meetings:
         """As of ``datasets.ComparisonTable``."""
         with explained(self._raw.path):
             pairs = self.rows.group_by("low", "high").aggregate(number=self.rows.count())

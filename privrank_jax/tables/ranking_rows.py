@@ -22,12 +22,14 @@ import numpy as np
 from privrank_jax._cells.codes import public_items
 from privrank_jax._cells.columns import spelled_in, without
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.meetings import Meetings
 from privrank_jax._cells.names import form
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.public import notes_on_rankings, public_facts, public_repr
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
+    check_items_by_name,
     check_lists_users,
     check_no_words,
     could_be_items,
@@ -109,7 +111,7 @@ class RankingRows:
         """Number m of items, ranked or not."""
         return len(self.item_names)
 
-    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    def meetings(self, items: Sequence[int]) -> Meetings:
         """As of ``datasets.RankingTable``."""
         met = np.zeros((len(items), self.num_items))
         with explained(self._raw.path):
@@ -240,6 +242,8 @@ def scan_rankings(
                     f"{raw.name}: its cells are items, best first: read_rankings reads them"
                 )
             check_no_words(raw.name, blank)
+            if public is None:
+                check_items_by_name(raw.name, kept, user)
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
             columns, ignored = raw.columns(
