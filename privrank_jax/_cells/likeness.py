@@ -147,9 +147,10 @@ def perhaps_one(names: Sequence[str]) -> list[tuple[int, int]]:
 def _one_meaning(first: list[str], second: list[str]) -> bool:
     """Whether two lists of words differ in one word that may be short for the other, or by their initials."""
     for some, many in ((first, second), (second, first)):
-        initials = "".join(word[0] for word in many if word not in _PARTICLES)
-        if len(many) > 1 and len(some) == 1 and some[0] == initials:
-            return True
+        if len(many) > 1 and len(some) == 1:
+            initials = "".join(word[0] for word in many if word not in _PARTICLES)
+            if some[0] in (initials, "".join(word[0] for word in many)):
+                return True
     if len(first) != len(second):
         return False
     differ = [(a, b) for a, b in zip(first, second) if a != b]
