@@ -95,7 +95,7 @@ def check_ranks_beside(
     rows_with = rows.inner_join(each.select("user", over=over.cast("int64")), "user")
     fits = rows_with.filter(rows_with["rank"] == rows_with["over"])
     fitting = fits.group_by("item").aggregate(users=fits.count()).to_pyarrow().to_pylist()
-    beside = []
+    beside: list[int] = []
     for item in (row["item"] for row in fitting if row["users"] == users):
         others = each_user(rows.filter(rows.item != item))
         counted = one_row(

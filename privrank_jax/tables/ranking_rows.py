@@ -276,7 +276,9 @@ def scan_rankings(
             check_ranks_beside(raw.name, rows, found, names)
         if wide and public is None and cells == "ratings" and isinstance(codes, RatingCodes):
             facts_of = _facts_of_items(rows, names)
-            ends = {name: (number, *ends) for name, (number, _, *ends) in facts_of.items()}
+            ends = {
+                one: (number, worst, best) for one, (number, _, worst, best) in facts_of.items()
+            }
             check_ratings_of_items(raw.name, ends, codes)
     raw.check_unchanged()
     return RankingRows(
