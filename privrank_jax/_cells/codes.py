@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from privrank_jax._arguments import value_of
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
-from privrank_jax._cells.names import MISSING, did_you_mean, difference, form
+from privrank_jax._cells.names import MISSING, did_you_mean, difference, form, person, unclear
 from privrank_jax._cells.outcomes import NAME_THEM, SHAPE
 
 _TIES = {
@@ -25,9 +26,11 @@ class NameCodes(dict[Any, int]):
 
     Args:
         what: what is named, for messages.
-        fold_case: whether spellings that differ by case are one name.
+        fold_case: whether spellings that differ by case are one name; of users they are in e-mail addresses only.
         public: all allowed names.
         columns: columns of a file of comparisons; without ``public`` no item may have the name of a column.
+        blank: of items on ballots: words that name none, whose code is -1, unless ``public`` has them; marks of which
+            that is unclear are refused. None: all words are names.
     """
 
     def __init__(
@@ -36,19 +39,33 @@ class NameCodes(dict[Any, int]):
         fold_case: bool,
         public: tuple[str, ...] | None = None,
         columns: Iterable[str] | None = None,
+        blank: Iterable[str] | None = None,
     ) -> None:
         super().__init__({name: code for code, name in enumerate(public or ())})
         self.what, self.fold_case, self.closed = what, fold_case, public is not None
         self.spellings: dict[str, str] = {}
         self.compared = columns is not None
         self.columns = {form(column) for column in columns or ()}
+        self.ballots, self.blank = blank is not None, {form(word) for word in blank or ()}
 
     def __missing__(self, name: str | None) -> int:
+        if self.blank and form(name or "") in self.blank:
+            return -1
         present = check_present(name, self.what, _BOTH if self.compared else _FILL)
+        mark = value_of("blank", [present]) if self.ballots and unclear(present) else None
         if self.closed:
+            blank = "" if mark is None else f", or say {mark} if it names no item"
             raise BadCell(
                 f"{name!r} is not in the list of items{did_you_mean(present, self)}: correct the file "
-                f"or add it to {ITEMS}",
+                f"or add it to {ITEMS}{blank}",
+                ITEMS,
+                *(() if mark is None else (mark,)),
+            )
+        if mark is not None:
+            raise BadCell(
+                f"{name!r} may be a mark rather than an item: say {mark} if it names no item, or list the {ITEMS}, "
+                "with it if it is one",
+                mark,
                 ITEMS,
             )
         if "\0" in present:
@@ -60,7 +77,8 @@ class NameCodes(dict[Any, int]):
                 *SHAPE,
                 ITEMS,
             )
-        twin = self.spellings.setdefault(form(present, self.fold_case), present)
+        shared = form(present) if self.fold_case else person(present)
+        twin = self.spellings.setdefault(shared, present)
         if twin != name:
             raise named_twice(self.what, twin, present)
         self[name] = code = len(self)
@@ -80,7 +98,7 @@ class NameCodes(dict[Any, int]):
 
 def check_present(name: str | None, what: str, mend: str = _FILL) -> str:
     """Return the name; raise :class:`BadCell`, with advice, if it is blank, marks a missing value or holds NUL."""
-    if name is None or not name.strip():
+    if name is None or not form(name):
         raise BadCell(f"the {what} is missing: {mend}")
     if name.strip().casefold() in MISSING:
         message = f"the {what} is {name!r}, which marks a missing value: {mend}"
@@ -137,7 +155,7 @@ def public_items(items: Iterable[str]) -> tuple[str, ...]:
         raise DataError(f"items must name at least two items to rank, got {list(names)}")
     spellings: dict[str, str] = {}
     for name in names:
-        if not name.strip():
+        if not form(name):
             raise DataError("items holds a blank name: remove it")
         if "\0" in name:
             raise DataError(f"items: {name!r} has a NUL character: remove that")

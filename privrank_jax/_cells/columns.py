@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from privrank_jax._arguments import Argument, value_of
@@ -95,6 +95,39 @@ def spelled_in(header: Sequence[str], column: str | None) -> str | None:
         return column
     found = [other for other in header if form(other) == form(column)]
     return found[0] if len(found) == 1 else column
+
+
+def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str]:
+    """The columns of a header but those to ignore.
+
+    Args:
+        name: of the file, for messages.
+        header: its columns.
+        ignore: names of columns, also several in one text with commas between, where no column has that text as its
+            name.
+
+    Raises:
+        DataError: there is no such column.
+
+    >>> without("f", ["Age", "a", "b", "no, why"], ["age,b", "no, why"])
+    ['a']
+    """
+    found: set[str | None] = set()
+    if not header:  # a file that can't be read, as opening it explains
+        return []
+    for given in (ignore,) if isinstance(ignore, str) else ignore:
+        whole = spelled_in(header, given) in header
+        for column in (given,) if whole else map(str.strip, given.split(",")):
+            meant = spelled_in(header, column)
+            if meant not in header:
+                said = value_of("ignore", column)
+                raise DataError(
+                    f"{name}: no column {column!r}{did_you_mean(column, header)}, of {said}; the columns are "
+                    f"{', '.join(map(repr, header))}",
+                    said,
+                )
+            found.add(meant)
+    return [column for column in header if column not in found]
 
 
 def find_columns(

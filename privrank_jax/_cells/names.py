@@ -3,13 +3,57 @@
 from __future__ import annotations
 
 import difflib
-import itertools
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-MISSING = frozenset({"nan", "na", "n/a", "<na>", "#n/a", "null", "none"})
+# Cells without a value, in lower case, as programs, survey tools and election systems write them.
+MISSING = frozenset(
+    {
+        *(
+            "nan",
+            "na",
+            "n/a",
+            "n.a.",
+            "<na>",
+            "#n/a",
+            "null",
+            "none",
+            "-",
+            "--",
+            "\u2013",
+            "\u2014",
+            ".",
+        ),
+        *(
+            "blank",
+            "(blank)",
+            "skipped",
+            "unranked",
+            "not ranked",
+            "no rank",
+            "not answered",
+            "no answer",
+        ),
+        *(
+            "undervote",
+            "undervotes",
+            "undervoted",
+            "under vote",
+            "under-vote",
+            "exhausted",
+            "no vote",
+        ),
+    }
+)
+_UNCLEAR = re.compile(
+    r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
+    r"spoil(ed|t)( (ballot|vote))?"
+)
+# Soft hyphens, zero-width spaces and joiners, marks of direction and of the byte order, selectors of variants.
+_INVISIBLE = re.compile(
+    "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]"
+)
 _WORDS = r"(?:rank|ranking|ranked|position|pos|place|choice|preference|pref|top)"
 _PLACE = re.compile(
     rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?\W*|(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|"
@@ -21,11 +65,33 @@ _SPELLED = ("first", "second", "third", "fourth", "fifth")
 def form(name: str, fold_case: bool = True) -> str:
     """The form that all spellings of one name share, whatever their blanks, Unicode composition and case.
 
+    Characters that nobody sees, such as a zero-width space, are left out.
+
     >>> form(" Paris ") == form("paris"), form("Paris", fold_case=False) == form("paris")
     (True, False)
     """
-    shared = " ".join(unicodedata.normalize("NFC", name).split())
+    shared = " ".join(unicodedata.normalize("NFC", _INVISIBLE.sub("", name)).split())
     return shared.casefold() if fold_case else shared
+
+
+def person(name: str) -> str:
+    """The form that all spellings of one user's name share: as of items, but case counts, except in e-mail addresses.
+
+    Full-width and other compatible characters are those they stand for.
+
+    >>> person("A@x.org") == person("a@X.org "), person("u1") == person("U1")
+    (True, False)
+    """
+    return form(unicodedata.normalize("NFKC", name), fold_case="@" in name)
+
+
+def unclear(name: str) -> bool:
+    """Whether a cell of a ballot may be a mark rather than an item: too many votes for one place, or a write-in.
+
+    >>> unclear("Overvote"), unclear("Write-in:"), unclear("Ann")
+    (True, True, False)
+    """
+    return _UNCLEAR.fullmatch(form(name)) is not None
 
 
 def difference(first: str, second: str) -> str:
@@ -36,17 +102,18 @@ def difference(first: str, second: str) -> str:
     >>> print(difference("r\u00e9", "re\u0301"))
     look the same but are encoded differently ('r\\xe9' and 're\\u0301'). Save the file in one Unicode form, such as NFC
     """
-    by = (
-        "blanks"
-        if form(first, fold_case=False) == form(second, fold_case=False)
-        else "blanks or case"
-    )
+    seen = [_INVISIBLE.sub("", unicodedata.normalize("NFKC", name)) for name in (first, second)]
+    blanks = form(seen[0], fold_case=False) == form(seen[1], fold_case=False)
+    by = "blanks" if blanks else "blanks or case"
     if first.casefold().split() == second.casefold().split():
         return f"differ only by {by}. Spell it one way throughout"
-    same = unicodedata.normalize("NFC", first) == unicodedata.normalize("NFC", second)
-    differ = "look the same but" if same else f"differ only by {by}, and"
+    differ = "look the same but" if seen[0] == seen[1] else f"differ only by {by}, and"
     encoded = f"encoded differently ({first!a} and {second!a})"
-    return f"{differ} are {encoded}. Save the file in one Unicode form, such as NFC"
+    composed = {form(unicodedata.normalize("NFC", name)) for name in (first, second)}
+    visible = not any(map(_INVISIBLE.search, (first, second)))
+    if visible and len(composed) == 1:
+        return f"{differ} are {encoded}. Save the file in one Unicode form, such as NFC"
+    return f"{differ} are {encoded}. Spell it one way throughout"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -58,57 +125,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     forms = {form(other): other for other in known}
     near = difflib.get_close_matches(form(name), list(forms), n=1)
     return f" (did you mean {forms[near[0]]!r}?)" if near else ""
-
-
-_SERIES = 4  # names that differ in one place, beyond which they are labels
-_SHORT = 5  # letters of a word below which one letter makes another name, such as Iran and Iraq
-
-
-def nearly_alike(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of names of which one may be a slip: one letter is missing, another one, or in another place.
-
-    Names that differ by a digit, by the last letter of a word, or in a short word are taken for labels, as are many
-    names that differ in one place. Two such names share what is left without one letter, which finds them in about the
-    time that it takes to read all letters of all names.
-
-    >>> nearly_alike(["Sakura", "Sakrua", "Model A", "Model B", "model-7b", "model-8b", "Iran", "Iraq"])
-    [('Sakrua', 'Sakura')]
-    """
-    sharing: defaultdict[str, set[str]] = defaultdict(set)
-    for name in names:
-        spelled = form(name)
-        without = (spelled[:k] + spelled[k + 1 :] for k, c in enumerate(spelled) if not c.isdigit())
-        for left in {spelled, *without}:
-            sharing[left].add(name)
-    groups = (sorted(group) for group in sharing.values() if 1 < len(group) <= _SERIES)
-    pairs = {pair for group in groups for pair in itertools.combinations(group, 2)}
-    return sorted(pair for pair in pairs if _a_slip(form(pair[0]), form(pair[1])))
-
-
-def _a_slip(first: str, second: str) -> bool:
-    """Whether a letter, a blank or a mark that differs can be a slip rather than a label."""
-    begin = _shared(first, second)
-    end = _shared(first[begin:][::-1], second[begin:][::-1])
-    words = [_word(one, begin, len(one) - end) for one in (first, second)]
-    if any(c.isdigit() for word in words for c in word) or min(map(len, words)) < _SHORT:
-        return False
-    replaced = len(first) == len(second) == begin + end + 1
-    return not (replaced and words[0][:-1] == words[1][:-1])
-
-
-def _shared(first: str, second: str) -> int:
-    """Number of letters that two words share from their beginnings."""
-    differs = (k for k, (one, other) in enumerate(zip(first, second)) if one != other)
-    return next(differs, min(len(first), len(second)))
-
-
-def _word(name: str, begin: int, end: int) -> str:
-    """The letters from ``begin`` to ``end`` with what belongs to them on both sides."""
-    while begin > 0 and name[begin - 1].isalnum():
-        begin -= 1
-    while end < len(name) and name[end].isalnum():
-        end += 1
-    return name[begin:end]
 
 
 def place_of(column: str) -> int | None:

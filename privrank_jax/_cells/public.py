@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from privrank_jax._cells.likeness import users_alike
+
 _SEEN_ITEMS = "the list of items was taken from the file and is treated as public"
 _COLUMNS = "the items are the columns of the file, which is taken for a form that does not depend on anyone's answers"
 _NO_USERS = "the file names no users: only a guarantee per comparison is possible"
@@ -43,6 +45,11 @@ class NamedTable:
     def num_items(self) -> int:
         """Number m of items, whether users were asked about them or not."""
         return len(self.item_names)
+
+    @property
+    def users_alike(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of users whose names differ by case or accents alone. Private."""
+        return tuple(users_alike(self.user_names))
 
     @property
     def has_users(self) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import item_list, public_items
 from privrank_jax._cells.columns import SEPARATOR, perhaps_a_title
 from privrank_jax._cells.errors import ITEMS, BadCell, DataError
+from privrank_jax._cells.metadata import check_no_metadata
 from privrank_jax._cells.names import did_you_mean, form, place_of
 from privrank_jax._cells.outcomes import battle_of
 from privrank_jax._cells.ranks import is_number, user_or_items, who_ranked
@@ -96,6 +97,16 @@ def check_rows_of_users(name: str, header: Sequence[str], user: str | None, list
         )
 
 
+def check_items_by_name(name: str, header: Sequence[str], user: str | None) -> None:
+    """Raise :class:`DataError` where a column that would be an item, as no list says which are, has another name.
+
+    Files of synthetic rankings, of which all columns are items, are read without this.
+    """
+    check_shape(name, header)
+    check_rows_of_users(name, header, user, listed=False)
+    check_no_metadata(name, [column for column in header if column != user], user)
+
+
 def item_columns(
     name: str, header: Sequence[str], user: str | None, public: tuple[str, ...] | None
 ) -> tuple[str, ...]:
@@ -132,6 +143,13 @@ def item_columns(
 def ranked_nothing(item: str | None, rank: str | None) -> bool:
     """Whether a row of a long file only names a user, with neither item nor rank."""
     return not (item or "").strip() and not (rank or "").strip()
+
+
+def check_no_words(name: str, blank: Iterable[str]) -> None:
+    """Raise :class:`DataError` if words are to name no item where cells name none anyway."""
+    if words := list(blank):
+        said = value_of("blank", words)
+        raise DataError(f"{name}: its cells are no names of items: leave out {said}", said)
 
 
 def count_users(name: str, seen: int, stated: int | None) -> int:

@@ -61,8 +61,11 @@ class Options:
             return None
         if not argument.has_value:
             return option(name)
-        value = "none" if argument.value is None else str(argument.value)
-        return f"{option(name)} {shlex.quote(value)}"
+        value = argument.value
+        if not isinstance(value, list):
+            return f"{option(name)} {shlex.quote('none' if value is None else str(value))}"
+        several = value if any("," in one for one in value) else [",".join(value)]
+        return " ".join(f"{option(name)} {shlex.quote(one)}" for one in several)
 
     def line(self, command: str) -> str:
         """The command line with the options that were given; of a file its name without folders.

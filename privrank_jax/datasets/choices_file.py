@@ -13,9 +13,10 @@ from jaxtyping import Bool, Int
 
 from privrank_jax._cells.choice_shapes import ChoiceColumns, choices_named, shown_items
 from privrank_jax._cells.codes import NameCodes, check_names, public_items
-from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.columns import Roles, without
 from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.meetings import Meetings, meetings_of_sets
 from privrank_jax._cells.public import NamedTable, notes_on_comparisons, public_facts
 from privrank_jax._cells.text_files import File
 from privrank_jax.datasets.formats import Source, open_source, read_header
@@ -70,6 +71,12 @@ class ChoiceTable(NamedTable):
         """Items that one user alone was shown, or one row where the data name no users. Private."""
         return named_once(self.item_names, self.users, *self.sets.T)
 
+    def meetings(self, items: Sequence[int]) -> Meetings:
+        """How often each of these items was shown with each item, and how often by chance, as of rankings. Private."""
+        shown = np.zeros((len(self), self.num_items + 1), bool)
+        np.put_along_axis(shown, self.sets, True, axis=1)  # -1: the column that is left out
+        return meetings_of_sets(shown[:, :-1], items)
+
     def choices(self, kept: Bool[np.ndarray, "rows"] | None = None) -> Choices:
         """All choices, or those that are kept, as a pytree of JAX arrays; the others have weight 0.
 
@@ -98,6 +105,7 @@ def read_choices(
     shown: Sequence[str] = (),
     items: Iterable[str] | None = None,
     count: str | None = None,
+    ignore: Iterable[str] = (),
 ) -> ChoiceTable:
     """Read choices from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
 
@@ -113,6 +121,7 @@ def read_choices(
         items: the public list of items; default: those shown, sorted; that list is then public.
         count: column of how often a row counts, a whole number: a row that counts c times is c choices, of one user
             where the file names users.
+        ignore: columns that are not used, whatever they are called.
 
     Returns:
         A table of N choices in the order of the file.
@@ -130,10 +139,13 @@ def read_choices(
     (('milk', 'tea', 'water'), [[1, 0, -1], [0, 1, 2]])
     """
     public, file = None if items is None else public_items(items), File.of(path)
-    columns = choices_named(file.name, read_header(file), chosen, shown)
+    header = without(file.name, read_header(file), ignore)
+    columns = choices_named(file.name, header, chosen, shown)
     roles: Roles = {"user": user, "chosen": columns.chosen, "count": count}
     roles |= {f"shown {k}": column for k, column in enumerate(columns.shown)}
-    return _encode(open_source(file, roles, "choice"), roles, columns, public)
+    source = open_source(file, roles, "choice")
+    check_no_counts(source.name, (one for one in source.ignored if one in header))
+    return _encode(source, roles, columns, public)
 
 
 def _encode(
@@ -143,7 +155,6 @@ def _encode(
     at_shown = [at[f"shown {k}"] for k in range(len(columns.shown))]
     names, people = NameCodes("item", True, public), NameCodes("user", False)
     users, sets, column = array("i"), [], columns.chosen
-    check_no_counts(source.name, source.ignored)
     counts, often = CountCodes(), array("i")
     try:
         for row in source.rows:

@@ -14,7 +14,7 @@ import numpy as np
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, TieCodes, public_items
-from privrank_jax._cells.columns import Roles
+from privrank_jax._cells.columns import Roles, without
 from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import is_blank
@@ -52,8 +52,8 @@ def read_comparisons(
     left_score: str | None = None,
     right_score: str | None = None,
     count: str | None = None,
-    ignore: Iterable[str] = (),
     items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
 ) -> ComparisonTable:
     """Read comparisons from a file with a header row (CSV, TSV), JSON Lines, or a Parquet file.
 
@@ -81,10 +81,11 @@ def read_comparisons(
         left_score, right_score: columns of what each of the two items scored: the higher one wins, equal ones tie.
         count: column of how often a row counts, a whole number: a row that counts c times is c comparisons, of one
             user where the file names users.
-        ignore: columns that are not used, whatever their names look like.
         items: the public list of items, in the order to use, with those never compared. Default:
             the items seen in the file, sorted; that list is then public, as ``notes`` says: a
             release tells which items occur.
+        ignore: columns that are not used, whatever they are called, as for
+            :func:`~privrank_jax.datasets.read_rankings`.
 
     Returns:
         A table of N comparisons in the order of the file. ``notes`` names the columns not used.
@@ -119,8 +120,8 @@ def comparisons_from(
     left_score: str | None = None,
     right_score: str | None = None,
     count: str | None = None,
-    ignore: Iterable[str] = (),
     items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
     name: str = "the table",
 ) -> ComparisonTable:
     """Read comparisons from columns in memory, by the rules of :func:`read_comparisons`.
@@ -128,8 +129,8 @@ def comparisons_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, winner, loser, tie, left, right, outcome, left_wins, right_wins, left_score, right_score, count, ignore,
-            items: as for :func:`read_comparisons`.
+        user, winner, loser, tie, left, right, outcome, left_wins, right_wins, left_score, right_score, count, items,
+            ignore: as for :func:`read_comparisons`.
         name: of the data.
 
     Returns:
@@ -174,7 +175,8 @@ def _read(
     user, winner, loser, tie, count = columns
     public = None if items is None else public_items(items)
     file = data if isinstance(data, Frame) else File.of(data)
-    shape = shape_in(file.name, read_header(file), winner, loser, named)
+    header = without(file.name, read_header(file), ignore)
+    shape = shape_in(file.name, header, winner, loser, named)
     if shape is None:
         roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie, "count": count}
     else:
@@ -186,9 +188,9 @@ def _read(
             said,
         )
     source = open_source(file, roles)
-    check_no_counts(source.name, (one for one in source.ignored if one not in set(ignore)))
+    check_no_counts(source.name, (one for one in source.ignored if one in header))
     if shape is None:
-        return _encode(source, roles, public)
+        return _encode(source, roles, public, header)
     if "tie" in source.positions and not isinstance(shape, Battle):
         none = value_of("tie", None)
         raise DataError(
@@ -201,13 +203,14 @@ def _read(
         read_outcome = OutcomeReader(source.name, shape if isinstance(shape, Battle) else None)
     if not isinstance(shape, Battle):
         source, roles = one_comparison_each(source, shape, user, count)
-    return _encode(source, roles, public, read_outcome, shape)
+    return _encode(source, roles, public, header, read_outcome, shape)
 
 
 def _encode(
     source: Source,
     roles: Roles,
     public: tuple[str, ...] | None,
+    header: Sequence[str],
     read_outcome: Callable[[str | None, str | None, str | None], int] | None = None,
     shape: Shape | None = None,
 ) -> ComparisonTable:
@@ -218,7 +221,8 @@ def _encode(
     at_user, at_tie, at_outcome, at_count = (
         at.get(role) for role in ("user", "tie", "outcome", "count")
     )
-    columns = [*(column for role in at if (column := roles[role])), *source.ignored]
+    used = [column for role in at if (column := roles[role])]
+    columns = [*used, *(column for column in source.ignored if column in header)]
     if read_outcome is None:
         check_outcomes(source.name, columns, roles["winner"] or "", roles["loser"] or "")
     listed = shape.items if isinstance(shape, Pairs) else None

@@ -13,7 +13,7 @@ import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.columns import (
@@ -40,6 +40,14 @@ csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold 
 _SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
 
 
+class Said(TypedDict):
+    """What a table says of how it was read."""
+
+    notes: tuple[str, ...]
+    reading: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class Source:
     """An opened table: its rows of cells (text or None) and the position of each role's cell in a row.
@@ -56,7 +64,7 @@ class Source:
     reading: tuple[str, ...] = ()  # what was detected in its form
     form: bool = True
 
-    def said(self, *detected: str, notes: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    def said(self, *detected: str, notes: Iterable[str]) -> Said:
         """The fields of a table on how it was read: public notes, what was detected, remarks for its holder alone.
 
         Args:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from privrank_jax._cells.codes import NameCodes
 from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.names import MISSING
 from privrank_jax._cells.order_shapes import (
     Sign,
     check_no_ranks,
@@ -34,6 +35,7 @@ def read_orders(
     missing: str,
     separator: str | None = None,
     count: str | None = None,
+    blank: Iterable[str] = (),
 ) -> RankingTable:
     """Read order lists, or texts where there is one column.
 
@@ -48,6 +50,7 @@ def read_orders(
         separator: what stands between the items of a text; None: one sign for the whole column, by its cells
             (:func:`~privrank_jax._cells.order_shapes.sign_of`).
         count: column of how many users gave the order of a row, if these are not named.
+        blank: words that name no item, as marks of missing values don't, unless they are listed.
 
     Raises:
         DataError: no column of users where none was ruled out, a user with two rows, an item twice in a row, an item
@@ -63,7 +66,8 @@ def read_orders(
     at = [source.positions[f"place {k}"] for k in range(len(columns))]
     check_no_counts(name, (one for one in header if one != user and one not in columns))
     at_user, at_count = source.positions.get("user"), source.positions.get("count")
-    people, names, counts = NameCodes("user", False), NameCodes("item", True, public), CountCodes()
+    people, counts = NameCodes("user", False), CountCodes()
+    names = NameCodes("item", True, public, blank=[*MISSING, *blank])
     users, items, places, number, column = array("i"), array("i"), array("i"), array("i"), user
     try:
         for row in source.rows:
@@ -79,6 +83,8 @@ def read_orders(
             for place, cell in _places(row, at, sign):
                 column = columns[min(place, len(columns) - 1)]
                 item = names[cell]
+                if item < 0:
+                    continue
                 if item in ranked:
                     raise BadCell(
                         f"{cell!r} stands twice in one order: keep one place for each item"
@@ -143,5 +149,5 @@ def _places(row: Row, at: Sequence[int], sign: Sign | None) -> Iterator[tuple[in
                 yield from ((place, name) for name in group)
         return
     for place, k in enumerate(at):
-        if not is_blank(row[k]):
+        if (row[k] or "").strip():
             yield place, row[k] or ""

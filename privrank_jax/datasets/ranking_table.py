@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ from jaxtyping import Int
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.meetings import Meetings, meetings_of_sets
 from privrank_jax._cells.places import places
 from privrank_jax._cells.public import NamedTable
 
@@ -84,6 +86,17 @@ class RankingTable(NamedTable):
     def complete(self) -> bool:
         """Whether every user ranked every item."""
         return bool(np.all(self.ranks >= 0))
+
+    def meetings(self, items: Sequence[int]) -> Meetings:
+        """How many users ranked each of these items together with each item, and how many would by chance.
+
+        Args:
+            items: k places of items.
+
+        Returns:
+            Two ``(k, m)`` arrays. Private.
+        """
+        return meetings_of_sets(self.ranks >= 0, items)
 
     @property
     def rare_items(self) -> tuple[str, ...]:

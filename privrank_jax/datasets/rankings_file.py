@@ -20,7 +20,7 @@ import numpy as np
 
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, public_items
-from privrank_jax._cells.columns import TABLES, check_file, spelled_in
+from privrank_jax._cells.columns import TABLES, check_file, spelled_in, without
 from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import check_no_separator, order_columns
@@ -28,7 +28,9 @@ from privrank_jax._cells.public import notes_on_rankings, public_facts
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
+    check_items_by_name,
     check_lists_users,
+    check_no_words,
     check_own_rows,
     could_be_items,
     count_users,
@@ -56,6 +58,7 @@ from privrank_jax._cells.ranks import (
     zeros_of_users,
 )
 from privrank_jax._cells.text_files import File
+from privrank_jax._cells.unlike_items import check_cells_of_items
 from privrank_jax._validate import check_choice
 from privrank_jax.datasets.formats import Data, Source, naming_sheets, open_source, read_header
 from privrank_jax.datasets.frames import Frame
@@ -77,6 +80,7 @@ def read_rankings(
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
+    blank: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
     count: str | None = None,
@@ -101,7 +105,10 @@ def read_rankings(
         items: the public list of items, in the order to use. In a wide file those columns are read, and the others
             are not used; default: all columns but the user's. In other tables the default are the items seen, sorted.
             None of item, rank, order and items may be given for other files, which list their items.
-        ignore: columns of a wide file that are not items, as ``synthetic_epsilon`` never is.
+        ignore: columns that are not used, whatever they are called; also several in one text with commas between.
+            ``synthetic_epsilon`` never is.
+        blank: words that name no item where cells name items, such as ``"overvote"``, besides those that mark a missing
+            value, such as ``undervote``, unless ``items`` has them.
         missing: what a blank or absent rank means, recorded in the table: ``"last"`` or ``"unknown"``; default
             ``"last"``, for ratings, costs and incomplete .order files ``"unknown"``.
         num_users: n, the public number of users of a long file, including those who ranked nothing and have no row; the
@@ -129,9 +136,11 @@ def read_rankings(
     file = File.of(path)
     if file.suffix in (*SUFFIXES, KAMISHIMA):
         check_choice("cells", "ranks" if cells is None else cells, CELLS)
-        if any(given is not None for given in (items, item, rank, order, order_separator)):
+        named = (items, item, rank, order, order_separator)
+        if any(given is not None for given in named) or ignore or blank:
             raise DataError(
-                f"{file.name} lists its items itself: leave out items, item, rank, order and order_separator"
+                f"{file.name} lists its items itself: leave out items, item, rank, order, order_separator, ignore and "
+                "blank"
             )
         check_lists_users(file.name, num_users)
         _check_no_cells(file.name, cells)
@@ -141,7 +150,7 @@ def read_rankings(
         kinds = "give a .csv, .tsv, .jsonl, .parquet or .xlsx file, or one of PrefLib (.soc, .soi, .toc, .toi)"
         check_file(file, TABLES, "one file of rankings", "rankings", kinds)
     columns = (item, rank, order, order_separator, count)
-    return _read(file, user, columns, items, missing, ignore, num_users, cells)
+    return _read(file, user, columns, items, missing, (ignore, blank), num_users, cells)
 
 
 def rankings_from(
@@ -155,6 +164,7 @@ def rankings_from(
     items: Iterable[str] | None = None,
     missing: str | None = None,
     ignore: Iterable[str] = (),
+    blank: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
     count: str | None = None,
@@ -165,7 +175,7 @@ def rankings_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, item, rank, order, order_separator, items, missing, ignore, num_users, cells,
+        user, item, rank, order, order_separator, items, missing, ignore, blank, num_users, cells,
             count: as for :func:`read_rankings`.
         name: of the data.
 
@@ -181,7 +191,7 @@ def rankings_from(
     """
     data = Frame(frame, name)
     columns = (item, rank, order, order_separator, count)
-    return _read(data, user, columns, items, missing, ignore, num_users, cells)
+    return _read(data, user, columns, items, missing, (ignore, blank), num_users, cells)
 
 
 def _read(
@@ -190,39 +200,43 @@ def _read(
     named: tuple[str | None, ...],
     items: Iterable[str] | None,
     missing: str | None,
-    ignore: Iterable[str],
+    left_out: tuple[Iterable[str], Iterable[str]],
     num_users: int | None,
     cells: str | None,
 ) -> RankingTable:
     check_choice("cells", "ranks" if cells is None else cells, CELLS)
-    item, rank, order, separator, count = named
+    (item, rank, order, separator, count), (ignore, blank) = named, left_out
     public = None if items is None else public_items(items)
     missing = missing or meaning_of_blanks(cells)
-    header = read_header(data)
     with naming_sheets(data):
+        header = without(data.name, read_header(data), ignore)
         long = order is None and is_long(data.name, header, item, rank)
     if long:
         check_no_separator(data.name, separator)
         check_own_rows(data.name, count, user, long=True)
         item, rank = item or "item", rank or "rank"
         check_not_named_ratings(data.name, [rank], cells)
-        return _long(data, user, item, rank, public, missing, num_users, cells, ignore)
+        return _long(data, user, item, rank, public, missing, num_users, cells, header, blank)
     check_lists_users(data.name, num_users)
     user, count = spelled_in(header, user), spelled_in(header, count)
     check_own_rows(data.name, count, user)
-    header = [column for column in header if column not in {SYNTHETIC, *ignore, count}]
+    header = [column for column in header if column not in {SYNTHETIC, count}]
     if columns := order_columns(data.name, header, user, order, public):
         _check_no_cells(data.name, cells)
         if len(columns) > 1:
             check_no_separator(data.name, separator)
         return read_orders(
-            data, data.name, columns, header, user, public, missing, separator, count
+            data, data.name, columns, header, user, public, missing, separator, count, blank
         )
     check_no_separator(data.name, separator)
+    check_no_words(data.name, blank)
     columns = [column for column in header if column != user]
     unlisted = [column for column in columns if column not in (public or ())]
     check_no_counts(data.name, unlisted, items=public is None)
     check_not_named_ratings(data.name, public or columns, cells)
+    if public is None and header:
+        with naming_sheets(data):
+            check_items_by_name(data.name, header, user)
     return wide_rankings(data, header, user, public, missing, cells, count)[0]
 
 
@@ -301,6 +315,8 @@ def wide_rankings(
         check_like_ranks(source.name, *unlike_ranks(ranks, left_out=most > len(columns)))
     if user is None and public is None and cells != "ranks":
         check_no_numbers_of_rows(source.name, columns, ranks, codes)
+    if public is None:
+        check_cells_of_items(source.name, columns, ranks, codes, cells)
     seen = public is None
     notes = notes_on_rankings(source.positions, seen_items=seen, in_columns=source.form)
     if count is not None:
@@ -326,16 +342,17 @@ def _long(
     missing: str,
     num_users: int | None,
     cells: str | None,
-    ignore: Iterable[str],
+    header: Sequence[str],
+    blank: Iterable[str],
 ) -> RankingTable:
     user = user_of_rows(data.name, user)
     roles = {"user": user, "item": item, "rank": rank}
     source = open_source(data, roles, "rank")
-    check_no_counts(source.name, (one for one in source.ignored if one not in set(ignore)))
+    check_no_counts(source.name, (one for one in source.ignored if one in header))
     at = source.positions
     people, names, known = (
         NameCodes("user", False),
-        NameCodes("item", True, public),
+        NameCodes("item", True, public, blank=blank),
         cell_codes(cells),
     )
     users, codes, ranks, seen, role = array("i"), array("i"), array("i"), set(), "user"
@@ -348,7 +365,11 @@ def _long(
             if ranked_nothing(row[at["item"]], row[at["rank"]]):
                 users.pop()
                 continue
-            codes.append(names[row[at["item"]]])
+            code = names[row[at["item"]]]
+            if code < 0:
+                users.pop()
+                continue
+            codes.append(code)
             if (users[-1], codes[-1]) in seen:
                 raise ranked_twice(row[at["user"]], row[at["item"]])
             seen.add((users[-1], codes[-1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from jaxtyping import Bool, Float, Int, Integer
 
 from privrank_jax._cells.codes import check_names
 from privrank_jax._cells.errors import DataError
+from privrank_jax._cells.meetings import Meetings, meetings_of_pairs
 from privrank_jax._cells.public import NamedTable
 from privrank_jax._counting import count_on_host
 
@@ -114,6 +116,19 @@ class ComparisonTable(NamedTable):
     def comparisons_per_user(self) -> int:
         """The largest number of comparisons of one user, the smallest L that drops nothing."""
         return int(self.counts_per_user.max(initial=0))
+
+    def meetings(self, items: Sequence[int]) -> Meetings:
+        """How often each of these items was compared with each item, and how often it would be by chance.
+
+        Args:
+            items: k places of items.
+
+        Returns:
+            Two ``(k, m)`` arrays. Private.
+        """
+        return meetings_of_pairs(
+            self.winners, self.losers, np.ones(len(self)), self.num_items, items
+        )
 
     @property
     def ties(self) -> int:

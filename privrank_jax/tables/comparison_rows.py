@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax._cells.codes import TieCodes, public_items
+from privrank_jax._cells.columns import without
 from privrank_jax._cells.counts import check_no_counts
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.meetings import Meetings, meetings_of_pairs
 from privrank_jax._cells.outcomes import check_outcomes
 from privrank_jax._cells.public import (
     not_used,
@@ -24,6 +26,7 @@ from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.tables.backend import Backend, Expression, Source, Table, explained, one_row
 from privrank_jax.tables.bounding import bounded_rows
 from privrank_jax.tables.source import (
+    People,
     RawTable,
     check_users,
     coded,
@@ -52,6 +55,7 @@ class ComparisonRows:
         name: name of the file or table.
         notes: what was done to the data, one sentence each.
         public: facts that this reading takes as public, as for ``datasets.ComparisonTable``.
+        users_alike: up to three pairs of users whose names differ by case alone. Private.
     """
 
     rows: Table
@@ -64,8 +68,10 @@ class ComparisonRows:
     name: str
     notes: tuple[str, ...]
     public: tuple[str, ...]
+    users_alike: tuple[tuple[str, str], ...]
     _raw: RawTable
 
+    reading = ()
     questionnaire = None  # the questionnaire is not known
     remarks = ()
 
@@ -93,6 +99,13 @@ class ComparisonRows:
                 once = each.filter(each.users == 1).to_pyarrow().to_pylist()
                 found = sorted(row["item"] for row in once)
         return tuple(self.item_names[k] for k in found)
+
+    def meetings(self, items: Sequence[int]) -> Meetings:
+        """As of ``datasets.ComparisonTable``."""
+        with explained(self._raw.path):
+            pairs = self.rows.group_by("low", "high").aggregate(number=self.rows.count())
+            low, high, number = (column.to_numpy() for column in pairs.to_pyarrow().columns)
+        return meetings_of_pairs(low, high, number, self.num_items, items)
 
     def bounded(self, max_per_user: int, salt: str) -> Table:
         """``rows`` with at most ``max_per_user`` of each user: :func:`~privrank_jax.tables.bounded_rows`.
@@ -173,7 +186,7 @@ def scan_comparisons(
     loser: str = "loser",
     tie: str | None = "tie",
     items: Iterable[str] | None = None,
-    ignore: Collection[str] = (),
+    ignore: Iterable[str] = (),
     most_items: int = 10_000,
     name: str | None = None,
     backend: Backend = None,
@@ -199,11 +212,12 @@ def scan_comparisons(
     with explained(raw.path):
         roles = {"user": user, "winner": winner, "loser": loser, "tie": tie}
         columns, ignored = raw.columns(roles)
-        check_no_counts(raw.name, (one for one in ignored if one not in set(ignore)))
-        check_outcomes(raw.name, raw.table.columns, winner, loser)
+        header = without(raw.name, raw.table.columns, ignore)
+        check_no_counts(raw.name, (one for one in ignored if one in header))
+        check_outcomes(raw.name, header, winner, loser)
         both = columns["winner"], columns["loser"]
-        names = item_names(raw, both, public, most_items, compared=True)
-        people = {"users": 0, "most": 0}
+        names = item_names(raw, both, public, most_items, header=header)
+        people = People(0, 0)
         if "user" in columns:
             people = check_users(raw, columns["user"])
         cells = raw.table.select(**{role: raw.text(column) for role, column in columns.items()})
@@ -212,8 +226,8 @@ def scan_comparisons(
         rows=rows,
         item_names=names,
         has_users="user" in columns,
-        num_users=people["users"],
-        comparisons_per_user=people["most"],
+        num_users=people.users,
+        comparisons_per_user=people.most,
         num_rows=facts["rows"],
         ties=facts["ties"] or 0,
         name=raw.name,
@@ -222,6 +236,7 @@ def scan_comparisons(
             *not_used(ignored),
         ),
         public=public_facts(seen_items=public is None),
+        users_alike=people.alike,
         _raw=raw,
     )
 

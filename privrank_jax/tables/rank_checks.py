@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from privrank_jax._cells.ranks import check_like_ranks, check_ranks_of_few
+from privrank_jax._cells.unlike_items import beside_rankings, is_beside
 from privrank_jax.tables.backend import Table, one_row
 
 _BITS = 31  # largest number of ranks whose powers of 2 are added up
@@ -68,6 +70,41 @@ def check_ranks(
         others = rows.anti_join(each.filter(each.whole), "user") if found["whole"] else rows
         unlike = _unlike(others, left_out)
     check_like_ranks(name, unlike, found["users"])
+
+
+def check_ranks_beside(
+    name: str, rows: Table, found: dict[str, Any], columns: Sequence[str]
+) -> None:
+    """Apply the rule of :mod:`privrank_jax._cells.unlike_items` to the ranks of a wide table.
+
+    Args:
+        name: of the data.
+        rows: ``user``, ``item``, ``rank``, from 0.
+        found: of :func:`count_rankings`.
+        columns: of items.
+
+    Raises:
+        DataError: rows are rankings but for one column.
+    """
+    users, unlike = found["users"], found["users"] - found["whole"]
+    if not is_beside(len(columns), users, unlike):
+        return
+    place = rows["rank"].cast("int64")
+    each = rows.group_by("user").aggregate(number=rows.count(), total=place.sum())
+    over = each.total - ((each.number - 1) * (each.number - 2)) // 2
+    rows_with = rows.inner_join(each.select("user", over=over.cast("int64")), "user")
+    fits = rows_with.filter(rows_with["rank"] == rows_with["over"])
+    fitting = fits.group_by("item").aggregate(users=fits.count()).to_pyarrow().to_pylist()
+    beside: list[int] = []
+    for item in (row["item"] for row in fitting if row["users"] == users):
+        others = each_user(rows.filter(rows.item != item))
+        counted = one_row(
+            others.aggregate(users=others.count(), whole=others.count(where=others.whole))
+        )
+        if counted["users"] == counted["whole"]:
+            beside.append(item)
+    if len(beside) == 1:
+        raise beside_rankings(name, columns[beside[0]], unlike)
 
 
 def _unlike(rows: Table, left_out: bool) -> int:

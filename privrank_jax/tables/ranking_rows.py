@@ -13,22 +13,26 @@ t, and 2 for each of the c_i - b who ranked i alone, and 1 for each of the n - c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from privrank_jax._cells.codes import public_items
-from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.columns import spelled_in, without
 from privrank_jax._cells.counts import check_no_counts
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.meetings import Meetings
+from privrank_jax._cells.names import form
 from privrank_jax._cells.order_shapes import is_blank, order_columns
 from privrank_jax._cells.public import not_used, notes_on_rankings, public_facts, public_repr
 from privrank_jax._cells.ranking_shapes import (
     SYNTHETIC,
     check_enough,
+    check_items_by_name,
     check_lists_users,
+    check_no_words,
     could_be_items,
     count_users,
     is_long,
@@ -51,10 +55,17 @@ from privrank_jax._cells.ranks import (
     is_zero,
     meaning_of_blanks,
 )
+from privrank_jax._cells.unlike_items import check_ratings_of_items
 from privrank_jax._validate import check_choice
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
-from privrank_jax.tables.rank_checks import check_ranks, count_rankings, each_user
+from privrank_jax.tables.rank_checks import (
+    check_ranks,
+    check_ranks_beside,
+    count_rankings,
+    each_user,
+)
 from privrank_jax.tables.source import (
+    People,
     RawTable,
     check_number,
     check_users,
@@ -83,6 +94,7 @@ class RankingRows:
         missing: how an unranked item is treated, ``"last"`` or ``"unknown"``.
         notes: what was done to the data, one sentence each.
         public: facts that this reading takes as public, as of ``datasets.RankingTable``.
+        users_alike: up to three pairs of users whose names differ by case alone. Private.
     """
 
     rows: Table
@@ -93,9 +105,10 @@ class RankingRows:
     missing: str
     notes: tuple[str, ...]
     public: tuple[str, ...]
+    users_alike: tuple[tuple[str, str], ...]
     _raw: RawTable
 
-    remarks = ()
+    reading = remarks = ()
     __repr__ = public_repr
 
     @property
@@ -109,6 +122,18 @@ class RankingRows:
         with explained(self._raw.path):
             return tuple(self.item_names[k] for k in shown_at_most(self.rows, 1))
 
+    def meetings(self, items: Sequence[int]) -> Meetings:
+        """As of ``datasets.RankingTable``."""
+        met = np.zeros((len(items), self.num_items))
+        with explained(self._raw.path):
+            once = _users_of_items(self.rows, self.num_items)
+            some = self.rows.filter(self.rows.item.isin(list(items))).select("user", some="item")
+            both = some.inner_join(self.rows, "user").group_by("some", "item")
+            found = both.aggregate(lambda rows: rows.count().name("users")).to_pyarrow()
+        one, other, users = (column.to_numpy() for column in found.columns)
+        met[np.searchsorted(items, one), other] = users
+        return met, np.outer(once[list(items)], once) / max(self.num_users, 1)
+
     def weights(self) -> PairWeights:
         """The exact share of users who rank one item before another, under the rule ``missing``."""
         from privrank_jax.aggregation.weights import MISSING, PairWeights  # not for comparisons
@@ -117,10 +142,8 @@ class RankingRows:
         items, users = self.num_items, self.num_users
         with explained(self._raw.path):
             votes = pair_votes(self.rows).to_pyarrow()
-            ranked = self.rows.group_by("item").aggregate(users=self.rows.count()).to_pyarrow()
+            once = _users_of_items(self.rows, items)
         low, high, both, ahead, behind = (votes[name].to_numpy() for name in votes.column_names)
-        once = np.zeros(items, np.int64)
-        once[ranked["item"].to_numpy()] = ranked["users"].to_numpy()
         met, twice = np.zeros((2, items, items), np.int64)
         met[low, high] = met[high, low] = both
         twice[low, high] = both + ahead - behind
@@ -131,6 +154,14 @@ class RankingRows:
             twice += 2 * (once[:, None] - met) + users - once[:, None] - once + met
         np.fill_diagonal(twice, 0)
         return PairWeights.from_counts(twice, users)
+
+
+def _users_of_items(rows: Table, items: int) -> np.ndarray:
+    """How many users ranked each item, ``(items,)`` int64."""
+    ranked = rows.group_by("item").aggregate(users=rows.count()).to_pyarrow()
+    once = np.zeros(items, np.int64)
+    once[ranked["item"].to_numpy()] = ranked["users"].to_numpy()
+    return once
 
 
 def pair_votes(rows: Table) -> Table:
@@ -160,7 +191,8 @@ def scan_rankings(
     rank: str | None = None,
     items: Iterable[str] | None = None,
     missing: str | None = None,
-    ignore: Collection[str] = (),
+    ignore: Iterable[str] = (),
+    blank: Iterable[str] = (),
     num_users: int | None = None,
     cells: str | None = None,
     most_items: int = 2_000,
@@ -171,7 +203,8 @@ def scan_rankings(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, item, rank, items, missing, ignore, num_users, cells: as for :func:`~privrank_jax.datasets.read_rankings`.
+        user, item, rank, items, missing, ignore, blank, num_users,
+            cells: as for :func:`~privrank_jax.datasets.read_rankings`.
         most_items: largest number of items for which a matrix of counts is made.
         name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -192,7 +225,7 @@ def scan_rankings(
     public = None if items is None else public_items(items)
     raw = RawTable.open(source, name, "ranking", backend)
     with explained(raw.path):
-        header = list(raw.table.columns)
+        header = without(raw.name, list(raw.table.columns), ignore)
         wide = not is_long(raw.name, header, item, rank)
         if not wide:
             roles = {
@@ -201,10 +234,10 @@ def scan_rankings(
                 "rank": rank or "rank",
             }
             columns, ignored = raw.columns(roles)
-            check_no_counts(raw.name, (one for one in ignored if one not in ignore))
+            check_no_counts(raw.name, (one for one in ignored if one in header))
             check_not_named_ratings(raw.name, [columns["rank"]], cells)
-            names, users, found = _long(raw, columns, public, most_items)
-            users = count_users(raw.name, users, num_users)
+            names, people, found = _long(raw, columns, public, most_items, blank)
+            users = count_users(raw.name, people.users, num_users)
             facts = public_facts(seen_items=public is None, seen_users=num_users is None)
             places, hint, codes, left_out = (
                 [columns["rank"]] * len(names),
@@ -215,22 +248,26 @@ def scan_rankings(
         else:
             check_lists_users(raw.name, num_users)
             facts: tuple[str, ...] = ()
-            kept = [column for column in header if column not in {SYNTHETIC, *ignore}]
+            kept = [column for column in header if column != SYNTHETIC]
             user = spelled_in(header, user)
             if order_columns(raw.name, kept, user, None, public):
                 raise DataError(
                     f"{raw.name}: its cells are items, best first: read_rankings reads them"
                 )
+            check_no_words(raw.name, blank)
             others = [column for column in kept if column != user]
             unlisted = [column for column in others if column not in (public or ())]
             check_no_counts(raw.name, unlisted, items=public is None)
             check_not_named_ratings(raw.name, public or others, cells)
+            if public is None:
+                check_items_by_name(raw.name, kept, user)
             names = item_columns(raw.name, kept, user, public)
             check_number(raw, len(names), most_items)
             columns, ignored = raw.columns(
                 {"user": user, **{f"item {k}": column for k, column in enumerate(names)}}
             )
-            users, found = _wide(raw, columns, names)
+            people, found = _wide(raw, columns, names)
+            users = people.users
             most = could_be_items(kept, user)
             places, hint, codes, left_out = (
                 list(names),
@@ -252,6 +289,14 @@ def scan_rankings(
             check_ranks(raw.name, rows, each, found, columns.get("rank"), len(names), left_out)
         if "user" not in columns and public is None and cells != "ranks":
             _check_no_numbers_of_rows(raw, rows, names, users, codes)
+        if wide and public is None and cells is None:
+            check_ranks_beside(raw.name, rows, found, names)
+        if wide and public is None and cells == "ratings" and isinstance(codes, RatingCodes):
+            facts_of = _facts_of_items(rows, names)
+            ends = {
+                one: (number, worst, best) for one, (number, _, worst, best) in facts_of.items()
+            }
+            check_ratings_of_items(raw.name, ends, codes)
     raw.check_unchanged()
     return RankingRows(
         rows=rows,
@@ -268,17 +313,23 @@ def scan_rankings(
             *not_used(ignored),
         ),
         public=facts,
+        users_alike=people.alike,
         _raw=raw,
     )
 
 
 def _long(
-    raw: RawTable, columns: dict[str, str], public: tuple[str, ...] | None, most: int
-) -> tuple[tuple[str, ...], int, Any]:
-    """Item names, number of users, and the cells: a row per user and item, each at most once."""
-    users = check_users(raw, columns["user"])["users"]
+    raw: RawTable,
+    columns: dict[str, str],
+    public: tuple[str, ...] | None,
+    most: int,
+    blank: Iterable[str],
+) -> tuple[tuple[str, ...], People, Any]:
+    """Item names, users, and the cells: a row per user and item, each at most once."""
+    people = check_users(raw, columns["user"])
     item, rank = (raw.text(columns[role]) for role in ("item", "rank"))
     nothing = (item.coalesce("").strip() == "") & (rank.coalesce("").strip() == "")
+    nothing = nothing | item.coalesce("").strip().lower().isin([form(word) for word in blank])
     rows = raw.table.filter(~nothing)  # otherwise a row only names a user
     names = item_names(raw, (columns["item"],), public, most, rows)
     cells = rows.select(
@@ -290,7 +341,7 @@ def _long(
     for twice in number.filter(number.rows > 1).limit(1).to_pyarrow().to_pylist():
         error = ranked_twice(twice["user"], twice["item"])
         raise raw.refuse(error, columns["item"], _are(columns, twice), occurrence=1)
-    return names, users, coded(cells, "item", {name: code for code, name in enumerate(names)})
+    return names, people, coded(cells, "item", {name: code for code, name in enumerate(names)})
 
 
 def _are(columns: dict[str, str], cells: dict[str, str]) -> Callable[[Any], Any]:
@@ -299,24 +350,22 @@ def _are(columns: dict[str, str], cells: dict[str, str]) -> Callable[[Any], Any]
     return lambda rows: of_user(rows) & of_item(rows)
 
 
-def _wide(raw: RawTable, columns: dict[str, str], names: tuple[str, ...]) -> tuple[int, Any]:
-    """Number of users, and the cells as in :func:`_long`."""
+def _wide(raw: RawTable, columns: dict[str, str], names: tuple[str, ...]) -> tuple[People, Any]:
+    """Users, and the cells as in :func:`_long`."""
     import ibis
 
     if "user" in columns:
         people = check_users(raw, columns["user"])
-        user, users = raw.text(columns["user"]), people["users"]
-        if people["most"] > 1:
+        user = raw.text(columns["user"])
+        if people.most > 1:
             raise _second_row(raw, columns["user"])
     else:
-        user, users = (
-            ibis.row_number(),
-            one_row(raw.table.aggregate(rows=raw.table.count()))["rows"],
-        )
+        number = one_row(raw.table.aggregate(rows=raw.table.count()))["rows"]
+        user, people = ibis.row_number(), People(number, 1)
     wide = raw.table.select(user=user, **{str(k): raw.text(name) for k, name in enumerate(names)})
     items = [str(k) for k in range(len(names))]
     cells = wide.pivot_longer(items, names_to="item", values_to="cell", names_transform=int)
-    return users, cells.mutate(item=cells["item"].cast("int32"))
+    return people, cells.mutate(item=cells["item"].cast("int32"))
 
 
 def _second_row(raw: RawTable, column: str) -> Exception:
@@ -372,18 +421,23 @@ def _check_no_numbers_of_rows(
     raw: RawTable, rows: Table, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
 ) -> None:
     """Refuse a wide table of ``users`` rows in which a column numbers the rows."""
-    place = rows["rank"]
-    found = rows.group_by("item").aggregate(
-        number=rows.count(), different=place.nunique(), least=place.max(), largest=place.min()
-    )
-    columns = {row.pop("item"): row for row in found.to_pyarrow().to_pylist()}
+    facts = _facts_of_items(rows, names)
     if isinstance(codes, RatingCodes):
-        facts = {names[k]: tuple(columns[k].values()) for k in sorted(columns)}
         check_no_numbers_of_raters(raw.name, facts, codes, users)
-    elif any(row["number"] == row["different"] == users for row in columns.values()):
+    elif any(number == different == users for number, different, *_ in facts.values()):
         # Then there are no more users than ranks, which are no more than columns.
         ranks = np.full((users, len(names)), -1, np.int32)
         cells = rows.to_pyarrow()
         _, user = np.unique(cells["user"].to_numpy(), return_inverse=True)
         ranks[user, cells["item"].to_numpy()] = cells["rank"].to_numpy()
         check_no_numbers_of_rows(raw.name, names, ranks, codes)
+
+
+def _facts_of_items(rows: Table, names: tuple[str, ...]) -> dict[str, tuple[int, int, int, int]]:
+    """Of each item that somebody ranked the number of ranks, and of different ones, the largest and the smallest."""
+    place = rows["rank"]
+    found = rows.group_by("item").aggregate(
+        number=rows.count(), different=place.nunique(), worst=place.max(), best=place.min()
+    )
+    facts = {row.pop("item"): tuple(row.values()) for row in found.to_pyarrow().to_pylist()}
+    return {names[k]: facts[k] for k in sorted(facts)}

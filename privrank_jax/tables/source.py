@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from privrank_jax._cells.codes import NameCodes, check_present, named_twice
 from privrank_jax._cells.columns import (
@@ -16,7 +17,8 @@ from privrank_jax._cells.columns import (
     find_columns,
 )
 from privrank_jax._cells.errors import BadCell, DataError
-from privrank_jax._cells.names import MISSING, form
+from privrank_jax._cells.likeness import MOST_NAMED
+from privrank_jax._cells.names import MISSING, person
 from privrank_jax.tables.backend import (
     Backend,
     Expression,
@@ -111,7 +113,7 @@ def item_names(
     most: int,
     rows: Table = None,
     *,
-    compared: bool = False,
+    header: Sequence[str] | None = None,
 ) -> tuple[str, ...]:
     """Read and check the items in these columns; only distinct items reach Python.
 
@@ -121,7 +123,7 @@ def item_names(
         public: the public list; None to take the items from the table, sorted.
         most: largest number of items.
         rows: rows of the table that name an item; default: all.
-        compared: whether the table is one of comparisons; no item is then named like a column.
+        header: columns of a table of comparisons, whose names no item has; None for other tables.
 
     Raises:
         DataError: a name that is missing, not in the list, or a second spelling of an item; too many items; no rows.
@@ -129,7 +131,7 @@ def item_names(
     if public is not None:
         check_number(raw, len(public), most)
     rows = raw.table if rows is None else rows
-    codes = NameCodes("item", True, public, raw.table.columns if compared else None)
+    codes = NameCodes("item", True, public, header, () if header is None else None)
     seen: set[str | None] = set()
     for column in columns:
         found = rows.select(item=raw.text(column)).distinct()
@@ -175,8 +177,16 @@ def _stamp(path: Path) -> tuple[int, ...]:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-def check_users(raw: RawTable, column: str) -> dict[str, int]:
-    """Check the users of a table; return their number and the most rows of one: ``users``, ``most``.
+class People(NamedTuple):
+    """The number of users of a table, the most rows of one, and pairs of names that differ by case alone."""
+
+    users: int
+    most: int
+    alike: tuple[tuple[str, str], ...] = ()
+
+
+def check_users(raw: RawTable, column: str) -> People:
+    """Check the users of a table.
 
     Names are compared in the engine, except for those with blanks or non-ASCII characters.
 
@@ -189,12 +199,22 @@ def check_users(raw: RawTable, column: str) -> dict[str, int]:
     name = counted.user
     odd = name.isnull() | (name == "") | name.re_search("[^!-~]")
     odd = odd | name.lower().isin(sorted(MISSING))
-    found = one_row(
-        counted.aggregate(users=counted.count(), most=counted.rows.max(), odd=odd.sum())
-    )
+    capitals = name != name.lower()
+    odd = odd | (capitals & name.contains("@"))  # case makes no other user of an e-mail address
+    counts = {"odd": odd.sum(), "capitals": capitals.sum()}
+    found = one_row(counted.aggregate(users=counted.count(), most=counted.rows.max(), **counts))
     if found["odd"]:
         _check_odd(raw, column, counted, counted.filter(odd).select("user"))
-    return {"users": found["users"], "most": found["most"] or 0}
+    alike = _alike(counted) if found["capitals"] else ()
+    return People(found["users"], found["most"] or 0, alike)
+
+
+def _alike(counted: Table) -> tuple[tuple[str, str], ...]:
+    """Pairs of users whose names differ by case alone, as many as a remark names."""
+    name = counted.user
+    both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
+    found = both.filter(both.one != both.other).order_by("low").limit(MOST_NAMED)
+    return tuple((row["one"], row["other"]) for row in found.to_pyarrow().to_pylist())
 
 
 def _check_odd(raw: RawTable, column: str, counted: Table, odd: Table) -> None:
@@ -206,7 +226,7 @@ def _check_odd(raw: RawTable, column: str, counted: Table, odd: Table) -> None:
     for (name,) in stream(odd):
         try:
             check_present(name, "user")
-            shared = form(name, fold_case=False)
+            shared = person(name)
             if shared != name and suspects.setdefault(shared, name) != name:
                 raise named_twice("user", suspects[shared], name)
         except BadCell as error:

@@ -71,6 +71,12 @@ def test_spellings_of_one_name_are_refused_by_case_only_where_case_is_folded():
         items["ann"]
     with pytest.raises(BadCell, match="user named twice: 'ann' and ' ann'"):
         users[" ann"]
+    users["a@x.org"]
+    for other in ("A@x.org", "a@X.org ", "a@x.org\u200b", "\uff41@x.org"):
+        with pytest.raises(BadCell, match=r"user named twice: 'a@x\.org' and "):
+            users[other]
+    with pytest.raises(BadCell, match="the user is missing"):
+        users["\u200b"]
 
 
 def test_columns_may_be_items_of_a_public_list():

@@ -298,19 +298,19 @@ ORDERS = [list(p) for p in itertools.permutations([1, 2, 3])]
 @pytest.mark.parametrize(
     ("rows", "cells", "message"),
     [
-        (ids(ORDERS, 1), None, "column 'id': '5' is not a rank, 1 = best, of 4 items.*user='id'.*list the `items`"),
-        (ids(ORDERS[:3], 1), None, "column 'id' seems to number the rows.*user='id'.*`items`.*cells='ranks'"),
-        (ids(ORDERS, 1001), None, "column 'id': '1001' is not a rank.*user='id'"),
-        ([["v1", 1, 2, 3]], None, "column 'id': 'v1' is not a rank.*user='id'"),
-        ([["v1", 1, 2, 3]], "ranks", "column 'id': 'v1' is not a rank.*user='id'"),
-        ([["v1", 1, 2, 3]], "ratings", "column 'id': 'v1' is not a rating.*user='id'"),
-        (ids(ORDERS * 2, 1), "ratings", "column 'id' seems to number the rows.*user='id'"),
-        ([[7 * k + 9, *row] for k, row in enumerate(ORDERS * 2)], "ratings", "column 'id' seems to number the rows"),
+        (ids(ORDERS, 1), None, "column 'nr': '5' is not a rank, 1 = best, of 4 items.*user='nr'.*list the `items`"),
+        (ids(ORDERS[:3], 1), None, "column 'nr' seems to number the rows.*user='nr'.*`items`.*cells='ranks'"),
+        (ids(ORDERS, 1001), None, "column 'nr': '1001' is not a rank.*user='nr'"),
+        ([["v1", 1, 2, 3]], None, "column 'nr': 'v1' is not a rank.*user='nr'"),
+        ([["v1", 1, 2, 3]], "ranks", "column 'nr': 'v1' is not a rank.*user='nr'"),
+        ([["v1", 1, 2, 3]], "ratings", "column 'nr': 'v1' is not a rating.*user='nr'"),
+        (ids(ORDERS * 2, 1), "ratings", "column 'nr' seems to number the rows.*user='nr'"),
+        ([[7 * k + 9, *row] for k, row in enumerate(ORDERS * 2)], "ratings", "column 'nr' seems to number the rows"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("engine", [False, True])
 def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine, backend):
-    path = table(tmp_path / "votes.csv", rows, ("id", "a", "b", "c"), users=False)
+    path = table(tmp_path / "votes.csv", rows, ("nr", "a", "b", "c"), users=False)
     read = functools.partial(scan_rankings, backend=backend) if engine else read_rankings
     path = as_parquet(path) if engine else path
     for options in ({}, {"items": ["a", "b", "c"]}):
@@ -318,11 +318,11 @@ def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine, back
             read(path, cells=cells, **options)
     with pytest.raises(DataError, match=message):
         read(path, user=None, cells=cells)
-    assert read(path, user="id", cells=cells).item_names == ("a", "b", "c")
+    assert read(path, user="nr", cells=cells).item_names == ("a", "b", "c")
     assert read(path, user=None, cells=cells, items=["a", "b", "c"]).num_users == len(rows)
     if "seems to number" in message:  # unless somebody says that it is an item
-        listed = read(path, user=None, cells=cells, items=["id", "c", "b", "a"])
-        assert listed.item_names[0] == "id"
+        listed = read(path, user=None, cells=cells, items=["nr", "c", "b", "a"])
+        assert listed.item_names[0] == "nr"
     if cells is None and all(row[0] in range(1, 5) for row in rows):
         assert read(path, user=None, cells="ranks").num_items == 4
 
@@ -350,13 +350,13 @@ def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tm
         (ten, False), ([*ten, [10, 1]], True), (above, True), ([[9, 9], *above[1:]], False),
         ([[9, 8], *above[1:]], True),
     ):  # fmt: skip
-        path = table(tmp_path / "votes.csv", rows, ("id", "a"), users=False)
+        path = table(tmp_path / "votes.csv", rows, ("nr", "a"), users=False)
         for read in (read_rankings, lambda path, **given: scan(as_parquet(path), **given)):
             for cells in ("ratings", "costs"):
                 if not refused:
                     assert read(path, user=None, cells=cells).num_users == len(rows)
                     continue
-                with pytest.raises(DataError, match="column 'id' seems to number the rows"):
+                with pytest.raises(DataError, match="column 'nr' seems to number the rows"):
                     read(path, user=None, cells=cells)
 
 

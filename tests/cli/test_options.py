@@ -67,6 +67,8 @@ def test_arguments_are_spelled_as_options(run):
         (Argument("user"), "--user"),
         (value_of("user", "a b"), "--user 'a b'"),
         (value_of("user", None), "--user none"),
+        (value_of("user", ["a b", "c"]), "--user 'a b,c'"),
+        (value_of("user", ["a, b", "c"]), "--user 'a, b' --user c"),
         (value_of("cells", "ratings"), "--higher-is-better"),
         (Argument("elsewhere"), None),
     ],

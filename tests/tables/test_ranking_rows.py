@@ -155,11 +155,11 @@ def test_what_is_unlike_ranks_is_counted_as_by_the_loader(tmp_path, backend, cas
 
 def test_columns_that_are_no_items(tmp_path, backend):
     for select, options in (
-        ("SELECT 1 + i AS id, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(3) t(i)", {}),
-        ("SELECT 1 + i AS id, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(5) t(i)", {}),
-        ("SELECT 1 + i AS id, 1 + i % 5 AS a, 5 AS b FROM range(11) t(i)", {"cells": "ratings"}),
+        ("SELECT 1 + i AS nr, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(3) t(i)", {}),
+        ("SELECT 1 + i AS nr, 1 + i % 2 AS a, 2 - i % 2 AS b FROM range(5) t(i)", {}),
+        ("SELECT 1 + i AS nr, 1 + i % 5 AS a, 5 AS b FROM range(11) t(i)", {"cells": "ratings"}),
         (
-            "SELECT 9 + 3 * i AS id, 1 + i % 5 AS a, NULL AS b FROM range(11) t(i)",
+            "SELECT 9 + 3 * i AS nr, 1 + i % 5 AS a, NULL AS b FROM range(11) t(i)",
             {"cells": "ratings"},
         ),
     ):
@@ -168,7 +168,7 @@ def test_columns_that_are_no_items(tmp_path, backend):
             read_rankings,
             lambda path, **given: scan_rankings(path, backend=backend, **given),
         ):
-            with pytest.raises(DataError, match="user='id'") as error:
+            with pytest.raises(DataError, match="user='nr'") as error:
                 read(path, user=None, **options)
             said.append(str(error.value))
             with pytest.raises(DataError, match=r"user='COLUMN', or say user=None"):

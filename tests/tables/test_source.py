@@ -40,8 +40,22 @@ def test_users_are_counted_and_spellings_of_one_are_refused():
         rows = [(user, "a", "b") for user in users]
         return RawTable(ibis.memtable(rows, columns=["user", "winner", "loser"]), "votes", None)
 
-    assert check_users(table("u", "v", "u", "é x"), "user") == {"users": 3, "most": 2}
+    assert check_users(table("u", "v", "u", "é x"), "user") == (3, 2, ())
     with pytest.raises(DataError, match="user named twice: 'u' and 'u '"):
         check_users(table("u", "v", "u "), "user")
     with pytest.raises(DataError, match="marks a missing value"):
         check_users(table("u", "NaN"), "user")
+    for one, other in (
+        ("a@x.org", "A@x.org"),
+        ("A@x.org", "a@X.org"),
+        ("u", "u\u200b"),
+        ("\uff41", "a"),
+    ):
+        with pytest.raises(DataError, match="user named twice"):
+            check_users(table("w", other, one, "z@x.org"), "user")
+    assert check_users(table("u", "U", "V", "v", "w", "X"), "user") == (
+        6,
+        1,
+        (("U", "u"), ("V", "v")),
+    )
+    assert len(check_users(table(*"aAbBcCdDeE"), "user").alike) == 3

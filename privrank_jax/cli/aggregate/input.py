@@ -19,7 +19,7 @@ from privrank_jax.cli.core.sources import (
     ranking_roles,
     rankings_in_engine,
     read_rankings,
-    say_items,
+    say_reading,
     users_of,
 )
 from privrank_jax.release.exact_aggregation import counted_weights
@@ -143,5 +143,5 @@ def _read_table(request: Request) -> datasets.RankingTable | RankingRows:
         cells=request.cells,
         **roles,
     )
-    say_items(rows.name, rows.item_names, listed=request.items is not None)
+    say_reading(rows, listed=request.items is not None)
     return rows

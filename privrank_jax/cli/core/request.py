@@ -38,6 +38,15 @@ User = Annotated[
 ]
 
 
+Blank = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WORD",
+        help="A word that names no item where cells name items, such as overvote; several with commas between. "
+        "Undervote, skipped and - name none anyway, unless --items has them.",
+    ),
+]
+
 KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
 _TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 _PAGES = (".html", ".htm")
@@ -72,7 +81,7 @@ class Budget(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Text(Options):
-    """How the bytes of a file become cells, where neither its name nor its header says so."""
+    """How the bytes of a file become cells, where neither its name nor its header says so, and which are left out."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
 
@@ -88,6 +97,13 @@ class Text(Options):
         typer.Option(
             metavar="NAME",
             help="Encoding of the text, such as latin-1. Default: UTF-8, or UTF-16 by its mark.",
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Leave out this column, which is no item; several with commas between, or one each time.",
         ),
     ] = None
 
@@ -218,6 +234,7 @@ class RankingColumns(Orders, Counted):
             "rank_2, ... are read as places.",
         ),
     ] = None
+    blank: Blank = None
     ranks: Annotated[
         bool,
         typer.Option(

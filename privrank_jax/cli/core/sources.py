@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypedDict
 
 from privrank_jax import datasets
-from privrank_jax._cells.columns import PARQUET
-from privrank_jax._cells.names import did_you_mean, nearly_alike
+from privrank_jax._cells.columns import PARQUET, spelled_in, without
+from privrank_jax._cells.likeness import MOST_NAMED, nearly_alike, never_met, perhaps_one
+from privrank_jax._cells.names import did_you_mean
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import Sides
 from privrank_jax._cells.text_files import File
@@ -26,14 +27,17 @@ from privrank_jax.datasets.preflib import SUFFIXES as PREFLIB
 from privrank_jax.datasets.source import recorded
 from privrank_jax.release.ledger import content_sha256
 
+if TYPE_CHECKING:
+    from privrank_jax.tables import ComparisonRows, RankingRows
+
 COUNTING = ("count", "left_wins", "right_wins")  # of which a row is several
 _SHAPE = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
 COMPARING = ("winner", "loser", "tie", *_SHAPE)
-RANKING = ("item", "rank", "order", "order_separator")
-_TEXT = ("separator", "encoding")
+RANKING = ("item", "rank", "order", "order_separator", "blank")
+_TEXT = ("separator", "encoding", "ignore")
 _FEW = 12  # items that are named when a file was read
 _LONG = 40  # letters of a name beyond which it is cut there
-_PAIRS = 3  # of names that are spelled almost alike
+_ONE_ITEM = "If they are one item, correct the file; if not, or if the file can't be changed, list the items by --items"
 
 
 class _Table(Protocol):
@@ -55,6 +59,7 @@ class ComparisonRoles(TypedDict):
     loser: str
     tie: str | None
     items: list[str] | None
+    ignore: list[str]
 
 
 class ShapeRoles(TypedDict):
@@ -76,6 +81,8 @@ class RankingRoles(TypedDict):
     item: str | None
     rank: str | None
     items: list[str] | None
+    ignore: list[str]
+    blank: list[str]
 
 
 def private_remark(*remarks: str) -> tuple[str, ...]:
@@ -95,12 +102,19 @@ def large_delta(promise: Privacy | None, **units: int) -> tuple[str, ...]:
     return private_remark(*about_delta(promise.delta, units[promise.unit], promise.unit))
 
 
+def found_columns(file: File, *columns: str | None) -> list[str]:
+    """Those of these columns that FILE has; that it lacks one is said where that is read."""
+    header = read_header(file)
+    found = (spelled_in(header, column) for column in columns)
+    return [column for column in found if column in header]
+
+
 def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: ComparisonRoles) -> bool:
     """Whether FILE is a Parquet file that an engine counts at any size: one of winners and losers."""
     if file.suffix not in PARQUET or columns.count is not None:
         return False
     named = Sides(*(getattr(columns, name) or "" for name in _SHAPE))
-    header = read_header(file)
+    header = without(file.name, read_header(file), roles["ignore"])
     return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
 
 
@@ -108,48 +122,60 @@ def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles)
     """Whether FILE is a Parquet file that an engine counts at any size: of ranks, not of orders."""
     if file.suffix not in PARQUET or columns.order_separator or columns.count:
         return False
-    header, user = read_header(file), roles["user"]
+    header, user = without(file.name, read_header(file), roles["ignore"]), roles["user"]
     return not order_columns(file.name, header, user, columns.order, roles["items"])
 
 
 def say_reading(
-    table: datasets.ComparisonTable | datasets.RankingTable | datasets.ChoiceTable,
+    table: datasets.ComparisonTable
+    | datasets.RankingTable
+    | datasets.ChoiceTable
+    | ComparisonRows
+    | RankingRows,
     *,
     listed: bool,
 ) -> None:
-    """Say on stderr what was detected in the form of a file, rather than said by options, and the items.
+    """Say on stderr what was detected in the form of a file, the items, and whose names may be two for one.
 
     Args:
         table: the file as it was read.
-        listed: whether the items were given rather than read.
+        listed: whether the items were given rather than read, so that none of them is a slip of an answer.
     """
     for one in table.reading:
         say(f"{table.name}: {one}.")
-    say_items(table.name, table.item_names, listed=listed)
+    say_items(table.name, table.item_names)
+    if found := table.users_alike:
+        _warn_of_pairs(
+            table.name,
+            found,
+            "differ by case or accents alone, and count as users of their own. If they are one, the guarantee covers "
+            "each of their answers, but epsilon counts twice: spell a user one way throughout",
+        )
+    if listed:
+        return
+    names = table.item_names
+    if found := nearly_alike(names):
+        _warn_of_pairs(table.name, found, f"are spelled almost alike. {_ONE_ITEM}")
+    pairs = perhaps_one(names)
+    items = sorted({item for pair in pairs for item in pair})
+    if items and (apart := never_met(pairs, items, *table.meetings(items))):
+        found = [(names[one], names[other]) for one, other in apart]
+        said = "are similar names, and nobody has both of them, though other items as frequent occur together"
+        _warn_of_pairs(table.name, found, f"{said}. {_ONE_ITEM}")
 
 
-def say_items(name: str, items: Sequence[str], *, listed: bool) -> None:
-    """Say on stderr which items a file has, and which of them may be one that is spelled in two ways.
-
-    Args:
-        name: name of the file.
-        items: names of the items.
-        listed: whether they were given rather than read, so that none of them is a slip of an answer.
-    """
+def say_items(name: str, items: Sequence[str]) -> None:
+    """Say on stderr which items a file has."""
     few = [_short(one) for one in items[:_FEW]]
     names = ", ".join([*few, "…"] if len(items) > _FEW else few)
     say(f"{name}: items ({len(items)}): {names}")
-    alike = [] if listed else nearly_alike(items)
-    if not alike:
-        return
-    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in alike[:_PAIRS])
-    more = f" ({len(alike) - _PAIRS} more such pairs)" if len(alike) > _PAIRS else ""
-    warn(
-        *private_remark(
-            f"{name}: {pairs} are spelled almost alike{more}. If they are one item, correct the file; if not, or if "
-            "the file can't be changed, list the items by --items."
-        )
-    )
+
+
+def _warn_of_pairs(name: str, found: Sequence[tuple[str, str]], what: str) -> None:
+    """Warn the holder of names that may be meant for one."""
+    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in found[:MOST_NAMED])
+    more = f" ({len(found) - MOST_NAMED} more such pairs)" if len(found) > MOST_NAMED else ""
+    warn(*private_remark(f"{name}: {pairs}{more} {what}."))
 
 
 def check_rare_items(table: _Table, *, written: bool) -> None:
@@ -230,6 +256,7 @@ def comparison_roles(
         "loser": columns.loser or "loser",
         "tie": named_column(columns.tie, "tie"),
         "items": None if items is None else item_list(items),
+        "ignore": columns.ignore or [],
     }
 
 
@@ -251,7 +278,7 @@ def read_rankings(
         source: FILE.
         columns: the options.
         items: ``--items``.
-        ignore: columns that are not ranks of an item.
+        ignore: more columns that are not ranks of an item.
         num_users: ``--users``.
     """
     file = File.of(source)
@@ -268,12 +295,11 @@ def read_rankings(
                 f"{source} holds comparisons, not rankings: privrank rank {source} ranks its items."
             )
         raise _unknown(source, datasets.available_rankings())
-    roles = ranking_roles(columns, items)
+    roles = ranking_roles(columns, items, ignore)
     table = datasets.read_rankings(
         file,
         order=columns.order,
         order_separator=columns.order_separator,
-        ignore=ignore,
         num_users=num_users,
         cells=columns.cells,
         count=columns.count,
@@ -283,14 +309,23 @@ def read_rankings(
     return table
 
 
-def ranking_roles(columns: RankingColumns, items: str | None) -> RankingRoles:
-    """The options of columns and items as arguments of a loader."""
+def ranking_roles(
+    columns: RankingColumns, items: str | None, ignore: Collection[str] = ()
+) -> RankingRoles:
+    """The options of columns and items as arguments of a loader, with more columns to ignore."""
     return {
         "user": named_column(columns.user or None, "user"),
         "item": columns.item,
         "rank": columns.rank,
         "items": None if items is None else item_list(items),
+        "ignore": [*(columns.ignore or ()), *ignore],
+        "blank": words(columns.blank),
     }
+
+
+def words(given: Sequence[str] | None) -> list[str]:
+    """The words of an option that takes several, with commas between or one each time."""
+    return [word.strip() for one in given or () for word in one.split(",")]
 
 
 def given_columns(columns: ComparisonColumns | RankingColumns, names: Collection[str]) -> list[str]:

@@ -14,7 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets, mallows
-from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.columns import spelled_in, without
+from privrank_jax._cells.metadata import is_metadata
 from privrank_jax._cells.names import form
 from privrank_jax._cells.order_shapes import order_columns
 from privrank_jax._cells.outcomes import advice_on_outcomes
@@ -34,6 +35,7 @@ from privrank_jax.cli.core.sources import (
     COMPARING,
     RANKING,
     check_rare_items,
+    found_columns,
     given_columns,
     named_column,
     private_remark,
@@ -73,7 +75,7 @@ def holds_rankings(request: Request) -> bool:
         return known
     if ranking or comparing:
         return bool(ranking)
-    header = read_header(path)
+    header = without(path.name, read_header(path), request.ignore or ())
     count = spelled_in(header, request.count)
     header = [column for column in header if column != count]
     if SYNTHETIC in header:
@@ -86,7 +88,8 @@ def holds_rankings(request: Request) -> bool:
         return True
     if not header:
         return False
-    why = _not_wide(path, [c for c in header if c not in (user, request.epsilon_column)])
+    others = (user, spelled_in(header, request.epsilon_column))
+    why = _not_wide(path, [c for c in header if c not in others and not is_metadata(c)])
     if why:
         named = "" if user in header else " --user COLUMN names the column that says who ranked."
         advice, arguments = advice_on_outcomes(header)
@@ -190,7 +193,7 @@ def _user(request: Request) -> str | None:
 def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
     """Read the rankings and the ε of each user, ``(n,)`` float64."""
     source, column = request.file, request.epsilon_column
-    ignore = () if column is None else (column,)
+    header = read_header(source)
     if column is not None and users_of(source, None) == OWN:
         raise Refusal(
             f"{source} has no columns of budgets: give --epsilon instead of --epsilon-column."
@@ -200,10 +203,10 @@ def _read(request: Request) -> tuple[datasets.RankingTable, np.ndarray]:
             "--count makes several rankings of a row, and --epsilon-column gives each row an epsilon: leave out one of "
             "the two."
         )
-    table = read_rankings(source, request, request.items, ignore)
+    table = read_rankings(source, request, request.items, found_columns(source, column))
     if column is None:
         return table, np.full(table.num_users, request.epsilon, np.float64)
-    forms = set(map(form, read_header(source)))
+    forms = set(map(form, header))
     if request.item or request.rank or {"item", "rank"} <= forms:
         budgets = datasets.read_user_epsilon(source, column, _user(request) or "user")
     else:

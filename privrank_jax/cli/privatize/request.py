@@ -27,7 +27,7 @@ _COLUMNS = (
     *("left_wins", "right_wins", "left_score", "right_score", "order_separator", "count"),
 )
 _READERS = {".csv": "csv", ".json": "json", ".parquet": "parquet", ".xlsx": "excel"}  # of pandas
-_OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding")
+_OF_TABLES = (*_COLUMNS, *KINDS_OF_CELLS, "items", "public", "separator", "encoding", "ignore")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -27,6 +27,7 @@ from privrank_jax.cli.core.sources import (
     COUNTING,
     check_rare_items,
     comparison_roles,
+    found_columns,
     given_columns,
     say_reading,
     shape_roles,
@@ -201,9 +202,8 @@ def read_arrivals(request: Request, schedule: Schedule, items: list[str] | None)
     roles = comparison_roles(request, request.items, by_user=by_user)
     if items is not None:
         roles["items"] = items
-    table = datasets.read_comparisons(
-        request.file, ignore=(request.time,), **shape_roles(request), **roles
-    )
+    roles["ignore"] = [*roles["ignore"], *found_columns(request.file, request.time)]
+    table = datasets.read_comparisons(request.file, **shape_roles(request), **roles)
     say_reading(table, listed=roles["items"] is not None)
     check_rare_items(table, written=False)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)

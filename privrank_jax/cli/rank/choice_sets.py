@@ -14,6 +14,7 @@ import numpy as np
 
 from privrank_jax import datasets, pairwise
 from privrank_jax._cells.choice_shapes import choice_columns
+from privrank_jax._cells.columns import without
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax._types import PairMatrix
@@ -83,9 +84,10 @@ class ChoiceInput:
 def holds_choices(request: Request) -> bool:
     """Whether FILE holds choices from sets, by options or by its header; if so, other options are checked."""
     if request.chosen is None and not request.shown:
-        if any(getattr(request, name) is not None for name in _OTHER_COLUMNS):
+        if any(getattr(request, name) is not None for name in (*_OTHER_COLUMNS, "blank")):
             return False
-        if choice_columns(read_header(request.file)) is None:
+        header = without(request.file.name, read_header(request.file), request.ignore or ())
+        if choice_columns(header) is None:
             return False
     _check(request)
     return True
@@ -138,6 +140,7 @@ def read_choices(request: Request) -> ChoiceInput:
         shown=request.shown or (),
         items=items,
         count=request.count,
+        ignore=request.ignore or (),
     )
     say_reading(table, listed=items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)

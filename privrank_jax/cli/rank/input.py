@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax._cells.columns import spelled_in
+from privrank_jax._cells.columns import without
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
@@ -23,9 +23,9 @@ from privrank_jax.cli.core.sources import (
     given_columns,
     private_remark,
     read_comparisons,
-    say_items,
     say_reading,
     users_of,
+    words,
 )
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts, bound_contributions
@@ -128,14 +128,13 @@ def read_input(request: Request) -> Input:
 def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable | ComparisonRows:
     """Read a file or a named data set; a Parquet file stays in the engine, and rankings are broken into pairs."""
     roles = comparison_roles(request, request.items, by_user=by_user)
-    header = read_header(request.file)
-    count = spelled_in(header, request.count)
-    header = [column for column in header if column != count]
-    if not given_columns(request, COMPARING) and lists_orders(header, roles["user"]):
+    if reads_orders(request, roles["user"]):
         rankings = datasets.read_rankings(
             request.file,
             user=roles["user"],
             items=roles["items"],
+            ignore=roles["ignore"],
+            blank=words(request.blank),
             order_separator=request.order_separator,
             count=request.count,
         )
@@ -144,16 +143,23 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
         table = datasets.broken_rankings(rankings)
         say_reading(table, listed=request.items is not None)
         return table
-    if request.order_separator is not None:
-        raise Refusal(
-            f"{request.source} has no column of orders such as A;B;C, whose items --order-separator could tell apart: "
-            "leave it out."
-        )
+    for given, of in ((request.blank, "--blank"), (request.order_separator, "--order-separator")):
+        if given:
+            raise Refusal(
+                f"{of} is for cells of orders (rank_1, rank_2, ...; order), which {request.source} has none of: leave "
+                "it out."
+            )
     if comparisons_in_engine(request.file, request, roles):
         rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
-        say_items(rows.name, rows.item_names, listed=request.items is not None)
+        say_reading(rows, listed=request.items is not None)
         return rows
     return read_comparisons(request.file, request, request.items, by_user=by_user)
+
+
+def reads_orders(request: Request, user: str | None) -> bool:
+    """Whether FILE holds rankings as orders, by its header, which are broken into pairs."""
+    header = without(request.file.name, read_header(request.file), request.ignore or ())
+    return not given_columns(request, COMPARING) and lists_orders(header, user)
 
 
 def notes_on(

@@ -15,6 +15,7 @@ from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.core.checks import check_budget, check_rehearsal
 from privrank_jax.cli.core.mechanisms import MECHANISMS
 from privrank_jax.cli.core.request import (
+    Blank,
     Budget,
     ComparisonColumns,
     Files,
@@ -183,6 +184,7 @@ class Request(
             "takes 0, a fit to randomized reports 2."
         ),
     ] = None
+    blank: Blank = None
     items: Items = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
@@ -243,6 +245,8 @@ class Request(
         self._check_ties()
         self.check_scores()
         self.check_over_time()
+        if self.blank and (self.with_covariates or self.every is not None):
+            raise Refusal("--blank is for orders, which have neither covariates nor steps in time.")
         if self.with_covariates:
             self._check_covariates()
         if self.max_per_user is not None and self.max_per_user < 1:

@@ -31,6 +31,7 @@ from privrank_jax.cli.core.sources import (
     COUNTING,
     check_rare_items,
     comparison_roles,
+    found_columns,
     given_columns,
     private_remark,
     say_reading,
@@ -89,7 +90,8 @@ def read_with_covariates(request: Request) -> CovariateInput:
     roles = comparison_roles(request, request.items, by_user=by_user)
     path = request.file
     named = (request.side, request.covariate_group, *request.covariate_bounds)
-    table = datasets.read_comparisons(path, ignore=[one for one in named if one], **roles)
+    roles["ignore"] = [*roles["ignore"], *found_columns(path, *named)]
+    table = datasets.read_comparisons(path, **roles)
     say_reading(table, listed=request.items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     rows = datasets.add_covariates(

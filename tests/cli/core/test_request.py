@@ -27,11 +27,12 @@ def test_no_group_of_options_chooses_a_budget():
 def test_groups_have_their_options_and_no_others():
     assert ComparisonColumns.names() == [
         *("user", "winner", "loser", "tie", "left", "right", "outcome"),
-        *("left_wins", "right_wins", "left_score", "right_score", "count", "separator", "encoding"),
+        *("left_wins", "right_wins", "left_score", "right_score", "count"),
+        *("separator", "encoding", "ignore"),
     ]
     assert RankingColumns.names() == [
-        *("user", "item", "rank", "order", "ranks", "higher_is_better", "lower_is_better"),
-        *("order_separator", "count", "separator", "encoding"),
+        *("user", "item", "rank", "order", "blank", "ranks", "higher_is_better", "lower_is_better"),
+        *("order_separator", "count", "separator", "encoding", "ignore"),
     ]
     assert {"ledger", "simulate", "seed", "accept_idealized"} <= set(Release.names())
 

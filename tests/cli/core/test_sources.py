@@ -21,6 +21,7 @@ def test_columns_have_their_usual_names_unless_an_option_says_otherwise():
         "loser": "loser",
         "tie": "tie",
         "items": None,
+        "ignore": [],
     }
     other = sources.comparison_roles(
         ComparisonColumns(user="none", winner="best", tie="none"), "a, b", by_user=True
@@ -29,6 +30,8 @@ def test_columns_have_their_usual_names_unless_an_option_says_otherwise():
     assert other["items"] == ["a", "b"]
     assert sources.comparison_roles(ComparisonColumns(), None, by_user=False)["user"] is None
     assert sources.ranking_roles(RankingColumns(item="dish"), None)["item"] == "dish"
+    roles = sources.ranking_roles(RankingColumns(ignore=["age"]), None, ["epsilon"])
+    assert roles["ignore"] == ["age", "epsilon"]
 
 
 def test_items_are_names_between_commas_or_lines_of_a_file(tmp_path):
