@@ -57,7 +57,7 @@ def as_array(name: str, value: Any) -> jax.Array:
     try:
         return jnp.asarray(value)
     except (TypeError, ValueError):
-        if is_traced(value):
+        if is_traced(value) or hasattr(value, "__jax_array__"):  # which say themselves what to do
             raise
         raise _no_numbers(name, value) from None
 

@@ -129,8 +129,8 @@ def comparisons_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, winner, loser, tie, left, right, outcome, left_wins, right_wins, left_score, right_score, count, items,
-            ignore: as for :func:`read_comparisons`.
+        user, winner, loser, tie, left, right, outcome: as for :func:`read_comparisons`.
+        left_wins, right_wins, left_score, right_score, count, items, ignore: likewise.
         name: of the data.
 
     Returns:

@@ -175,8 +175,8 @@ def rankings_from(
     Args:
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
-        user, item, rank, order, order_separator, items, missing, ignore, blank, num_users, cells,
-            count: as for :func:`read_rankings`.
+        user, item, rank, order, order_separator, items, missing: as for :func:`read_rankings`.
+        ignore, blank, num_users, cells, count: likewise.
         name: of the data.
 
     Returns:

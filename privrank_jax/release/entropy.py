@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 
+@runtime_checkable
 class Source(Protocol):
     """Where random bits come from: :data:`SYSTEM`, or a :class:`~privrank_jax.release.secret_stream.SecretStream`."""
 

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from privrank_jax._whole_file import leftovers, whole_file
 
 _FIRST_WORDS = "published steps of the leaderboard"
 
 
+@runtime_checkable
 class Memory(Protocol):
     """What remembers published steps.
 

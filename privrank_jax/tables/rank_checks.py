@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from privrank_jax._cells.ranks import check_like_ranks, check_ranks_of_few
+import numpy as np
+
+from privrank_jax._cells.ranks import (
+    RankCodes,
+    RatingCodes,
+    check_like_ranks,
+    check_no_numbers_of_raters,
+    check_no_numbers_of_rows,
+    check_ranks_of_few,
+)
 from privrank_jax._cells.unlike_items import beside_rankings, is_beside
 from privrank_jax.tables.backend import Table, one_row
 
@@ -128,3 +137,29 @@ def _unlike(rows: Table, left_out: bool) -> int:
     strict = (user["first"] == 0) | ibis.literal(left_out)
     unlike = ibis.ifelse(user.different == user.number, ~strict, ~tied)
     return one_row(user.aggregate(unlike=user.count(where=unlike)))["unlike"]
+
+
+def check_no_numbers(
+    name: str, rows: Table, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
+) -> None:
+    """Refuse a wide table of ``users`` rows in which a column numbers the rows."""
+    facts = facts_of_items(rows, names)
+    if isinstance(codes, RatingCodes):
+        check_no_numbers_of_raters(name, facts, codes, users)
+    elif any(number == different == users for number, different, *_ in facts.values()):
+        # Then there are no more users than ranks, which are no more than columns.
+        ranks = np.full((users, len(names)), -1, np.int32)
+        cells = rows.to_pyarrow()
+        _, user = np.unique(cells["user"].to_numpy(), return_inverse=True)
+        ranks[user, cells["item"].to_numpy()] = cells["rank"].to_numpy()
+        check_no_numbers_of_rows(name, names, ranks, codes)
+
+
+def facts_of_items(rows: Table, names: tuple[str, ...]) -> dict[str, tuple[int, int, int, int]]:
+    """Of each item that somebody ranked the number of ranks, and of different ones, the largest and the smallest."""
+    place = rows["rank"]
+    found = rows.group_by("item").aggregate(
+        number=rows.count(), different=place.nunique(), worst=place.max(), best=place.min()
+    )
+    facts = {row.pop("item"): tuple(row.values()) for row in found.to_pyarrow().to_pylist()}
+    return {names[k]: facts[k] for k in sorted(facts)}

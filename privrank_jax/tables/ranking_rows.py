@@ -49,8 +49,6 @@ from privrank_jax._cells.ranks import (
     ZeroRank,
     cell_codes,
     cells_note,
-    check_no_numbers_of_raters,
-    check_no_numbers_of_rows,
     check_not_named_ratings,
     is_zero,
     meaning_of_blanks,
@@ -59,10 +57,12 @@ from privrank_jax._cells.unlike_items import check_ratings_of_items
 from privrank_jax._validate import check_choice
 from privrank_jax.tables.backend import Backend, Source, Table, explained, held, one_row
 from privrank_jax.tables.rank_checks import (
+    check_no_numbers,
     check_ranks,
     check_ranks_beside,
     count_rankings,
     each_user,
+    facts_of_items,
 )
 from privrank_jax.tables.source import (
     People,
@@ -203,8 +203,8 @@ def scan_rankings(
 
     Args:
         source: path of a Parquet, CSV or TSV file, or an Ibis table.
-        user, item, rank, items, missing, ignore, blank, num_users,
-            cells: as for :func:`~privrank_jax.datasets.read_rankings`.
+        user, item, rank, items, missing: as for :func:`~privrank_jax.datasets.read_rankings`.
+        ignore, blank, num_users, cells: likewise.
         most_items: largest number of items for which a matrix of counts is made.
         name: name of the data; default: the name of the file.
         backend: DuckDB through Ibis, for a file; default: a new one, within 1 GB of memory.
@@ -288,11 +288,11 @@ def scan_rankings(
         if cells is None:
             check_ranks(raw.name, rows, each, found, columns.get("rank"), len(names), left_out)
         if "user" not in columns and public is None and cells != "ranks":
-            _check_no_numbers_of_rows(raw, rows, names, users, codes)
+            check_no_numbers(raw.name, rows, names, users, codes)
         if wide and public is None and cells is None:
             check_ranks_beside(raw.name, rows, found, names)
         if wide and public is None and cells == "ratings" and isinstance(codes, RatingCodes):
-            facts_of = _facts_of_items(rows, names)
+            facts_of = facts_of_items(rows, names)
             ends = {
                 one: (number, worst, best) for one, (number, _, worst, best) in facts_of.items()
             }
@@ -415,29 +415,3 @@ def _zeros_of_users(cells: Any, found: list[str | None]) -> tuple[int, int]:
     each = known.group_by("user").aggregate(zeros=known.count(where=known.cell.isin(zero)))
     ends = one_row(each.aggregate(least=each.zeros.min(), most=each.zeros.max()))
     return ends["least"], ends["most"]
-
-
-def _check_no_numbers_of_rows(
-    raw: RawTable, rows: Table, names: tuple[str, ...], users: int, codes: RankCodes | RatingCodes
-) -> None:
-    """Refuse a wide table of ``users`` rows in which a column numbers the rows."""
-    facts = _facts_of_items(rows, names)
-    if isinstance(codes, RatingCodes):
-        check_no_numbers_of_raters(raw.name, facts, codes, users)
-    elif any(number == different == users for number, different, *_ in facts.values()):
-        # Then there are no more users than ranks, which are no more than columns.
-        ranks = np.full((users, len(names)), -1, np.int32)
-        cells = rows.to_pyarrow()
-        _, user = np.unique(cells["user"].to_numpy(), return_inverse=True)
-        ranks[user, cells["item"].to_numpy()] = cells["rank"].to_numpy()
-        check_no_numbers_of_rows(raw.name, names, ranks, codes)
-
-
-def _facts_of_items(rows: Table, names: tuple[str, ...]) -> dict[str, tuple[int, int, int, int]]:
-    """Of each item that somebody ranked the number of ranks, and of different ones, the largest and the smallest."""
-    place = rows["rank"]
-    found = rows.group_by("item").aggregate(
-        number=rows.count(), different=place.nunique(), worst=place.max(), best=place.min()
-    )
-    facts = {row.pop("item"): tuple(row.values()) for row in found.to_pyarrow().to_pylist()}
-    return {names[k]: facts[k] for k in sorted(facts)}

@@ -29,7 +29,7 @@ def test_a_table_is_long_by_its_columns_or_because_somebody_says_so():
 
 def test_items_are_all_columns_but_the_user_or_those_listed():
     header = ["user", "Oslo", "Rome", "Bonn"]
-    assert item_columns("f", header, "user", None) == ("Oslo", "Rome", "Bonn")
+    assert item_columns("f", header, "user", None) == ("Bonn", "Oslo", "Rome")
     assert item_columns("f", header, "user", ("Rome", "Oslo")) == ("Rome", "Oslo")
     assert could_be_items(header, "user") == 3
     assert could_be_items(header, None) == 4

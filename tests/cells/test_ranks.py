@@ -118,10 +118,11 @@ def test_no_real_rankings_are_refused(tmp_path, data_folder, name):
     rows = found.ranks[rng.choice(found.num_users, min(300, found.num_users), replace=False)]
     for k, cells in enumerate(spellings(rows)):
         path = table(tmp_path / f"{k}.csv", cells, found.item_names)
-        read = read_rankings(path)
+        read = read_rankings(path, items=found.item_names)
         np.testing.assert_array_equal(
             read.ranks, [[-1 if r < 0 else r for r in row] for row in rows]
         )
+        assert read_rankings(path).num_items == found.num_items
         assert unlike_ranks(from_zero(cells), left_out=False)[0] == 0
         long = long_table(tmp_path / f"long{k}.csv", cells, found.item_names)
         assert read_rankings(long, items=found.item_names).ranks.tolist() == read.ranks.tolist()

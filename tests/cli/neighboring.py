@@ -10,11 +10,11 @@ import dataclasses
 import gzip
 import itertools
 import json
-import zlib
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.cli.shapes import SHAPES, Comparison, objects
 from tests.parquet import parquet
 
 ITEMS = "abcd"
@@ -22,8 +22,6 @@ PAIRS = list(itertools.combinations(ITEMS, 2))
 WHO = "u4"
 BUDGETS = (0.5, 2.0, 1.0)  # personal ones, by the user's number; u4 has the largest
 
-Comparison = tuple[str, str, str, int]
-"""User, winner, loser, whether it is a tie."""
 Ranking = tuple[str, tuple[int | None, ...]]
 """User, and the rank of each item from 1, None where there is none."""
 
@@ -135,7 +133,7 @@ def write_comparisons(
     """
     shape, _, ending = kind.rpartition(".")
     if shape:
-        return _table(folder, *_SHAPES[shape](rows), ending)
+        return _table(folder, *SHAPES[shape](rows), ending)
     header = ["user", "winner", "loser"] + ["tie"] * any(row[3] for row in rows)
     cells = [[str(cell) for cell in row[: len(header)]] for row in rows]
     if budgets:
@@ -150,43 +148,6 @@ def write_comparisons(
             for k, row in enumerate(cells)
         ]
     return _table(folder, header, cells, kind)
-
-
-def _battles(rows: list[Comparison]) -> tuple[list[str], list[list[str]]]:
-    """Two items by their names, and the side of the preferred one."""
-    words = [
-        (user, *sorted((one, other)), "tie" if tie else ("model_a", "model_b")[one > other])
-        for user, one, other, tie in rows
-    ]
-    return ["user", "model_a", "model_b", "winner"], [list(row) for row in words]
-
-
-def _one_hot(rows: list[Comparison]) -> tuple[list[str], list[list[str]]]:
-    """The same with a column of 0 and 1 for each outcome."""
-    (*header, _), cells = _battles(rows)
-    outcomes = ("model_a", "model_b", "tie")
-    return (
-        [*header, *(f"winner_{one}" for one in outcomes)],
-        [[*row[:-1], *(str(int(row[-1] == one)) for one in outcomes)] for row in cells],
-    )
-
-
-def _pairs(rows: list[Comparison]) -> tuple[list[str], list[list[str]]]:
-    """A column for each pair of items, of which one is filled."""
-    items = sorted({item for row in rows for item in row[1:3]})
-    pairs = list(itertools.combinations(items, 2))
-    cells = [
-        [user]
-        + [
-            ("tie" if tie else ("left", "right")[one == pair[1]]) if {one, other} == {*pair} else ""
-            for pair in pairs
-        ]
-        for user, one, other, tie in rows
-    ]
-    return ["user", *(" vs ".join(pair) for pair in pairs)], cells
-
-
-_SHAPES = {"battles": _battles, "onehot": _one_hot, "pairs": _pairs}
 
 
 def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:
@@ -344,7 +305,7 @@ def _table(
 ) -> Path:
     """A file of that ending; of JSON, with a key that is not used if the shape of the data leaves room for one."""
     if ending in ("json", "jsonl"):
-        return _objects(folder / f"data.{ending}", header, rows, unused)
+        return objects(folder / f"data.{ending}", header, rows, WHO, unused=unused)
     separator = "\t" if ending == "tsv" else ","
     text = "\n".join(separator.join(cells) for cells in [header, *rows]) + "\n"
     path = folder / f"data.{'csv' if ending == 'parquet' else ending}"
@@ -354,25 +315,6 @@ def _table(
     found = parquet(folder, f"SELECT * FROM read_csv('{path}', header = true)", "data.parquet")
     path.unlink()
     return found
-
-
-def _objects(path: Path, header: list[str], rows: list[list[str]], unused: bool) -> Path:
-    """Objects of JSON of which the keys tell as much as they can of WHO, whose row comes first.
-
-    Their order is that of a hash of the row, and the first object has a key that is not used and repeats its cells.
-    """
-    rows = sorted(rows, key=lambda row: row[0] != WHO)
-    filled = [any(row[k] for row in rows) for k in range(len(header))]
-    found = []
-    for number, row in enumerate(rows):
-        cells = {name: cell or None for name, cell, some in zip(header, row, filled) if some}
-        if unused and number == 0:
-            cells["said " + " ".join(row)] = "yes"
-        order = sorted(cells, key=lambda name: zlib.crc32(f"{row} {name}".encode()))
-        found.append(json.dumps({name: cells[name] for name in order}))
-    lines = "\n".join(found)
-    path.write_text(f"[{lines.replace(chr(10), ', ')}]" if path.suffix == ".json" else lines)
-    return path
 
 
 def _preflib(folder: Path, rankings: list[tuple[int | None, ...]]) -> Path:

@@ -65,7 +65,7 @@ class Command:
         if not self.rankings:
             return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
         ties = ties and kind not in ("order", "places.json")
-        gaps = not private and kind != "order"
+        gaps = not private and kind not in ("order", "places.json")
         return neighboring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
 
     def write(self, folder, rows, kind):

@@ -91,7 +91,7 @@ def test_counted_comparisons_are_of_one_user(privrank, write):
         ("rank", EVERY, "--every reads"),
         ("rank", ("--method", "none", "--covariate", "x"), "covariates are read of each row"),
         ("privatize", ("--out", "out.csv", "--epsilon-column", "x"), "gives each row an epsilon"),
-        ("rank", ("--method", "none", "--order-separator", ";"), "has no column of orders"),
+        ("rank", ("--method", "none", "--order-separator", ";"), "is for cells of orders"),
     ],
 )  # fmt: skip
 def test_where_rows_are_read_one_by_one(privrank, tmp_path, write, command, options, words):

@@ -25,7 +25,8 @@ NAMED = [[ITEMS[i] for i in order] for order in ORDERS]
 
 
 def table(header, cells):
-    return [["user", *header], *([f"u{user}", *row] for user, row in enumerate(cells))]
+    """Columns in the order of their names, which that of the keys of JSON is taken for."""
+    return [[*header, "user"], *([*row, f"u{user}"] for user, row in enumerate(cells))]
 
 
 RANKINGS = {
@@ -33,8 +34,8 @@ RANKINGS = {
     "places": table(("rank_1", "rank_2", "rank_3"), NAMED),
     "order": table(("order",), ([">".join(names)] for names in NAMED)),
     "long": [
-        ["user", "item", "rank"],
-        *([f"u{user}", name, str(1 + p)] for user, names in enumerate(NAMED) for p, name in enumerate(names)),
+        ["item", "rank", "user"],
+        *([name, str(1 + p), f"u{user}"] for user, names in enumerate(NAMED) for p, name in enumerate(names)),
     ],
 }  # fmt: skip
 COMPARISONS = {
@@ -71,13 +72,13 @@ KINDS = (DELIMITERS, OBJECTS, PARQUET, SHEETS)
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory):
-    """Files by what they hold, shape and suffix: one of each kind of each shape, and each suffix of the first ones."""
+    """Files by what they hold, shape and suffix: three kinds of each shape, and all kinds of the first ones."""
     folder, found = tmp_path_factory.mktemp("forms"), {}
     assert sorted(TABLES) == sorted(suffix for kind in KINDS for suffix in kind)
     for shapes in (RANKINGS, COMPARISONS, CHOICES):
         for name, rows in shapes.items():
-            usual = (".csv", ".jsonl", ".json", ".parquet")
-            for suffix in TABLES if name in ("wide", "winners") else usual:
+            usual, every = (".csv", ".json", ".parquet"), (".csv", *OBJECTS, ".parquet", ".xlsx")
+            for suffix in every if name in ("wide", "winners") else usual:
                 found[name, suffix] = written(folder, name, rows, suffix)
     return found
 

@@ -178,7 +178,10 @@ def test_items_read_off_the_data_are_public(privrank, votes, ledger):
 ORDERS = ("user,order", "u,a>b>c", "v,b>a>c")
 FORMS = {
     "wide.csv": (("user,a,b,c", "u,1,2,3", "v,2,1,3"), False),
-    "long.csv": (("user,item,rank", *(f"u,{item},1" for item in "abc"), "v,a,2"), True),
+    "long.csv": (
+        ("user,item,rank", *(f"{user},{item},1" for user in "uv" for item in "abc")),
+        True,
+    ),
     "orders.csv": (ORDERS, True),
     "places.csv": (("user,rank_1,rank_2", "u,a,b", "v,b,a"), True),
     "votes.soc": (

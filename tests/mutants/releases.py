@@ -172,7 +172,7 @@ RELEASES = (
         ("discrete_laplace(2 * float(sensitivity)", "discrete_laplace(float(sensitivity)"),
         ("discrete_gaussian(2 * float(sensitivity)", "discrete_gaussian(float(sensitivity)"),
         ("total_change=float(every) / (1 if monotone else 2)", "total_change=float(every) / 2"),
-        ("one = 1.0 * attained.comparisons_per_unit", "one = 1.0"),
+        ("one = float(attained.comparisons_per_unit if", "one = float(1.0 if"),
         ("2 // parts", "1"),
         ("(doubled == np.round(doubled))", "True"),
     ),
