@@ -35,12 +35,13 @@ def check_no_counts(name: str, unused: Iterable[str], *, items: bool = False) ->
     """
     for column in unused:
         if letters(column) in _COUNTS:
-            said = value_of("count", column)
+            said, ignore = value_of("count", column), value_of("ignore", [column])
             item = f"; if it is an item, list the {ITEMS}" if items else ""
             raise DataError(
                 f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
-                f"{said}{item}; if it is something else, rename or remove it",
+                f"{said}{item}; if it is something else, leave it out by {ignore}",
                 said,
+                ignore,
                 ITEMS,
             )
 

@@ -39,6 +39,9 @@ from privrank_jax.release import exact_bound
 from privrank_jax.tables import ComparisonRows, scan_comparisons
 
 MAX_ITEMS = 10_000
+_UNEQUAL = (
+    2  # times as often as another item: beyond it an item's total says little of how good it is
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -100,6 +103,8 @@ def read_input(request: Request) -> Input:
         privacy = dataclasses.replace(privacy, contributions=most)
         limit = most if table.comparisons_per_user > most else None
     wins, kept = _count(table, limit, entropy)
+    if request.method in ("counts", "one-shot"):
+        remarks += private_remark(*_unequal_exposure(wins))
     if limit is not None:
         remarks += _left_out(len(table), kept, limit)
     noise, asked = _noise(table, request, privacy)
@@ -122,6 +127,19 @@ def read_input(request: Request) -> Input:
         questionnaire=questionnaire,
         sensitivity=sensitivity,
         per_item=per_item,
+    )
+
+
+def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
+    """A remark where win totals would order items by how often they were compared."""
+    matrix = np.asarray(wins.matrix)
+    compared = matrix.sum(0) + matrix.sum(1)
+    least, most = compared.min(), compared.max()
+    if most < _UNEQUAL * least:
+        return ()
+    return (
+        f"items were compared {least:,.0f} to {most:,.0f} times, and win totals follow that more than how good items "
+        "are: --method mle --adjacency flip publishes scores instead, if who compared what is public.",
     )
 
 

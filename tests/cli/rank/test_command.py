@@ -346,3 +346,19 @@ def test_the_voters_of_the_demo():
         expected["MSNCA".index(voter[pair[0]]), "MSNCA".index(voter[pair[1]])] += 1
     np.testing.assert_array_equal(wins, expected)
     assert wins.sum() == 40
+
+
+@pytest.mark.parametrize(("pairs", "told"), [
+    (["no", "om", "mn"], None), (["no", *["om", "mo"] * 9], "3 to 57"), (["om"], "0 to 3"),
+])  # fmt: skip
+def test_items_compared_unequally_often_are_named_to_the_holder(privrank, write, pairs, told):
+    """By win totals the item that was compared least is last, however good it is."""
+    rows = [f"u{k},{pair[0]},{pair[1]}" for k, pair in enumerate(pairs * 3)]
+    source = write(*rows, header="user,winner,loser")
+    run = ("rank", source, "--epsilon", 1, "--items", "n,o,m", "--simulate", "--seed", 1)
+    found = privrank(*run, "--method", "counts")
+    assert ("items were compared" in found.err) == (told is not None)
+    assert told is None or f"items were compared {told} times" in found.err
+    assert "were compared" not in found.out
+    other = privrank(*run, "--method", "mle", "--adjacency", "flip", "--max-per-user", 1)
+    assert "items were compared" not in other.err
