@@ -64,25 +64,30 @@ def integer_laplace(count: int, scale: Fraction, source: Source = SYSTEM) -> np.
     sure = (words >= _FEW) & (np.abs(size - np.rint(size)) > margin)
     found = np.floor(size).astype(np.int64)
     for place in np.flatnonzero(~sure).tolist():
-        found[place] = decide(Uniform(int(words[place]), 64, source.branch(str(place))), scale)
+        uniform = Uniform(int(words[place]), 64, source.branch(str(place)))
+        found[place] = decide(uniform, scale, int(found[place]))
     return found[:count] - found[count:]
 
 
-def decide(uniform: Uniform, scale: Fraction) -> int:
+def decide(uniform: Uniform, scale: Fraction, guess: int = 0) -> int:
     """G, the number of k >= 1 with U < e^{-k/s}.
 
     Args:
         uniform: U.
         scale: s.
+        guess: where to look first, at least 0; what is found does not depend on it.
     """
 
     def reached(k: int) -> bool:
         power = -k / scale
         return uniform.below(lambda bits: (power, power))
 
-    low, high = 0, 1
+    low, step = guess, 1
+    while low > 0 and not reached(low):
+        low, step = max(0, low - step), 2 * step
+    high, step = low + 1, 1
     while reached(high):
-        low, high = high, 2 * high
+        low, high, step = high, high + step, 2 * step
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if reached(middle) else (low, middle)

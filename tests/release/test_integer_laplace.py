@@ -88,6 +88,12 @@ def test_words_that_say_little_are_decided_by_further_bits():
     assert decide(Uniform(2**64 - 1, 64), Fraction(1)) == 0
 
 
+@pytest.mark.parametrize("guess", [1, 40, 41, 42, 43, 10**6])
+def test_a_guess_decides_nothing(guess):
+    uniform = Uniform(2**60, 64, STREAM.branch("guess"))
+    assert decide(uniform, Fraction(15), guess) == math.floor(15 * math.log(16)) == 41
+
+
 def test_a_source_gives_the_same_noise_again():
     sources = [STREAM.branch(label) for label in ("1", "2", "1")]
     values = np.array([[1, 2, 3], [4, 5, 6], [1, 2, 3]]) * 10**6
