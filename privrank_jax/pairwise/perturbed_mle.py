@@ -128,7 +128,7 @@ def perturbed_mle(
     noise, attained = kept_on_totals(privacy, "perturbed_mle", noise, questionnaire)
     if sensitivity is None and questionnaire is None and noise != "k-norm":
         shape = None
-        scale, ridge = _calibrate(wins, attained, link, gamma, noise, calibration)
+        scale, ridge = calibrated_fit(wins, attained, link, gamma, noise, calibration)
     else:
         if attained.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
             raise ValueError(
@@ -214,13 +214,13 @@ def _solve(
     return center(found.value, wins.mask), diagnostics
 
 
-def _calibrate(
+def calibrated_fit(
     wins: WinCounts,
     privacy: Privacy,
     link: Link,
     gamma: Scalar | None,
     noise: str,
-    calibration: str,
+    calibration: str = "tight",
 ) -> tuple[Any, Any]:
     """Noise scale and γ of objective perturbation, from public quantities only."""
     calibrate = functools.partial(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
+    from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.randomized_response import exact_randomized_response
     from privrank_jax.release.shuffled_pairs import exact_shuffled_pair_weights
@@ -48,6 +49,7 @@ _HOMES = {
     "exact_noisy_tie_counts": "tie_counts",
     "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
+    "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
     "exact_shuffled_pair_weights": "shuffled_pairs",
@@ -75,6 +77,7 @@ __all__ = [
     "exact_noisy_tie_counts",
     "exact_noisy_totals",
     "exact_one_pair_weights",
+    "exact_perturbed_mle",
     "exact_randomized_response",
     "exact_samplers_available",
     "exact_shuffled_pair_weights",

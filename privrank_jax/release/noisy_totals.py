@@ -187,13 +187,30 @@ def in_floats(privacy: Privacy) -> Privacy:
 
 
 def doubled_totals(wins: WinCounts | ScoresLike) -> np.ndarray:
-    """Twice the totals as int64.
+    """Twice the totals as int64, ``(m,)``.
 
     Args:
         wins: win counts or totals, multiples of 1/2.
 
     Raises:
-        ValueError: other numbers, or too large ones for exact counts in their dtype.
+        ValueError: as :func:`doubled_counts`; another shape.
+    """
+    doubled = doubled_counts(wins)
+    if isinstance(wins, WinCounts):
+        doubled = doubled.sum(-1)
+    if doubled.ndim != 1 or not doubled.size:
+        raise ValueError(f"win totals must have shape (m,), got {doubled.shape}.")
+    return doubled
+
+
+def doubled_counts(wins: WinCounts | ScoresLike) -> np.ndarray:
+    """Twice the counts as int64, of their shape.
+
+    Args:
+        wins: win counts or totals, multiples of 1/2.
+
+    Raises:
+        ValueError: other numbers, or too large ones, or with too large sums, for exact counts in their dtype.
     """
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
     doubled = 2 * given.astype(np.float64)
@@ -206,12 +223,9 @@ def doubled_totals(wins: WinCounts | ScoresLike) -> np.ndarray:
             f"exact noise needs exact counts, and {given.dtype} holds none beyond {largest // 2:,}: count in float64, "
             "or in integers."
         )
-    if isinstance(wins, WinCounts):
-        doubled = doubled.sum(-1)
-    if doubled.ndim != 1 or not doubled.size:
-        raise ValueError(f"win totals must have shape (m,), got {doubled.shape}.")
-    whole = np.isfinite(doubled) & (doubled == np.round(doubled)) & (np.abs(doubled) <= _LARGEST)
-    if not np.all(whole):
+    sums = doubled.sum(-1) if isinstance(wins, WinCounts) else doubled
+    whole = np.all(np.isfinite(doubled) & (doubled == np.round(doubled)))
+    if not (whole and np.all(np.abs(sums) <= _LARGEST)):
         raise ValueError(
             "exact noise needs win totals that are multiples of 1/2 (whole wins, half wins for ties); "
             "weighted comparisons have no such totals: use pairwise.noisy_counts for a simulation."
