@@ -1,4 +1,4 @@
-"""Balls that hold real numbers (Arb, by python-flint), and random real numbers of which more bits are drawn as needed."""
+"""Balls that hold real numbers (Arb, by python-flint), and random real numbers with bits drawn as needed."""
 
 from __future__ import annotations
 

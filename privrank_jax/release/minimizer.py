@@ -11,7 +11,7 @@ no residual, no number of steps.
 
 - *w is known as well as need be.* An entry is a function of uniform numbers U, as -λ log U. The first k bits of U fix
   an interval of length 2^-k that holds U, hence a ball that holds the entry of w. Where that ball is too wide, further
-  bits of the same U are drawn (:mod:`privrank_jax.release.balls`). So w has its law exactly, as far as it was looked at.
+  bits of the same U are drawn (:mod:`privrank_jax.release.balls`). So w has its law exactly, as far as is looked at.
 - *Any point comes with a bound of its error.* f is γ-strongly convex: ⟨∇f(t) - ∇f(θ*), t - θ*⟩ ≥ γ‖t - θ*‖². Since
   ∇f(θ*) = 0, the inequality of Cauchy and Schwarz gives for **every** t
 
@@ -111,7 +111,7 @@ def rounded_minimizer(
 
 
 def _first_digits(goal: Fraction, gamma: Fraction) -> int:
-    """Bits of arithmetic: a gradient of terms up to 2^53 is to be known within the goal times γ, with 2^-64 to spare."""
+    """Bits of arithmetic: a gradient of terms up to 2^53 is to be known far within the goal times γ."""
     return 53 + 64 + math.ceil(1 / (goal * min(gamma, Fraction(1)))).bit_length()
 
 

@@ -19,7 +19,6 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import expit
@@ -63,7 +62,7 @@ def exact_perturbed_mle(
     gamma: Scalar | None = None,
     noise: str | None = None,
 ) -> Estimate:
-    """Private scores with exact noise and the exact minimizer, for a real release; the twin of ``pairwise.perturbed_mle``.
+    """Private scores with exact noise and the exact minimizer, for a real release; twin of ``pairwise.perturbed_mle``.
 
     **Guarantee.** ε-DP (Laplace noise), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency. The theorem of
     objective perturbation heads :mod:`privrank_jax.privacy.calibration`; why it holds for what this function returns,
