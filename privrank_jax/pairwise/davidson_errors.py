@@ -31,7 +31,7 @@ from privrank_jax.pairwise.intervals import (
 )
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
-from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_under_flips
+from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_of_totals
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     identified,
@@ -215,7 +215,7 @@ def _noise_and_law(
         )
     if questionnaire is None:
         return noise, None
-    whole = law_under_flips(with_ties(np.asarray(questionnaire)), num_items + 2)
+    whole = law_of_totals(with_ties(np.asarray(questionnaire)), num_items + 2)
     return noise, NoiseLaw(whole.covariance[:-1, :-1], whole.excess)
 
 

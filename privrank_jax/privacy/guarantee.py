@@ -34,7 +34,7 @@ _TRUST_WORDS = {
 TRUSTS = tuple(_TRUST_WORDS)
 """Trust models, that with most trust first."""
 _NUMERICS_WORDS = {
-    "exact": "the noise is drawn exactly, with integers from a cryptographic source",
+    "exact": "the noise is drawn exactly, from a cryptographic source",
     "simulation": "the noise comes from fast floating-point generators, made for simulation",
     "idealized": (
         "the proof assumes real numbers, and an exact minimizer where something is minimized; the "

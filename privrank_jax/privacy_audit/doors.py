@@ -39,6 +39,10 @@ def _matrix(wins: WinCounts | ArrayLike) -> np.ndarray:
     return np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins, np.float64)
 
 
+def _halves(doubled: np.ndarray) -> np.ndarray:
+    return np.asarray(doubled) / 2
+
+
 def _totals(wins: WinCounts | ArrayLike) -> np.ndarray:
     given = _matrix(wins)
     return given.sum(-1) if given.ndim == 2 else given
@@ -197,9 +201,9 @@ DOORS = (
         rows=True,
     ),
     Door(
-        function="privrank_jax.pairwise.perturbed_mle:perturbed_mle",
-        data="wins",
-        read=_matrix,
+        function="privrank_jax.release.perturbed_mle:perturbed_scores",
+        data="doubled",
+        read=_halves,
         loss=_comparisons,
     ),
     Door(

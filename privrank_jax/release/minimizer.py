@@ -41,7 +41,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
@@ -99,7 +99,7 @@ def rounded_minimizer(
             held = [one.ball(digits) for one in noise]
             perturbed = _Perturbed(likelihood, gamma, _centered(held, count), count)
             if point is None:
-                point = _dyadic(near_minimizer(perturbed), 2**53)
+                point = _dyadic(near_minimizer(perturbed).tolist(), 2**53, [0] * len(noise))
             point, error = _closer(perturbed, point, goal, digits)
             ends = [
                 [math.floor((t + end) / grid + Fraction(1, 2)) for end in (-error, error)]
@@ -196,7 +196,7 @@ def _closer(
             held = np.array([float(t) for t in point])
             right = np.array([float(one.mid()) for one in slope])
             step = _solve(perturbed.curvature(held), right)
-            moved = _dyadic(point, 2**digits, step)
+            moved = _dyadic(point, 2**digits, step.tolist())
             turned = perturbed.gradient(moved)
             nearer = distance(turned, perturbed.gamma)
             if doubles := nearer < error / 2:
@@ -237,12 +237,14 @@ def _blurred(slope: list[Ball]) -> bool:
     return all(abs(one.mid()) <= one.rad() for one in slope)
 
 
-def _dyadic(point: Sequence, unit: int, step: Sequence | None = None) -> list[Fraction]:
-    """A point, less a step, in multiples of 1/unit."""
-    steps = [0] * len(point) if step is None else step
-    return [Fraction(round((Fraction(t) - Fraction(s)) * unit), unit) for t, s in zip(point, steps)]
+def _dyadic(
+    point: Iterable[float | Fraction], unit: int, step: Iterable[float | Fraction]
+) -> list[Fraction]:
+    """A point less a step in multiples of 1/unit."""
+    return [Fraction(round((Fraction(t) - Fraction(s)) * unit), unit) for t, s in zip(point, step)]
 
 
 def distance(slope: Sequence[Ball], gamma: Fraction) -> Fraction:
     """‖∇f(t)‖₂/γ, which bounds ‖t - θ*‖₂, rounded up."""
-    return above(sum((one.abs_upper() ** 2 for one in slope), ball(0)).sqrt() / ball(gamma))
+    squares: Ball = sum((one.abs_upper() ** 2 for one in slope), ball(0))
+    return above(squares.sqrt() / ball(gamma))

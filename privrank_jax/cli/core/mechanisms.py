@@ -52,6 +52,7 @@ class Mechanism:
         numerics: numerics of a release: ``"exact"``, or what is used instead.
         opendp: noises that the exact twin takes from OpenDP; it needs nothing but the operating system for others.
         noises: noises that it can draw, the default first; data that say what all users were asked have another one.
+        law: kind of the exact noise: integers, or real numbers.
         trust: who draws the noise.
         instead: an instruction that leads to an exact mechanism, where this one is not.
     """
@@ -62,6 +63,7 @@ class Mechanism:
     numerics: str = "exact"
     opendp: tuple[str, ...] = NOISES
     noises: tuple[str, ...] = NOISES[:1]
+    law: str = "discrete "
     trust: str = "central"
     instead: str = ""
 
@@ -126,10 +128,10 @@ MECHANISMS = {
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",
-        numerics="idealized",
+        exact="release.perturbed_mle:exact_perturbed_mle",
+        law="",
+        opendp=(),
         noises=NOISES,
-        instead="use --adjacency flip with --link logistic, which releases the scores exactly (who compared what is "
-        "then public), or --method counts",
     ),
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
@@ -323,7 +325,7 @@ def sample(
     noise = _LAWS[mechanism.noise_of(options.get("noise"))]
     if mechanism.drawn_exactly(request, options.get("noise")):
         value = _function(mechanism.exact)(data, *arguments, **options)
-        return Sampled(value, "exact", f"discrete {noise}", ())
+        return Sampled(value, "exact", f"{mechanism.law}{noise}", ())
     value = _function(mechanism.simulated)(entropy.key(), data, *arguments, **options)
     if request.simulate:
         return Sampled(value, "simulation", noise, (REHEARSAL,))

@@ -57,7 +57,7 @@ _SETS = (
     "a comparison is here a choice from the items shown, and who was shown which items is public"
 )
 _BALANCE = (
-    "items that are shown more often are chosen more often: where sets are not balanced, fit scores by --method mle "
+    "items that are shown more often are chosen more often: where sets are not balanced, fit scores by --method scores "
     "--adjacency flip"
 )
 
@@ -118,14 +118,16 @@ def _check(request: Request) -> None:
         raise Refusal(
             "--noise k-norm has no shape for choices from sets: leave --noise out, or choose gaussian."
         )
-    if request.method == "mle" and request.adjacency != "flip":
+    if request.method == "scores" and request.adjacency != "flip":
         raise Refusal(
             "scores fitted to choices need the sets that were shown, which are public under --adjacency flip alone: "
             "add it if who was shown what is public, or use --method counts. (Rankings of some items are broken into "
             "pairs instead: give them as columns rank_1, rank_2, ...)"
         )
-    if request.method == "mle" and request.gamma == 0:
-        raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
+    if request.method == "scores" and request.gamma == 0:
+        raise Refusal(
+            "--gamma must be positive for --method scores; leave it out for a good default."
+        )
 
 
 def read_choices(request: Request) -> ChoiceInput:

@@ -73,7 +73,8 @@ class PrivateInput(Input):
         privacy: what is promised, with L, what is public and what a user is.
         noise: the noise.
         questionnaire: for K-norm noise: ``(m, m)``, how often each user is asked each pair.
-        sensitivity: for other noise: sensitivity of the win totals to one unit, ℓ₁ for Laplace noise, ℓ₂ for Gaussian
+        design: the same where scores are fitted to it, as who compared what is private.
+        sensitivity: for other noise on win totals: their sensitivity to one unit, ℓ₁ for Laplace noise, ℓ₂ for Gaussian
             noise.
         per_item: most that one unit can move the total of one item.
     """
@@ -82,6 +83,7 @@ class PrivateInput(Input):
     privacy: Privacy
     noise: str
     questionnaire: np.ndarray | None
+    design: np.ndarray | None
     sensitivity: float | None
     per_item: float
 
@@ -108,12 +110,15 @@ def read_input(request: Request) -> Input:
     if limit is not None:
         remarks += _left_out(len(table), kept, limit)
     noise, asked = _noise(table, request, privacy)
-    if asked is None:
-        questionnaire = None
+    design = None
+    if table.questionnaire is not None and request.fits_questionnaire:
+        design = questionnaire_counts(table.questionnaire, table.num_items)
+    questionnaire, sensitivity, per_item, public = None, None, 0.0, table.public
+    if asked is None and (request.mechanism != "perturbed-mle" or design is not None):
         sensitivity, per_item, public = _sensitivity(table, request, privacy, noise)
-    else:
-        questionnaire, sensitivity = questionnaire_counts(asked, table.num_items), None
-        per_item, public = 0.0, (*table.public, "questionnaire")
+    elif asked is not None:
+        questionnaire = questionnaire_counts(asked, table.num_items)
+        public = (*table.public, "questionnaire")
         privacy = dataclasses.replace(privacy, contributions=min(most, len(asked)))
     users = users_of(request.file, request.user, request.count) if by_user else ""
     privacy = privacy.given(public=public, users=users)
@@ -125,6 +130,7 @@ def read_input(request: Request) -> Input:
         privacy=privacy,
         noise=noise,
         questionnaire=questionnaire,
+        design=design,
         sensitivity=sensitivity,
         per_item=per_item,
     )
@@ -139,7 +145,7 @@ def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
         return ()
     return (
         f"items were compared {least:,.0f} to {most:,.0f} times, and win totals follow that more than how good items "
-        "are: --method mle --adjacency flip publishes scores instead, if who compared what is public.",
+        "are: --method scores publishes fitted scores instead.",
     )
 
 

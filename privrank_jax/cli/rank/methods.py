@@ -33,7 +33,7 @@ from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.perturbed_davidson import default_ridges
-from privrank_jax.pairwise.perturbed_mle import default_gamma
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.questionnaire_noise import (
     noise_shape,
     questionnaire_changes,
@@ -90,28 +90,26 @@ def _counts(data: PrivateInput, request: Request) -> Result:
     )
 
 
-def _mle(data: PrivateInput, request: Request) -> Result:
-    if request.ties == "davidson":
-        return _mle_with_ties(data, request)
-    on_totals = request.mechanism == "noisy-counts"
-    return (_mle_on_totals if on_totals else _objective_perturbation)(data, request)
-
-
-def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
-    """The comparison graph is public: noise on the totals, then an ordinary ridge fit to them."""
+def _scores(data: PrivateInput, request: Request) -> Result:
     if request.gamma == 0:
-        raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
+        raise Refusal(
+            "--gamma must be positive for --method scores; leave it out for a good default."
+        )
+    if request.ties == "davidson":
+        return _scores_with_ties(data, request)
+    on_totals = request.mechanism == "noisy-counts" or data.design is not None
+    return (_scores_from_totals if on_totals else _objective_perturbation)(data, request)
+
+
+def _scores_from_totals(data: PrivateInput, request: Request) -> Result:
+    """It is public who compared what, or what all were asked: noise on the totals, then a ridge fit to them."""
     drawn = _noisy_totals(data, request)
-    default = functools.partial(
-        default_gamma,
-        privacy=data.privacy,
-        scale=drawn.scale,
-        noise=data.noise,
-        variance=unit_variance(data.noise, _shape(data)),
-    )
-    gamma = request.gamma or float(quickly(default, data.wins))
-    totals = drawn.estimate.value
-    fit = quickly(pairwise.scores_from_totals, totals, data.wins.comparisons, gamma)
+    totals = np.asarray(drawn.estimate.value)
+    design = _public_design(data, totals)
+    degree = float(np.sum(design)) / len(totals)
+    variance = unit_variance(data.noise, _shape(data)) * drawn.scale**2
+    gamma = request.gamma or float(quickly(least_risk_gamma, degree, variance))
+    fit = quickly(pairwise.scores_from_totals, totals, design, gamma)
     scores = np.asarray(fit.value)
     return _result(
         data,
@@ -119,17 +117,24 @@ def _mle_on_totals(data: PrivateInput, request: Request) -> Result:
         drawn,
         f"{scores.size} items by private scores (log-odds)",
         scores,
-        _certainty(data, request, scores, drawn.scale, gamma),
+        _certainty(data, request, scores, drawn.scale, gamma, design),
         link="logistic",
         gamma=gamma,
         solver=CODES[int(fit.diagnostics.code)],
     )
 
 
-def _mle_with_ties(data: PrivateInput, request: Request) -> Result:
+def _public_design(data: PrivateInput, totals: np.ndarray) -> np.ndarray:
+    """How often each pair was compared: known under flips; else as in the questionnaire, as often as the totals say."""
+    if data.privacy.adjacency == "flip":
+        return np.asarray(data.wins.comparisons)
+    assert data.design is not None
+    asked = np.asarray(data.design, float)
+    return asked * max(float(totals.sum()) / (asked.sum() / 2), 1.0)
+
+
+def _scores_with_ties(data: PrivateInput, request: Request) -> Result:
     """Ties are an outcome of their own: noise on the totals and their number, then a ridge fit to them."""
-    if request.gamma == 0:
-        raise Refusal("--gamma must be positive for --method mle; leave it out for a good default.")
     shared: dict[str, Any] = {"noise": data.noise, "questionnaire": data.questionnaire}
     drawn = draw("noisy-tie-counts", request, data.entropy, data.wins, data.privacy, **shared)
     law = tie_noise(data.privacy, "rank", data.table.num_items, **shared)[1]
@@ -177,7 +182,7 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
     if math.isinf(get_link(request.link).kappa1):
         raise Refusal(
             f"the {request.link} link has an unbounded score (infinite kappa1), so no finite noise makes "
-            "--method mle private. Use --link logistic or --link laplace, or --method counts, which needs "
+            "--method scores private. Use --link logistic or --link laplace, or --method counts, which needs "
             "no link."
         )
     options = {"link": request.link, "gamma": request.gamma, "noise": request.noise_drawn}
@@ -192,8 +197,7 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
         drawn,
         f"{scores.size} items by private scores ({request.link} link)",
         scores,
-        _certainty(data, request, scores, drawn.scale, gamma),
-        sensitivity=None,
+        _certainty(data, request, scores, drawn.scale, gamma, None),
         link=request.link,
         gamma=gamma,
     )
@@ -264,16 +268,20 @@ def _reach(data: PrivateInput, request: Request, drawn: Drawn) -> float:
 
 
 def _certainty(
-    data: PrivateInput, request: Request, scores: np.ndarray, scale: float, gamma: float
+    data: PrivateInput,
+    request: Request,
+    scores: np.ndarray,
+    scale: float,
+    gamma: float,
+    design: np.ndarray | None,
 ) -> Certainty:
-    """Certainty of the scores; known only where who compared what is public."""
-    if data.privacy.adjacency != "flip":
+    """Certainty of the scores; known only where it is public how often each pair was compared."""
+    if design is None:
         return Certainty(notes=(_PRIVATE_GRAPH,))
-    comparisons = data.wins.comparisons
     cover = f"{ANSWERS} and the privacy noise{UNDONE}"
     found = of_fit(
         scores,
-        comparisons,
+        design,
         gamma=gamma,
         link=request.link,
         level=request.level,
@@ -281,8 +289,9 @@ def _certainty(
         noise_scale=scale,
         noise=data.noise,
         questionnaire=data.questionnaire,
+        adjacency=data.privacy.adjacency,
     )
-    components = components_of(comparisons)
+    components = components_of(design)
     if components == 1:
         return found
     return Certainty(found.better, notes=(SEVERAL_GROUPS.format(components),))
@@ -336,4 +345,4 @@ def _deviation(data: PrivateInput, drawn: Drawn) -> float | None:
     return drawn.scale * math.sqrt(noise_law.variances(shape)[: data.table.num_items].max())
 
 
-_METHODS = {"counts": _counts, "mle": _mle, "one-shot": _one_shot}
+_METHODS = {"scores": _scores, "counts": _counts, "one-shot": _one_shot}

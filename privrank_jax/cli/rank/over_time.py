@@ -131,12 +131,12 @@ def _check(request: Request) -> None:
         raise Refusal(
             "--every fits no covariates: leave them out, or release once, without --every."
         )
-    if request.method not in ("counts", "mle"):
+    if request.method not in ("counts", "scores"):
         raise Refusal("--every is for --method counts, or mle with --adjacency flip.")
-    if request.method == "mle" and (request.adjacency != "flip" or request.link != "logistic"):
+    if request.method == "scores" and (request.adjacency != "flip" or request.link != "logistic"):
         raise Refusal(
-            "--every with --method mle fits scores to the noisy totals of each step, which needs --adjacency flip and "
-            "--link logistic: who compared what, and when, is then public. Or use --method counts."
+            "--every with --method scores fits scores to the noisy totals of each step, which needs --adjacency flip "
+            "and --link logistic: who compared what, and when, is then public. Or use --method counts."
         )
     if request.files:
         raise Refusal(
@@ -249,7 +249,7 @@ def _result(
     totals, deviation = released.totals[step], float(released.deviations[step])
     name, items = arrivals.table.name, totals.size
     facts: dict[str, Any] = {}
-    if request.method == "mle":
+    if request.method == "scores":
         met = released.comparisons(step + 1)
         facts["gamma"] = _gamma(request, met, deviation)
         fit = functools.partial(pairwise.scores_from_totals, gamma=facts["gamma"])
@@ -257,7 +257,7 @@ def _result(
     else:
         scores = totals
     end = day(schedule.starts[step + 1])
-    what = "private scores (log-odds)" if request.method == "mle" else "noisy win totals"
+    what = "private scores (log-odds)" if request.method == "scores" else "noisy win totals"
     public = {
         "method": request.method,
         "data": name,
@@ -280,7 +280,7 @@ def _result(
         guarantee=released.guarantee,
         diagnostics={key: value for key, value in public.items() if value is not None},
         scores=scores,
-        score_name="score" if request.method == "mle" else "noisy wins",
+        score_name="score" if request.method == "scores" else "noisy wins",
         notes=_notes(request, schedule),
     )
 

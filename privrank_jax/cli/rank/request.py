@@ -26,7 +26,8 @@ from privrank_jax.cli.core.request import (
 from privrank_jax.cli.options import Options
 from privrank_jax.cli.rank.schedule import OverTime
 
-METHODS = ("counts", "mle", "one-shot", "none")
+METHODS = ("scores", "counts", "one-shot", "none")
+_OLD_NAMES = {"mle": "scores"}
 TIES = ("half", "davidson")
 LINKS = ("logistic", "laplace", "normal")
 _MOST_PER_USER = 2**31 - 1
@@ -36,7 +37,7 @@ _MOST_PER_USER = 2**31 - 1
 class Covariates(Options):
     """Columns of covariates; they are public, as is who compared what."""
 
-    PANEL: ClassVar[str] = "Covariates (mle and none)"
+    PANEL: ClassVar[str] = "Covariates (scores and none)"
 
     covariate: Annotated[
         list[str] | None,
@@ -131,10 +132,10 @@ class Request(
         str,
         typer.Option(
             metavar="NAME",
-            help="counts (noisy win totals, for items that are compared equally often), mle (scores "
-            "fitted under privacy; with --adjacency flip), one-shot (only the list of the top K), none (not private).",
+            help="scores (fitted under privacy; also mle), counts (noisy win totals, for items that are compared "
+            "equally often), one-shot (only the list of the top K), none (not private).",
         ),
-    ] = "counts"
+    ] = "scores"
     unit: Annotated[
         str,
         typer.Option(
@@ -146,7 +147,7 @@ class Request(
         typer.Option(
             metavar="NAME",
             help="Neighboring data differ by one unit that answers differently (flip; who compared "
-            "what is public), is replaced (replace), or is there or not (add-remove). mle is exact under flip alone.",
+            "what is public), is replaced (replace), or is there or not (add-remove).",
         ),
     ] = "replace"
     max_per_user: Annotated[
@@ -164,7 +165,7 @@ class Request(
         str,
         typer.Option(
             metavar="NAME",
-            help="Model of mle and none: logistic, laplace; normal only without privacy, and for "
+            help="Model of scores and none: logistic, laplace; normal only without privacy, and for "
             "randomized reports.",
         ),
     ] = "logistic"
@@ -174,13 +175,13 @@ class Request(
             metavar="NAME",
             help="half: a tie is half a win for both items; where ties are common, intervals of private results are "
             "wider than need be. davidson: an outcome of its own, whose frequency is fitted and published (Davidson's "
-            "model); with --method none, or with --method mle --adjacency flip, where it costs no privacy.",
+            "model); with --method none, or with --method scores --adjacency flip, where it costs no privacy.",
         ),
     ] = "half"
     gamma: Annotated[
         float | None,
         typer.Option(
-            help="Ridge of fitted scores, in comparisons. Default: mle chooses it without the answers, none "
+            help="Ridge of fitted scores, in comparisons. Default: scores chooses it without the answers, none "
             "takes 0, a fit to randomized reports 2."
         ),
     ] = None
@@ -189,6 +190,9 @@ class Request(
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", _OLD_NAMES.get(self.method, self.method))
 
     @property
     def private(self) -> bool:
@@ -222,15 +226,27 @@ class Request(
             return "covariate-ties" if self.ties == "davidson" else "covariate-sums"
         if self.ties == "davidson":
             return "noisy-tie-counts"
-        # Where the comparison graph is public, noise on the totals is enough for a fit.
-        on_totals = self.privacy.adjacency == "flip" and self.link == "logistic"
+        # Where it is public who compared what, noise on the totals is enough for a fit.
+        on_totals = self.fits_totals and self.adjacency == "flip"
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
+
+    @property
+    def fits_totals(self) -> bool:
+        """Whether scores are fitted to noisy win totals where it is public how often each pair was compared."""
+        return self.method == "scores" and self.link == "logistic"
+
+    @property
+    def fits_questionnaire(self) -> bool:
+        """Whether they are, where only the questions are public."""
+        of_users = self.unit == "user" and self.adjacency == "replace"
+        return self.fits_totals and of_users and self.mechanism == "perturbed-mle"
 
     @property
     def shapes_noise(self) -> bool:
         """Whether K-norm noise serves, if the data say which pairs all users were asked."""
         shaped = self.unit == "user" and self.adjacency in SHAPED_ADJACENCIES
-        return shaped and "k-norm" in MECHANISMS[self.mechanism].noises
+        drawn = "noisy-counts" if self.fits_questionnaire else self.mechanism
+        return shaped and "k-norm" in MECHANISMS[drawn].noises
 
     @property
     def noise_drawn(self) -> str:
@@ -276,11 +292,10 @@ class Request(
             )
         if self.noise == "k-norm" and not self.shapes_noise:
             raise Refusal(
-                "--noise k-norm is for noise on win totals that protects users: it needs --unit user with --method "
-                "counts and --adjacency flip or replace, or with --method mle, --link logistic and --adjacency flip; "
-                "with covariates the latter."
+                "--noise k-norm is for noise on win totals that protects users: it needs --unit user, --link logistic "
+                "and --adjacency flip or replace; with covariates flip."
             )
-        if self.noise_drawn not in MECHANISMS[self.mechanism].noises:
+        if self.noise_drawn not in (*MECHANISMS[self.mechanism].noises, "k-norm"):
             raise Refusal(
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
                 "(they would help only for lists of more than 16 ln(m/delta) items)."
@@ -288,9 +303,9 @@ class Request(
 
     def _check_covariates(self) -> None:
         """Refuse covariates where no logistic model is fitted, or where they would have to be private."""
-        if self.method not in ("mle", "none"):
+        if self.method not in ("scores", "none"):
             raise Refusal(
-                "covariates are for fitted scores: add --method mle --adjacency flip, or --method none without privacy."
+                "covariates are for fitted scores: leave --method out, or give --method none without privacy."
             )
         if self.link != "logistic":
             raise Refusal("covariates are fitted with --link logistic only; leave --link out.")
@@ -301,19 +316,19 @@ class Request(
             )
         if self.private and self.gamma == 0:
             raise Refusal(
-                "--gamma must be positive for --method mle; leave it out for a good default."
+                "--gamma must be positive for --method scores; leave it out for a good default."
             )
         _ = self.covariate_bounds
 
     def _check_ties(self) -> None:
         check_choice("--ties", self.ties, TIES)
-        flips = self.method == "mle" and self.adjacency == "flip"
+        flips = self.method == "scores" and self.adjacency == "flip"
         fits = (flips or self.method == "none") and self.link == "logistic"
         if self.ties == "davidson" and not fits:
             raise Refusal(
                 "--ties davidson is a model with the logistic link, fitted without privacy by --method none, or under "
-                "privacy by --method mle --adjacency flip (it needs the public number of meetings of each pair). Use "
-                "those, or --ties half."
+                "privacy by --method scores --adjacency flip (it needs the public number of meetings of each pair). "
+                "Use those, or --ties half."
             )
         if self.ties == "davidson" and self.every is not None:
             raise Refusal("--ties davidson is not fitted by --every: leave one of them out.")
