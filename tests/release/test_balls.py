@@ -1,0 +1,71 @@
+"""Random real numbers in balls: each further ball holds the same number, and the numbers have their laws."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release.balls import Laplace, Normal, Uniform, above, ball, middle, precision
+
+LAWS = [(Laplace, stats.laplace), (Normal, stats.norm)]
+ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded
+
+
+class Bits:
+    """A source of given bits; ones after them."""
+
+    def __init__(self, text):
+        self._text = text
+
+    def branch(self, label):
+        return self
+
+    def randbits(self, bits):
+        taken, self._text = self._text[:bits], self._text[bits:]
+        return int(taken.ljust(bits, "1") or "0", 2)
+
+
+@pytest.mark.parametrize("law", [Laplace, Normal])
+def test_more_bits_narrow_the_ball_around_the_same_number(law):
+    with precision(600):
+        number = law(Fraction(7, 3))
+        balls = [number.ball(bits) for bits in (16, 64, 256, 500)]
+    for wide, narrow in itertools.pairwise(balls):
+        assert wide.contains(narrow)
+        assert above(narrow - narrow.mid()) < above(wide - wide.mid()) / 2**30
+    assert above(balls[-1] - balls[-1].mid()) < Fraction(1, 2**400)
+
+
+@pytest.mark.parametrize(("law", "known"), LAWS)
+def test_numbers_have_their_law_and_no_other_scale(law, known):
+    with precision(100):
+        draws = np.array([float(law(Fraction(5, 2)).ball(80).mid()) for _ in range(6000)])
+    assert stats.kstest(draws, known(scale=2.5).cdf).pvalue > ALARM
+    assert stats.kstest(draws, known(scale=2.5 * 1.2).cdf).pvalue < ALARM
+    assert stats.kstest(draws, known(scale=2.5 / 1.2).cdf).pvalue < ALARM
+
+
+def test_a_uniform_number_with_only_zeros_so_far_draws_on_until_its_logarithm_has_a_bound():
+    with precision(300):
+        drawn = float(Uniform(Bits("0" * 100 + "1" + "0" * 199)).log(64).mid())
+    assert drawn == pytest.approx(-101 * np.log(2), rel=0.01)
+
+
+def test_both_signs_of_laplace_noise_come_from_the_first_bit():
+    with precision(100):
+        negative, positive = (
+            float(Laplace(Fraction(3), Bits(bit + "01")).ball(64)) for bit in "10"
+        )
+    assert negative == -positive < 0
+
+
+def test_rationals_are_held_and_bounded():
+    with precision(60):
+        third = ball(Fraction(1, 3))
+        assert abs(middle(third) - Fraction(1, 3)) < Fraction(1, 2**60)
+        assert above(third) >= Fraction(1, 3)
+        assert above(-third) >= Fraction(1, 3)

@@ -1,0 +1,179 @@
+"""The certified minimizer: equal to one with 90 digits on the same noise, however it was found."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from privrank_jax.release import minimizer
+from privrank_jax.release.balls import Laplace, Normal, ball, middle, precision
+from privrank_jax.release.minimizer import rounded_minimizer
+from privrank_jax.release.perturbed_mle import GRID, Wins
+from tests.reference.perturbed_mle import exact_minimizer
+
+FINE = Fraction(1, 2**150)
+
+
+class Counted:
+    """A random number that keeps with how many bits it was asked for."""
+
+    def __init__(self, number):
+        self._number, self.asked = number, []
+
+    def ball(self, bits):
+        self.asked.append(bits)
+        return self._number.ball(bits)
+
+
+class Truncated:
+    """Noise of which only the first bits are ever drawn."""
+
+    def __init__(self, number, bits=48):
+        with precision(2 * bits):
+            self._held = Fraction(round(middle(number.ball(bits)) * 2**bits), 2**bits)
+
+    def ball(self, bits):
+        return ball(self._held)
+
+
+class Rounded:
+    """Noise as floating point has it."""
+
+    def __init__(self, number):
+        with precision(100):
+            self._held = Fraction(float(number.ball(80)))
+
+    def ball(self, bits):
+        return ball(self._held)
+
+
+def wins(seed, items, most=20):
+    """Twice some win counts, with odd ones for ties."""
+    drawn = np.random.default_rng(seed).integers(0, most, (items, items))
+    np.fill_diagonal(drawn, 0)
+    return drawn
+
+
+def reference(doubled, gamma, noise, link="logistic"):
+    """The centered minimizer with 90 digits, as rationals."""
+    with precision(900):
+        held = [middle(one.ball(800)) for one in noise]
+    with mpmath.workdps(150):
+        tilt = [mpmath.mpf(w.numerator) / w.denominator for w in held]
+        weight = mpmath.mpf(gamma.numerator) / gamma.denominator
+        half = [[mpmath.mpf(int(one)) / 2 for one in row] for row in doubled]
+        found = exact_minimizer(half, tilt, weight, link, digits=90)
+        return [Fraction(int(mpmath.nint(t * 2**300)), 2**300) for t in found]
+
+
+def rounded(values, grid):
+    return [math.floor(t / grid + Fraction(1, 2)) for t in values]
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+@pytest.mark.parametrize("law", [Laplace, Normal])
+@pytest.mark.parametrize(
+    ("items", "scale", "gamma"),
+    [(1, 4, 4), (2, 4, 4), (3, "1/100", "1/1000"), (5, 50, 60), (4, 100000, "1/1000")],
+)
+def test_equal_to_the_minimizer_with_90_digits_on_every_grid(link, law, items, scale, gamma):
+    scale, gamma, doubled = Fraction(scale), Fraction(gamma), wins(items, items)
+    noise = [law(scale) for _ in range(items)]
+    true = reference(doubled, gamma, noise, link)
+    for grid, spare in ((Fraction(1), 44), (GRID, 44), (GRID, 0), (FINE, 44), (FINE, 0)):
+        found = rounded_minimizer(Wins(doubled, link), gamma, noise, grid, spare=spare)
+        assert found == rounded(true, grid), (grid, spare)
+
+
+def test_disconnected_items_and_runaway_winners_are_fitted_alike():
+    doubled = np.zeros((4, 4), int)
+    doubled[0, 1], doubled[2, 3] = 2**40, 2
+    noise = [Laplace(Fraction(2)) for _ in range(4)]
+    gamma = Fraction(1, 1000)
+    found = rounded_minimizer(Wins(doubled, "logistic"), gamma, noise, GRID)
+    assert found == rounded(reference(doubled, gamma, noise), GRID)
+
+
+def test_a_minimizer_at_a_boundary_takes_more_rounds_and_comes_out_right():
+    doubled, gamma = wins(7, 3), Fraction(3)
+    noise = [Counted(Laplace(Fraction(3))) for _ in range(3)]
+    true = reference(doubled, gamma, noise)
+    for side in (-1, 1):
+        grid = abs(true[0]) / (Fraction(21, 2) + side * Fraction(1, 10**60))
+        for one in noise:
+            one.asked.clear()
+        found = rounded_minimizer(Wins(doubled, "logistic"), gamma, noise, grid)
+        assert found == rounded(true, grid)
+        assert abs(found[0]) == (10 if side < 0 else 11)
+        assert len(set(noise[0].asked)) > 1
+        assert noise[0].asked[1] == 2 * noise[0].asked[0]
+
+
+def test_usual_cases_take_one_round():
+    for seed in range(20):
+        noise = [Counted(Laplace(Fraction(10))) for _ in range(6)]
+        rounded_minimizer(Wins(wins(seed, 6), "logistic"), Fraction(10), noise, GRID)
+        assert len(noise[0].asked) == 1
+
+
+@pytest.mark.parametrize("start", [0.0, 3.0, -40.0, 1e4])
+def test_a_bad_start_costs_time_alone(monkeypatch, start):
+    doubled, gamma = wins(8, 3), Fraction(1)
+    noise = [Laplace(Fraction(5)) for _ in range(3)]
+    proposed = start * np.arange(3.0)
+    monkeypatch.setattr(minimizer, "near_minimizer", lambda perturbed: proposed)
+    found = rounded_minimizer(Wins(doubled, "logistic"), gamma, noise, GRID)
+    assert found == rounded(reference(doubled, gamma, noise), GRID)
+
+
+def test_curvatures_that_doubles_cannot_invert_are_no_obstacle(monkeypatch):
+    doubled, gamma = wins(9, 3), Fraction(1)
+    noise = [Laplace(Fraction(5)) for _ in range(3)]
+    monkeypatch.setattr(minimizer, "_solve", lambda curvature, slope: 0 * slope)
+    found = rounded_minimizer(Wins(doubled, "logistic"), gamma, noise, GRID)
+    assert found == rounded(reference(doubled, gamma, noise), GRID)
+
+
+def differs(doubled, gamma, noise, drawn, grid=FINE):
+    found = rounded_minimizer(Wins(doubled, "logistic"), gamma, drawn, grid)
+    return found != rounded(reference(doubled, gamma, noise), grid)
+
+
+@pytest.mark.parametrize("fault", [Truncated, Rounded])
+def test_noise_with_missing_bits_is_found_out(fault):
+    doubled, gamma = wins(4, 3), Fraction(2)
+    noise = [Laplace(Fraction(2)) for _ in range(3)]
+    assert not differs(doubled, gamma, noise, noise)
+    assert differs(doubled, gamma, noise, [fault(one) for one in noise])
+
+
+def test_a_wrong_certificate_is_found_out(monkeypatch):
+    doubled, gamma = wins(5, 3), Fraction(2)
+    noise = [Laplace(Fraction(2)) for _ in range(3)]
+    assert not differs(doubled, gamma, noise, noise, GRID)
+    monkeypatch.setattr(minimizer, "distance", lambda slope, gamma: Fraction(0))
+    assert differs(doubled, gamma, noise, noise)
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+def test_the_bound_holds_at_any_point(link):
+    rng = np.random.default_rng(3)
+    doubled, gamma = wins(6, 4), Fraction(1, 2)
+    noise = [Laplace(Fraction(3)) for _ in range(4)]
+    true = reference(doubled, gamma, noise, link)
+    with precision(200):
+        held = [one.ball(200) for one in noise]
+        mean = sum(held[1:], held[0]) / 4
+        perturbed = minimizer._Perturbed(
+            Wins(doubled, link), gamma, [one - mean for one in held], 4
+        )
+        for _ in range(30):
+            point = [Fraction(t) for t in rng.normal(size=4) * rng.choice([0.01, 1.0, 20.0])]
+            bound = minimizer.distance(perturbed.gradient(point), gamma)
+            mean_point = sum(point) / 4
+            apart = [t - mean_point - u for t, u in zip(point, true)]
+            assert sum(one**2 for one in apart) <= bound**2

@@ -1,0 +1,254 @@
+"""The exact perturbed MLE: its law, its privacy at neighbors, its simulated twin, and what it refuses."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import expit
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.privacy import Privacy
+from privrank_jax.release import exact_perturbed_mle
+from privrank_jax.release.balls import Laplace, Normal
+from privrank_jax.release.minimizer import rounded_minimizer
+from privrank_jax.release.perturbed_mle import GRID, Wins, perturbed_scores
+from tests import reference
+from tests.promises import promise
+
+ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded
+COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace")
+
+
+def counts(*rows, items=2):
+    matrix = np.zeros((items, items))
+    for winner, loser, times in rows:
+        matrix[winner, loser] += times
+    return matrix
+
+
+def law_of_two(matrix, scale, gamma, grid, noise="laplace", reach=400):
+    """Probabilities of the released integer of item 0 from -reach to reach, in closed form.
+
+    The gap s between two centered scores solves γs/2 + Mσ(s) - N₀ + (w₀ - w₁)/2 = 0, which rises in s; w₁ - w₀ has the
+    law of a difference of two Laplace numbers, P(w₁ - w₀ ≤ -v) = (1 + v/(2λ))e^{-v/λ}/2, or N(0, 2σ²).
+    """
+    ends = (np.arange(-reach, reach + 2) - 0.5) * float(grid) * 2
+    met, won = matrix[0, 1] + matrix[1, 0], matrix[0, 1]
+    needed = gamma * ends + 2 * met * expit(ends) - 2 * won
+    if noise == "gaussian":
+        return np.diff(stats.norm(scale=math.sqrt(2) * scale).cdf(needed))
+    size = np.abs(needed) / scale
+    tail = 0.5 * (1 + size / 2) * np.exp(-size)
+    beyond, before = -np.diff(tail), np.diff(tail)
+    across = 1 - tail[:-1] - tail[1:]
+    return np.where(needed[1:] <= 0, before, np.where(needed[:-1] >= 0, beyond, across))
+
+
+@pytest.mark.parametrize(("noise", "law"), [("laplace", Laplace), ("gaussian", Normal)])
+def test_released_integers_of_two_items_have_their_law(noise, law):
+    matrix, scale, gamma, grid = counts((0, 1, 6.5), (1, 0, 3.5)), 3, 3, Fraction(1, 8)
+    objective = Wins((2 * matrix).astype(int), "logistic")
+    drawn = [
+        rounded_minimizer(
+            objective, Fraction(gamma), [law(Fraction(scale)) for _ in range(2)], grid
+        )
+        for _ in range(4000)
+    ]
+    assert all(low == -high for high, low in drawn if abs(high) % 2 == 0)
+    seen = np.array([high for high, _ in drawn])
+
+    def alarm(scale):
+        expected = law_of_two(matrix, scale, gamma, grid, noise)
+        inside = np.abs(np.arange(-400, 401)) <= 12
+        observed = np.array([np.sum(seen == k) for k in range(-12, 13)])
+        pooled = np.append(expected[inside], 1 - expected[inside].sum()) * seen.size
+        return stats.chisquare(np.append(observed, seen.size - observed.sum()), pooled).pvalue
+
+    assert alarm(scale) > ALARM
+    assert alarm(1.25 * scale) < ALARM
+    assert alarm(scale / 1.25) < ALARM
+
+
+def test_neighbors_of_two_items_lose_epsilon_and_no_more():
+    # An outcome flips: λ = 2/ε. 5 % less noise loses more than ε.
+    epsilon, grid = 1.0, Fraction(1, 64)
+    for shrunk in (1.0, 0.95):
+        scale = shrunk * 2 / epsilon
+        worst = 0.0
+        for won in (0, 20, 39):
+            laws = [
+                law_of_two(
+                    counts((0, 1, won + a), (1, 0, 40 - won - a)), scale, scale, grid, reach=4000
+                )
+                for a in (0, 1)
+            ]
+            some = (laws[0] > 1e-200) & (laws[1] > 1e-200)
+            worst = max(worst, np.abs(np.log(laws[0][some] / laws[1][some])).max())
+        if shrunk == 1:
+            assert 0.97 * epsilon < worst <= epsilon * (1 + 1e-6)
+        else:
+            assert worst > epsilon
+
+
+@pytest.mark.parametrize("contributions", [1, 2])
+def test_exact_densities_of_three_items_lose_epsilon_and_no_more(contributions):
+    # The density of the uncentered minimizer, of which the release is a function. Chains fix the signs of the noise.
+    epsilon = 1.0
+    base = counts((0, 1, 5000), (1, 2, 5000), items=3)
+    pairs = list(itertools.permutations(range(3), 2))
+    neighbors = [base + contributions * counts((i, j, 1), items=3) for i, j in pairs]
+    points = np.random.default_rng(0).choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (60, 3))
+    points[:2] = (8, 40, 1), (-1, -40, -8)
+    for shrunk in (1.0, 0.95):
+        scale = shrunk * 4 * contributions / epsilon
+        logs = np.array(
+            [
+                [reference.perturbed_mle_log_density(t, one, scale, scale) for t in points]
+                for one in neighbors
+            ]
+        )
+        worst = np.ptp(logs, axis=0).max()
+        if shrunk == 1:
+            assert 0.99 * epsilon < worst <= epsilon * (1 + 1e-9)
+        else:
+            assert worst > epsilon
+
+
+def test_calibration_is_that_of_the_theorem():
+    wins = WinCounts.from_matrix(counts((0, 1, 30), (1, 0, 20)))
+    for adjacency, per in (("replace", 4), ("add-remove", 2), ("flip", 2)):
+        asked = Privacy(0.5, unit="user", adjacency=adjacency, contributions=3)
+        found = exact_perturbed_mle(wins, asked)
+        assert found.diagnostics.noise_scale == pytest.approx(per * 3 / 0.5)
+        assert found.guarantee.attained.epsilon == 0.5
+        assert found.guarantee.numerics == "exact"
+        if adjacency != "flip":
+            assert found.diagnostics.gamma == pytest.approx(per * 3 / 0.5)
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+def test_equal_in_law_to_its_simulated_twin(noise, link):
+    rng = np.random.default_rng(0)
+    matrix = rng.integers(0, 40, (3, 3)) * (1 - np.eye(3))
+    asked = promise(2.0, "comparison", "replace", delta=1e-5 if noise == "gaussian" else 0.0)
+    wins = WinCounts.from_matrix(matrix)
+    keys = jax.random.split(jax.random.key(1), 4000)
+    twin = jax.vmap(lambda key: pairwise.perturbed_mle(key, wins, asked, link=link, noise=noise))
+    simulated = np.asarray(twin(keys).value)
+    facts = exact_perturbed_mle(wins, asked, link=link, noise=noise).diagnostics
+    told = {
+        "privacy": asked,
+        "link": link,
+        "noise": noise,
+        "gamma": Fraction(facts.gamma),
+    }
+
+    def drawn(factor):
+        scale = Fraction(facts.noise_scale * factor)
+        draws = [
+            perturbed_scores((2 * matrix).astype(int), scale=scale, **told) for _ in range(1500)
+        ]
+        return np.array(draws, float) * float(GRID)
+
+    exact, wide = drawn(1.0), drawn(1.4)
+    for item in range(3):
+        assert stats.ks_2samp(exact[:, item], simulated[:, item]).pvalue > ALARM
+    assert min(stats.ks_2samp(wide[:, i], simulated[:, i]).pvalue for i in range(3)) < 1e-3
+
+
+def test_scores_are_centered_multiples_of_the_grid():
+    value = exact_perturbed_mle(
+        WinCounts.from_matrix(counts((0, 1, 3), (1, 2, 2.5), items=3)), COMPARISON
+    ).value
+    assert np.all(value / float(GRID) == np.round(value / float(GRID)))
+    assert abs(value.sum()) <= 3 * float(GRID)
+
+
+def test_one_item_and_no_comparisons_are_fitted():
+    assert exact_perturbed_mle(WinCounts(jnp.zeros((1, 1))), COMPARISON).value.tolist() == [0.0]
+    assert np.ptp(exact_perturbed_mle(WinCounts(jnp.zeros((3, 3))), COMPARISON).value) > 0
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1000.0])
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+def test_extreme_budgets_end_in_finite_scores(epsilon, adjacency):
+    asked = Privacy(epsilon, unit="user", adjacency=adjacency, contributions=5)
+    with jax.enable_x64(True):
+        wins = WinCounts.from_matrix(counts((0, 1, 2.0**48), (1, 0, 3), (2, 1, 1), items=4))
+        found = exact_perturbed_mle(wins, asked)
+    assert np.all(np.isfinite(found.value))
+    if epsilon == 1000:
+        assert found.value[0] == found.value.max()
+
+
+def _with(**changes):
+    return {"wins": WinCounts.from_matrix(counts((0, 1, 3))), "privacy": COMPARISON} | changes
+
+
+@pytest.mark.parametrize(
+    ("told", "error", "words"),
+    [
+        (_with(wins=np.ones((2, 2))), TypeError, "WinCounts"),
+        (_with(wins=WinCounts(jnp.array([[0.0, -1.0], [2.0, 0.0]]))), ValueError, "at least 0"),
+        (_with(wins=WinCounts(jnp.array([[1.0, 0.0], [0.0, 0.0]]))), ValueError, "meet itself"),
+        (
+            _with(wins=WinCounts(jnp.array([[0.0, 0.3], [0.0, 0.0]]))),
+            ValueError,
+            "multiples of 1/2",
+        ),
+        (
+            _with(wins=WinCounts(jnp.array([[0.0, jnp.nan], [0.0, 0.0]]))),
+            ValueError,
+            "multiples of 1/2",
+        ),
+        (
+            _with(wins=WinCounts(jnp.array([[0.0, 2.0**30], [0.0, 0.0]], jnp.float32))),
+            ValueError,
+            "exact counts",
+        ),
+        (
+            _with(wins=WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]))),
+            ValueError,
+            "masked",
+        ),
+        (
+            _with(privacy=Privacy(jnp.inf, unit="comparison", adjacency="replace")),
+            ValueError,
+            "epsilon",
+        ),
+        (
+            _with(privacy=Privacy(1.0, unit="user", adjacency="replace")),
+            ValueError,
+            "contributions",
+        ),
+        (_with(gamma=0.5), ValueError, "gamma"),
+        (
+            _with(gamma=0.0, privacy=Privacy(1.0, unit="comparison", adjacency="flip")),
+            ValueError,
+            "gamma",
+        ),
+        (_with(link="normal"), ValueError, "unbounded score"),
+        (_with(noise="gaussian"), ValueError, "delta"),
+        (_with(noise="k-norm"), ValueError, "noise"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(told, error, words):
+    with pytest.raises(error, match=words):
+        exact_perturbed_mle(**told)
+
+
+def test_a_missing_library_is_named(monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "flint", None)
+    with pytest.raises(ImportError, match="python-flint"):
+        exact_perturbed_mle(**_with())
