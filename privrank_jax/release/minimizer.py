@@ -46,7 +46,6 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-import scipy.linalg
 from jaxtyping import Float
 
 from privrank_jax.release.balls import Ball, RealNumber, above, ball, load_flint, middle, precision
@@ -180,7 +179,7 @@ def near_minimizer(perturbed: _Perturbed) -> np.ndarray:
 def _solve(curvature: np.ndarray, slope: np.ndarray) -> np.ndarray:
     """The Newton step; where doubles make the curvature singular, one along its diagonal."""
     try:
-        return scipy.linalg.cho_solve(scipy.linalg.cho_factor(curvature), slope)
+        return np.linalg.solve(curvature, slope)
     except np.linalg.LinAlgError:
         return slope / np.diag(curvature)
 

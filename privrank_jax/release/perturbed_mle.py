@@ -21,8 +21,8 @@ from fractions import Fraction
 import jax
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.special import expit
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -105,8 +105,11 @@ def exact_perturbed_mle(
     noise, attained = kept_on_totals(privacy, "exact_perturbed_mle", noise, None)
     attained = in_floats(attained)
     doubled = _doubled_wins(wins)
+    calibrate = functools.partial(
+        calibrated_fit, privacy=attained, link=link, gamma=gamma, noise=noise
+    )
     with jax.enable_x64(True):
-        scale, ridge = calibrated_fit(wins, attained, link, gamma, noise)
+        scale, ridge = quickly(calibrate, wins)
     if not float(ridge) > 0:
         raise ValueError("gamma must be above 0; leave it out for a good default.")
     numbers = perturbed_scores(
@@ -217,28 +220,38 @@ def _logistic(mine: Ball, other: Ball) -> tuple[Ball, Ball]:
     return up, 1 - up
 
 
+def _logistic_score(gap: np.ndarray) -> np.ndarray:
+    return 0.5 * (1 - np.tanh(gap / 2))
+
+
+def _logistic_curve(gap: np.ndarray) -> np.ndarray:
+    """-s', which is s(1 - s), without cancellation."""
+    small = np.exp(-np.abs(gap))
+    return small / (1 + small) ** 2
+
+
 def _laplace(mine: Ball, other: Ball) -> tuple[Ball, Ball]:
     """The same for the Laplace link: s(x) = 1/(2e^x - 1) for x > 0, else 1."""
-    return _laplace_score(mine / other), _laplace_score(other / mine)
+    return _laplace_ball(mine / other), _laplace_ball(other / mine)
 
 
-def _laplace_score(power: Ball) -> Ball:
+def _laplace_ball(power: Ball) -> Ball:
     """s(x) at e^x; it falls, so at the larger of e^x and 1."""
     return 1 / (2 * power.max(load_flint().arb(1)) - 1)
 
 
-def _laplace_score_doubles(gap: np.ndarray) -> np.ndarray:
+def _laplace_score(gap: np.ndarray) -> np.ndarray:
     return 1 / (2 * np.exp(np.clip(gap, 0, 700)) - 1)
 
 
 def _laplace_curve(gap: np.ndarray) -> np.ndarray:
     """-s', which is s + s² for x > 0, else 0."""
-    score = _laplace_score_doubles(gap)
+    score = _laplace_score(gap)
     return np.where(gap > 0, score + score**2, 0)
 
 
 Doubles = Callable[[np.ndarray], np.ndarray]
 _LINKS: dict[str, tuple[Doubles, Doubles, Callable[[Ball, Ball], tuple[Ball, Ball]]]] = {
-    "logistic": (lambda gap: expit(-gap), lambda gap: expit(gap) * expit(-gap), _logistic),
-    "laplace": (_laplace_score_doubles, _laplace_curve, _laplace),
+    "logistic": (_logistic_score, _logistic_curve, _logistic),
+    "laplace": (_laplace_score, _laplace_curve, _laplace),
 }
