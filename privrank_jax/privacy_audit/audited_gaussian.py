@@ -102,7 +102,7 @@ _NUMBERS = (
         sees="the gap between the noisy totals",
         promise=_COMPARISON,
         instances=all_comparisons(_COMPARISON, _TRIPLE, _UNEVEN),
-        commands=("rank --unit comparison --noise gaussian --delta 1e-6",),
+        commands=("rank --method counts --unit comparison --noise gaussian --delta 1e-6",),
         **_COUNTS,
     ),
     Audited(
@@ -115,8 +115,8 @@ _NUMBERS = (
         instances=all_comparisons(_USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
         promise=_USER,
         commands=(
-            "rank --max-per-user 2 --noise gaussian --delta 1e-6",
-            "rank --method mle --max-per-user 2 --adjacency flip --noise gaussian --delta 1e-6",
+            "rank --method counts --max-per-user 2 --noise gaussian --delta 1e-6",
+            "rank --max-per-user 2 --adjacency flip --noise gaussian --delta 1e-6",
         ),
         **_COUNTS,
     ),
@@ -129,7 +129,9 @@ _NUMBERS = (
         sees="the noisy total of item 0",
         instances=all_comparisons(_USER_ADDED, _PAIR),
         promise=_USER_ADDED,
-        commands=("rank --max-per-user 2 --adjacency add-remove --noise gaussian --delta 1e-6",),
+        commands=(
+            "rank --method counts --max-per-user 2 --adjacency add-remove --noise gaussian --delta 1e-6",
+        ),
         **_COUNTS,
     ),
     Audited(

@@ -16,8 +16,10 @@ They are named, not imported, since releases depend on this package.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
 - *Mallows*: ε/(k-1) for every pair of items in another order, where k items are ranked; ∞ if other items were ranked.
-- *Shuffled answers*, *reports of two item sets*, *idealized ones* (objective perturbation, reports of real numbers):
-  calibrated to ε for one unit, so units are counted.
+- *Objective perturbation* with the logistic link, Laplace noise of scale λ and a ridge of at least λ (any ridge under
+  flips): 2/λ for each comparison that is added, removed or flipped. Otherwise it is calibrated to ε for one unit, so
+  units are counted.
+- *Shuffled answers*, *reports of two item sets*, *reports of real numbers*: likewise.
 """
 
 from __future__ import annotations
@@ -149,6 +151,18 @@ def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]
     return promise.epsilon * moved / (limit * (1 if promise.adjacency == "add-remove" else 2))
 
 
+def _objective(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    """2/λ for each comparison added or removed, and for each flipped one; by its promise where noise is not Laplace's."""
+    promised = _comparisons(first, second, facts)
+    if facts["link"] != "logistic" or facts["noise"] != "laplace" or not np.isfinite(promised):
+        return promised
+    flips = facts["privacy"].adjacency == "flip"
+    if not flips and facts["gamma"] < facts["noise_scale"] * (1 - 1e-9):
+        return np.inf  # no ridge, no proof
+    moved = np.abs(first - second).sum() / (2 if flips else 1)
+    return float(2 * moved / facts["noise_scale"])
+
+
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """The sum of ε over users of the first data set who are missing from the second; their order is ignored."""
     rows = [Counter(map(bytes, np.ascontiguousarray(r, np.int64))) for r in (first, second)]
@@ -204,7 +218,7 @@ DOORS = (
         function="privrank_jax.release.perturbed_mle:perturbed_scores",
         data="doubled",
         read=_halves,
-        loss=_comparisons,
+        loss=_objective,
     ),
     Door(
         function="privrank_jax.release.shuffled_pairs:exact_shuffled_pair_weights",

@@ -117,7 +117,7 @@ def exact_perturbed_mle(
         privacy=attained,
         link=link.name,
         noise=noise,
-        scale=Fraction(float(scale)),
+        noise_scale=Fraction(float(scale)),
         gamma=Fraction(float(ridge)),
     )
     value = np.array([float(number * GRID) for number in numbers])
@@ -131,7 +131,7 @@ def perturbed_scores(
     privacy: Privacy,
     link: str,
     noise: str,
-    scale: Fraction,
+    noise_scale: Fraction,
     gamma: Fraction,
     grid: Fraction = GRID,
 ) -> list[int]:
@@ -142,11 +142,11 @@ def perturbed_scores(
         privacy: what is promised; the noise has the scale that it needs.
         link: name of the link.
         noise: ``"laplace"`` or ``"gaussian"``.
-        scale: λ or σ, before the allowance for rounding.
+        noise_scale: λ or σ, before the allowance for rounding.
         gamma: γ, raised to λ where that is its floor.
         grid: h.
     """
-    raised = scale * (1 + _ROUNDING)
+    raised = noise_scale * (1 + _ROUNDING)
     if noise == "laplace" and link == "logistic" and privacy.adjacency != "flip":
         gamma = max(gamma, raised)
     law = Laplace if noise == "laplace" else Normal

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import secrets
+import sys
 
 import numpy as np
 import pytest
@@ -25,10 +26,12 @@ from privrank_jax.cli.privatize import comparison_files
 from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.cli.rank import methods as rank_methods
 from privrank_jax.cli.rank.request import METHODS
+from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_totals
+from privrank_jax.release import perturbed_mle as exact_scores
 from privrank_jax.release.ledger import Ledger
 from privrank_jax.release.spanning_trees import Graph
 from tests.cli import neighboring, replaying
@@ -36,7 +39,8 @@ from tests.cli.replaying import COMMANDS, FIRST, ROWS, Command
 from tests.promises import promise
 
 slow = pytest.mark.slow
-COUNTS = Command("rank --max-per-user 2", rankings=False)
+COUNTS = Command("rank --method counts --max-per-user 2", rankings=False)
+SCORES = Command("rank --max-per-user 2", rankings=False)
 CONSENSUS = Command("aggregate --method borda", rankings=True)
 
 # --- all rows --------------------------------------------------------------------------------------
@@ -50,7 +54,7 @@ def test_every_release_has_a_command():
 def test_every_method_is_replayed():
     """A method of the command line that no row names would escape the replays."""
     said = [command.words for command in COMMANDS]
-    for method in set(METHODS) - {"none", "counts"}:
+    for method in set(METHODS) - {"none"}:
         assert any(words.startswith("rank") and f"--method {method}" in words for words in said)
     for method in set(CONSENSUS_METHODS) - {"none"}:
         for trust in ("central",) if method in ("exponential", "weights") else TRUSTS:
@@ -80,13 +84,14 @@ OBJECTS = [
     (command, kind)
     for command in (
         COUNTS,
+        SCORES,
         CONSENSUS,
         Command("privatize --ties coin", rankings=False),
         Command("privatize --ties coin --drop-user", rankings=True),
         Command("rank --method counts --max-per-user 2", rankings=False, choices=True),
     )
     for kind in command.objects
-    if command in (COUNTS, CONSENSUS) or kind in ("jsonl", "wide.json", "places.json")
+    if command in (SCORES, CONSENSUS) or kind in ("jsonl", "wide.json", "places.json")
 ]
 
 
@@ -101,7 +106,7 @@ def test_objects_of_json(command, kind, tmp_path):
 KINDS = [
     (command, kind)
     for command in (
-        COUNTS,
+        SCORES,
         Command("rank --max-per-user 2 --adjacency flip --items d,c,b,a,e", rankings=False),
         Command("privatize --ties coin", rankings=False),
         Command("privatize --ties coin --drop-user", rankings=False, out="private.parquet"),
@@ -126,7 +131,7 @@ def test_every_kind_of_file(command, kind, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "name", "kind"), [(COUNTS, "more", "csv"), (CONSENSUS, "reversed", "wide.csv")]
+    ("command", "name", "kind"), [(SCORES, "more", "csv"), (CONSENSUS, "reversed", "wide.csv")]
 )
 def test_a_release_through_a_ledger(command, name, kind, tmp_path):
     """What is left of a budget is printed as well; the ledger keeps what was promised, and how it was drawn."""
@@ -264,6 +269,26 @@ def test_a_questionnaire_that_the_data_settle(monkeypatch, tmp_path):
 def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):
     monkeypatch.setattr(rank_input, "exact_bound", lambda users, most: exact_bound(users, most + 1))
     assert "the mechanisms lose epsilon = 1.5" in found_by_replay(tmp_path, COUNTS, "others")
+
+
+def test_a_ridge_that_the_data_settle(monkeypatch, tmp_path):
+    """How many comparisons there are is private, where users are replaced by others."""
+    module = sys.modules[perturbed_mle.__module__]
+    monkeypatch.setattr(module, "default_gamma", lambda wins, *_, **__: 8.0 + wins.matrix.sum())
+    assert "call 1" in found_by_replay(tmp_path, SCORES, "fewer")
+    assert found_by_replay(tmp_path, SCORES, "others") == ""
+
+
+def test_noise_of_objective_perturbation_that_is_too_small(monkeypatch, tmp_path):
+    """As if users had one comparison each."""
+    calibrated = exact_scores.calibrated_fit
+
+    def short(wins, privacy, **options):
+        return calibrated(wins, dataclasses.replace(privacy, contributions=1), **options)
+
+    monkeypatch.setattr(exact_scores, "calibrated_fit", short)
+    found = found_by_replay(tmp_path, SCORES, "others")
+    assert "the mechanisms lose epsilon = 2, claimed is 1 (perturbed_scores 2)" in found
 
 
 def test_a_number_in_a_note(monkeypatch, tmp_path):
