@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
@@ -112,6 +113,11 @@ def exact_perturbed_mle(
         scale, ridge = quickly(calibrate, wins)
     if not float(ridge) > 0:
         raise ValueError("gamma must be above 0; leave it out for a good default.")
+    if not (math.isfinite(scale) and math.isfinite(ridge)):
+        raise ValueError(
+            "the noise or the ridge that this promise needs is beyond the range of floating point: choose a larger "
+            "epsilon or delta."
+        )
     numbers = perturbed_scores(
         doubled,
         privacy=attained,

@@ -19,7 +19,7 @@ EVERY = ("--every", "day", "--time", "t", "--start", "2026-01-01", "--steps", 2,
 EACH = [
     ("rank", WINNERS, (*PER_USER, *SEEDED)),
     ("rank", WINNERS, ("--epsilon", 1, "--unit", "comparison", *SEEDED)),
-    ("rank", WINNERS, (*PER_USER, "--method", "mle", "--adjacency", "flip", *SEEDED)),
+    ("rank", WINNERS, (*PER_USER, "--method", "scores", "--adjacency", "flip", *SEEDED)),
     ("rank", WINNERS, ("--epsilon", 1, "--user", "none", "--unit", "comparison", *SEEDED)),
     ("rank", WINNERS, ("--method", "none", "--json")),
     ("rank", CHOICES, (*PER_USER, *SEEDED)),

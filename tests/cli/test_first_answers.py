@@ -55,8 +55,8 @@ HELP = [["--help"], ["rank", "--help"], ["aggregate", "--help"]]
 COMMANDS = {  # in this order: what the first of them import is looked at
     "counts": ["rank", "pairs.csv", *BOUND],
     "flip": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip"],
-    "scores": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip", "--method", "mle"],
-    "choices": ["rank", "choices.csv", *BOUND, "--adjacency", "flip", "--method", "mle"],
+    "scores": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip", "--method", "scores"],
+    "choices": ["rank", "choices.csv", *BOUND, "--adjacency", "flip", "--method", "scores"],
     "list": ["rank", "pairs.csv", *BOUND, "--method", "one-shot", "--top-k", "1"],
     "no privacy": ["rank", "pairs.csv", "--method", "none"],
     "reports": ["privatize", "pairs.csv", "--epsilon", "1", "--out", "out.csv"],
@@ -129,7 +129,7 @@ def test_what_was_asked_of_all_users_needs_no_compiler(data_folder, tmp_path):
     del data_folder
     commands = [
         ["rank", "cemspc", "--epsilon", "1"],
-        ["rank", "cemspc", "--epsilon", "1", "--adjacency", "flip", "--method", "mle"],
+        ["rank", "cemspc", "--epsilon", "1", "--adjacency", "flip", "--method", "scores"],
         ["aggregate", "sushi", "--epsilon", "1"],
     ]
     for (code, programs, output, modules), command in zip(run(commands, tmp_path), commands):

@@ -72,7 +72,7 @@ def test_a_ranking_spends(privrank, budget, votes):
     assert (refused.code, refused.out) == (2, "")
     assert "epsilon 0.1, delta 0 left of epsilon 1, delta 1e-6" in refused.err
     assert [(one.method, one.privacy.adjacency) for one in spends(path)] == [
-        ("counts", "replace"), ("one-shot", "flip"), ("counts", "replace")
+        ("scores", "replace"), ("one-shot", "flip"), ("scores", "replace")
     ]  # fmt: skip
     assert [str(one.privacy.epsilon) for one in spends(path)] == ["0.3"] * 3
 

@@ -14,13 +14,16 @@ from privrank_jax.tables import ComparisonRows
 from tests.parquet import as_parquet
 
 
+COUNTS = ("--method", "counts")
+
+
 def scores(document) -> dict[str, float]:
     return {row["item"]: row["score"] for row in document["ranking"]}
 
 
 def test_a_release_is_that_of_the_same_csv(privrank, votes):
     other = as_parquet(votes)
-    run = ("--epsilon", 900, "--max-per-user", 2, "--json")
+    run = (*COUNTS, "--epsilon", 900, "--max-per-user", 2, "--json")
     of_text, of_table = (privrank("rank", path, *run).json() for path in (votes, other))
     assert scores(of_table) == scores(of_text)
     assert of_table["guarantee"] == of_text["guarantee"]
@@ -58,7 +61,7 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, 
 
     monkeypatch.setattr(entropy.secrets, "token_hex", salted)
     monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
-    run = ("rank", other, "--epsilon", 900, "--max-per-user", 1, "--json")
+    run = ("rank", other, *COUNTS, "--epsilon", 900, "--max-per-user", 1, "--json")
     result = privrank(*run)
     assert sum(scores(result.json()).values()) == 9
     assert (
@@ -113,7 +116,7 @@ def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, mon
             f"{u},{b},{a}" if turn else f"{u},{a},{b}" for (u, a, b), turn in zip(pairs, turned)
         ]
         path = as_parquet(write(*rows))
-        options = ("--method", "mle", "--adjacency", "flip", "--items", "a,b,c,d")
+        options = ("--method", "scores", "--adjacency", "flip", "--items", "a,b,c,d")
         assert (
             "enough seen"
             in privrank("rank", path, "--epsilon", 1, "--max-per-user", 3, *options).err

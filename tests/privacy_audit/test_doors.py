@@ -120,14 +120,21 @@ def test_bits_totals_and_units():
     assert top(np.array([1, 0]), np.array([0, 1]), one_way) == np.inf
     gaussian = loss_of("discrete_gaussian")
     assert gaussian(np.array([3, 4]), np.array([0, 0]), {"epsilon": 2.0, "sensitivity": 5.0}) == 2.0
-    scores = loss_of("perturbed_mle")
+    scores = loss_of("perturbed_scores")
+    usual = {"link": "logistic", "noise": "laplace", "gamma": 4.0, "noise_scale": 4.0}
+    by_promise = usual | {"noise": "gaussian"}
     facts = {"privacy": promise(1.0, "user", "flip", 2)}
     one, other = np.array([[0, 2], [1, 0]]), np.array([[0, 0], [3, 0]])
-    assert scores(one, other, facts) == 1.0
-    assert scores(one, other + np.eye(2)[::-1], facts) == np.inf
-    assert scores(one, other, {"privacy": promise(1.0)}) == 2.0
+    assert scores(one, other, usual | facts) == scores(one, other, by_promise | facts) == 1.0
+    assert scores(one, other, usual | facts | {"gamma": 0.1}) == 1.0
+    assert scores(one, other + np.eye(2)[::-1], usual | facts) == np.inf
+    replaced = {"privacy": promise(1.0)}
+    assert scores(one, other, usual | replaced) == scores(one, other, by_promise | replaced) == 2.0
+    assert scores(one, other, usual | replaced | {"noise_scale": 2.0}) == 4.0
+    assert scores(one, other, usual | replaced | {"gamma": 3.9}) == np.inf
     one_way = {"privacy": promise(1.0, "user", "add-remove", 2)}
-    assert scores(one, one * [[0, 1], [0, 0]], one_way) == 0.5
+    gone = one * [[0, 1], [0, 0]]
+    assert scores(one, gone, usual | one_way) == scores(one, gone, by_promise | one_way) == 0.5
     users = loss_of("ldp_borda")
     rows = np.array([[0, 1], [1, 0], [0, 1]])
     assert users(rows, rows[[1, 0, 2]], {"privacy": user(0.5)}) == 0.0

@@ -155,7 +155,8 @@ def test_equal_in_law_to_its_simulated_twin(noise, link):
     def drawn(factor):
         scale = Fraction(facts.noise_scale * factor)
         draws = [
-            perturbed_scores((2 * matrix).astype(int), noise_scale=scale, **told) for _ in range(1500)
+            perturbed_scores((2 * matrix).astype(int), noise_scale=scale, **told)
+            for _ in range(1500)
         ]
         return np.array(draws, float) * float(GRID)
 

@@ -95,6 +95,7 @@ def holds_choices(request: Request) -> bool:
 
 def _check(request: Request) -> None:
     """Refuse options that choices from sets have no use for, before a budget is spent."""
+    request = request.with_method_for(choosing=True)
     given = [option(name) for name in _OTHER_COLUMNS if getattr(request, name) is not None]
     if given:
         raise Refusal(

@@ -132,7 +132,7 @@ def _check(request: Request) -> None:
             "--every fits no covariates: leave them out, or release once, without --every."
         )
     if request.method not in ("counts", "scores"):
-        raise Refusal("--every is for --method counts, or mle with --adjacency flip.")
+        raise Refusal("--every is for --method counts, or scores with --adjacency flip.")
     if request.method == "scores" and (request.adjacency != "flip" or request.link != "logistic"):
         raise Refusal(
             "--every with --method scores fits scores to the noisy totals of each step, which needs --adjacency flip "

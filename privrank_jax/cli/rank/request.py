@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 import typer
 
@@ -190,6 +190,17 @@ class Request(
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
+
+    def with_method_for(self, choosing: bool) -> Self:
+        """The same; with ``counts`` where no method was given and scores are fitted under flips alone.
+
+        Args:
+            choosing: whether these are choices from sets.
+        """
+        flips_alone = self.private and (choosing or self.every is not None)
+        if "method" in self.given or not flips_alone or self.adjacency == "flip":
+            return self
+        return dataclasses.replace(self, method="counts")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", _OLD_NAMES.get(self.method, self.method))

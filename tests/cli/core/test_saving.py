@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 from privrank_jax import __version__
 from privrank_jax.cli import app
 
-REHEARSED = ("rank", "coffee", "--epsilon", "1", "--simulate", "--seed", "1")
+COUNTS = ("--method", "counts")
+REHEARSED = ("rank", "coffee", *COUNTS, "--epsilon", "1", "--simulate", "--seed", "1")
 
 
 def run(*words: str):

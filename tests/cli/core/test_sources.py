@@ -79,7 +79,7 @@ VOTES += [f"u{k // 2},{'ab'[k % 2]},c,2024-01-01,{k % 3},1" for k in range(20)]
 CHOICES = ["user,chosen,shown"] + [f"u{k // 2},{'ab'[k % 2]},a|b|c" for k in range(20)]
 BALLOTS = ["user,a,b,c"] + [f"u{k},{1 + k % 2},{2 - k % 2},3" for k in range(10)]
 GAUSSIAN = ("--noise", "gaussian", "--max-per-user", 2)
-FLIP = ("--method", "mle", "--adjacency", "flip")
+FLIP = ("--method", "scores", "--adjacency", "flip")
 BOARD = (
     "--every",
     "day",

@@ -17,12 +17,12 @@ ITEMS = "abcd"
 # Votes on each pair, and the share of upsets; without any, the likelihood has no maximum.
 SIZES = ((1, 0.0), (3, 0.0), (40, 0.0), (12, 0.15), (40, 0.15))
 KINDS = {
-    "counts": ("--epsilon", "0.5"),
-    "counts flip": ("--epsilon", "0.5", "--adjacency", "flip"),
-    "mle": ("--method", "mle", "--adjacency", "flip", "--epsilon", "20"),
+    "counts": ("--method", "counts", "--epsilon", "0.5"),
+    "counts flip": ("--method", "counts", "--epsilon", "0.5", "--adjacency", "flip"),
+    "scores": ("--method", "scores", "--adjacency", "flip", "--epsilon", "20"),
     "mle ridge": (
         "--method",
-        "mle",
+        "scores",
         "--adjacency",
         "flip",
         "--epsilon",
@@ -32,14 +32,13 @@ KINDS = {
     ),
     "mle laplace": (
         "--method",
-        "mle",
+        "scores",
         "--adjacency",
         "flip",
         "--epsilon",
         "20",
         "--link",
         "laplace",
-        "--accept-idealized",
     ),
     "none": ("--method", "none"),
     "none ridge": ("--method", "none", "--gamma", "20"),
@@ -121,12 +120,13 @@ def test_items_that_never_lost_are_told_apart_without_intervals(privrank, write)
 
 # --- orders that are noise -------------------------------------------------------------------------
 
+COUNTS = ("--method", "counts")
 NOISY = {
-    "counts": ("--epsilon", 0.01),
-    "add-remove": ("--epsilon", 0.01, "--adjacency", "add-remove"),
-    "flip": ("--epsilon", 0.01, "--adjacency", "flip"),
-    "gaussian": ("--epsilon", 0.01, "--noise", "gaussian", "--delta", "1e-6"),
-    "mle": ("--epsilon", 0.01, "--method", "mle", "--adjacency", "flip"),
+    "counts": (*COUNTS, "--epsilon", 0.01),
+    "add-remove": (*COUNTS, "--epsilon", 0.01, "--adjacency", "add-remove"),
+    "flip": (*COUNTS, "--epsilon", 0.01, "--adjacency", "flip"),
+    "gaussian": (*COUNTS, "--epsilon", 0.01, "--noise", "gaussian", "--delta", "1e-6"),
+    "scores": ("--epsilon", 0.01, "--adjacency", "flip"),
 }
 
 
@@ -150,15 +150,15 @@ def test_noise_is_called_noise(privrank, write, kind):
     assert sum(said) >= 19
 
 
-@pytest.mark.parametrize("kind", ["counts", "mle", "none", "items"])
+@pytest.mark.parametrize("kind", ["counts", "scores", "none", "items"])
 def test_one_vote_tells_nothing(privrank, write, kind):
     options = {
-        "counts": ("--epsilon", 1, "--simulate", "--seed", 1),
-        "mle": (
+        "counts": (*COUNTS, "--epsilon", 1, "--simulate", "--seed", 1),
+        "scores": (
             "--epsilon",
             1,
             "--method",
-            "mle",
+            "scores",
             "--adjacency",
             "flip",
             "--simulate",
@@ -178,10 +178,10 @@ def test_one_vote_tells_nothing(privrank, write, kind):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--epsilon", 1),
-        ("--epsilon", 1, "--adjacency", "flip"),
-        ("--epsilon", 1, "--adjacency", "add-remove"),
-        ("--epsilon", 1, "--method", "mle", "--adjacency", "flip"),
+        (*COUNTS, "--epsilon", 1),
+        (*COUNTS, "--epsilon", 1, "--adjacency", "flip"),
+        (*COUNTS, "--epsilon", 1, "--adjacency", "add-remove"),
+        ("--epsilon", 1, "--method", "scores", "--adjacency", "flip"),
         ("--method", "none"),
     ],
 )
@@ -220,7 +220,7 @@ def test_ranks_hold_whenever_the_totals_do(privrank, write):
     path, truth = comparisons(write, 6, 0.0, 0), {"a": 18, "b": 12, "c": 6, "d": 0}
     told = 0
     for seed in range(30):
-        run = ("rank", path, "--epsilon", 1, "--simulate", "--seed", seed, "--json")
+        run = ("rank", path, *COUNTS, "--epsilon", 1, "--simulate", "--seed", seed, "--json")
         rows = {row["item"]: row for row in privrank(*run).json()["ranking"]}
         if all(row["low"] <= truth[item] <= row["high"] for item, row in rows.items()):
             for rank, item in enumerate(ITEMS, start=1):

@@ -8,7 +8,7 @@ import pytest
 from privrank_jax import datasets, pairwise
 from tests.cli.results import assert_schema
 
-MLE = ("--method", "mle", "--adjacency", "flip")
+MLE = ("--method", "scores", "--adjacency", "flip")
 RANKS = ("u1,a,b,", "u2,b,a,c", "u3,a,c,b", "u4,c,a,", "u5,a,b,c")
 
 
@@ -73,7 +73,7 @@ def test_users_keep_as_many_choices_as_was_said(privrank, choices):
     ("options", "message"),
     [
         (
-            ("--method", "mle"),
+            ("--method", "scores"),
             "need the sets that were shown, which are public under --adjacency flip",
         ),
         (("--method", "one-shot", "--top-k", 2), "--method one-shot is for comparisons"),
@@ -117,6 +117,7 @@ def test_where_no_fit_is_finite_a_ridge_is(privrank, write_lines):
 def test_rankings_are_broken_into_pairs(privrank, write_lines):
     path = write_lines("user,rank_1,rank_2,rank_3", *RANKS)
     options = ("--epsilon", 1e3, "--max-per-user", 3, "--simulate", "--seed", 1)
+    options = ("--method", "counts", *options)
     document = privrank("rank", path, *options, "--json").json()
     assert_schema(document)
     assert document["diagnostics"]["max_per_user"] == 3

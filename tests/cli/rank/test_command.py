@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -15,11 +16,12 @@ from tests.cli.results import assert_schema, items, lines_said
 
 CEMSPC_ORDER = ["London", "Paris", "Barcelona", "St.Gallen", "Milano", "Stockholm"]
 REHEARSAL = ("--simulate", "--seed", 1)
+COUNTS = ("--method", "counts")
 
 
 @pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
 @pytest.mark.parametrize("unit", ["user", "comparison"])
-@pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
+@pytest.mark.parametrize("method", ["counts", "scores", "one-shot"])
 def test_json_of_every_private_method(privrank, votes, method, unit, adjacency):
     bound = ("--max-per-user", 2) if unit == "user" else ()
     result = privrank(
@@ -37,7 +39,7 @@ def test_json_of_every_private_method(privrank, votes, method, unit, adjacency):
     assert "rehearsal" in document["guarantee"]["note"]
 
 
-@pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
+@pytest.mark.parametrize("method", ["counts", "scores", "one-shot"])
 def test_a_seed_repeats_a_rehearsal_and_another_does_not(privrank, votes, method):
     def run(seed):
         return privrank(
@@ -51,7 +53,7 @@ def test_a_seed_repeats_a_rehearsal_and_another_does_not(privrank, votes, method
 
 def test_a_release_is_exact_and_never_repeats(privrank, votes):
     assert exact_samplers_available()
-    run = ("rank", votes, "--epsilon", 0.01, "--max-per-user", 2, "--json")
+    run = ("rank", votes, *COUNTS, "--epsilon", 0.01, "--max-per-user", 2, "--json")
     first, second = privrank(*run).json(), privrank(*run).json()
     for document in (first, second):
         assert_schema(document)
@@ -66,6 +68,7 @@ def test_gaussian_noise_is_discrete(privrank, votes):
     document = privrank(
         "rank",
         votes,
+        *COUNTS,
         "--epsilon",
         1,
         "--noise",
@@ -81,7 +84,7 @@ def test_gaussian_noise_is_discrete(privrank, votes):
     assert document["guarantee"]["numerics"] == "exact"
 
 
-@pytest.mark.parametrize("method", ["counts", "mle", "one-shot"])
+@pytest.mark.parametrize("method", ["counts", "scores", "one-shot"])
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
     monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
     result = privrank(
@@ -105,48 +108,52 @@ def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, meth
     assert 'pip install "privrank-jax[release]"' in result.err
 
 
-def test_objective_perturbation_needs_an_explicit_yes(privrank, votes):
-    run = (
-        "rank",
-        votes,
-        "--method",
-        "mle",
-        "--epsilon",
-        1,
-        "--max-per-user",
-        2,
-    )
-    refused = privrank(*run)
-    assert refused.code == 2
-    assert lines_said(refused)[0].startswith("privrank: use --adjacency flip")
-    assert "--accept-idealized" in refused.err
-    accepted = privrank(*run, "--accept-idealized", "--json")
-    assert "proven for real numbers" in accepted.err
-    accepted = accepted.json()
-    assert accepted["guarantee"]["numerics"] == "idealized"
-    assert "low" not in accepted["ranking"][0]
-    public_graph = (
-        "rank",
-        votes,
-        "--method",
-        "mle",
-        "--adjacency",
-        "flip",
-        "--link",
-        "laplace",
-        "--epsilon",
-        30,
-        "--max-per-user",
-        2,
-    )
-    accepted = privrank(*public_graph, "--accept-idealized", "--json").json()
-    assert "low" in accepted["ranking"][0]
+def test_objective_perturbation_is_exact(privrank, votes):
+    run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--json")
+    for options, scale in (
+        ((), 8),
+        (("--adjacency", "add-remove"), 4),
+        (("--adjacency", "flip", "--link", "laplace"), None),
+        (("--link", "laplace"), None),
+        (("--noise", "gaussian", "--delta", "1e-6"), None),
+    ):
+        first, second = (privrank(*run, *options).json() for _ in range(2))
+        assert first["guarantee"]["numerics"] == "exact"
+        facts = first["diagnostics"]
+        assert (facts["method"], facts["noise"]) == (
+            "scores",
+            "Gaussian" if "gaussian" in options else "Laplace",
+        )
+        if scale is not None:
+            assert (facts["noise_scale"], facts["gamma"]) == (scale, scale)
+        values = [row["score"] for row in first["ranking"]]
+        assert all((2**40 * value).is_integer() for value in values)
+        assert values != [row["score"] for row in second["ranking"]]
+
+
+def test_mle_is_an_old_name_of_scores(privrank, votes):
+    run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--json", *REHEARSAL)
+    assert privrank(*run, "--method", "mle").json() == privrank(*run).json()
+
+
+def test_scores_need_python_flint_and_say_so(privrank, votes, monkeypatch):
+    monkeypatch.setitem(sys.modules, "flint", None)
+    refused = privrank("rank", votes, "--epsilon", 1, "--max-per-user", 2)
+    assert (refused.code, refused.out) == (2, "")
+    assert 'pip install "privrank-jax[release]"' in refused.err
+
+
+@pytest.mark.parametrize(("gamma", "said"), [("7", "below 8"), ("0", "must be positive")])
+def test_a_ridge_below_what_the_proof_needs_is_refused(privrank, votes, gamma, said):
+    refused = privrank("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--gamma", gamma)
+    assert (refused.code, refused.out) == (2, "")
+    assert said in refused.err
 
 
 def test_counts_at_a_huge_epsilon_are_the_win_totals(privrank, write):
     # Ties count half, a blank tie cell is a decision, an item never met is ranked last.
     path = write("u1,a,b,0", "u2,a,c,", "u3,b,c,1", "u4,a,b,yes", header="user,winner,loser,tie")
-    result = privrank("rank", path, "--epsilon", 1000, "--items", "a, b, c, d", "--json")
+    result = privrank("rank", path, *COUNTS, "--epsilon", 1000, "--items", "a, b, c, d", "--json")
     document = result.json()
     assert [(row["item"], row["score"]) for row in document["ranking"]] == [
         ("a", 2.5), ("b", 1.0), ("c", 0.5), ("d", 0.0),
@@ -159,7 +166,7 @@ def test_the_mle_is_the_fit_to_the_noisy_totals(privrank, votes):
         "rank",
         votes,
         "--method",
-        "mle",
+        "scores",
         "--adjacency",
         "flip",
         "--epsilon",
@@ -187,6 +194,7 @@ def test_no_release_without_noise_interval_covers(privrank, votes):
         rows = privrank(
             "rank",
             votes,
+            *COUNTS,
             "--epsilon",
             1,
             "--max-per-user",
@@ -208,7 +216,8 @@ def test_no_release_without_noise_interval_covers(privrank, votes):
 
 
 def test_a_bound_keeps_that_many_and_reports_to_the_holder_alone(privrank, votes):
-    result = privrank("rank", votes, "--epsilon", 900, "--max-per-user", 1, "--json", *REHEARSAL)
+    run = ("rank", votes, *COUNTS, "--epsilon", 900, "--max-per-user", 1, "--json")
+    result = privrank(*run, *REHEARSAL)
     document = result.json()
     assert "9 of 18 comparisons were left out" in result.err
     assert document["diagnostics"]["max_per_user"] == 1
@@ -224,18 +233,18 @@ def test_public_diagnostics_do_not_depend_on_the_answers(privrank, write):
         for adjacency in ("flip", "replace"):
             run = ("rank", path, "--epsilon", 1, "--adjacency", adjacency, "--json", *REHEARSAL)
             found.append(privrank(*run).json()["diagnostics"])
-            del found[-1]["told_apart"]  # of the released values
+            found[-1].pop("told_apart", None)  # of the released values
     assert found[0] == found[2]
     assert found[1] == found[3]
 
 
-@pytest.mark.parametrize("method", ["counts", "mle", "none"])
+@pytest.mark.parametrize("method", ["counts", "scores", "none"])
 def test_the_table_says_what_is_needed(privrank, votes, method):
-    epsilon = {"counts": 1, "mle": 30, "none": None}[
+    epsilon = {"counts": 1, "scores": 30, "none": None}[
         method
     ]  # 30: noise leaves intervals of 18 answers
     options = () if method == "none" else ("--epsilon", epsilon, "--max-per-user", 2)
-    if method == "mle":
+    if method == "scores":
         options += ("--adjacency", "flip")
     result = privrank("rank", votes, "--method", method, *options)
     assert result.code == 0
@@ -312,7 +321,7 @@ def test_cemspc_without_privacy(privrank, data_folder):
     assert any("reversed" in note for note in document["diagnostics"]["notes"])
 
 
-@pytest.mark.parametrize("method", ["counts", "mle"])
+@pytest.mark.parametrize("method", ["counts", "scores"])
 def test_cemspc_with_privacy_keeps_the_best_first(privrank, data_folder, method):
     document = privrank(
         "rank", "cemspc", "--method", method, "--epsilon", 5, "--json", *REHEARSAL
@@ -360,5 +369,5 @@ def test_items_compared_unequally_often_are_named_to_the_holder(privrank, write,
     assert ("items were compared" in found.err) == (told is not None)
     assert told is None or f"items were compared {told} times" in found.err
     assert "were compared" not in found.out
-    other = privrank(*run, "--method", "mle", "--adjacency", "flip", "--max-per-user", 1)
+    other = privrank(*run, "--method", "scores", "--adjacency", "flip", "--max-per-user", 1)
     assert "items were compared" not in other.err

@@ -22,6 +22,8 @@ def test_columns_by_other_names(privrank, write):
         "better",
         "--loser",
         "worse",
+        "--method",
+        "counts",
         "--json",
     )
     refused = privrank(*run)
@@ -48,7 +50,8 @@ def test_items_from_a_file(privrank, write, tmp_path):
     path = write("u1,a,b")
     listed = tmp_path / "items.txt"
     listed.write_text("a\n\nb\nzebra\n", encoding="utf-8")
-    document = privrank("rank", path, "--epsilon", 900, "--items", listed, "--json").json()
+    run = ("rank", path, "--method", "counts", "--epsilon", 900, "--items", listed, "--json")
+    document = privrank(*run).json()
     assert items(document) == ["a", "b", "zebra"]
     assert privrank("rank", path, "--epsilon", 1, "--items", tmp_path / "no.txt").code == 2
 
@@ -71,8 +74,8 @@ def test_items_from_a_file(privrank, write, tmp_path):
         (("--epsilon", 1, "--unit", "voter"), "--unit 'voter' is unknown"),
         (("--epsilon", 1, "--adjacency", "flips"), "did you mean 'flip'"),
         (("--epsilon", 1, "--link", "probit"), "--link 'probit' is unknown"),
-        (("--epsilon", 1, "--method", "mle", "--link", "normal"), "Use --link logistic or --link laplace"),
-        (("--epsilon", 1, "--method", "mle", "--adjacency", "flip", "--gamma", 0), "--gamma must be positive"),
+        (("--epsilon", 1, "--method", "scores", "--link", "normal"), "Use --link logistic or --link laplace"),
+        (("--epsilon", 1, "--method", "scores", "--adjacency", "flip", "--gamma", 0), "--gamma must be positive"),
         (("--epsilon", 1, "--gamma", -1), "--gamma must be finite and at least 0"),
         (("--epsilon", 1, "--method", "one-shot"), "--top-k"),
         (("--epsilon", 1, "--delta", 0.01), "add --noise gaussian; or leave --delta out"),

@@ -24,8 +24,11 @@ def found(votes, method, **options):
         ("counts", {}),
         ("counts", {"adjacency": "flip"}),
         ("counts", {"noise": "gaussian", "delta": 1e-6}),
-        ("mle", {"adjacency": "flip"}),
-        ("mle", {}),
+        ("scores", {"adjacency": "flip"}),
+        ("scores", {}),
+        ("scores", {"adjacency": "add-remove"}),
+        ("scores", {"noise": "gaussian", "delta": 1e-6}),
+        ("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
     ],
 )
@@ -33,7 +36,8 @@ def test_with_next_to_no_noise_the_order_is_that_of_the_votes(votes, method, opt
     data, result = found(votes, method, **options)
     names = [data.table.item_names[item] for item in result.order.tolist()]
     # a beats b and b beats c by 6 to 3, but b is compared twice as often.
-    assert names == {"counts": ["b", "a", "c"], "mle": ["a", "b", "c"], "one-shot": ["b"]}[method]
+    wanted = {"counts": ["b", "a", "c"], "scores": ["a", "b", "c"], "one-shot": ["b"]}
+    assert names == wanted[method]
     assert result.guarantee.epsilon == 1e6
     assert result.guarantee.unit == "user"
     assert result.diagnostics["method"] == method
@@ -45,7 +49,7 @@ def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_al
     assert set(counts.certainty.intervals) == {"low", "high", "rank_low", "rank_high"}
     _, flips = found(votes, "counts", adjacency="flip", epsilon=1.0)
     assert "answers" in flips.certainty.words
-    _, fit = found(votes, "mle")
+    _, fit = found(votes, "scores")
     assert not fit.certainty.intervals
     assert any("no intervals" in note for note in (*fit.certainty.notes, *fit.notes))
 
@@ -78,7 +82,8 @@ REHEARSAL = ("--simulate", "--seed", 1)
 def test_noise_knows_the_questionnaire(privrank, data_folder, name, options, sensitivity):
     if "add-remove" not in options:
         options = (*options, "--noise", "laplace")
-    document = privrank("rank", name, "--epsilon", 1, "--json", *options, *REHEARSAL).json()
+    run = ("rank", name, "--method", "counts", "--epsilon", 1, "--json", *options, *REHEARSAL)
+    document = privrank(*run).json()
     assert document["diagnostics"]["sensitivity"] == sensitivity
     public = document["guarantee"].get("public", [])  # under flip all pairs are, by the adjacency
     assert ("questionnaire" in public) == (sensitivity in (24, 10))
@@ -90,9 +95,10 @@ def test_noise_knows_the_questionnaire(privrank, data_folder, name, options, sen
         # By a closed form under flips, else from 6,000 exact draws. Laplace noise: 18√2 = 25.5, 24√2 = 33.9 and reaches
         # of 115 and 44. What is stated is on the safe side.
         ("cemspc", ("--adjacency", "flip"), 16.5, None),
-        ("cemspc", ("--adjacency", "flip", "--method", "mle"), 16.5, None),
-        ("cemspc", (), 20.5, 52.5),
-        ("immig", ("--max-per-user", 9), 8.7, 22.0),
+        ("cemspc", ("--adjacency", "flip", "--method", "counts"), 16.5, None),
+        ("cemspc", (), 20.5, None),
+        ("cemspc", ("--method", "counts"), 20.5, 52.5),
+        ("immig", ("--max-per-user", 9, "--method", "counts"), 8.7, 22.0),
         ("cars", ("--adjacency", "flip"), 47.4, None),
     ],
 )  # fmt: skip
@@ -119,8 +125,9 @@ def test_noise_has_the_shape_of_the_questionnaire(
     [
         (("--max-per-user", 14), "discrete Laplace"),  # keeps less than is asked
         (("--max-per-user", 14, "--noise", "k-norm"), "discrete K-norm"),
-        (("--unit", "comparison"), "discrete Laplace"),
-        (("--adjacency", "add-remove"), "discrete Laplace"),
+        (("--unit", "comparison"), "Laplace"),  # real numbers, in the objective
+        (("--adjacency", "add-remove"), "Laplace"),
+        (("--adjacency", "add-remove", "--method", "counts"), "discrete Laplace"),
         (("--noise", "gaussian", "--delta", "1e-6"), "discrete Gaussian"),
     ],
 )  # fmt: skip
@@ -136,8 +143,8 @@ def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, o
         ("cars2", ("--max-per-user", 38), "cars2 does not say"),
         ("cemspc", ("--adjacency", "add-remove"), "--adjacency flip or replace"),
         ("cemspc", ("--unit", "comparison"), "it needs --unit user"),
-        ("cemspc", ("--method", "mle"), "--link logistic and --adjacency flip"),
-        ("cemspc", ("--method", "one-shot", "--top-k", 2), "it needs --unit user with --method counts"),
+        ("cemspc", ("--link", "laplace"), "--link logistic and --adjacency flip or replace"),
+        ("cemspc", ("--method", "one-shot", "--top-k", 2), "it needs --unit user"),
     ],
 )  # fmt: skip
 def test_k_norm_noise_needs_a_questionnaire(privrank, votes, data_folder, source, options, message):

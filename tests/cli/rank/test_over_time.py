@@ -82,7 +82,8 @@ def test_a_second_run_shows_what_was_drawn(run):
 
 
 @pytest.mark.parametrize(
-    "more", [("--max-per-user", 2), ("--max-per-user", 2, "--method", "mle", "--adjacency", "flip")]
+    "more",
+    [("--max-per-user", 2), ("--max-per-user", 2, "--method", "scores", "--adjacency", "flip")],
 )
 @pytest.mark.parametrize(
     ("rows", "words"),
@@ -100,7 +101,7 @@ def test_a_row_that_comes_too_late_or_goes_blocks_no_step(run, more, rows, words
     later = scores(found)
     assert later[:3] == usual
     assert len(later) == 5
-    if "mle" not in more:
+    if "scores" not in more:
         np.testing.assert_allclose([later[4][item] for item in "abc"], [4, 1, 1], atol=1)
     assert words in " ".join(found.err.split())
     for again in (rows, ROWS):
@@ -150,11 +151,11 @@ def test_other_terms_are_refused(run, changed, words):
         ({"more": ()}, "--every needs --max-per-user"),
         (
             {"more": ("--max-per-user", 2, "--method", "one-shot", "--top-k", 1), "budget": ("--epsilon", 1)},
-            "--every is for --method counts, or mle",
+            "--every is for --method counts, or scores",
         ),
-        ({"more": ("--max-per-user", 2, "--method", "mle")}, "needs --adjacency flip"),
+        ({"more": ("--max-per-user", 2, "--method", "scores")}, "needs --adjacency flip"),
         (
-            {"more": ("--max-per-user", 2, "--method", "mle", "--adjacency", "flip", "--side", "first")},
+            {"more": ("--max-per-user", 2, "--method", "scores", "--adjacency", "flip", "--side", "first")},
             "--every fits no covariates",
         ),
         ({"more": ("--max-per-user", 2), "budget": ("--epsilon", 1, "--noise", "k-norm")}, "serves one release"),
@@ -176,7 +177,7 @@ def test_named_data_sets_have_no_column_of_times(privrank, tmp_path):
 
 
 def test_scores_and_tables(run, privrank, tmp_path):
-    found = run(*ROWS, more=("--max-per-user", 2, "--method", "mle", "--adjacency", "flip"))
+    found = run(*ROWS, more=("--max-per-user", 2, "--method", "scores", "--adjacency", "flip"))
     for step in scores(found):
         assert sum(step.values()) == pytest.approx(0, abs=1e-9)
     assert found.json()["diagnostics"]["gamma"] > 1

@@ -17,11 +17,14 @@ def request(**options):
 @pytest.mark.parametrize(
     ("options", "adjacency", "mechanism"),
     [
-        ({}, "replace", "noisy-counts"),
-        ({"adjacency": "add-remove"}, "add-remove", "noisy-counts"),
+        ({"method": "counts"}, "replace", "noisy-counts"),
+        ({"method": "counts", "adjacency": "add-remove"}, "add-remove", "noisy-counts"),
+        ({}, "replace", "perturbed-mle"),
         ({"method": "mle"}, "replace", "perturbed-mle"),
-        ({"method": "mle", "adjacency": "flip", "link": "laplace"}, "flip", "perturbed-mle"),
-        ({"method": "mle", "adjacency": "flip"}, "flip", "noisy-counts"),
+        ({"adjacency": "add-remove"}, "add-remove", "perturbed-mle"),
+        ({"method": "scores"}, "replace", "perturbed-mle"),
+        ({"method": "scores", "adjacency": "flip", "link": "laplace"}, "flip", "perturbed-mle"),
+        ({"method": "scores", "adjacency": "flip"}, "flip", "noisy-counts"),
         ({"method": "one-shot"}, "replace", "one-shot-top-k"),
     ],
 )

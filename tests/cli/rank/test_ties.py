@@ -15,7 +15,12 @@ from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.request import Request
 
-PRIVATE: dict[str, Any] = {"method": "mle", "adjacency": "flip", "ties": "davidson", "epsilon": 1.0}
+PRIVATE: dict[str, Any] = {
+    "method": "scores",
+    "adjacency": "flip",
+    "ties": "davidson",
+    "epsilon": 1.0,
+}
 
 
 @pytest.fixture

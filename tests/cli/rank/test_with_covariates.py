@@ -12,7 +12,7 @@ from tests.cli.results import assert_schema
 
 HEADER = "user,winner,loser,left,length"
 FIT = ("--side", "left", "--covariate", "length")
-MLE = ("--method", "mle", "--adjacency", "flip")
+MLE = ("--method", "scores", "--adjacency", "flip")
 
 
 @pytest.fixture(scope="module")
@@ -139,8 +139,8 @@ def test_a_rehearsal_repeats(privrank, battles):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (FIT, "add --method mle --adjacency flip"),
-        (("--method", "mle", *FIT), "add --adjacency flip if that is right"),
+        (("--method", "counts", *FIT), "leave --method out"),
+        (("--method", "scores", *FIT), "add --adjacency flip if that is right"),
         ((*MLE, "--covariate", "length"), "more one item has, but not which: give --side COLUMN"),
         ((*MLE, "--covariate", "length:3:1", "--side", "left"), "the lower first"),
         ((*MLE, "--covariate", "length:x:1", "--side", "left"), "the lower first"),
