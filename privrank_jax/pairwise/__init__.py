@@ -88,6 +88,13 @@ from privrank_jax.pairwise.planner import (
     uniform_budgets,
     users_needed,
 )
+from privrank_jax.pairwise.private_design import (
+    DesignNoise,
+    NoisyDesign,
+    cautious_design,
+    errors_under_private_design,
+    noisy_design,
+)
 from privrank_jax.pairwise.questionnaire import (
     max_cut,
     questionnaire_counts,
@@ -138,6 +145,7 @@ __all__ = [
     "DavidsonScores",
     "DebiasedFit",
     "DebiasedSums",
+    "DesignNoise",
     "FitDiagnostics",
     "HalfWinTest",
     "Influence",
@@ -147,6 +155,7 @@ __all__ = [
     "LinkSelection",
     "MixedDiagnostics",
     "MixedEffects",
+    "NoisyDesign",
     "PerturbedDavidsonFit",
     "PerturbedFit",
     "PlannedError",
@@ -157,6 +166,7 @@ __all__ = [
     "average_win_probability",
     "bootstrap_intervals",
     "break_rankings",
+    "cautious_design",
     "choice_errors",
     "confidence_intervals",
     "continual_counts",
@@ -178,6 +188,7 @@ __all__ = [
     "edge_rate",
     "effective_users",
     "epsilon_needed",
+    "errors_under_private_design",
     "half_win_test",
     "influential_comparisons",
     "interval_estimates",
@@ -194,6 +205,7 @@ __all__ = [
     "noisy_counts",
     "noisy_covariate_sums",
     "noisy_covariate_ties",
+    "noisy_design",
     "noisy_tie_counts",
     "one_shot_top_k",
     "parametric_bootstrap",

@@ -152,7 +152,7 @@ def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]
 
 
 def _objective(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    """2/λ for each comparison added or removed, and for each flipped one; by its promise where noise is not Laplace's."""
+    """2/λ for each comparison added, removed or flipped; by its promise for other noise, and for another link."""
     promised = _comparisons(first, second, facts)
     if facts["link"] != "logistic" or facts["noise"] != "laplace" or not np.isfinite(promised):
         return promised

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
+    from privrank_jax.release.private_design import exact_noisy_design
     from privrank_jax.release.randomized_response import exact_randomized_response
     from privrank_jax.release.shuffled_pairs import exact_shuffled_pair_weights
     from privrank_jax.release.tie_counts import exact_noisy_tie_counts
@@ -47,6 +48,7 @@ _HOMES = {
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_choices": "choice_totals",
     "exact_noisy_tie_counts": "tie_counts",
+    "exact_noisy_design": "private_design",
     "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
     "exact_perturbed_mle": "perturbed_mle",
@@ -74,6 +76,7 @@ __all__ = [
     "exact_mallows",
     "exact_noise_all",
     "exact_noisy_choices",
+    "exact_noisy_design",
     "exact_noisy_tie_counts",
     "exact_noisy_totals",
     "exact_one_pair_weights",

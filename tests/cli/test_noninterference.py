@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 import privrank_jax
-from privrank_jax import aggregation, pairwise
-from privrank_jax.comparisons import WinCounts
+from privrank_jax import aggregation
 from privrank_jax.release import exact_aggregation, exponential, footrule_costs, k_norm
 from privrank_jax.release import noisy_totals as exact
 from tests.cli import neighboring

@@ -13,7 +13,6 @@ from privrank_jax.cli.rank import methods as rank_methods
 from privrank_jax.tables import ComparisonRows
 from tests.parquet import as_parquet
 
-
 COUNTS = ("--method", "counts")
 
 

@@ -133,6 +133,12 @@ MECHANISMS = {
         opendp=(),
         noises=NOISES,
     ),
+    "noisy-design": Mechanism(
+        label="noisy numbers of comparisons",
+        simulated="pairwise:noisy_design",
+        exact="release.private_design:exact_noisy_design",
+        opendp=(),
+    ),
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",

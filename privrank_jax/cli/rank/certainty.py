@@ -10,7 +10,7 @@ import numpy as np
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import PairMatrixLike
-from privrank_jax.cli.core.result import Certainty
+from privrank_jax.cli.core.result import ANSWERS, UNDONE, Certainty, each_by_itself
 from privrank_jax.pairwise import (
     CovariateDavidsonScores,
     DavidsonScores,
@@ -20,6 +20,7 @@ from privrank_jax.pairwise import (
 )
 from privrank_jax.pairwise.davidson_errors import davidson_center_is_near
 from privrank_jax.pairwise.intervals import Intervals, center_is_near, intervals_of
+from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
 from privrank_jax.pairwise.standard_errors import Uncertainty
 
 TOO_FAR = (
@@ -73,6 +74,19 @@ def of_scores(
     """
     near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
     return certain(scores, errors, near, drawn, level=level, words=words)
+
+
+def of_private_design(
+    scores: np.ndarray, design: NoisyDesign, *, level: float, **told: float | str
+) -> Certainty:
+    """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
+    errors = quickly(functools.partial(errors_under_private_design, **told), scores, design)
+    found = quickly(functools.partial(intervals_of, level=level), scores, errors)
+    cover = (
+        f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
+    )
+    words = each_by_itself("the true score", f"{cover}{UNDONE}")
+    return Certainty(np.asarray(found.better), ends(found), words)
 
 
 def certain(

@@ -24,7 +24,13 @@ from privrank_jax.cli.core.result import (
     noise_reach,
     of_noise,
 )
-from privrank_jax.cli.rank.certainty import ends, of_davidson, of_fit, tie_facts
+from privrank_jax.cli.rank.certainty import (
+    ends,
+    of_davidson,
+    of_fit,
+    of_private_design,
+    tie_facts,
+)
 from privrank_jax.cli.rank.input import Input, PrivateInput
 from privrank_jax.cli.rank.none import components_of, fit_without_privacy
 from privrank_jax.cli.rank.request import Request
@@ -34,6 +40,7 @@ from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.perturbed_davidson import default_ridges
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.private_design import design_scales
 from privrank_jax.pairwise.questionnaire_noise import (
     noise_shape,
     questionnaire_changes,
@@ -41,12 +48,16 @@ from privrank_jax.pairwise.questionnaire_noise import (
 )
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.integer_laplace import LARGEST
 from privrank_jax.release.k_norm import zonotope_parts
 
 _PRIVATE_GRAPH = (
     "no intervals, and how much of the order is noise is not known: that needs the number of comparisons of each "
     "pair, which is private here"
 )
+_DESIGN_SHARE = 0.1  # of ε, for intervals
 
 
 def release(data: Input, request: Request) -> Result:
@@ -186,21 +197,59 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
             "no link."
         )
     options = {"link": request.link, "gamma": request.gamma, "noise": request.noise_drawn}
-    drawn = draw("perturbed-mle", request, data.entropy, data.wins, data.privacy, **options)
+    of_scores, of_design = _split(data.privacy, request)
+    drawn = draw("perturbed-mle", request, data.entropy, data.wins, of_scores, **options)
     scores = np.asarray(drawn.estimate.value)
     if not np.all(np.isfinite(scores)):
         raise Refusal("the fit did not end in finite numbers: choose a larger --gamma.")
     gamma = float(drawn.estimate.diagnostics.gamma)
+    facts: dict[str, Any] = {"link": request.link, "gamma": gamma}
+    if of_design is None:
+        certainty = _certainty(data, request, scores, drawn.scale, gamma, None)
+    else:
+        counted = draw("noisy-design", request, data.entropy, data.wins, of_design)
+        certainty = of_private_design(
+            scores,
+            counted.estimate.value,
+            noise_scale=drawn.scale,
+            gamma=gamma,
+            noise=request.noise_drawn,
+            level=request.level,
+        )
+        facts |= {"design_epsilon": of_design.epsilon, "design_noise_scale": counted.scale}
+        drawn = dataclasses.replace(drawn, guarantee=_whole(drawn.guarantee, data.privacy.epsilon))
     return _result(
         data,
         request,
         drawn,
         f"{scores.size} items by private scores ({request.link} link)",
         scores,
-        _certainty(data, request, scores, drawn.scale, gamma, None),
-        link=request.link,
-        gamma=gamma,
+        certainty,
+        **facts,
     )
+
+
+def _split(privacy: Privacy, request: Request) -> tuple[Privacy, Privacy | None]:
+    """The promises of scores and of numbers of comparisons for their intervals, which add up to the whole one.
+
+    In doubles both ε may add up to 2^-53 of themselves more; the noise of scores is larger than need be by more.
+    """
+    known = privacy.adjacency == "flip" or request.link != "logistic"
+    if known or request.intervals == "none":
+        return privacy, None
+    part = dataclasses.replace(privacy, epsilon=_DESIGN_SHARE * privacy.epsilon, delta=0.0)
+    if max(design_scales(part)) > LARGEST / 2:
+        return privacy, None
+    rest = dataclasses.replace(privacy, epsilon=privacy.epsilon - part.epsilon)
+    return rest, part
+
+
+def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
+    """The guarantee of both parts."""
+    promise, attained = (
+        dataclasses.replace(one, epsilon=epsilon) for one in (guarantee.promise, guarantee.attained)
+    )
+    return dataclasses.replace(guarantee, promise=promise, attained=attained)
 
 
 def _one_shot(data: PrivateInput, request: Request) -> Result:

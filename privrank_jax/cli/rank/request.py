@@ -29,6 +29,7 @@ from privrank_jax.cli.rank.schedule import OverTime
 METHODS = ("scores", "counts", "one-shot", "none")
 _OLD_NAMES = {"mle": "scores"}
 TIES = ("half", "davidson")
+INTERVALS = ("auto", "none")
 LINKS = ("logistic", "laplace", "normal")
 _MOST_PER_USER = 2**31 - 1
 
@@ -188,6 +189,14 @@ class Request(
     blank: Blank = None
     items: Items = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
+    intervals: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto: where who compared what is private, a tenth of epsilon buys noisy numbers of comparisons, from "
+            "which intervals of scores follow; none: all of it goes to the scores.",
+        ),
+    ] = "auto"
 
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
 
@@ -347,6 +356,7 @@ class Request(
     def check_scores(self) -> None:
         """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""
         check_choice("--link", self.link, LINKS)
+        check_choice("--intervals", self.intervals, INTERVALS)
         if not 0 < self.level < 1:
             raise Refusal(f"--level must lie between 0 and 1, got {self.level:g}; 0.95 is usual.")
         if self.top_k is not None and self.top_k < 1:

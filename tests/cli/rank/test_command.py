@@ -12,7 +12,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release import exact_samplers_available
-from tests.cli.results import assert_schema, items, lines_said
+from tests.cli.results import assert_schema, items
 
 CEMSPC_ORDER = ["London", "Paris", "Barcelona", "St.Gallen", "Milano", "Stockholm"]
 REHEARSAL = ("--simulate", "--seed", 1)

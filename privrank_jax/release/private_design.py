@@ -1,0 +1,67 @@
+"""Noisy numbers of comparisons of items and of pairs, with exact integer noise, for intervals of private scores.
+
+The statistic, its sensitivity and the split of ε are those of :mod:`privrank_jax.pairwise.private_design`. Twice the
+counts are integers, and the noise on them is drawn by :mod:`privrank_jax.release.integer_laplace`, with scales that are
+rationals; halving is post-processing.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.private_design import APPEARANCES_SHARE, DesignNoise, NoisyDesign
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.entropy import SYSTEM
+from privrank_jax.release.integer_laplace import laplace_mechanism
+from privrank_jax.release.noisy_totals import doubled_counts, in_floats
+
+
+def exact_noisy_design(wins: WinCounts, privacy: Privacy) -> Estimate:
+    """Noisy numbers of comparisons with exact noise, for a real release; the twin of ``pairwise.noisy_design``.
+
+    **Guarantee.** ε-DP for the promised unit under ``replace`` or ``add-remove``; proof at the heads of this module and
+    of :mod:`privrank_jax.pairwise.private_design`. Runs on the host: no tracing, no key.
+
+    Args:
+        wins: win counts of m items, multiples of 1/2, without a mask.
+        privacy: as for the twin, ε finite.
+
+    Returns:
+        ``value``: :class:`~privrank_jax.pairwise.private_design.NoisyDesign` of float64 NumPy arrays, multiples of 1/2.
+        ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.private_design.DesignNoise`, public.
+
+    Raises:
+        ValueError: as for the twin; ε = ∞ or several ε; counts that are not multiples of 1/2.
+
+    >>> wins = WinCounts.from_matrix([[0, 900], [100, 0]])
+    >>> promise = Privacy(50.0, unit="comparison", adjacency="replace")
+    >>> bool(950 < exact_noisy_design(wins, promise).value.pairs[0, 1] < 1050)
+    True
+    """
+    attained = in_floats(of_comparisons(privacy, "exact_noisy_design", "laplace"))
+    if attained.adjacency == "flip":
+        raise ValueError(
+            "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
+        )
+    doubled = doubled_counts(wins)
+    met = doubled + doubled.T
+    moved = (2 if attained.adjacency == "replace" else 1) * Fraction(attained.comparisons_per_unit)
+    share, epsilon = Fraction(str(APPEARANCES_SHARE)), Fraction(attained.epsilon)
+    of_items, of_pairs = 2 * moved / (share * epsilon), moved / ((1 - share) * epsilon)
+    first, second = np.triu_indices(len(met), 1)
+    appearances = laplace_mechanism(met.sum(1)[None], 2 * of_items, [SYSTEM])[0] / 2
+    pairs: Any = np.zeros(met.shape)
+    pairs[first, second] = (
+        laplace_mechanism(met[first, second][None], 2 * of_pairs, [SYSTEM])[0] / 2
+    )
+    value = NoisyDesign(appearances, pairs + pairs.T, float(of_items), float(of_pairs))
+    guarantee = Guarantee(privacy, attained, numerics="exact")
+    return Estimate(value, guarantee, DesignNoise(float(of_pairs), float(of_items)))
