@@ -23,6 +23,7 @@ MODULES = {
     "cai.one_shot": ("cai-fig4",),
     "cai.users": ("cai-fig5", "cai-fig6", "cai-fig7"),
     "cai.real": ("cai-fig8",),
+    "cai.exposure": ("cai-exposure", "cai-intervals"),
     "rdp.synthetic": ("rdp-fig2", "rdp-fig4"),
     "rdp.attack": ("rdp-fig5", "rdp-fig6"),
     "rdp.personalized": ("rdp-fig7", "rdp-fig8"),

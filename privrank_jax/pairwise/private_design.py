@@ -15,7 +15,7 @@ to be richer than it is, so what is estimated is a lower end:
 2. b_ij = a_i a_j/Σa is how often i and j would meet at random. Opponents may be chosen near in strength, so pairs fall
    into eight bins by \|θ̃_i - θ̃_j\|, of equal Σ b; in each, d_ij = f b_ij with f fitted to the noisy pairs.
 3. what the pairs of a bin scatter beyond their noise, in units of d², is τ². The posterior mean d + k(M - d), with
-   k = τ²d²/(τ²d² + noise + d), less 1.64 of its standard deviations, is the design, or 0.
+   k = τ²d²/(τ²d² + noise + d), less 1.28 of its standard deviations, is the design, or 0.
 
 **Errors** (:func:`errors_under_private_design`). With H = I + γ, I the Fisher information of the cautious design at θ̃,
 the score t is off by H⁻¹(S - w) - γH⁻¹θ to first order. So c = t + γH⁻¹t is off by (1 + γH⁻¹)H⁻¹(S - w) - γ²H⁻²θ.
@@ -52,7 +52,7 @@ from privrank_jax.privacy.privacy import Privacy
 
 APPEARANCES_SHARE = 0.3
 _BINS = 8
-_REACH = 1.6449  # standard deviations: the lower end of a one-sided interval of 95 %
+_REACH = 1.2816  # standard deviations: the lower end of a one-sided interval of 90 %
 _LEAST = 0.02  # of the mean number of appearances
 
 
@@ -143,8 +143,8 @@ def _noisy(key: Key, met: PairMatrix, of_items: Scalar, of_pairs: Scalar) -> Noi
     first, second = jax.random.split(key)
     items = met.shape[0]
     appearances = met.sum(-1) + of_items * jax.random.laplace(first, (items,), met.dtype)
-    noise = jnp.triu(of_pairs * jax.random.laplace(second, met.shape, met.dtype), 1)
-    return NoisyDesign(appearances, met + noise + noise.T, of_items, of_pairs)
+    pairs = jnp.triu(met + of_pairs * jax.random.laplace(second, met.shape, met.dtype), 1)
+    return NoisyDesign(appearances, pairs + pairs.T, of_items, of_pairs)
 
 
 def cautious_design(scores: ScoresLike, design: NoisyDesign) -> PairMatrix:

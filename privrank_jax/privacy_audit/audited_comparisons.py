@@ -318,4 +318,50 @@ _FITS = (
     ),
 )
 
-AUDITED = _TOTALS + _FITS
+# --- designs ---------------------------------------------------------------------------------------
+
+_QUADRUPLE = np.zeros((4, 4))
+
+
+def _counted(data: Array | np.ndarray) -> tuple[Any, Any]:
+    """Appearances of items, and comparisons of pairs i < j, side by side."""
+    met = data + data.swapaxes(-1, -2)
+    first, second = np.triu_indices(data.shape[-1], 1)
+    return met.sum(-1), met[..., first, second]
+
+
+def _design_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+    appearances, pairs = _counted(data)
+    scaled = [appearances / facts["appearances_scale"], pairs / facts["noise_scale"]]
+    return laws.additive_laplace(np.concatenate(scaled, axis=-1), 1.0)
+
+
+def _towards(design: pairwise.NoisyDesign) -> Array:
+    """The least shift of the six numbers that a comparison of 0 and 1 in place of one of 2 and 3 moves, in that way."""
+    one, other = (np.asarray(sign) for sign in ([1, 1, -1, -1], [1, -1]))
+    center = np.array([1, 1, 0, 0])
+    items = one * (design.appearances - center) / design.appearances_scale
+    pairs = jnp.stack([design.pairs[0, 1] - 1, design.pairs[2, 3]]) * other / design.pairs_scale
+    return jnp.minimum(jnp.min(items), jnp.min(pairs))
+
+
+_DESIGNS = (
+    Audited(
+        name="noisy-design",
+        title="comparisons of items and pairs + Laplace(4/(0.3ε)), Laplace(2/(0.7ε)), one comparison",
+        calibration="tight",
+        function="noisy_design",
+        neighbors=(win_matrix(4, (0, 1, 1)), win_matrix(4, (2, 3, 1))),
+        release=on_wins(pairwise.noisy_design),
+        promise=COMPARISON,
+        reduce=_towards,
+        sees="the least shift of the six numbers that move, towards the first data set",
+        law=_design_law,
+        instances=all_comparisons(COMPARISON, _QUADRUPLE),
+        released_by="exact_noisy_design",
+        commands=("rank --unit comparison --method scores",),
+        note="pairwise/private_design.py",
+    ),
+)
+
+AUDITED = _TOTALS + _FITS + _DESIGNS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai.common import COUNTS, L2, LINF, MLE, TOP
 from privrank_jax.plotting.frame import new_figure
 from privrank_jax.plotting.panels import draw_curve, dress, legend
@@ -108,6 +109,51 @@ def one_shot(table: StudyResult) -> Figure:
     for axis in axes[len(panels) :]:
         axis.set_axis_off()
     legend(figure, "", list(methods), "", [], [style for *_, style in methods.values()])
+    return figure
+
+
+def exposure(table: StudyResult) -> Figure:
+    """Kendall's distance of every way, a bar each: a panel per crowd."""
+    names = list(dict.fromkeys(row["estimator"] for row in table.rows))
+    crowds = claims.groups(
+        table.rows, "study", "num_items", "num_users", "per_user", "epsilon", "exposure"
+    )
+    wide = 3
+    figure = new_figure(11.0, 2.3 * math.ceil(len(crowds) / wide) + 0.4)
+    axes = figure.subplots(math.ceil(len(crowds) / wide), wide, sharex=True, squeeze=False).ravel()
+    for axis, (crowd, rows) in zip(axes, crowds.items(), strict=False):
+        study, items, users, each, epsilon, power = crowd
+        means = {row["estimator"]: row["mean"] for row in rows}
+        axis.barh(names[::-1], [means[name] for name in names[::-1]], color="#4477aa")
+        axis.axvline(0.5, color="#bbbbbb", linewidth=1)
+        axis.set_xlim(0, 0.55)
+        axis.set_title(
+            f"{study}\n{items} items, {users:,} × {each}, ε = {epsilon:g}, 1/rank^{power:g}",
+            fontsize=8,
+        )
+        axis.tick_params(labelsize=7.5)
+    for axis in axes[len(crowds) :]:
+        axis.set_axis_off()
+    figure.supxlabel(
+        "Kendall's distance to the truth, as a share of pairs (a coin: 0.5)", fontsize=9
+    )
+    return figure
+
+
+def coverage(table: StudyResult) -> Figure:
+    """Coverage and median width of 95 % intervals, a bar each crowd."""
+    figure = new_figure(8.4, 3.6)
+    axes = figure.subplots(1, 2, sharey=True)
+    for axis, metric in zip(axes, ("coverage", "width"), strict=True):
+        rows = claims.selected(table.rows, {"metric": metric})[::-1]
+        labels = [
+            f"{row['study']}, {row['num_items']} items, {row['num_users']:,} × {row['per_user']}"
+            for row in rows
+        ]
+        axis.barh(labels, [row["mean"] for row in rows], color="#4477aa")
+        axis.tick_params(labelsize=7.5)
+        axis.set_xlabel(metric, fontsize=9)
+    axes[0].axvline(0.95, color="#222222", linewidth=1)
     return figure
 
 

@@ -3,6 +3,7 @@
 from privrank_jax.simulate.worlds.comparisons import (
     cai_scores,
     cai_top_k,
+    exposed_comparisons,
     repeated_comparisons,
     tournament,
     user_comparison_records,
@@ -31,6 +32,7 @@ __all__ = [
     "cai_scores",
     "cai_top_k",
     "draw_report_sums",
+    "exposed_comparisons",
     "hard_ranking",
     "hidden_cost_bounds",
     "hidden_signs",

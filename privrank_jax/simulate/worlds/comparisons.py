@@ -196,6 +196,61 @@ def _repeated_comparisons(
     return _masked(matrix, mask)
 
 
+def exposed_comparisons(
+    key: Key,
+    num_items: int,
+    total: Count,
+    exposure: Scalar,
+    near: Count = False,
+    spread: Scalar = 0.5,
+) -> tuple[Scores, WinCounts]:
+    """Items of strengths θ ~ N(0, 1), centered, shown in proportion to 1/rank^a, ranks in random order.
+
+    Opponents are chosen in proportion to 1/rank^a as well, or, near in strength, to exp(-(θ_i - θ_j)²/2s²)/rank^a. Each
+    pair is compared Poisson many times.
+
+    Args:
+        key: PRNG key.
+        num_items: m, static.
+        total: expected number of comparisons, may be traced.
+        exposure: a >= 0, may be traced; 0 shows all items equally often.
+        near: whether opponents are near in strength, may be traced.
+        spread: s > 0, may be traced.
+
+    Returns:
+        θ, ``(m,)``, and win counts under the logistic link.
+
+    >>> theta, wins = exposed_comparisons(jax.random.key(0), 5, 1000, 1.0)
+    >>> theta.shape, 800 < float(wins.matrix.sum()) < 1200
+    ((5,), True)
+    """
+    return _exposed_comparisons(key, num_items, total, exposure, near, spread)
+
+
+@partial(jax.jit, static_argnums=1)
+def _exposed_comparisons(
+    key: Key, num_items: int, total: Count, exposure: Scalar, near: Count, spread: Scalar
+) -> tuple[Scores, WinCounts]:
+    score_key, order_key, count_key, win_key = jax.random.split(key, 4)
+    theta = jax.random.normal(score_key, (num_items,))
+    theta = theta - theta.mean()
+    rank = 1 + jax.random.permutation(order_key, num_items)
+    shown = jnp.power(rank.astype(theta.dtype), -jnp.asarray(exposure, theta.dtype))
+    gap = theta[:, None] - theta
+    apart = 1 - jnp.eye(num_items, dtype=theta.dtype)
+    close = jnp.where(near, jnp.exp(-jnp.square(gap / spread) / 2), 1.0)
+    chosen = apart * shown * close
+    # Random opponents: pairs in proportion to the product of both; else the first item is shown, then its opponent.
+    first = jnp.where(near, shown / jnp.maximum(chosen.sum(1), 1e-30), shown)
+    weight = first[:, None] * chosen
+    low, high = _pairs(num_items)
+    chance = (weight + weight.T)[low, high]
+    number = jax.random.poisson(count_key, total * chance / chance.sum()).astype(theta.dtype)
+    won = jax.random.binomial(win_key, number, jax.nn.sigmoid(gap[low, high]), dtype=theta.dtype)
+    matrix = jnp.zeros((num_items, num_items), theta.dtype)
+    return theta, WinCounts(matrix.at[low, high].set(won).at[high, low].set(number - won))
+
+
 def user_comparisons(
     key: Key,
     scores: ScoresLike,

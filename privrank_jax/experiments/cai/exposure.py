@@ -1,0 +1,320 @@
+"""Crowds that compare some items far more often than others: what each way of ranking makes of them, and intervals.
+
+Arenas and shops show popular items most, and often against items near in strength. Win totals then follow how often an
+item was shown. All ways have the same promise, unit user under replacement, but for the perturbed MLE under flips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from privrank_jax import pairwise
+from privrank_jax._types import Key, PairMatrix, Scores
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.cai import pictures
+from privrank_jax.experiments.cai.common import PAPER
+from privrank_jax.experiments.claims import Verdict
+from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.metrics import kendall_distance
+from privrank_jax.pairwise.intervals import intervals_of
+from privrank_jax.privacy import Privacy
+from privrank_jax.rankings import ranks_from_scores
+from privrank_jax.simulate import worlds
+from privrank_jax.simulate.axes import labeled
+from privrank_jax.simulate.result import StudyResult
+from privrank_jax.simulate.study import Metrics, Parameters, Study
+
+PLAIN, TOTALS, PRODUCT, PAIRS = "no privacy", "win totals", "wins and losses", "pair counts"
+REPLACE, FLIP = "perturbed MLE", "perturbed MLE, flips"
+KENDALL, COVERAGE, WIDTH = "kendall_distance", "coverage", "width"
+NEAR_SPREAD = 0.5  # of the strengths of opponents, where they are near
+DESIGN_SHARE = 0.1  # of ε, for intervals
+_AROUND = 200  # turns that fit a product to the appearances
+
+
+@dataclass(frozen=True)
+class ExposureConfig:
+    """Crowds, each with its own number of items, users and comparisons per user.
+
+    Attributes:
+        crowds: m, users, L, ε, the power a of the exposure 1/rank^a, and whether opponents are near in strength.
+    """
+
+    crowds: tuple[tuple[int, int, int, float, float, bool], ...]
+
+
+def trial(key: Key, cell: Parameters) -> Metrics:
+    """Kendall's distance of every way on one crowd.
+
+    Args:
+        key: PRNG key.
+        cell: a crowd.
+    """
+    data_key, *keys = jax.random.split(key, 6)
+    theta, wins = _crowd(data_key, cell)
+    asked = {
+        adjacency: Privacy(
+            cell["epsilon"], unit="user", adjacency=adjacency, contributions=cell["per_user"]
+        )
+        for adjacency in ("replace", "flip")
+    }
+    found = {
+        PLAIN: pairwise.mle(wins, gamma=1e-2).value,
+        TOTALS: pairwise.noisy_counts(keys[0], wins, asked["replace"]).value,
+        PRODUCT: by_product(keys[1], wins, asked["replace"]),
+        PAIRS: by_pairs(keys[2], wins, asked["replace"]),
+        REPLACE: pairwise.perturbed_mle(keys[3], wins, asked["replace"]).value,
+        FLIP: pairwise.perturbed_mle(keys[4], wins, asked["flip"]).value,
+    }
+    truth = ranks_from_scores(theta)
+    far = [
+        kendall_distance(ranks_from_scores(scores), truth, normalized=True)
+        for scores in found.values()
+    ]
+    return {KENDALL: labeled(jnp.stack(far), tuple(found))}
+
+
+def _crowd(key: Key, cell: Parameters) -> tuple[Scores, WinCounts]:
+    total = cell["num_users"] * cell["per_user"]
+    return worlds.exposed_comparisons(
+        key, cell["num_items"], total, cell["exposure"], cell["near"], NEAR_SPREAD
+    )
+
+
+def by_product(key: Key, wins: WinCounts, privacy: Privacy, share: float = 1.0) -> Scores:
+    """Scores fitted to noisy wins and losses, as if opponents had met in proportion to their appearances.
+
+    A comparison moves wins and losses by 1 each, so Laplace noise of scale 4L/ε on both serves under replacement.
+
+    Args:
+        key: PRNG key.
+        wins: win counts.
+        privacy: of users under replacement.
+        share: of ε that is spent.
+    """
+    gap, appearances, scale = _wins_and_losses(key, wins, privacy, share)
+    return _fitted(gap, product_design(appearances), scale)
+
+
+def by_pairs(key: Key, wins: WinCounts, privacy: Privacy) -> Scores:
+    """The same with half of ε for pair counts, towards which the product is moved as far as their noise allows.
+
+    Args:
+        key: PRNG key.
+        wins: win counts.
+        privacy: of users under replacement.
+    """
+    first, second = jax.random.split(key)
+    gap, appearances, scale = _wins_and_losses(first, wins, privacy, 0.5)
+    of_pairs = 2 * privacy.comparisons_per_unit / (0.5 * privacy.epsilon)
+    draws = jnp.triu(jax.random.laplace(second, wins.matrix.shape, wins.matrix.dtype), 1)
+    seen = wins.comparisons + of_pairs * (draws + draws.T)
+    usual = product_design(appearances)
+    noise = 2 * of_pairs**2
+    scatter = jnp.sum((seen - usual) ** 2 - noise - usual) / jnp.sum(usual**2)
+    apart = jnp.maximum(scatter, 0) * usual**2
+    moved = usual + apart / (apart + noise + usual) * (seen - usual)
+    return _fitted(gap, jnp.where(usual > 0, jnp.maximum(moved, 0.05 * usual), 0), scale)
+
+
+def _wins_and_losses(
+    key: Key, wins: WinCounts, privacy: Privacy, share: float
+) -> tuple[Scores, Scores, Array]:
+    """Half of noisy wins less losses, noisy appearances of at least 1, and the scale of the noise."""
+    scale = jnp.asarray(4 * privacy.comparisons_per_unit / (share * privacy.epsilon))
+    noise = scale * jax.random.laplace(key, (2, wins.num_items), wins.matrix.dtype)
+    won, lost = jnp.stack([wins.matrix.sum(1), wins.matrix.sum(0)]) + noise
+    return (won - lost) / 2, jnp.maximum(won + lost, 1.0), scale
+
+
+def product_design(appearances: Scores) -> PairMatrix:
+    """D_ij = u_i u_j with these sums of rows, ``(m, m)``, zero diagonal.
+
+    Args:
+        appearances: ``(m,)``, above 0.
+    """
+    apart = 1 - jnp.eye(appearances.size, dtype=appearances.dtype)
+
+    def nearer(_: object, factors: Scores) -> Scores:
+        return jnp.sqrt(factors * appearances / (apart @ factors))
+
+    factors = jax.lax.fori_loop(0, _AROUND, nearer, jnp.sqrt(appearances))
+    return apart * factors[:, None] * factors
+
+
+def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
+    totals = gap + design.sum(-1) / 2
+    return pairwise.scores_from_totals(totals, design, gamma=scale).value
+
+
+def cover(key: Key, cell: Parameters) -> Metrics:
+    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd.
+
+    Args:
+        key: PRNG key.
+        cell: a crowd.
+    """
+    data_key, first, second = jax.random.split(key, 3)
+    theta, wins = _crowd(data_key, cell)
+
+    def part(share: float) -> Privacy:
+        epsilon = share * cell["epsilon"]
+        return Privacy(epsilon, unit="user", adjacency="replace", contributions=cell["per_user"])
+
+    fit = pairwise.perturbed_mle(first, wins, part(1 - DESIGN_SHARE))
+    design = pairwise.noisy_design(second, wins, part(DESIGN_SHARE)).value
+    facts = fit.diagnostics
+    told = {"noise_scale": facts.noise_scale, "gamma": facts.gamma}
+    errors = pairwise.errors_under_private_design(fit.value, design, **told)
+    found = intervals_of(fit.value, errors)
+    inside = jnp.mean((found.low <= theta) & (theta <= found.high))
+    return {
+        COVERAGE: {REPLACE: inside},
+        WIDTH: {REPLACE: jnp.median(found.high - found.low)},
+    }
+
+
+def _build(config: ExposureConfig, run: Callable[[Key, Parameters], Metrics]) -> tuple[Study, ...]:
+    names = ("num_items", "num_users", "per_user", "epsilon", "exposure", "near")
+    studies: list[Study] = []
+    for near, name in ((False, "random opponents"), (True, "opponents near in strength")):
+        chosen = [crowd for crowd in config.crowds if crowd[-1] == near]
+        cells: tuple[Parameters, ...] = tuple(dict(zip(names, crowd)) for crowd in chosen)
+        if cells:
+            studies.append(Study(name, run, cells, ("num_items", "near"), ("metric", "estimator")))
+    return tuple(studies)
+
+
+def build(config: ExposureConfig) -> tuple[Study, ...]:
+    """Build one study per kind of opponents."""
+    return _build(config, trial)
+
+
+def build_intervals(config: ExposureConfig) -> tuple[Study, ...]:
+    """The same for intervals."""
+    return _build(config, cover)
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def bounded(
+    table: StudyResult, *, least: float = -np.inf, most: float = np.inf, **wanted: claims.Wanted
+) -> Verdict:
+    """Do all means of a selection lie between two numbers, within three standard errors?"""
+    rows = claims.selected(table.rows, wanted)
+    if not rows:
+        return Verdict(None, "no such cells")
+    off = [max(least - row["mean"], row["mean"] - most) for row in rows]
+    slack = [claims.SLACK * row["standard_error"] for row in rows]
+    means = sorted(row["mean"] for row in rows)
+    spelled = f"{len(rows)} means from {means[0]:.3f} to {means[-1]:.3f}"
+    return Verdict(all(gap <= wide for gap, wide in zip(off, slack, strict=True)), spelled)
+
+
+_USUAL = (
+    (30, 20_000, 10),
+    (100, 20_000, 10),
+    (100, 50_000, 20),
+)
+CROWDS = (
+    *((*size, 1.0, 1.0, near) for near in (False, True) for size in _USUAL),
+    *((30, 20_000, 10, 1.0, power, near) for near in (False, True) for power in (0.0, 2.0)),
+    *((30, 20_000, 10, epsilon, 1.0, near) for near in (False, True) for epsilon in (0.3, 3.0)),
+)
+COVERED = tuple(
+    (*size, 1.0, 1.0, near)
+    for near in (False, True)
+    for size in ((10, 2_000, 10), (30, 20_000, 10), (100, 20_000, 10), (100, 50_000, 20))
+)
+_ARENA = {"metric": KENDALL, "exposure": 1.0, "epsilon": 1.0}
+_NEAR = "opponents near in strength"
+
+EXPERIMENTS = (
+    Experiment(
+        name="cai-exposure",
+        title="Crowds that compare some items far more often: Kendall's distance of every way to rank them",
+        paper=f"{PAPER} (whose simulations compare all items equally often)",
+        config=ExposureConfig(CROWDS),
+        build=build,
+        claims=(
+            claims.claim(
+                "exposure 1/rank: noisy win totals put 0.3 to 0.55 of all pairs in the wrong order, as a coin would",
+                bounded,
+                estimator=TOTALS,
+                least=0.3,
+                most=0.55,
+                **_ARENA,
+            ),
+            claims.claim(
+                "exposure 1/rank: the perturbed MLE under the same promise has at most 0.025 with 30 items",
+                bounded,
+                estimator=REPLACE,
+                num_items=30,
+                most=0.025,
+                **_ARENA,
+            ),
+            claims.claim(
+                "exposure 1/rank: and at most 0.09 with 100",
+                bounded,
+                estimator=REPLACE,
+                num_items=100,
+                most=0.09,
+                **_ARENA,
+            ),
+            claims.claim(
+                "opponents near in strength: wins and losses, as if opponents were random, have at least 0.1",
+                bounded,
+                estimator=PRODUCT,
+                study=_NEAR,
+                least=0.1,
+                **_ARENA,
+            ),
+            claims.claim(
+                "who compared what public: the perturbed MLE has at most 0.05",
+                bounded,
+                estimator=FLIP,
+                most=0.05,
+                **_ARENA,
+            ),
+            claims.trend(
+                "perturbed MLE: Kendall's distance falls with ε",
+                "epsilon",
+                -1,
+                estimator=REPLACE,
+                metric=KENDALL,
+                num_items=30,
+                exposure=1.0,
+            ),
+        ),
+        draw=pictures.exposure,
+        outline=("num_items", "estimator"),
+        replicates=30,
+    ),
+    Experiment(
+        name="cai-intervals",
+        title="Coverage of 95 % intervals of the perturbed MLE where who compared what is private",
+        paper=f"{PAPER} (no intervals there)",
+        config=ExposureConfig(COVERED),
+        build=build_intervals,
+        claims=(
+            claims.claim(
+                "95 % intervals hold at least 93 % of true scores, for both kinds of opponents at every size",
+                bounded,
+                estimator=REPLACE,
+                metric=COVERAGE,
+                least=0.93,
+            ),
+        ),
+        draw=pictures.coverage,
+        outline=("num_items", "metric"),
+        replicates=60,
+    ),
+)
