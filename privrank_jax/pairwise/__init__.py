@@ -95,6 +95,7 @@ from privrank_jax.pairwise.private_design import (
     errors_under_private_design,
     noisy_design,
 )
+from privrank_jax.pairwise.quasi_variances import QuasiVariances, quasi_variances
 from privrank_jax.pairwise.questionnaire import (
     max_cut,
     questionnaire_counts,
@@ -159,6 +160,7 @@ __all__ = [
     "PerturbedDavidsonFit",
     "PerturbedFit",
     "PlannedError",
+    "QuasiVariances",
     "RankCentralityDiagnostics",
     "ReportSums",
     "TieCounts",
@@ -217,6 +219,7 @@ __all__ = [
     "plackett_luce",
     "plackett_luce_from_totals",
     "planned_error",
+    "quasi_variances",
     "questionnaire_counts",
     "questionnaire_sensitivity",
     "rank_centrality",
