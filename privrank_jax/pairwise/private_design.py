@@ -22,7 +22,10 @@ the score t is off by H⁻¹(S - w) - γH⁻¹θ to first order. So c = t + γH�
 Intervals are centered at c; the last term, at c, is added to the covariance as if it were random. The ordinary
 standard errors divide by I instead of H, which has no bias but needs to know the least information of all.
 
-Measured by the study ``cai-intervals``: random opponents and opponents near in strength, exposure ∝ 1/rank.
+**Coverage** is an average over items. By the study ``cai-intervals`` 95 % intervals hold 94 to 99 % of true scores with
+random opponents and opponents near in strength, exposure ∝ 1/rank, 10 to 100 items. Where exposure is ∝ 1/rank² and
+opponents are near in strength, they hold 94 % of all and 92 % of those of the fifth of items that is shown least (30
+items, 20,000 users of 10 comparisons, ε = 1, 500 crowds).
 """
 
 from __future__ import annotations
@@ -35,8 +38,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import as_array, check_choice, check_nonnegative
+from privrank_jax._workarounds.threefry import fused
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import get_link
@@ -140,10 +146,11 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
 
 @jax.jit
 def _noisy(key: Key, met: PairMatrix, of_items: Scalar, of_pairs: Scalar) -> NoisyDesign:
-    first, second = jax.random.split(key)
+    first, second = jax.random.split(fused(key))
     items = met.shape[0]
     appearances = met.sum(-1) + of_items * jax.random.laplace(first, (items,), met.dtype)
-    pairs = jnp.triu(met + of_pairs * jax.random.laplace(second, met.shape, met.dtype), 1)
+    noisy = met + of_pairs * jax.random.laplace(second, met.shape, met.dtype)
+    pairs = materialized(jnp.triu(noisy, 1))  # computed once, so that both halves are equal
     return NoisyDesign(appearances, pairs + pairs.T, of_items, of_pairs)
 
 
@@ -181,7 +188,7 @@ def _cautious(
         [2 * jnp.asarray(of_items, dtype) ** 2, jnp.maximum(items - 1, 1) * noise]
     )
     seen = jnp.stack([appearances, pairs.sum(-1)])
-    counted = jnp.tensordot(weights / weights.sum(), seen, 1)
+    counted = product(weights / weights.sum(), seen)
     counted = jnp.maximum(counted, _LEAST * jnp.maximum(counted.mean(), 1.0))
     first, second = jnp.triu_indices(items, 1)
     met, chance = pairs[first, second], counted[first] * counted[second] / counted.sum()
@@ -228,7 +235,7 @@ def errors_under_private_design(
 
     Returns:
         :class:`~privrank_jax.pairwise.standard_errors.Uncertainty`, about the true centered scores; the design errs on
-        the low side, so that 95 % intervals cover at least about 95 %.
+        the low side. Coverage of 95 % intervals: see the head of the module.
 
     Raises:
         ValueError: negative scale, unknown noise.
@@ -257,10 +264,10 @@ def _errors(
     project = jnp.eye(items, dtype=dtype) - 1 / items
     fisher = information(theta, least, get_link("logistic"))
     inverse = project_inverse(fisher + gamma * project, project)
-    middle = theta + gamma * inverse @ theta
-    left = gamma**2 * inverse @ (inverse @ middle)
-    influence = inverse + gamma * inverse @ inverse
+    middle = theta + gamma * product(inverse, theta)
+    left = gamma**2 * product(inverse, product(inverse, middle))
+    influence = inverse + gamma * product(inverse, inverse)
     spread = fisher + noise_variance(scale, noise) * project
-    covariance = influence @ spread @ influence.T + jnp.outer(left, left)
+    covariance = product(product(influence, spread), influence.T) + jnp.outer(left, left)
     linked = jnp.ones((items, items), bool)
     return Uncertainty(middle, covariance, influence, linked, scale, mask, noise)

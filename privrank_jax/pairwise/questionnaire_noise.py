@@ -238,20 +238,21 @@ class NoiseLaw:
 
 
 def law_of_totals(
-    questionnaire: PairMatrixLike, num_items: int, adjacency: str = "flip"
+    questionnaire: PairMatrixLike, num_items: int, unanswered: bool = False
 ) -> NoiseLaw:
     """The law of the noise that :func:`~privrank_jax.pairwise.noisy_counts` adds for a questionnaire.
 
     Args:
         questionnaire: ``(m, m)``, as there; not traced.
         num_items: m.
-        adjacency: ``"flip"`` or ``"replace"``.
+        unanswered: whether it hides as well which questions a user answered, as under adjacency ``replace``.
 
     Raises:
         ValueError: no valid counts, a traced questionnaire.
     """
     if is_traced(questionnaire):
         raise ValueError("the law of K-norm noise is not known for a traced questionnaire.")
+    adjacency = "replace" if unanswered else "flip"
     shape = noise_shape(_checked_counts(np.asarray(questionnaire), num_items), adjacency)
     covariance = noise_law.covariance(shape)[:num_items, :num_items]
     excess = np.asarray(max(noise_law.kurtosis(shape, num_items) - 3, 0.0))

@@ -105,7 +105,7 @@ def standard_errors(
     link: str | Link = "logistic",
     noise: str | None = None,
     questionnaire: PairMatrixLike | None = None,
-    adjacency: str = "flip",
+    unanswered: bool = False,
     ties: PairMatrixLike | None = None,
     mask: MaskLike | None = None,
     target: str = "truth",
@@ -121,7 +121,7 @@ def standard_errors(
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``; default K-norm noise with a questionnaire, else Laplace
             noise.
         questionnaire: ``(m, m)``, that of a release with K-norm noise; not traced.
-        adjacency: of that release, ``"flip"`` or ``"replace"``.
+        unanswered: whether its noise hides as well which questions a user answered, as under ``replace``.
         ties: ``(m, m)``, how many comparisons of each pair are ties, each half a win for both. They are outcomes: only
             for fits without privacy, or where ties are public.
         mask: ``(m,)`` bool, real items.
@@ -147,7 +147,7 @@ def standard_errors(
     check_choice("target", target, ("truth", "penalized"))
     theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma)
     tied = checked_ties(ties, theta, comparisons, mask)
-    noise, law = _noise_and_law(noise, questionnaire, theta.shape[0], adjacency)
+    noise, law = _noise_and_law(noise, questionnaire, theta.shape[0], unanswered)
     return _score_errors(
         theta, comparisons, tied, mask, noise_scale, gamma, law, link, noise, target
     )
@@ -190,12 +190,12 @@ def totals_standard_errors(
     totals, comparisons, mask = _checked(totals, comparisons, mask, noise_scale, 0.0)
     tied = checked_ties(ties, totals, comparisons, mask)
     comparisons = comparisons if tied is None else comparisons - tied
-    noise, law = _noise_and_law(noise, questionnaire, totals.shape[0], "flip")
+    noise, law = _noise_and_law(noise, questionnaire, totals.shape[0], False)
     return _totals_errors(totals, comparisons, mask, noise_scale, law, noise)
 
 
 def _noise_and_law(
-    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int, adjacency: str
+    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int, unanswered: bool
 ) -> tuple[str, NoiseLaw | None]:
     if noise is None:
         noise = "laplace" if questionnaire is None else "k-norm"
@@ -207,7 +207,7 @@ def _noise_and_law(
         )
     if questionnaire is None:
         return noise, None
-    return noise, law_of_totals(questionnaire, num_items, adjacency)
+    return noise, law_of_totals(questionnaire, num_items, unanswered)
 
 
 def _checked(

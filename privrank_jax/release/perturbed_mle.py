@@ -120,7 +120,7 @@ def exact_perturbed_mle(
         )
     numbers = perturbed_scores(
         doubled,
-        privacy=attained,
+        attained,
         link=link.name,
         noise=noise,
         noise_scale=Fraction(float(scale)),
@@ -133,8 +133,8 @@ def exact_perturbed_mle(
 
 def perturbed_scores(
     doubled: Int[np.ndarray, "m m"],
-    *,
     privacy: Privacy,
+    *,
     link: str,
     noise: str,
     noise_scale: Fraction,

@@ -53,9 +53,10 @@ CHOICES = "user,chosen,shown\n" + "".join(f"{user},{order[0]},a|b|c\n" for user,
 BOUND = ["--epsilon", "1", "--max-per-user", "3"]
 HELP = [["--help"], ["rank", "--help"], ["aggregate", "--help"]]
 COMMANDS = {  # in this order: what the first of them import is looked at
-    "counts": ["rank", "pairs.csv", *BOUND],
+    "counts": ["rank", "pairs.csv", *BOUND, "--method", "counts"],
     "flip": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip"],
     "scores": ["rank", "pairs.csv", *BOUND, "--adjacency", "flip", "--method", "scores"],
+    "private design": ["rank", "pairs.csv", *BOUND],
     "choices": ["rank", "choices.csv", *BOUND, "--adjacency", "flip", "--method", "scores"],
     "list": ["rank", "pairs.csv", *BOUND, "--method", "one-shot", "--top-k", "1"],
     "no privacy": ["rank", "pairs.csv", "--method", "none"],

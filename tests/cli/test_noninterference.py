@@ -83,7 +83,11 @@ def blind(monkeypatch, all_loaded):
         monkeypatch.setattr(aggregation, name, replaced)
     monkeypatch.setattr(
         "privrank_jax.release.perturbed_mle.perturbed_scores",
-        lambda doubled, **facts: [2**40 * (k + 1) for k in range(len(doubled))],
+        lambda doubled, privacy, **facts: [2**40 * (k + 1) for k in range(len(doubled))],
+    )
+    monkeypatch.setattr(
+        "privrank_jax.release.private_design.laplace_mechanism",
+        lambda values, noise_scale, sources: 0.0 * values + 8,
     )
 
 

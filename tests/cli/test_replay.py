@@ -274,7 +274,7 @@ def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):
 def test_a_ridge_that_the_data_settle(monkeypatch, tmp_path):
     """How many comparisons there are is private, where users are replaced by others."""
     module = sys.modules[perturbed_mle.__module__]
-    monkeypatch.setattr(module, "default_gamma", lambda wins, *_, **__: 8.0 + wins.matrix.sum())
+    monkeypatch.setattr(module, "default_gamma", lambda wins, *_, **__: 9.0 + wins.matrix.sum())
     assert "call 1" in found_by_replay(tmp_path, SCORES, "fewer")
     assert found_by_replay(tmp_path, SCORES, "others") == ""
 
@@ -288,7 +288,10 @@ def test_noise_of_objective_perturbation_that_is_too_small(monkeypatch, tmp_path
 
     monkeypatch.setattr(exact_scores, "calibrated_fit", short)
     found = found_by_replay(tmp_path, SCORES, "others")
-    assert "the mechanisms lose epsilon = 2, claimed is 1 (perturbed_scores 2)" in found
+    assert (
+        "claimed is 1 (perturbed_scores 1.8, laplace_mechanism 0.0225, laplace_mechanism 0.07)"
+        in found
+    )
 
 
 def test_a_number_in_a_note(monkeypatch, tmp_path):

@@ -26,7 +26,7 @@ FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
 
 def test_every_figure_of_the_paper_is_registered_once():
-    assert [name for name in experiments.names() if name.startswith("cai")] == FIGURES
+    assert [name for name in experiments.names() if name.startswith("cai-fig")] == FIGURES
     found = [experiments.get(name) for name in FIGURES]
     assert [one.name for one in found] == FIGURES
     for number, one in enumerate(found, start=1):

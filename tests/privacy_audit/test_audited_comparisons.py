@@ -17,6 +17,7 @@ PROMISES = {
     "perturbed-mle-users": ("user", "replace"),
     "perturbed-mle-laplace-link": ("comparison", "add-remove"),
     "perturbed-mle-published": ("comparison", "replace"),
+    "noisy-design": ("comparison", "replace"),
 }
 
 

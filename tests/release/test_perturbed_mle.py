@@ -146,7 +146,6 @@ def test_equal_in_law_to_its_simulated_twin(noise, link):
     simulated = np.asarray(twin(keys).value)
     facts = exact_perturbed_mle(wins, asked, link=link, noise=noise).diagnostics
     told = {
-        "privacy": asked,
         "link": link,
         "noise": noise,
         "gamma": Fraction(facts.gamma),
@@ -155,7 +154,7 @@ def test_equal_in_law_to_its_simulated_twin(noise, link):
     def drawn(factor):
         scale = Fraction(facts.noise_scale * factor)
         draws = [
-            perturbed_scores((2 * matrix).astype(int), noise_scale=scale, **told)
+            perturbed_scores((2 * matrix).astype(int), asked, noise_scale=scale, **told)
             for _ in range(1500)
         ]
         return np.array(draws, float) * float(GRID)

@@ -55,7 +55,7 @@ from privrank_jax.release.k_norm import zonotope_parts
 
 _PRIVATE_GRAPH = (
     "no intervals, and how much of the order is noise is not known: that needs the number of comparisons of each "
-    "pair, which is private here"
+    "pair, which is private here (--intervals auto buys noisy ones for scores with the logistic link)"
 )
 _DESIGN_SHARE = 0.1  # of ε, for intervals
 
@@ -338,7 +338,7 @@ def _certainty(
         noise_scale=scale,
         noise=data.noise,
         questionnaire=data.questionnaire,
-        adjacency=data.privacy.adjacency,
+        unanswered=data.privacy.adjacency == "replace",
     )
     components = components_of(design)
     if components == 1:

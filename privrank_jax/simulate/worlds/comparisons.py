@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import DTypeLike, Int, Num, Real
+from jaxtyping import Bool, DTypeLike, Int, Num, Real
 
 from privrank_jax._types import (
     Count,
@@ -201,7 +201,7 @@ def exposed_comparisons(
     num_items: int,
     total: Count,
     exposure: Scalar,
-    near: Count = False,
+    near: bool | Bool[Array, ""] = False,
     spread: Scalar = 0.5,
 ) -> tuple[Scores, WinCounts]:
     """Items of strengths θ ~ N(0, 1), centered, shown in proportion to 1/rank^a, ranks in random order.
@@ -224,12 +224,12 @@ def exposed_comparisons(
     >>> theta.shape, 800 < float(wins.matrix.sum()) < 1200
     ((5,), True)
     """
-    return _exposed_comparisons(key, num_items, total, exposure, near, spread)
+    return _exposed_comparisons(key, num_items, total, exposure, jnp.asarray(near, bool), spread)
 
 
 @partial(jax.jit, static_argnums=1)
 def _exposed_comparisons(
-    key: Key, num_items: int, total: Count, exposure: Scalar, near: Count, spread: Scalar
+    key: Key, num_items: int, total: Count, exposure: Scalar, near: Bool[Array, ""], spread: Scalar
 ) -> tuple[Scores, WinCounts]:
     score_key, order_key, count_key, win_key = jax.random.split(key, 4)
     theta = jax.random.normal(score_key, (num_items,))

@@ -145,7 +145,6 @@ def test_a_workbook_says_what_is_promised_and_what_its_columns_mean(tmp_path):
     assert notes
     assert all(f"- {note}" in flat for note in notes)
     assert "rehearsal" in words["caution"]
-    assert words["score"] == "noisy wins"
     assert words["command"].startswith("privrank rank coffee --epsilon 1")
     assert words["written by"] == f"privrank_jax {__version__}"
 

@@ -111,8 +111,9 @@ def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, meth
 def test_objective_perturbation_is_exact(privrank, votes):
     run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--json")
     for options, scale in (
-        ((), 8),
-        (("--adjacency", "add-remove"), 4),
+        (("--intervals", "none"), 8),
+        ((), 8 / 0.9),
+        (("--adjacency", "add-remove"), 4 / 0.9),
         (("--adjacency", "flip", "--link", "laplace"), None),
         (("--link", "laplace"), None),
         (("--noise", "gaussian", "--delta", "1e-6"), None),
@@ -125,7 +126,9 @@ def test_objective_perturbation_is_exact(privrank, votes):
             "Gaussian" if "gaussian" in options else "Laplace",
         )
         if scale is not None:
-            assert (facts["noise_scale"], facts["gamma"]) == (scale, scale)
+            assert facts["noise_scale"] == facts["gamma"] == pytest.approx(scale)
+            assert ("low" in first["ranking"][0]) == ("design_epsilon" in facts) == (scale != 8)
+            assert first["guarantee"]["epsilon"] == 1
         values = [row["score"] for row in first["ranking"]]
         assert all((2**40 * value).is_integer() for value in values)
         assert values != [row["score"] for row in second["ranking"]]

@@ -50,6 +50,8 @@ def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_al
     _, flips = found(votes, "counts", adjacency="flip", epsilon=1.0)
     assert "answers" in flips.certainty.words
     _, fit = found(votes, "scores")
+    assert "cautious" in fit.certainty.words
+    _, fit = found(votes, "scores", intervals="none")
     assert not fit.certainty.intervals
     assert any("no intervals" in note for note in (*fit.certainty.notes, *fit.notes))
 

@@ -1,0 +1,106 @@
+"""Crowds that compare items unequally: their world, the ways of ranking them, and small runs of both studies."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import experiments
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.experiments.cai import exposure
+from privrank_jax.experiments.claims import selected
+from privrank_jax.privacy import Privacy
+from privrank_jax.simulate import run, worlds
+from privrank_jax.simulate.result import StudyResult
+
+KEY = jax.random.key(3)
+SMALL = tuple((6, 2000, 5, 1.0, 1.0, near) for near in (False, True))
+
+
+def crowd(key, power, near=False, items=12, total=60_000):
+    theta, wins = worlds.exposed_comparisons(key, items, total, power, near)
+    return np.asarray(theta), np.asarray(wins.matrix)
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_items_are_shown_as_often_as_the_power_says(near):
+    even, skewed = (crowd(KEY, power, near)[1] for power in (0.0, 1.0))
+    for wins, least, most in ((even, 0.8, 3.0), (skewed, 3.0, 60.0)):
+        shown = np.sort((wins + wins.T).sum(1))
+        assert least < shown[-1] / shown[0] < most
+        assert wins.sum() == pytest.approx(60_000, rel=0.03)
+        assert not np.any(np.diag(wins))
+
+
+def test_near_opponents_are_near_and_better_items_win():
+    far = []
+    for near in (False, True):
+        theta, wins = crowd(KEY, 0.0, near)
+        gap = np.abs(theta[:, None] - theta)
+        far.append((wins * gap).sum() / wins.sum())
+        won = wins.sum(1) / (wins + wins.T).sum(1)
+        assert np.corrcoef(won, theta)[0, 1] > 0.6
+        expected = (wins + wins.T) / (1 + np.exp(theta - theta[:, None]))
+        assert np.max(np.abs(wins - expected) / np.sqrt(expected + 1)) < 6
+    assert far[1] < 0.6 * far[0]
+
+
+def test_a_product_design_has_the_margins():
+    sums = jnp.array([200.0, 160.0, 100.0, 50.0, 30.0])
+    design = np.asarray(exposure.product_design(sums))
+    np.testing.assert_allclose(design.sum(1), sums, rtol=1e-3)
+    ratio = design[0, 2] * design[1, 3] / (design[0, 3] * design[1, 2])
+    assert ratio == pytest.approx(1, rel=1e-4)
+
+
+@pytest.mark.parametrize("way", [exposure.by_product, exposure.by_pairs])
+def test_with_next_to_no_noise_every_way_finds_the_order(way):
+    theta, wins = crowd(KEY, 0.5)
+    asked = Privacy(1e6, unit="user", adjacency="replace", contributions=1)
+    scores = np.asarray(way(KEY, WinCounts(jnp.asarray(wins)), asked))
+    assert np.corrcoef(scores, theta)[0, 1] > 0.98
+
+
+@pytest.fixture(scope="module")
+def tables():
+    found = {}
+    for name in ("cai-exposure", "cai-intervals"):
+        one = experiments.get(name).configured(crowds=SMALL)
+        found[name] = one, one.table(run(KEY, one.studies(), 30))
+    return found
+
+
+def test_small_runs_have_all_ways_and_draw(tables):
+    one, table = tables["cai-exposure"]
+    names = {row["estimator"] for row in table.rows}
+    assert names == {
+        exposure.PLAIN, exposure.TOTALS, exposure.PRODUCT, exposure.PAIRS, exposure.REPLACE, exposure.FLIP,
+    }  # fmt: skip
+    for near in ("random opponents", "opponents near in strength"):
+        means = {row["estimator"]: row["mean"] for row in selected(table.rows, {"study": near})}
+        assert means[exposure.PLAIN] < means[exposure.REPLACE] < means[exposure.TOTALS]
+    assert len([axis for axis in one.draw(table).axes if axis.axison]) == 2
+
+
+def test_intervals_of_a_small_run_cover(tables):
+    one, table = tables["cai-intervals"]
+    rows = selected(table.rows, {"metric": exposure.COVERAGE})
+    assert len(rows) == 2
+    assert min(row["mean"] for row in rows) > 0.88
+    assert len(one.draw(table).axes) == 2
+
+
+def test_a_claim_is_judged_by_all_means():
+    def row(mean, error):
+        return {"metric": "coverage", "mean": mean, "standard_error": error, "replicates": 99}
+
+    table = StudyResult("t", [row(0.95, 0.01), row(0.92, 0.01)])
+    assert exposure.bounded(table, least=0.93).holds
+    assert not exposure.bounded(table, least=0.93, slack=0.0).holds
+    assert not exposure.bounded(table, most=0.9).holds
+    assert exposure.bounded(table, most=0.9, metric="width").holds is None
+    assert dataclasses.is_dataclass(exposure.ExposureConfig)
