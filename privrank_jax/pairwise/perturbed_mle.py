@@ -73,8 +73,8 @@ def perturbed_mle(
     Under ``flip`` and the logistic link the estimate is the ridge fit to the *noisy win totals* N - w
     (the outcomes enter the likelihood through the totals alone), so it is post-processing of them: privacy depends
     neither on γ, nor on the solver, nor on floating point beyond that of the noise itself. Otherwise the proof is
-    for real numbers (``numerics="idealized"``); the head of :mod:`privrank_jax.privacy.calibration` says why
-    floating point breaks it.
+    for real numbers (``numerics="idealized"``): floating point breaks it, as the head of
+    :mod:`privrank_jax.privacy.calibration` says, and :func:`~privrank_jax.release.exact_perturbed_mle` keeps it.
 
     **Questionnaire.** Under ``flip`` and the logistic link, w may be K-norm noise in the shape of what the answers to a
     public questionnaire can change, as for :func:`~privrank_jax.pairwise.noisy_counts`: ε-DP, with about half of the

@@ -40,9 +40,12 @@ shift of all its entries. If the generator can draw only one of the two, the oth
 (Mironov 2012, for a single noisy number). In float64 there are more such values, but still not the same ones for both
 data sets. Nor is the minimizer exact: the solver stops where the gradient r is small, not zero, so θ̃ corresponds to
 the noise w - r, where r depends on the data through every iteration; then θ̃ is rounded. Publishing few digits hides
-much of this in practice, but no theorem covers it. Noise on integer totals avoids the problem: all data sets share one
-grid of outputs, on which probabilities rather than densities are compared, and computations on the noisy totals are
-post-processing, however inexact.
+much of this in practice, but no theorem covers it.
+
+Two ways avoid the problem. Noise on integer totals: all data sets share one grid of outputs, on which probabilities
+rather than densities are compared, and computations on the noisy totals are post-processing, however inexact. And the
+theorem itself: :mod:`privrank_jax.release.minimizer` publishes the true minimizer for truly real noise, rounded to a
+grid, which is post-processing as well; it computes these roundings without error.
 
 Mironov (2012), *On significance of the least significant bits for differential privacy*.
 """
