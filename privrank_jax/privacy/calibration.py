@@ -23,12 +23,25 @@ has derivative at most -2/λ + 2/γ ≤ 0 in p when γ ≥ λ, because log(1+z) 
 value at p = 0, 2/λ. Hence ε = 2/λ (add, remove) and ε = 2/λ + 2/λ (replace). For L comparisons each of these is
 multiplied by L.
 
-*Noise term, Gaussian.* w' = w + Δ with Δ = Σ_l a_l v_l over the k changed comparisons, v_l fixed vectors ±(e_i - e_j)
-and a_l in [0, A] depending on θ. Then log p_w(w)/p_w(w') = (2wᵀΔ + ‖Δ‖²)/(2σ²) ≤ (2h(w) + Δ₂²)/(2σ²) with
-h(w) = A Σ_l (wᵀv_l)₊ and Δ₂ = √2 A k. h is Δ₂-Lipschitz with mean at most σΔ₂/√(2π), so by Gaussian concentration
-h ≤ σΔ₂/√(2π) + σΔ₂√(2 log 1/δ) except with probability δ. The loss stays below ε' then if, with r = σ/Δ₂ and
-c = √(2 log 1/δ) + 1/√(2π): c/r + 1/(2r²) ≤ ε', that is r = (c + √(c² + 2ε'))/(2ε'). (A loss ≤ ε except with
-probability δ implies (ε, δ)-DP.) ε' = ε less the log-determinant term.
+*Gaussian noise.* w' = w + Δ with Δ = Σ_l a_l v_l over the k changed comparisons (k = 2L replaced, L otherwise), v_l
+fixed vectors ±(e_i - e_j) and a_l in [0, A] depending on θ: A = sup s, or κ₁ for flips. Hence Δ₂ = √2 A k, and
+‖Δ‖² ≤ 2 (Σ a_l)² ≤ 2kA Σ a_l. Let X_l = wᵀv_l, each N(0, 2σ²) whatever their joint law, and spend ε₀ on the
+log-determinant term. The loss is (2wᵀΔ + ‖Δ‖²)/(2σ²) + ε₀ ≤ Σ_l a_l (X_l + kA)/σ² + ε₀. As
+1 - e^{ε - z} ≤ z - ε and (Σ z_l)₊ ≤ Σ (z_l)₊, the hockey-stick divergence, E(1 - e^{ε - loss})₊, is at most
+Σ_l E(A(X_l + kA)₊/σ² - (ε - ε₀)/k)₊ for ε ≥ ε₀. As ε - ε₀ ≥ 0, each of the k terms is 1/k of E(G - ε + ε₀)₊ with
+G = kA X_l/σ² + k²A²/σ², which is N(r²/2, r²) for r = Δ₂/σ: the loss of the Gaussian mechanism of sensitivity Δ₂. So
+**the δ of objective perturbation at ε is at most E(G - ε + ε₀)₊ = r(φ(t) - tΦ(-t)), t = (ε - ε₀)/r - r/2**. The
+Gaussian mechanism's δ at ε - ε₀ is E(1 - e^{ε - ε₀ - G})₊, below it by a few percent at small δ, hence σ by a few
+thousandths.
+
+*Logistic link, Gaussian.* A flip has a_l = s(x) + s(-x) = 1: the shift is constant, and δ exactly the Gaussian
+mechanism's. Where comparisons are added or removed, **ε₀ = 0 if γ ≥ 2k/ε**, the floor of Laplace noise. A comparison
+that leaves the data set adds at most 2a_l(1 - a_l)/γ to the log-determinant term (a_l = 1 - p, as above), so its share
+of the loss is at most the largest value of a(X_l + k)/σ² + 2a(1 - a)/γ over a in [0, 1]. This concave function has the
+slope (X_l + k)/σ² - 2/γ at a = 1. If that is at least 0, the largest value is (X_l + k)/σ², as without the term;
+otherwise the function is at most 2a/γ + 2a(1 - a)/γ = 2(1 - (1 - a)²)/γ ≤ 2/γ ≤ ε/k, and the comparison's term in
+the sum above is 0. (Redberg, Koskela and Wang bound the loss of one comparison with ε₀ spent and a factor of 2 for the
+sign of a_l, which is known here; for L comparisons the X_l differ, and the sum over l takes the place of one X.)
 
 **Why floating point breaks these proofs.** They are about densities. For any published θ̃ and either of two neighboring
 data sets, exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes θ̃ the minimizer, and the two densities of these w, with
@@ -47,7 +60,8 @@ rather than densities are compared, and computations on the noisy totals are pos
 theorem itself: :mod:`privrank_jax.release.minimizer` publishes the true minimizer for truly real noise, rounded to a
 grid, which is post-processing as well; it computes these roundings without error.
 
-Mironov (2012), *On significance of the least significant bits for differential privacy*.
+Mironov (2012), *On significance of the least significant bits for differential privacy*. Redberg, Koskela and Wang
+(2023), *Improving the privacy and practicality of objective perturbation for differentially private linear learners*.
 """
 
 from __future__ import annotations
@@ -209,13 +223,13 @@ def _gaussian_ratio(epsilon: Array, delta: Numbers) -> Array:
     return jnp.where(jnp.isfinite(epsilon), jnp.exp(high), 0.0)
 
 
-def gamma_floor(link: Link, privacy: Privacy, *, noise: str = "laplace") -> Numbers:
+def gamma_floor(link: Link, privacy: Privacy) -> Numbers:
     """Smallest γ that :func:`calibrate_objective_perturbation` accepts (0 if every γ > 0 is enough)."""
     adjacency = privacy.adjacency
     if link.name == "logistic" and adjacency == "flip":
         return 0.0
     comparisons, epsilon = privacy.comparisons_per_unit, privacy.epsilon
-    if link.name == "logistic" and noise == "laplace":
+    if link.name == "logistic":
         return _gradient_sensitivity(link, adjacency) * comparisons / epsilon
     return _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_FLOOR)
 
@@ -278,8 +292,8 @@ def calibrate_objective_perturbation(
         scale = 8.0 * link.kappa1 * comparisons / epsilon
         return scale, default_or_given(gamma, floor, default_gamma)
 
-    floor = gamma_floor(link, privacy, noise=noise)
-    spends_on_determinant = link.name != "logistic" or (noise == "gaussian" and adjacency != "flip")
+    floor = gamma_floor(link, privacy)
+    spends_on_determinant = link.name != "logistic"
     if spends_on_determinant:
         default_gamma = jnp.maximum(
             default_gamma, _gamma_of_share(link, epsilon, comparisons, _LOG_DET_SHARE_DEFAULT)
@@ -294,9 +308,9 @@ def calibrate_objective_perturbation(
         return delta1 / left, gamma
     check_approximate(privacy, "noise='gaussian'", "noise='laplace'")
     delta2 = delta1 / math.sqrt(2.0)
-    if not spends_on_determinant:  # a flip under the logistic link: Gaussian noise on the totals
+    if link.name == "logistic" and adjacency == "flip":  # Gaussian noise on the totals
         return gaussian_scale(delta2, epsilon, privacy.delta), gamma
-    return delta2 * _concentrated_scale(left, privacy.delta), gamma
+    return quickly(_bounded_scale, delta2, left, privacy.delta), gamma
 
 
 def _gradient_sensitivity(link: Link, adjacency: str) -> float:
@@ -311,13 +325,32 @@ def _gamma_of_share(link: Link, epsilon: Numbers, comparisons: Numbers, share: f
     return 2 * link.kappa2 / jnp.expm1(share * epsilon / jnp.asarray(comparisons, float))
 
 
-def _concentrated_scale(epsilon: Numbers, delta: Numbers) -> Array:
-    """σ/Δ₂ of the Gaussian noise term (module docstring); 0 at ε = ∞."""
-    epsilon = jnp.asarray(epsilon)
+def _bounded_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:
+    """Least σ with r(φ(t) - tΦ(-t)) ≤ δ, r = Δ₂/σ, t = ε/r - r/2 (module docstring), by bisection; 0 at ε = ∞.
+
+    An allowance for the rounding of the two terms, of t and of the result keeps σ from being too small.
+    """
+    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
+    delta = jnp.asarray(delta, epsilon.dtype)
     finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
-    reach = jnp.sqrt(2 * jnp.log(1 / jnp.asarray(delta, float))) + 1 / math.sqrt(2 * math.pi)
-    ratio = (reach + jnp.sqrt(reach**2 + 2 * finite)) / (2 * finite)
-    return jnp.where(jnp.isfinite(epsilon), ratio, 0.0)
+    machine = jnp.finfo(epsilon.dtype).eps
+
+    def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = ends
+        middle = 0.5 * (low + high)
+        ratio = jnp.exp(-middle)
+        at = jnp.minimum(finite / ratio - ratio / 2, 40.0)  # below it the bound only grows
+        density = jnp.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
+        tail = jnp.exp(normal.log_cdf(-at))
+        terms = (density + jnp.abs(at) * tail) * (1 + at**2) + tail * (finite / ratio + ratio / 2)
+        enough = ratio * (density - at * tail + 4 * machine * terms) <= delta
+        return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
+
+    # The bound is at least r²/2 - ε, and at most φ(0)·r once t >= 0.
+    low = -0.5 * jnp.log(2 * (finite + 1)) - 0.1
+    high = 0.1 - jnp.log(jnp.minimum(delta, jnp.sqrt(2 * finite)))
+    _, high = jax.lax.fori_loop(0, 60, halve, (low, high))
+    return sensitivity * jnp.where(jnp.isfinite(epsilon), jnp.exp(high), 0.0) * (1 + 100 * machine)
 
 
 def default_or_given(gamma: Numbers | None, floor: Numbers, default: Numbers) -> Numbers:

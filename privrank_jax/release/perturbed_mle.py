@@ -149,12 +149,14 @@ def perturbed_scores(
         link: name of the link.
         noise: ``"laplace"`` or ``"gaussian"``.
         noise_scale: λ or σ, before the allowance for rounding.
-        gamma: γ, raised to λ where that is its floor.
+        gamma: γ, raised to λ where that is its floor, by the allowance for rounding with Gaussian noise.
         grid: h.
     """
     raised = noise_scale * (1 + _ROUNDING)
     if noise == "laplace" and link == "logistic" and privacy.adjacency != "flip":
         gamma = max(gamma, raised)
+    elif noise == "gaussian":
+        gamma *= 1 + _ROUNDING
     law = Laplace if noise == "laplace" else Normal
     return rounded_minimizer(
         Wins(doubled, link), gamma, [law(raised) for _ in range(len(doubled))], grid

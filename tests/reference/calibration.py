@@ -1,7 +1,7 @@
 """Naive twins of calibration: Gaussian noise, and that of objective perturbation from the steps of its theorem.
 
-Suprema come from a grid, the determinant from a matrix, the mean of the positive part from quadrature, the tail and the
-scale from root searches. Nothing is taken from :mod:`privrank_jax.privacy.calibration`.
+Suprema come from a grid, the determinant from a matrix, the mean excess of the loss from quadrature, the scale from a
+root search. Nothing is taken from :mod:`privrank_jax.privacy.calibration`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def determinant_share(link, comparisons, gamma):
 
 
 def gaussian_perturbation_scale(link, adjacency, comparisons, epsilon, delta, gamma):
-    """Least σ at which the bound on the loss stays below ε except with probability δ.
+    """Least σ at which the mean excess of the Gaussian mechanism's loss over what is left of ε is δ.
 
     The noise moves by Σ a_l (e_i - e_j) over the comparisons that change, 0 <= a_l <= most: L of them flip, 2L are
     taken out or put in where L are replaced.
@@ -68,14 +68,16 @@ def gaussian_perturbation_scale(link, adjacency, comparisons, epsilon, delta, ga
     most = both if adjacency == "flip" else single
     reach = changed * most * np.linalg.norm([1.0, -1.0])
     spent = 0.0
-    if (link, adjacency) != ("logistic", "flip"):  # which leaves the Hessian as it is
+    if link != "logistic":  # whose ridge is so large that curvature costs nothing
         spent = determinant_share(link, comparisons, gamma)
-    positive, _ = scipy.integrate.quad(lambda z: z * scipy.stats.norm.pdf(z), 0, 40)
-    tail = scipy.optimize.brentq(lambda t: math.exp(-(t**2) / 2) - delta, 0, 40, xtol=1e-15)
 
-    def spare(log_scale):
-        scale = math.exp(log_scale)
-        along = reach * scale * (positive + tail)
-        return (2 * along + reach**2) / (2 * scale**2) - (epsilon - spent)
+    def excess(log_scale):
+        ratio = reach / math.exp(log_scale)
+        start = (epsilon - spent) / ratio - ratio / 2
+        ends = max(0.0, -start - 12), max(0.0, -start) + 12  # 12 deviations about the middle
+        mean, _ = scipy.integrate.quad(
+            lambda u: u * scipy.stats.norm.pdf(start + u), *ends, epsabs=0, epsrel=1e-12, limit=200
+        )
+        return math.log(max(ratio * mean, 1e-300)) - math.log(delta)
 
-    return math.exp(scipy.optimize.brentq(spare, -12.0, 20.0, xtol=1e-14))
+    return math.exp(scipy.optimize.brentq(excess, -3.0, 20.0, xtol=1e-14))
