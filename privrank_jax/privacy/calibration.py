@@ -330,10 +330,10 @@ def _bounded_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
 
     An allowance for the rounding of the two terms, of t and of the result keeps σ from being too small.
     """
-    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
-    delta = jnp.asarray(delta, epsilon.dtype)
-    finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
-    machine = jnp.finfo(epsilon.dtype).eps
+    left = jnp.asarray(epsilon, jnp.result_type(float))
+    allowed = jnp.asarray(delta, left.dtype)
+    finite = jnp.where(jnp.isfinite(left), left, 1.0)
+    machine = jnp.finfo(left.dtype).eps
 
     def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
         low, high = ends
@@ -343,14 +343,14 @@ def _bounded_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
         density = jnp.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
         tail = jnp.exp(normal.log_cdf(-at))
         terms = (density + jnp.abs(at) * tail) * (1 + at**2) + tail * (finite / ratio + ratio / 2)
-        enough = ratio * (density - at * tail + 4 * machine * terms) <= delta
+        enough = ratio * (density - at * tail + 4 * machine * terms) <= allowed
         return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
 
     # The bound is at least r²/2 - ε, and at most φ(0)·r once t >= 0.
     low = -0.5 * jnp.log(2 * (finite + 1)) - 0.1
-    high = 0.1 - jnp.log(jnp.minimum(delta, jnp.sqrt(2 * finite)))
+    high = 0.1 - jnp.log(jnp.minimum(allowed, jnp.sqrt(2 * finite)))
     _, high = jax.lax.fori_loop(0, 60, halve, (low, high))
-    return sensitivity * jnp.where(jnp.isfinite(epsilon), jnp.exp(high), 0.0) * (1 + 100 * machine)
+    return sensitivity * jnp.where(jnp.isfinite(left), jnp.exp(high), 0.0) * (1 + 100 * machine)
 
 
 def default_or_given(gamma: Numbers | None, floor: Numbers, default: Numbers) -> Numbers:
