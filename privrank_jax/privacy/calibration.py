@@ -339,7 +339,7 @@ def _bounded_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
         low, high = ends
         middle = 0.5 * (low + high)
         ratio = jnp.exp(-middle)
-        at = jnp.minimum(finite / ratio - ratio / 2, 40.0)  # below it the bound only grows
+        at = jnp.minimum(finite / ratio - ratio / 2, 40.0)  # a smaller t has a larger bound
         density = jnp.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
         tail = jnp.exp(normal.log_cdf(-at))
         terms = (density + jnp.abs(at) * tail) * (1 + at**2) + tail * (finite / ratio + ratio / 2)
