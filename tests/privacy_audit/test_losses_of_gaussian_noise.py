@@ -217,7 +217,7 @@ def test_smallest_epsilon_between_two_normal_laws():
     [("perturbed-mle-gaussian", "flip"), ("perturbed-mle-gaussian-add-remove", "add-remove")],
 )
 def test_five_percent_less_noise_breaks_the_delta(row, adjacency):
-    """Under replacement no pair of neighbors is known that needs all the noise: gradients that add up share one item."""
+    """Under replacement no neighbors are known that need all the noise: gradients that add up share one item."""
     worst = worst_case(row, EPSILON)
     scale, gamma = calibrate_objective_perturbation(
         get_link("logistic"), promise(EPSILON, adjacency=adjacency, delta=0.01), noise="gaussian"
@@ -237,7 +237,7 @@ def test_five_percent_less_noise_breaks_the_delta(row, adjacency):
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
 @pytest.mark.parametrize("delta", [1e-5, 0.01])
 def test_users_of_several_comparisons_keep_delta(adjacency, delta):
-    """Three comparisons of two items that all leave, or turn round, at every strength of their lead: cells, no draws."""
+    """Three comparisons of two items that all leave, or turn round, against leads of all sizes."""
     asked = promise(EPSILON, "user", adjacency, delta=delta, contributions=3)
     scale, gamma = calibrate_objective_perturbation(
         get_link("logistic"), asked, noise="gaussian", default_gamma=1e-3
