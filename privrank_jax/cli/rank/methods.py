@@ -58,6 +58,7 @@ _PRIVATE_GRAPH = (
     "pair, which is private here (--intervals auto buys noisy ones for scores with the logistic link)"
 )
 _DESIGN_SHARE = 0.1  # of ε, for intervals
+_MOST_ITEMS = 2000  # for intervals where the design is private: noise is drawn for all pairs
 
 
 def release(data: Input, request: Request) -> Result:
@@ -197,7 +198,7 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
             "no link."
         )
     options = {"link": request.link, "gamma": request.gamma, "noise": request.noise_drawn}
-    of_scores, of_design = _split(data.privacy, request)
+    of_scores, of_design = _split(data.privacy, request, data.table.num_items)
     drawn = draw("perturbed-mle", request, data.entropy, data.wins, of_scores, **options)
     scores = np.asarray(drawn.estimate.value)
     if not np.all(np.isfinite(scores)):
@@ -229,13 +230,13 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
     )
 
 
-def _split(privacy: Privacy, request: Request) -> tuple[Privacy, Privacy | None]:
+def _split(privacy: Privacy, request: Request, items: int) -> tuple[Privacy, Privacy | None]:
     """The promises of scores and of numbers of comparisons for their intervals, which add up to the whole one.
 
     In doubles both ε may add up to 2^-53 of themselves more; the noise of scores is larger than need be by more.
     """
     known = privacy.adjacency == "flip" or request.link != "logistic"
-    if known or request.intervals == "none":
+    if known or request.intervals == "none" or items > _MOST_ITEMS:
         return privacy, None
     part = dataclasses.replace(privacy, epsilon=_DESIGN_SHARE * privacy.epsilon, delta=0.0)
     if max(design_scales(part)) > LARGEST / 2:
