@@ -350,7 +350,8 @@ def _bounded_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
     low = -0.5 * jnp.log(2 * (finite + 1)) - 0.1
     high = 0.1 - jnp.log(jnp.minimum(allowed, jnp.sqrt(2 * finite)))
     _, high = jax.lax.fori_loop(0, 60, halve, (low, high))
-    return sensitivity * jnp.where(jnp.isfinite(left), jnp.exp(high), 0.0) * (1 + 100 * machine)
+    ratio = jnp.where(jnp.isfinite(left), jnp.exp(high), 0.0) * (1 + 100 * machine)
+    return jnp.asarray(sensitivity * ratio)
 
 
 def default_or_given(gamma: Numbers | None, floor: Numbers, default: Numbers) -> Numbers:
