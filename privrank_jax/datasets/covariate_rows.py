@@ -1,9 +1,10 @@
 """Covariates beside the comparisons of a file: which item was shown first, and by how much the two differ.
 
-A release with covariates protects outcomes and takes everything else in the file as public. So columns must not tell
-the outcome by where they stand: "how much longer the winner's answer was" would. Two forms are read. A column, such as
-``length``, beside a column of who was shown first (on the left, at home): how much more the *first* item has. Or two
-columns, ``winner_length`` and ``loser_length``, which change places with the items if the outcome does.
+A release with covariates under flips protects outcomes and takes everything else in the file as public. So columns must
+not tell the outcome by where they stand: "how much longer the winner's answer was" would. Two forms are read. A column,
+such as ``length``, beside a column of who was shown first (on the left, at home): how much more the *first* item has.
+Or two columns, ``winner_length`` and ``loser_length``, which change places with the items if the outcome does. Where a
+row names two items and an outcome, these are named after the columns of items: ``model_a_length``, ``model_b_length``.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from jaxtyping import Bool, Float, Int
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.columns import Roles
 from privrank_jax._cells.errors import BadCell, DataError
+from privrank_jax._cells.outcomes import Sides
+from privrank_jax._cells.pair_shapes import Pairs, Shape, Tally
 from privrank_jax._cells.public import notes_on_comparisons, public_repr
+from privrank_jax.datasets.comparisons_file import shape_in
 from privrank_jax.datasets.formats import Source, open_source, read_header
+from privrank_jax.datasets.outcome_rows import columns_of
 from privrank_jax.datasets.table import ComparisonTable
 
 if TYPE_CHECKING:  # readers of other files would wait for it
@@ -41,12 +46,14 @@ class CovariateRows:
         first: (N,) int, the item shown first, or where none was the one that comes first in ``item_names``.
         second: (N,) int, the other.
         covariates: name to (N,) numbers, of the first item against the second.
+        sides: names of those that are the advantage of being shown first, 1 where it is one and 0 elsewhere.
     """
 
     table: ComparisonTable
     first: Int[np.ndarray, "rows"]
     second: Int[np.ndarray, "rows"]
     covariates: Mapping[str, Float[np.ndarray, "rows"]]
+    sides: tuple[str, ...] = ()
 
     __repr__ = public_repr
 
@@ -64,12 +71,15 @@ class CovariateRows:
         self,
         bounds: Mapping[str, tuple[float, float]] | None = None,
         kept: Bool[np.ndarray, "rows"] | None = None,
+        *,
+        private: bool = False,
     ) -> CovariateTable:
         """The rows that are kept, as :func:`~privrank_jax.pairwise.covariate_table` makes it.
 
         Args:
             bounds: name to (low, high), between which values are clipped.
             kept: (N,) bool; default: all rows.
+            private: whether covariates are; each needs bounds then, but for the advantage of the first item.
 
         Raises:
             ValueError: as there.
@@ -86,7 +96,8 @@ class CovariateRows:
             {name: column[rows] for name, column in self.covariates.items()},
             num_items=table.num_items,
             users=table.users[rows],
-            bounds=bounds,
+            bounds={**dict.fromkeys(self.sides, (0.0, 1.0)), **(bounds or {})},
+            private=private,
         )
 
 
@@ -101,6 +112,11 @@ def add_covariates(
     winner: str = "winner",
     loser: str = "loser",
     tie: str | None = "tie",
+    left: str | None = None,
+    right: str | None = None,
+    outcome: str | None = None,
+    left_score: str | None = None,
+    right_score: str | None = None,
 ) -> CovariateRows:
     """Read the covariates of comparisons from the file that they were read from.
 
@@ -108,20 +124,29 @@ def add_covariates(
         path: as for :func:`~privrank_jax.datasets.read_comparisons`.
         table: what that returned.
         covariates: names: of a column of numbers, how much more the first item has, or the end of the names of two
-            columns, ``winner_NAME`` and ``loser_NAME``, what each item has (with the names of the columns of items).
+            columns, ``winner_NAME`` and ``loser_NAME``, what each item has (with the names of the columns of items,
+            whatever these are).
         side: column with the name of the item that was shown first (left, at home), blank where none was. It gives a
             covariate of its own: the advantage of being first.
         group: column of groups, such as kinds of judges: the advantage of being first is then one for each group.
-        user, winner, loser, tie: as there.
+        user, winner, loser, tie, left, right, outcome, left_score, right_score: as there.
 
     Returns:
         :class:`CovariateRows`.
 
     Raises:
         DataError: a column is missing, or has two roles; a cell that is no number, names neither item, or names no
-            group; a column of numbers without ``side``, or with a row in which it is blank; groups without ``side``.
+            group; a column of numbers without ``side``, or with a row in which it is blank; groups without ``side``; a
+            file whose rows are several comparisons.
     """
     header = read_header(path)
+    named = Sides(
+        *(column or "" for column in (left, right, outcome, "", "", left_score, right_score))
+    )
+    shape = shape_in(table.name, header, winner, loser, named)
+    told = () if shape is None else item_columns(table.name, shape)
+    if told:
+        winner, loser = told[:2]
     roles: dict[str, str | None] = {"winner": winner, "loser": loser}
     for name in covariates:
         pair = f"{winner}_{name}", f"{loser}_{name}"
@@ -141,16 +166,42 @@ def add_covariates(
             f"can only change the advantage of the item shown first: give {_SIDE}",
             _SIDE,
         )
-    roles |= {role: column for role, column in (("side", side), ("group", group)) if column}
+    always = (
+        {winner: 1, loser: -1}.get(side or "", 0) if told else 0
+    )  # it is the column of one of the items
+    shown = None if always else side
+    roles |= {role: column for role, column in (("side", shown), ("group", group)) if column}
     source = open_source(path, roles)
-    read = _Reader(source, roles, covariates, table)
-    left = [column for column in source.ignored if column not in (user, tie)]
-    said = dataclasses.replace(source, ignored=left).said(
+    read = _Reader(source, roles, covariates, table, always)
+    unused = [column for column in source.ignored if column not in (user, tie, *told)]
+    said = dataclasses.replace(source, ignored=unused).said(
+        *(() if shape is None else (shape.reading,)),
         notes=notes_on_comparisons(
             {"user": 0} if table.has_users else {}, seen_items="items" in table.public
-        )
+        ),
     )
     return read.rows(dataclasses.replace(table, notes=said["notes"], remarks=said["remarks"]), side)
+
+
+def item_columns(name: str, shape: Shape) -> tuple[str, ...]:
+    """The columns of two items, then those of the outcome.
+
+    Args:
+        name: of the file.
+        shape: how it is written.
+
+    Raises:
+        DataError: its rows are several comparisons.
+    """
+    if isinstance(shape, Pairs | Tally):
+        raise DataError(
+            f"{name}: a row is several comparisons, and covariates are read of each: write a row for each comparison"
+        )
+    found = columns_of(shape, None, None, None)
+    outcomes = [
+        column for role, column in found.items() if column and role not in ("left", "right")
+    ]
+    return (shape.left, shape.right, *outcomes)
 
 
 def name_of(covariate: str) -> str:
@@ -162,16 +213,22 @@ class _Reader:
     """Reads the cells of all rows."""
 
     def __init__(
-        self, source: Source, roles: Roles, covariates: Sequence[str], table: ComparisonTable
+        self,
+        source: Source,
+        roles: Roles,
+        covariates: Sequence[str],
+        table: ComparisonTable,
+        always: int,
     ) -> None:
-        at = source.positions
+        at, self._always = source.positions, always
         self._covariates, self._at = covariates, at
-        self.sides, self.groups = [], []
+        self.sides, self.groups, self.ones = [], [], []
         self.numbers: dict[str, list[float]] = {name: [] for name in covariates}
         role = "side"
         try:
             for row in source.rows:
                 role = "side"
+                self.ones.append((row[at["winner"]] or "").strip())
                 self.sides.append(self._side(row))
                 if "group" in at:
                     role = "group"
@@ -186,9 +243,9 @@ class _Reader:
             raise DataError(f"{source.name} changed while it was read: run again")
 
     def _side(self, row: Sequence[str | None]) -> int:
-        """1 where the winner was first, -1 where the loser was, 0 where neither."""
+        """1 where the item of the first column was shown first, -1 where the other was, 0 where neither."""
         if "side" not in self._at:
-            return 0
+            return self._always
         cell = (row[self._at["side"]] or "").strip()
         if not cell:
             return 0
@@ -201,7 +258,7 @@ class _Reader:
         return 1 if cell == items[0] else -1
 
     def _number(self, name: str, row: Sequence[str | None]) -> float:
-        """How much more the winner has."""
+        """How much more the item of the first column has."""
         if name_of(name) in self._at:
             if not self.sides[-1]:
                 raise BadCell(
@@ -212,24 +269,34 @@ class _Reader:
         return next(pair) - next(pair)
 
     def rows(self, table: ComparisonTable, side: str | None) -> CovariateRows:
-        sides = np.array(self.sides)
+        names = np.array(table.item_names)
+        ones = names[table.winners] == self.ones  # the first column need not be that of winners
+        turned = np.where(ones, 1, -1)
+        if np.any(names[np.where(ones, table.winners, table.losers)] != self.ones):
+            raise DataError(f"{table.name} changed while it was read: run again")
+        sides = turned * np.array(self.sides)
         ahead = np.where(sides == 0, table.winners < table.losers, sides > 0)
         sign = np.where(ahead, 1.0, -1.0)
         # Adding 0 makes the difference of equal values 0 whoever won, and never -0.
-        found = {name: sign * np.array(column) + 0.0 for name, column in self.numbers.items()}
+        found = {
+            name: sign * turned * np.array(column) + 0.0 for name, column in self.numbers.items()
+        }
         shown = (sides != 0).astype(float)
         if self.groups:
-            names = sorted(set(self.groups))
-            if len(names) > _MOST_GROUPS:
+            kinds = sorted(set(self.groups))
+            if len(kinds) > _MOST_GROUPS:
                 raise DataError(
                     f"{table.name}: more than {_MOST_GROUPS} groups: give a column of fewer, coarser ones"
                 )
             groups = np.array(self.groups)
-            found |= {f"{side}, {name}": shown * (groups == name) for name in names}
+            found |= {f"{side}, {name}": shown * (groups == name) for name in kinds}
         elif side is not None:
             found[side] = shown
         first = np.where(ahead, table.winners, table.losers)
-        return CovariateRows(table, first, np.where(ahead, table.losers, table.winners), found)
+        second = np.where(ahead, table.losers, table.winners)
+        return CovariateRows(
+            table, first, second, found, tuple(name for name in found if name not in self.numbers)
+        )
 
 
 def _named(cell: str | None) -> str:

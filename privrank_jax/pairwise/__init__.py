@@ -73,6 +73,7 @@ from privrank_jax.pairwise.noisy_choices import (
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import TieCounts, noisy_tie_counts
 from privrank_jax.pairwise.one_shot import one_shot_top_k
+from privrank_jax.pairwise.perturbed_covariates import perturbed_covariate_mle
 from privrank_jax.pairwise.perturbed_davidson import (
     PerturbedDavidsonFit,
     davidson_from_totals,
@@ -213,6 +214,7 @@ __all__ = [
     "parametric_bootstrap",
     "peeling_top_k",
     "permute_and_flip_top_k",
+    "perturbed_covariate_mle",
     "perturbed_davidson_mle",
     "perturbed_mle",
     "perturbed_plackett_luce",

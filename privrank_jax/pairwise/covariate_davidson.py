@@ -182,7 +182,7 @@ def davidson_from_covariate_sums(
     tie_ridge = _usual_tie_ridge(design, noise_scale, noise) if tie_gamma is None else tie_gamma
     known = CovariateTies(sums, jnp.asarray(ties, dtype))
     # As an array, a number given and the default, or a ridge of 0, are fitted by one program.
-    found = _fit_sums(design, known, ridge, jnp.asarray(tie_ridge, ridge.dtype))
+    found = fit_covariate_ties(design, known, ridge, jnp.asarray(tie_ridge, ridge.dtype))
     diagnostics = CovariateDavidsonFit(noise_scale, ridge, tie_ridge, found.diagnostics)
     return Estimate(found.value, None, diagnostics)
 
@@ -228,7 +228,7 @@ def davidson_with_covariates(
             )
     ridge = covariate_ridge(table.design, 0.0, "laplace", gamma)
     known = CovariateTies(table.sums, number_of_ties(table))
-    found = _fit_sums(table.design, known, ridge, jnp.asarray(tie_gamma, ridge.dtype))
+    found = fit_covariate_ties(table.design, known, ridge, jnp.asarray(tie_gamma, ridge.dtype))
     diagnostics = CovariateDavidsonFit(0.0, ridge, tie_gamma, found.diagnostics)
     return Estimate(found.value, None, diagnostics)
 
@@ -318,12 +318,20 @@ def _usual_tie_ridge(design: CovariateDesign, noise_scale: Scalar, noise: str) -
 
 
 @jax.jit
-def _fit_sums(
+def fit_covariate_ties(
     design: CovariateDesign,
     known: CovariateTies,
     ridge: Float[Array, "parameters"],
     tie_ridge: Scalar,
 ) -> Estimate:
+    """The ridge fit of Davidson's model to given sums and ties, as an estimate without a guarantee.
+
+    Args:
+        design: the comparisons.
+        known: S and T with any noise.
+        ridge: ``(m + p,)``, γ of each score and coefficient.
+        tie_ridge: γ of log ν.
+    """
     half = design.total(jnp.full(design.first.shape, 0.5, design.features.dtype))
     ridges = jnp.append(ridge, jnp.asarray(tie_ridge, ridge.dtype))
     excess, ties = jnp.asarray(known.sums) - half, jnp.asarray(known.ties)

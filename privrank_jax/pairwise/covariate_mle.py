@@ -109,7 +109,7 @@ def covariate_mle(
     noisy = noisy_covariate_sums(key, table, privacy, noise=noise, sensitivity=sensitivity)
     scale = noisy.diagnostics.noise_scale
     ridge = covariate_ridge(table.design, scale, noise, gamma)
-    found = _fit_sums(table.design, noisy.value, ridge)
+    found = fit_covariate_sums(table.design, noisy.value, ridge)
     diagnostics = CovariateFit(scale, ridge, found.diagnostics)
     return Estimate(found.value, noisy.guarantee, diagnostics)
 
@@ -199,7 +199,7 @@ def scores_from_covariate_sums(
             f"sums must have shape ({design.size},), one for each item and feature, got {sums.shape}."
         )
     ridge = covariate_ridge(design, noise_scale, noise, gamma)
-    found = _fit_sums(design, sums, ridge)
+    found = fit_covariate_sums(design, sums, ridge)
     return Estimate(found.value, None, CovariateFit(noise_scale, ridge, found.diagnostics))
 
 
@@ -307,9 +307,16 @@ def _fit_table(table: CovariateTable, ridge: Float[Array, "parameters"]) -> Esti
 
 
 @jax.jit
-def _fit_sums(
+def fit_covariate_sums(
     design: CovariateDesign, sums: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
 ) -> Estimate:
+    """The ridge fit to given sums, as an estimate without a guarantee.
+
+    Args:
+        design: the comparisons.
+        sums: ``(m + p,)``, S with any noise.
+        ridge: ``(m + p,)``, γ of each score and coefficient.
+    """
     return _fit(design, sums, ridge)
 
 

@@ -14,6 +14,10 @@ What is fitted is the rounded feature, so the release is exact; only the meaning
 **Identifiability.** A covariate whose values are a linear combination of other covariates and of differences between
 numbers that belong to the items (for instance of each model's mean length) can't be told apart from these: its
 coefficient would be an arbitrary choice of the ridge. Such designs are refused, as are covariates that are always 0.
+
+**Private designs** (``private=True``), for :func:`~privrank_jax.pairwise.perturbed_covariate_mle`: nothing may be read
+from the rows. Each covariate has public bounds, the larger of which makes a feature of 1/2, in multiples of 2^{-11};
+whether a coefficient is identifiable is not looked at, and its ridge decides where it is not.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ from privrank_jax._arguments import ArgumentError
 from privrank_jax._types import RowsLike
 from privrank_jax.comparisons import default_float
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
+from privrank_jax.pairwise.objective_perturbation import FEATURE_BITS, LARGEST_FEATURE
 
 ColumnLike = Real[np.ndarray, "rows"] | Sequence[float]
 """One number per comparison."""
@@ -48,6 +53,7 @@ def covariate_table(
     num_items: int,
     users: RowsLike | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    private: bool = False,
 ) -> CovariateTable:
     """Comparisons of m items with public covariates, ready for :func:`covariate_mle`; checked on the host.
 
@@ -61,6 +67,7 @@ def covariate_table(
         users: ``(N,)`` int, who compared; default: another user for each comparison.
         bounds: name to (low, high), between which values are clipped; default: the range of the values, which is as
             public as they are.
+        private: whether covariates are private, and who met; then each needs bounds that are known without looking.
 
     Returns:
         :class:`CovariateTable`. Features are the covariates divided by ``design.units``, and rounded.
@@ -68,7 +75,8 @@ def covariate_table(
     Raises:
         ValueError: columns of different lengths, no comparisons, items out of range or compared with themselves,
             outcomes other than 0, 1/2, 1, values that are not finite, bounds in the wrong order or of an unknown
-            covariate, a covariate that is always 0, or one that others or the items determine; the message names it.
+            covariate, a covariate that is always 0, or one that others or the items determine; the message names it;
+            private covariates without bounds.
 
     >>> left = {"left": np.ones(3)}
     >>> table = covariate_table([0, 1, 0], [1, 2, 2], [1, 0, 0.5], left, num_items=3)
@@ -85,12 +93,17 @@ def covariate_table(
     who = np.arange(rows) if users is None else np.asarray(users)
     if who.shape != (rows,):
         raise ArgumentError(f"users must have shape ({rows},), got {who.shape}.", "users")
-    values = _clipped(covariates, bounds or {}, rows)
-    check_identifiable(*items, values, num_items)
+    bounds = bounds or {}
+    values = _clipped(covariates, bounds, rows)
     names = tuple(values)
-    units = np.array([_unit(column, num_items) for column in values.values()])
-    raw = np.column_stack([np.zeros((rows, 0)), *values.values()])
-    features = _rounded(raw / units)
+    if private:
+        units = np.array([_private_unit(name, bounds) for name in names])
+    else:
+        check_identifiable(*items, values, num_items)
+        units = np.array([_unit(column, num_items) for column in values.values()])
+    raw = np.column_stack([np.zeros((rows, 0)), *values.values()]) / units
+    features = np.ldexp(np.rint(np.ldexp(raw, FEATURE_BITS)), -FEATURE_BITS)
+    features = features if private else _rounded(raw)
     dtype = default_float()
     design = CovariateDesign(
         jnp.asarray(items[0], jnp.int32),
@@ -100,6 +113,7 @@ def covariate_table(
         jnp.asarray(units, dtype),
         num_items=num_items,
         names=names,
+        private=private,
     )
     return CovariateTable(design, jnp.asarray(answered, dtype))
 
@@ -208,6 +222,17 @@ def _clipped(
             column = np.clip(column, low, high)
         found[name] = column
     return found
+
+
+def _private_unit(name: str, bounds: Mapping[str, tuple[float, float]]) -> float:
+    """What a feature of 1 stands for, by public bounds alone."""
+    if name not in bounds:
+        raise ArgumentError(
+            f"covariate {name!r} is private, so its range can't be read from the data: give bounds that are known "
+            "without looking, between which values are clipped.",
+            "bounds",
+        )
+    return max(map(abs, bounds[name])) / LARGEST_FEATURE
 
 
 def _unit(column: np.ndarray, num_items: int) -> float:

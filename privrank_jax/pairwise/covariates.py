@@ -61,6 +61,8 @@ class CovariateDesign:
         mask: ``(N,)`` bool, False for rows that only pad the table; ``None`` = all are real.
         num_items: m, static.
         names: of the p features, static.
+        private: whether the scale of the features depends on public bounds alone, and each is a multiple of 2^-11 in
+            [-1/2, 1/2], so that the design may be private; static.
     """
 
     first: Int[Array, "*batch rows"]
@@ -71,6 +73,7 @@ class CovariateDesign:
     mask: Bool[Array, "*batch rows"] | None = None
     num_items: int = dataclasses.field(kw_only=True, metadata={"static": True})
     names: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
+    private: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @property
     def size(self) -> int:

@@ -11,7 +11,9 @@ triangle inequality, which is attained.
 **What is public.** Noisy totals alone protect choices under any adjacency. The fit also needs the sets, which are
 public under ``flip`` alone, where neighbors differ in what was chosen and not in what was offered; then it is
 post-processing of the totals, whatever its ridge, solver and rounding: the fit takes the sets from
-:func:`~privrank_jax.pairwise.choices.public_part`, in an order that does not depend on the choices.
+:func:`~privrank_jax.pairwise.choices.public_part`, in an order that does not depend on the choices. Under ``replace``
+and ``add-remove`` the sets are private too, and the same noise, of a larger scale, is noise in the objective
+(:mod:`privrank_jax.pairwise.objective_perturbation`).
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices, fit_choices, public_part
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.objective_perturbation import choice_noise, kept_by_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.standard_errors import noise_variance
@@ -82,21 +85,25 @@ def perturbed_plackett_luce(
 ) -> Estimate:
     """Private scores from choices among public sets: the ridge fit to :func:`noisy_choices`.
 
-    **Guarantee.** That of the noisy totals under ``flip``, of which this is post-processing.
+    **Guarantee.** That of the noisy totals under ``flip``, of which this is post-processing. Under ``replace`` and
+    ``add-remove``, where what was offered is private as well, ε-DP by noise in the objective: by default λ = (4 + V)L/ε
+    or (2 + V)L/ε with V = (m - 2)/(m - 1), and γ >= λ. Theorem and proof: head of
+    :mod:`privrank_jax.pairwise.objective_perturbation`, for real numbers (``numerics="idealized"``).
 
     Args:
         key: PRNG key.
-        choices: choices from public sets, not stages of rankings.
-        privacy: what is promised: unit comparison or user, adjacency ``flip``.
-        gamma: ridge γ > 0, may be traced; ``None`` = :func:`default_choice_gamma`.
-        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
+        choices: choices from sets, not stages of rankings.
+        privacy: what is promised: unit comparison or user, any adjacency.
+        gamma: ridge γ > 0, may be traced; ``None`` = :func:`default_choice_gamma`; under ``replace`` and ``add-remove``
+            its floor, (4 + V)L/ε or (2 + V)L/ε, or 1 if that is more.
+        noise: ``"laplace"``, or under ``flip`` ``"gaussian"`` at the δ of the promise.
 
     Returns:
         ``value``: θ, ``(m,)``, mean 0. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`; all of it public with the release.
 
     Raises:
-        ValueError: stages of rankings, another adjacency, a promise that can't be kept, γ <= 0.
+        ValueError: stages of rankings, a promise that can't be kept, γ <= 0 or below its floor.
 
     >>> import jax
     >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
@@ -110,10 +117,14 @@ def perturbed_plackett_luce(
     check_no_stages(choices)
     attained = of_comparisons(privacy, "perturbed_plackett_luce", noise)
     if attained.adjacency != "flip":
-        raise ValueError(
-            f"perturbed_plackett_luce needs adjacency='flip', not {attained.adjacency!r}: the fit needs the sets that "
-            "were offered, which are public under flip alone. Or take noisy_choices, whose totals need no sets."
+        attained = kept_by_objective(privacy, "perturbed_plackett_luce", noise)
+        scale, ridge = choice_noise(attained, choices.num_items, gamma)
+        totals = choices.totals + draw(
+            key, noise, (choices.num_items,), scale, choices.weights.dtype
         )
+        found = fit_choices(public_part(choices), totals, ridge)
+        guarantee = Guarantee(privacy, attained, numerics="idealized")
+        return Estimate(found.value, guarantee, PerturbedFit(scale, ridge, found.diagnostics))
     noisy = noisy_choices(key, choices, privacy, noise=noise)
     scale = noisy.diagnostics.noise_scale
     usual = default_choice_gamma(choices, noise_variance(scale, noise)) if gamma is None else gamma

@@ -1,4 +1,4 @@
-"""Davidson's model fitted to noisy win totals and a noisy number of ties."""
+"""Davidson's model fitted to noisy win totals and a noisy number of ties, or with noise in its objective."""
 
 from __future__ import annotations
 
@@ -16,10 +16,17 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.davidson import check_tied_counts, davidson_objective, fit_davidson
 from privrank_jax.pairwise.mle import FitDiagnostics
 from privrank_jax.pairwise.noisy_ties import TieCounts, TieNoise, add_tie_noise, tie_noise
+from privrank_jax.pairwise.objective_perturbation import (
+    FEATURE_NOISE,
+    TIE_SHARE,
+    kept_by_objective,
+    meeting_noise,
+)
 from privrank_jax.pairwise.questionnaire_noise import unit_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.noise import draw
+from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _USUAL_INFORMATION = 1 / 7.0  # about a score, of one comparison, at scores ~ N(0, 1) and ν = 1
 _USUAL_TIES = 2 / 9.0  # about log ν, of one comparison, at equal scores and ν = 1
@@ -55,18 +62,21 @@ def perturbed_davidson_mle(
 ) -> Estimate:
     """Private scores and tie parameter: Davidson's model fitted to :func:`~privrank_jax.pairwise.noisy_tie_counts`.
 
-    **Guarantee.** That of the noisy counts, of which this is post-processing.
+    **Guarantee.** Under ``flip`` that of the noisy counts, of which this is post-processing. Under ``replace`` and
+    ``add-remove``, where who met is private as well, the noise is in the objective: λ = 4L/ε or 2L/ε on the totals, 4λ
+    on the ties, γ >= λ and γ_T = 4γ: as without ties, which cost nothing. Theorem and proof: head of
+    :mod:`privrank_jax.pairwise.objective_perturbation`, for real numbers (``numerics="idealized"``).
 
     **Default ridges.** Those with the least first-order risk for scores and log ν of variance 1:
     γ = (h + noise variance)/h, with h the usual information about a score (d/7 at d comparisons per item) or about
-    log ν (2/9 per comparison).
+    log ν (2/9 per comparison). Under ``replace`` and ``add-remove`` γ is λ, or 1 if that is more.
 
     Args:
         key: PRNG key.
         wins: win counts of m items that know their ``ties``.
-        privacy: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`.
+        privacy: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`, or adjacency ``replace`` or ``add-remove``.
         gamma: ridge γ > 0 of the scores, may be traced; ``None`` = default.
-        tie_gamma: ridge γ_T > 0 of log ν, may be traced; ``None`` = default.
+        tie_gamma: ridge γ_T > 0 of log ν, may be traced; ``None`` = default; under ``flip`` only.
         noise: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`.
         questionnaire: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`.
 
@@ -75,7 +85,8 @@ def perturbed_davidson_mle(
         :class:`PerturbedDavidsonFit`.
 
     Raises:
-        ValueError: as :func:`~privrank_jax.pairwise.noisy_tie_counts`; a ridge that is not positive.
+        ValueError: as :func:`~privrank_jax.pairwise.noisy_tie_counts`; a ridge that is not positive, or below λ where
+            that is its floor; Gaussian noise, a questionnaire or γ_T where the noise is in the objective.
 
     >>> wins = WinCounts.from_matrix([[0, 600], [400, 0]], ties=200)
     >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
@@ -85,6 +96,9 @@ def perturbed_davidson_mle(
     """
     check_tied_counts(wins)
     by, items = "perturbed_davidson_mle", wins.num_items
+    check_privacy(privacy)
+    if privacy.adjacency != "flip":
+        return _by_objective(key, wins, privacy, gamma, tie_gamma, noise, questionnaire)
     attained, law = tie_noise(privacy, by, items, noise, questionnaire)
     usual, usual_of_ties = default_ridges(wins, law)
     ridge = usual if gamma is None else gamma
@@ -94,6 +108,32 @@ def perturbed_davidson_mle(
     found = _fit(counts, wins.comparisons, *ridges, wins.mask)
     diagnostics = PerturbedDavidsonFit(law.scale, ridge, tie_ridge, found.diagnostics)
     return Estimate(found.value, Guarantee(privacy, attained), diagnostics)
+
+
+def _by_objective(
+    key: Key,
+    wins: WinCounts,
+    privacy: Privacy,
+    gamma: Scalar | None,
+    tie_gamma: Scalar | None,
+    noise: str | None,
+    questionnaire: PairMatrixLike | None,
+) -> Estimate:
+    """The fit with noise in the objective."""
+    attained = kept_by_objective(privacy, "perturbed_davidson_mle", noise or "laplace")
+    if tie_gamma is not None or questionnaire is not None:
+        raise ValueError(
+            "tie_gamma and questionnaire are for adjacency='flip', where noise is on counts; leave them out."
+        )
+    scale, ridge = meeting_noise(attained, gamma=gamma)
+    ridges = _checked_ridges(ridge, ridge / TIE_SHARE**2, wins.comparisons.dtype)
+    drawn = draw(key, "laplace", (wins.num_items + 1,), scale, wins.comparisons.dtype)
+    ties = jnp.asarray(wins.ties, drawn.dtype) + FEATURE_NOISE / TIE_SHARE * drawn[-1]
+    counts = TieCounts(wins.totals + drawn[:-1], ties)
+    found = _fit(counts, wins.comparisons, *ridges, wins.mask)
+    diagnostics = PerturbedDavidsonFit(scale, *ridges, found.diagnostics)
+    guarantee = Guarantee(privacy, attained, numerics="idealized")
+    return Estimate(found.value, guarantee, diagnostics)
 
 
 def davidson_from_totals(

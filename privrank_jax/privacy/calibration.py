@@ -313,6 +313,37 @@ def calibrate_objective_perturbation(
     return quickly(_bounded_scale, delta2, left, privacy.delta), gamma
 
 
+def calibrate_answers(
+    privacy: Privacy, change: float, spread: float = 0.0, *, gamma: Numbers | None = None
+) -> tuple[Any, Any]:
+    """Laplace scale and ridge of objective perturbation where an answer is one of several alternatives.
+
+    Theorem and proof: head of :mod:`privrank_jax.pairwise.objective_perturbation`. An answer that is added loses
+    D/λ + V/γ at most, one that is removed as well, one that is replaced 2D/λ + V/γ.
+
+    Args:
+        privacy: what is promised: unit comparison, or user with ``contributions``; adjacency replace or add-remove.
+        change: D, λ times the largest size of the gradient of an answer.
+        spread: V, γ times the largest trace of its curvature where it was sure to be another one.
+        gamma: ridge γ, at least its floor, at which γ = λ; ``None``: the floor, at least 1. May be traced, then it is
+            raised to the floor.
+
+    Returns:
+        (λ, γ), γ ≥ λ.
+
+    Raises:
+        ValueError: γ below its floor, users without ``contributions``.
+
+    >>> promise = Privacy(1.0, unit="user", adjacency="replace", contributions=10)
+    >>> [float(one) for one in calibrate_answers(promise, 2.0)]
+    [40.0, 40.0]
+    """
+    answers, epsilon = privacy.comparisons_per_unit, privacy.epsilon
+    moved = (2 if privacy.adjacency == "replace" else 1) * change
+    gamma = default_or_given(gamma, (moved + spread) * answers / epsilon, 1.0)
+    return moved * answers / (epsilon - spread * answers / gamma), gamma
+
+
 def _gradient_sensitivity(link: Link, adjacency: str) -> float:
     """ℓ₁ change of the gradient per changed comparison; in ℓ₂ it is this over √2."""
     if adjacency == "flip":

@@ -19,11 +19,15 @@ They are named, not imported, since releases depend on this package.
 - *Objective perturbation* with the logistic link, Laplace noise of scale λ and a ridge of at least λ (any ridge under
   flips): 2/λ for each comparison that is added, removed or flipped. Otherwise it is calibrated to ε for one unit, so
   units are counted.
+- *Objective perturbation* with features, ties or sets: for each answer added or removed (2 + p/4)/λ with p features,
+  2/λ with ties alone (an answer that becomes a tie is counted half, at least), 2/λ for choices, and once V/γ for each
+  that is replaced, V = (m - 2)/(m - 1). Rows are counted by a hash of what they say.
 - *Shuffled answers*, *reports of two item sets*, *reports of real numbers*: likewise.
 """
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -163,6 +167,47 @@ def _objective(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) 
     return float(2 * moved / facts["noise_scale"])
 
 
+_BINS = 2**16
+
+
+def _binned(rows: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """How many rows have each hash, so that tables of different lengths compare."""
+    found = np.zeros(_BINS)
+    for row, number in zip(np.ascontiguousarray(rows), times):
+        found[zlib.crc32(row.tobytes()) % _BINS] += number
+    return found
+
+
+def _meeting_rows(rows: np.ndarray) -> np.ndarray:
+    """The number of features, then the binned rows."""
+    return np.append(rows.shape[1] - 3, _binned(rows, np.ones(len(rows))))
+
+
+def _meetings(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    if facts["gamma"] < facts["noise_scale"] * (1 - 1e-9) or first[0] != second[0]:
+        return np.inf
+    return float(np.abs(first - second).sum() * (2 + first[0] / 4) / facts["noise_scale"])
+
+
+def _tied(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    """Doubled win counts, then the number of ties."""
+    if facts["gamma"] < facts["noise_scale"] * (1 - 1e-9):
+        return np.inf
+    return float(np.abs(first - second)[:-1].sum() / facts["noise_scale"])
+
+
+def _choice_rows(rows: np.ndarray) -> np.ndarray:
+    return _binned(rows[:, 1:], rows[:, 0])
+
+
+def _choices(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    if facts["gamma"] < facts["noise_scale"] * (1 - 1e-9):
+        return np.inf
+    moved, spread = first - second, 1 - 1 / max(facts["num_items"] - 1, 1)
+    one_way = max(moved.clip(0).sum(), -moved.clip(None, 0).sum())
+    return float(2 * np.abs(moved).sum() / facts["noise_scale"] + one_way * spread / facts["gamma"])
+
+
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """The sum of ε over users of the first data set who are missing from the second; their order is ignored."""
     rows = [Counter(map(bytes, np.ascontiguousarray(r, np.int64))) for r in (first, second)]
@@ -219,6 +264,21 @@ DOORS = (
         data="doubled",
         read=_halves,
         loss=_objective,
+    ),
+    Door(
+        function="privrank_jax.release.perturbed_models:perturbed_meetings",
+        data="rows",
+        read=_meeting_rows,
+        loss=_meetings,
+    ),
+    Door(
+        function="privrank_jax.release.perturbed_models:perturbed_ties", data="counts", loss=_tied
+    ),
+    Door(
+        function="privrank_jax.release.perturbed_models:perturbed_choices",
+        data="rows",
+        read=_choice_rows,
+        loss=_choices,
     ),
     Door(
         function="privrank_jax.release.shuffled_pairs:exact_shuffled_pair_weights",

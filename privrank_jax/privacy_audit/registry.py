@@ -35,6 +35,7 @@ _MODULES = (
     "audited_covariates",
     "audited_ties",
     "audited_choices",
+    "audited_models",
     "audited_gaussian",
     "audited_continual",
     "audited_selections",

@@ -37,7 +37,7 @@ from privrank_jax.release.minimizer import rounded_minimizer
 from privrank_jax.release.noisy_totals import doubled_counts, in_floats
 
 GRID = Fraction(1, 2**40)
-_ROUNDING = Fraction(1, 2**30)
+ROUNDING = Fraction(1, 2**30)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +105,7 @@ def exact_perturbed_mle(
     link = get_link(link)
     noise, attained = kept_on_totals(privacy, "exact_perturbed_mle", noise, None)
     attained = in_floats(attained)
-    doubled = _doubled_wins(wins)
+    doubled = doubled_wins(wins)
     calibrate = functools.partial(
         calibrated_fit, privacy=attained, link=link, gamma=gamma, noise=noise
     )
@@ -152,7 +152,7 @@ def perturbed_scores(
         gamma: γ, raised to λ where that is its floor, by the allowance for rounding with Gaussian noise.
         grid: h.
     """
-    raised = noise_scale * (1 + _ROUNDING)
+    raised = noise_scale * (1 + ROUNDING)
     if noise == "laplace" and link == "logistic" and privacy.adjacency != "flip":
         gamma = max(gamma, raised)
     elif noise == "gaussian":
@@ -163,7 +163,7 @@ def perturbed_scores(
     )
 
 
-def _doubled_wins(wins: WinCounts) -> np.ndarray:
+def doubled_wins(wins: WinCounts) -> np.ndarray:
     """Twice the win counts as int64, ``(m, m)``."""
     if wins.mask is not None and not np.all(np.asarray(wins.mask)):
         raise ValueError(

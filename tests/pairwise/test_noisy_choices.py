@@ -73,9 +73,9 @@ def test_rankings_have_no_private_totals(key):
         pairwise.perturbed_plackett_luce(key, stages, asked)
     with pytest.raises(ValueError, match="not public"):
         pairwise.plackett_luce_from_totals(stages.totals, stages, 1.0)
+    with pytest.raises(ValueError, match="break_rankings"):
+        pairwise.perturbed_plackett_luce(key, stages, promise(1.0))
     chosen = Choices.from_top1([(0, [1])], num_items=2)
-    with pytest.raises(ValueError, match="needs adjacency='flip'"):
-        pairwise.perturbed_plackett_luce(key, chosen, promise(1.0))
     with pytest.raises(ValueError, match="gamma must be positive"):
         pairwise.perturbed_plackett_luce(key, chosen, asked, gamma=0.0)
 

@@ -133,6 +133,27 @@ MECHANISMS = {
         opendp=(),
         noises=NOISES,
     ),
+    "perturbed-covariates": Mechanism(
+        label="private scores with covariates",
+        simulated="pairwise:perturbed_covariate_mle",
+        exact="release.perturbed_models:exact_perturbed_covariate_mle",
+        law="",
+        opendp=(),
+    ),
+    "perturbed-davidson": Mechanism(
+        label="private scores with ties",
+        simulated="pairwise:perturbed_davidson_mle",
+        exact="release.perturbed_models:exact_perturbed_davidson_mle",
+        law="",
+        opendp=(),
+    ),
+    "perturbed-choices": Mechanism(
+        label="private scores of choices",
+        simulated="pairwise:perturbed_plackett_luce",
+        exact="release.perturbed_models:exact_perturbed_plackett_luce",
+        law="",
+        opendp=(),
+    ),
     "noisy-design": Mechanism(
         label="noisy numbers of comparisons",
         simulated="pairwise:noisy_design",

@@ -1,7 +1,7 @@
 """``privrank rank`` on choices from sets: how often items were chosen, or Plackett-Luce scores, privately or not.
 
-Counts protect choices under any adjacency. Scores need the sets that were shown, so they are fitted under ``flip``
-alone, where these are public.
+Counts protect choices under any adjacency. Scores need the sets that were shown: under ``flip`` these are public, and
+scores are fitted to noisy counts; otherwise the noise is in the objective of the fit.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ _OTHER_COLUMNS = (*COMPARING, "order_separator")
 _SETS = (
     "a comparison is here a choice from the items shown, and who was shown which items is public"
 )
-_BALANCE = (
-    "items that are shown more often are chosen more often: where sets are not balanced, fit scores by --method scores "
-    "--adjacency flip"
+PRIVATE_SETS = (
+    "no intervals, and how much of the order is noise is not known: that needs the sets that were shown, which are "
+    "private here"
 )
+_BALANCE = "items that are shown more often are chosen more often: where sets are not balanced, --method scores tells more"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -119,11 +120,10 @@ def _check(request: Request) -> None:
         raise Refusal(
             "--noise k-norm has no shape for choices from sets: leave --noise out, or choose gaussian."
         )
-    if request.method == "scores" and request.adjacency != "flip":
+    if request.method == "scores" and request.adjacency != "flip" and request.noise == "gaussian":
         raise Refusal(
-            "scores fitted to choices need the sets that were shown, which are public under --adjacency flip alone: "
-            "add it if who was shown what is public, or use --method counts. (Rankings of some items are broken into "
-            "pairs instead: give them as columns rank_1, rank_2, ...)"
+            "scores of choices have Laplace noise where the sets that were shown are private: leave --noise and "
+            "--delta out, or add --adjacency flip if who was shown what is public."
         )
     if request.method == "scores" and request.gamma == 0:
         raise Refusal(
@@ -164,6 +164,8 @@ def fit_choices(data: ChoiceInput, request: Request) -> Result:
     """Noisy counts, a fit to them, or the fit without privacy."""
     if data.privacy is None:
         return _without_privacy(data, request)
+    if request.method == "scores" and data.privacy.adjacency != "flip":
+        return _in_objective(data, request, data.privacy)
     noise = request.noise_drawn
     drawn = draw("noisy-choices", request, data.entropy, data.kept, data.privacy, noise=noise)
     totals = np.asarray(drawn.estimate.value)
@@ -182,6 +184,18 @@ def fit_choices(data: ChoiceInput, request: Request) -> Result:
     title = "private scores (log-odds)"
     return _result(
         data, request, scores, certainty, drawn, title, (_SETS,), gamma=gamma, solver=CODES[code]
+    )
+
+
+def _in_objective(data: ChoiceInput, request: Request, privacy: Privacy) -> Result:
+    """Scores where the sets are private: noise goes into the objective."""
+    drawn = draw(
+        "perturbed-choices", request, data.entropy, data.kept, privacy, gamma=request.gamma
+    )
+    scores, gamma = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.gamma)
+    certainty = Certainty(notes=(PRIVATE_SETS,))
+    return _result(
+        data, request, scores, certainty, drawn, "private scores (log-odds)", gamma=gamma
     )
 
 

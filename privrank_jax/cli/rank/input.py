@@ -114,7 +114,8 @@ def read_input(request: Request) -> Input:
     if table.questionnaire is not None and request.fits_questionnaire:
         design = questionnaire_counts(table.questionnaire, table.num_items)
     questionnaire, sensitivity, per_item, public = None, None, 0.0, table.public
-    if asked is None and (request.mechanism != "perturbed-mle" or design is not None):
+    in_objective = request.mechanism in ("perturbed-mle", "perturbed-davidson")
+    if asked is None and (not in_objective or design is not None):
         sensitivity, per_item, public = _sensitivity(table, request, privacy, noise)
     elif asked is not None:
         questionnaire = questionnaire_counts(asked, table.num_items)

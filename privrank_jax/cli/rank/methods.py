@@ -53,7 +53,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.integer_laplace import LARGEST
 from privrank_jax.release.k_norm import zonotope_parts
 
-_PRIVATE_GRAPH = (
+PRIVATE_GRAPH = (
     "no intervals, and how much of the order is noise is not known: that needs the number of comparisons of each "
     "pair, which is private here (--intervals auto buys noisy ones for scores with the logistic link)"
 )
@@ -108,7 +108,8 @@ def _scores(data: PrivateInput, request: Request) -> Result:
             "--gamma must be positive for --method scores; leave it out for a good default."
         )
     if request.ties == "davidson":
-        return _scores_with_ties(data, request)
+        flips = data.privacy.adjacency == "flip"
+        return (_scores_with_ties if flips else _ties_in_objective)(data, request)
     on_totals = request.mechanism == "noisy-counts" or data.design is not None
     return (_scores_from_totals if on_totals else _objective_perturbation)(data, request)
 
@@ -185,6 +186,28 @@ def _scores_with_ties(data: PrivateInput, request: Request) -> Result:
         tie_gamma=tie_gamma,
         noise_deviation=deviation,
         solver=CODES[int(fit.diagnostics.code)],
+        **facts,
+    )
+
+
+def _ties_in_objective(data: PrivateInput, request: Request) -> Result:
+    """The same where the comparison graph is private: noise goes into the objective."""
+    drawn = draw(
+        "perturbed-davidson", request, data.entropy, data.wins, data.privacy, gamma=request.gamma
+    )
+    value, gamma = drawn.estimate.value, float(drawn.estimate.diagnostics.gamma)
+    facts = tie_facts(value, None, request.level)
+    certainty = Certainty(notes=(facts.pop("tie_note"), PRIVATE_GRAPH))
+    scores = np.asarray(value.scores)
+    return _result(
+        data,
+        request,
+        drawn,
+        f"{scores.size} items by private scores (log-odds of a win against a loss)",
+        scores,
+        certainty,
+        link="logistic",
+        gamma=gamma,
         **facts,
     )
 
@@ -327,7 +350,7 @@ def _certainty(
 ) -> Certainty:
     """Certainty of the scores; known only where it is public how often each pair was compared."""
     if design is None:
-        return Certainty(notes=(_PRIVATE_GRAPH,))
+        return Certainty(notes=(PRIVATE_GRAPH,))
     cover = f"{ANSWERS} and the privacy noise{UNDONE}"
     found = of_fit(
         scores,

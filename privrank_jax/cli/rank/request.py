@@ -36,7 +36,7 @@ _MOST_PER_USER = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Covariates(Options):
-    """Columns of covariates; they are public, as is who compared what."""
+    """Columns of covariates; public under flips, as is who compared what, and else private but for their bounds."""
 
     PANEL: ClassVar[str] = "Covariates (scores and none)"
 
@@ -45,8 +45,9 @@ class Covariates(Options):
         typer.Option(
             metavar="NAME[:LOW:HIGH]",
             help="Fit what NAME adds to the odds: a column of how much more of it the item of --side has, or two "
-            "columns winner_NAME and loser_NAME. Clipped between LOW and HIGH; default: the range of the values, which "
-            "are public. Once for each covariate.",
+            "columns winner_NAME and loser_NAME. Clipped between LOW and HIGH, which must be known without looking at "
+            "the data; under --adjacency flip values are public, and their range is the default. Once for each "
+            "covariate.",
         ),
     ] = None
     side: Annotated[
@@ -176,7 +177,7 @@ class Request(
             metavar="NAME",
             help="half: a tie is half a win for both items; where ties are common, intervals of private results are "
             "wider than need be. davidson: an outcome of its own, whose frequency is fitted and published (Davidson's "
-            "model); with --method none, or with --method scores --adjacency flip, where it costs no privacy.",
+            "model), with --method scores or none; it costs no privacy.",
         ),
     ] = "half"
     gamma: Annotated[
@@ -228,7 +229,8 @@ class Request(
     def privacy(self) -> Privacy:
         """What is promised; the data say what one user gave, and what is public."""
         assert self.epsilon is not None
-        public = ("covariates",) if self.with_covariates else ()
+        shown = self.with_covariates and self.adjacency == "flip"
+        public = ("covariates",) if shown else ()
         return Privacy(
             self.epsilon,
             unit=self.unit,
@@ -242,10 +244,12 @@ class Request(
         """Its name in the table of mechanisms."""
         if self.method == "one-shot":
             return "one-shot-top-k"
+        if self.with_covariates and self.adjacency != "flip":
+            return "perturbed-covariates"
         if self.with_covariates:
             return "covariate-ties" if self.ties == "davidson" else "covariate-sums"
         if self.ties == "davidson":
-            return "noisy-tie-counts"
+            return "noisy-tie-counts" if self.adjacency == "flip" else "perturbed-davidson"
         # Where it is public who compared what, noise on the totals is enough for a fit.
         on_totals = self.fits_totals and self.adjacency == "flip"
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
@@ -315,6 +319,14 @@ class Request(
                 "--noise k-norm is for noise on win totals that protects users: it needs --unit user, --link logistic "
                 "and --adjacency flip or replace; with covariates flip."
             )
+        if self.method == "scores" and self.noise_drawn not in (
+            *MECHANISMS[self.mechanism].noises,
+            "k-norm",
+        ):
+            raise Refusal(
+                "scores with covariates or --ties davidson have Laplace noise where who compared what is private: "
+                "leave --noise and --delta out."
+            )
         if self.noise_drawn not in (*MECHANISMS[self.mechanism].noises, "k-norm"):
             raise Refusal(
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
@@ -330,25 +342,35 @@ class Request(
         if self.link != "logistic":
             raise Refusal("covariates are fitted with --link logistic only; leave --link out.")
         if self.private and self.adjacency != "flip":
-            raise Refusal(
-                "a fit with covariates takes them and who compared what as public, and protects outcomes: add "
-                "--adjacency flip if that is right for your data; otherwise leave the covariates out."
-            )
+            self._check_private_covariates()
         if self.private and self.gamma == 0:
             raise Refusal(
                 "--gamma must be positive for --method scores; leave it out for a good default."
             )
         _ = self.covariate_bounds
 
+    def _check_private_covariates(self) -> None:
+        """Refuse what would have to be read from the data where these are private."""
+        open_ended = [name for name, ends in self.covariate_bounds.items() if ends is None]
+        if open_ended:
+            raise Refusal(
+                f"--covariate {open_ended[0]} is private, so its range can't be read from the data: give bounds that "
+                f"are known without looking, such as --covariate {open_ended[0]}:-3:3; or add --adjacency flip if "
+                "covariates and who compared what are public."
+            )
+        if self.covariate_group:
+            raise Refusal(
+                "--covariate-group would publish which groups occur in the data: add --adjacency flip if covariates "
+                "and who compared what are public; otherwise leave it out."
+            )
+
     def _check_ties(self) -> None:
         check_choice("--ties", self.ties, TIES)
-        flips = self.method == "scores" and self.adjacency == "flip"
-        fits = (flips or self.method == "none") and self.link == "logistic"
+        fits = self.method in ("scores", "none") and self.link == "logistic"
         if self.ties == "davidson" and not fits:
             raise Refusal(
-                "--ties davidson is a model with the logistic link, fitted without privacy by --method none, or under "
-                "privacy by --method scores --adjacency flip (it needs the public number of meetings of each pair). "
-                "Use those, or --ties half."
+                "--ties davidson is a model with the logistic link, fitted by --method scores, or without privacy by "
+                "--method none. Use those, or --ties half."
             )
         if self.ties == "davidson" and self.every is not None:
             raise Refusal("--ties davidson is not fitted by --every: leave one of them out.")

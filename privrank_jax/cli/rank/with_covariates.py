@@ -12,12 +12,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import datasets, pairwise
+from privrank_jax._cells.columns import without
+from privrank_jax._cells.outcomes import Sides
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
-from privrank_jax.cli.core.mechanisms import draw
+from privrank_jax.cli.core.mechanisms import Drawn, draw
 from privrank_jax.cli.core.result import (
     ANSWERS,
     SEVERAL_GROUPS,
@@ -35,12 +37,17 @@ from privrank_jax.cli.core.sources import (
     given_columns,
     private_remark,
     say_reading,
+    shape_roles,
     users_of,
 )
 from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
 from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
+from privrank_jax.cli.rank.methods import PRIVATE_GRAPH
 from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
+from privrank_jax.datasets.comparisons_file import shape_in
+from privrank_jax.datasets.covariate_rows import item_columns
+from privrank_jax.datasets.formats import read_header
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.pairwise.minimize import CODES
@@ -89,9 +96,16 @@ def read_with_covariates(request: Request) -> CovariateInput:
     by_user = request.unit == "user" and request.private
     roles = comparison_roles(request, request.items, by_user=by_user)
     path = request.file
+    shape = shape_roles(request)
+    shown = {name: column for name, column in shape.items() if name not in COUNTING}
+    sides = Sides(*(column or "" for column in shape.values()))
+    header = without(path.name, read_header(path), roles["ignore"])
+    found = shape_in(path.name, header, roles["winner"], roles["loser"], sides)
+    of_items = () if found is None else item_columns(path.name, found)
     named = (request.side, request.covariate_group, *request.covariate_bounds)
-    roles["ignore"] = [*roles["ignore"], *found_columns(path, *named)]
-    table = datasets.read_comparisons(path, **roles)
+    others = [column for column in named if column not in of_items]
+    roles["ignore"] = [*roles["ignore"], *found_columns(path, *others)]
+    table = datasets.read_comparisons(path, **roles, **shown)
     say_reading(table, listed=request.items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     rows = datasets.add_covariates(
@@ -104,6 +118,7 @@ def read_with_covariates(request: Request) -> CovariateInput:
         winner=roles["winner"],
         loser=roles["loser"],
         tie=roles["tie"],
+        **shown,
     )
     entropy, remarks, kept = Entropy(request), private_remark(*table.remarks), None
     privacy = request.privacy if request.private else None
@@ -116,9 +131,10 @@ def read_with_covariates(request: Request) -> CovariateInput:
         users = users_of(request.file, request.user) if by_user else ""
         privacy = privacy.given(public=table.public, users=users)
     bounds = {name: ends for name, ends in request.covariate_bounds.items() if ends is not None}
-    fitted = rows.covariate_table(bounds, kept)
+    hidden = privacy is not None and privacy.adjacency != "flip"
+    fitted = rows.covariate_table(bounds, kept, private=hidden)
     noise = request.noise_drawn
-    if privacy is not None and request.noise is None:
+    if privacy is not None and request.noise is None and not hidden:
         ties = request.ties == "davidson"
         noise = pairwise.least_covariate_noise(fitted.design, privacy, ties=ties)
     return CovariateInput(
@@ -137,10 +153,14 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
     if data.privacy is None:
         fit, gamma, warnings = _without_privacy(data.kept, request)
     else:
-        noise = data.noise
-        drawn = draw(request.mechanism, request, data.entropy, data.kept, data.privacy, noise=noise)
-        fit = _fit_released(drawn.estimate.value, design, request.gamma, drawn.scale, noise)
-        gamma = float(fit.diagnostics.ridge[0])
+        drawn = _drawn(data, request)
+        fit, gamma = drawn.estimate, None
+        if data.privacy.adjacency == "flip":
+            fit = _fit_released(fit.value, design, request.gamma, drawn.scale, data.noise)
+        if hasattr(fit.diagnostics, "ridge"):
+            gamma = float(fit.diagnostics.ridge[0])
+        else:
+            gamma = float(fit.diagnostics.gamma)
         words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
         public = {
             "max_per_user": data.privacy.contributions,
@@ -160,7 +180,7 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         **public,
         "link": "logistic",
         "gamma": gamma,
-        "solver": CODES[int(fit.diagnostics.fit.code)],
+        "solver": _solver(fit, data.privacy),
         "level": request.level,
         **ties,
         "covariates": covariates,
@@ -178,6 +198,21 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         notes=(*tie_note, *said, *data.notes, *certainty.notes),
         warnings=warnings,
     )
+
+
+def _drawn(data: CovariateInput, request: Request) -> Drawn:
+    """Noisy sums, or where the design is private the fit with noise in its objective."""
+    assert data.privacy is not None
+    about: dict[str, Any] = {"noise": data.noise}
+    if data.privacy.adjacency != "flip":
+        about = {"ties": request.ties, "gamma": request.gamma}
+    return draw(request.mechanism, request, data.entropy, data.kept, data.privacy, **about)
+
+
+def _solver(fit: Estimate, privacy: Privacy | None) -> str | None:
+    """How the fit ended; not told where it saw answers without noise."""
+    hidden = privacy is not None and privacy.adjacency != "flip"
+    return None if hidden else CODES[int(fit.diagnostics.fit.code)]
 
 
 def _fit_released(
@@ -242,13 +277,17 @@ def _certainty(
 ) -> tuple[Certainty, dict[str, dict[str, float]], dict[str, Any]]:
     """Certainty of the scores; of each covariate its coefficient, with an interval where one is known; ties."""
     design, ties = data.kept.design, {}
-    errors, interval = _intervals(fit, data, request)
-    if request.ties == "davidson":
-        ties = tie_facts(fit.value, interval, request.level)
     covariates = {
         name: {"coefficient": float(fit.value.coefficients[k])}
         for k, name in enumerate(design.names)
     }
+    if data.privacy is not None and data.privacy.adjacency != "flip":
+        if request.ties == "davidson":
+            ties = tie_facts(fit.value, None, request.level)
+        return Certainty(notes=(PRIVATE_GRAPH,)), covariates, ties
+    errors, interval = _intervals(fit, data, request)
+    if request.ties == "davidson":
+        ties = tie_facts(fit.value, interval, request.level)
     low, high = (np.asarray(end) for end in (errors.low, errors.high))
     if low.size and not np.all(np.isfinite(low)):
         return Certainty(notes=(TOO_FAR,)), covariates, ties

@@ -1,0 +1,169 @@
+"""Minus log-likelihoods of meetings with features and ties, and of choices from sets, by their derivatives.
+
+They are :class:`~privrank_jax.release.minimizer.Likelihood`: first and second derivatives in doubles to find a
+minimizer, and the first in balls, which says how near it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from privrank_jax.pairwise.objective_perturbation import FEATURE_BITS, TIE_SHARE
+from privrank_jax.release.balls import Ball, ball
+
+_UNIT = 2.0**-FEATURE_BITS
+
+
+class Meetings:
+    r"""Σ n (A(η) - A₀) - ⟨excess, β⟩ - T log ν over kinds of meetings, of which n are alike.
+
+    η = θ_i - θ_j + ⟨features, b⟩, and A = log(e^{η/2} + e^{-η/2}); with ties log(e^{η/2} + e^{-η/2} + ν), log ν = τ/2.
+
+    Args:
+        items: m; β is θ, then b, then τ where there are ties.
+        met: ``(K, 2 + p)`` int: both items, and features in multiples of 2^-11.
+        times: ``(K,)``, n, whole or half.
+        excess: ``(m + p,)``, Σ (y - 1/2)(e_i - e_j, features) over all meetings.
+        ties: T, where they are outcomes of their own.
+    """
+
+    def __init__(
+        self,
+        items: int,
+        met: Int[np.ndarray, "kinds columns"],
+        times: Float[np.ndarray, "kinds"] | Int[np.ndarray, "kinds"],
+        excess: Sequence[Fraction],
+        ties: int | None,
+    ) -> None:
+        self._items, self._ties, self._excess = items, ties, excess
+        self._first, self._second, self._steps = met[:, 0], met[:, 1], met[:, 2:]
+        self._features = _UNIT * self._steps
+        self._times = np.asarray(times, np.float64)
+        self._offset = np.array([float(one) for one in excess])
+
+    def slope(self, point: Float[np.ndarray, "numbers"]) -> Float[np.ndarray, "numbers"]:
+        """Its gradient in doubles."""
+        lead, tie = self._chances(point)
+        found = self._total(self._times * lead) - self._offset
+        if self._ties is None:
+            return found
+        return np.append(found, TIE_SHARE * (self._times @ tie - self._ties))
+
+    def curvature(
+        self, point: Float[np.ndarray, "numbers"]
+    ) -> Float[np.ndarray, "numbers numbers"]:
+        """Its second derivative in doubles."""
+        lead, tie = self._chances(point)
+        bent = self._gram(self._times * (0.25 * (1 - tie) - lead**2))
+        if self._ties is None:
+            return bent
+        cross = -TIE_SHARE * self._total(self._times * tie * lead)
+        own = TIE_SHARE**2 * (self._times @ (tie * (1 - tie)))
+        return np.block([[bent, cross[:, None]], [cross[None], np.array([[own]])]])
+
+    def gradient(self, point: Sequence[Ball]) -> list[Ball]:
+        """Its gradient in balls."""
+        m, p = self._items, self._features.shape[1]
+        powers = [(one / 2).exp() for one in point[:m]]
+        slopes = [one / 2 ** (FEATURE_BITS + 1) for one in point[m : m + p]]
+        nu = 0 if self._ties is None else (point[-1] * ball(Fraction(TIE_SHARE))).exp()
+        found, tied = [-ball(one) for one in self._excess], 0 * point[0]
+        columns = (self._first, self._second, self._steps, self._times)
+        for i, j, steps, times in zip(*(column.tolist() for column in columns)):
+            up = powers[i] / powers[j]
+            if any(steps):
+                up *= sum(step * slope for step, slope in zip(steps, slopes) if step).exp()
+            down = 1 / up
+            share = times / (up + down + nu)
+            moved = share * (up - down) / 2
+            found[i] += moved
+            found[j] -= moved
+            for k, step in enumerate(steps):
+                if step:
+                    found[m + k] += moved * step / 2**FEATURE_BITS
+            tied += share
+        if self._ties is None:
+            return found
+        return [*found, (tied * nu - self._ties) * ball(Fraction(TIE_SHARE))]
+
+    def _chances(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Half of how much likelier a win is than a loss, and the chance of a tie, of each kind."""
+        m, p = self._items, self._features.shape[1]
+        odds = point[self._first] - point[self._second] + self._features @ point[m : m + p]
+        log_nu = -math.inf if self._ties is None else TIE_SHARE * point[-1]
+        logs = np.stack([odds / 2, -odds / 2, np.full(odds.shape, log_nu)])
+        parts = np.exp(logs - logs.max(0))
+        win, loss, tie = parts / parts.sum(0)
+        return (win - loss) / 2, tie
+
+    def _total(self, weights: np.ndarray) -> np.ndarray:
+        """Σ weights (e_i - e_j, features)."""
+        one, other = (
+            np.bincount(column, weights, self._items) for column in (self._first, self._second)
+        )
+        return np.append(one - other, weights @ self._features)
+
+    def _gram(self, weights: np.ndarray) -> np.ndarray:
+        """Σ weights (e_i - e_j, features)(e_i - e_j, features)ᵀ."""
+        m = self._items
+        met, cross = np.zeros((m, m)), np.zeros((m, self._features.shape[1]))
+        np.add.at(met, (self._first, self._second), weights)
+        met += met.T
+        scaled = weights[:, None] * self._features
+        np.add.at(cross, self._first, scaled)
+        np.subtract.at(cross, self._second, scaled)
+        return np.block([[np.diag(met.sum(1)) - met, cross], [cross.T, self._features.T @ scaled]])
+
+
+class Offers:
+    """Σ n log Σ_{j ∈ S} e^{θ_j} - Nᵀθ over sets S, each of which was offered n times.
+
+    Args:
+        sets: ``(K, s)`` int, items; -1 for none.
+        times: ``(K,)`` int, n.
+        totals: ``(m,)`` int, N.
+    """
+
+    def __init__(
+        self,
+        sets: Int[np.ndarray, "sets size"],
+        times: Int[np.ndarray, "sets"],
+        totals: Int[np.ndarray, "items"],
+    ) -> None:
+        self._sets, self._times, self._totals = sets, times, totals
+        self._known = sets >= 0
+
+    def slope(self, point: Float[np.ndarray, "items"]) -> Float[np.ndarray, "items"]:
+        """Its gradient in doubles."""
+        weighted = (self._times[:, None] * self._shares(point))[self._known]
+        return np.bincount(self._sets[self._known], weighted, point.size) - self._totals
+
+    def curvature(self, point: Float[np.ndarray, "items"]) -> Float[np.ndarray, "items items"]:
+        """Its second derivative in doubles."""
+        each, spread = self._shares(point), np.zeros((len(self._sets), point.size))
+        rows = np.broadcast_to(np.arange(len(self._sets))[:, None], self._sets.shape)
+        np.add.at(spread, (rows[self._known], self._sets[self._known]), each[self._known])
+        weighted = self._times[:, None] * spread
+        return np.diag(weighted.sum(0)) - spread.T @ weighted
+
+    def gradient(self, point: Sequence[Ball]) -> list[Ball]:
+        """Its gradient in balls."""
+        powers = [one.exp() for one in point]
+        found = [ball(-int(total)) for total in self._totals]
+        for offered, times in zip(self._sets.tolist(), self._times.tolist()):
+            items = [item for item in offered if item >= 0]
+            each = times / sum((powers[item] for item in items[1:]), powers[items[0]])
+            for item in items:
+                found[item] += powers[item] * each
+        return found
+
+    def _shares(self, point: np.ndarray) -> np.ndarray:
+        """The chance of each item of each set, 0 for none."""
+        logs = np.where(self._known, point[self._sets], -np.inf)
+        parts = np.exp(logs - logs.max(1, keepdims=True))
+        return parts / parts.sum(1, keepdims=True)
