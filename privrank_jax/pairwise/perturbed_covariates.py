@@ -74,9 +74,9 @@ def perturbed_covariate_mle(
     attained = kept_by_objective(privacy, "perturbed_covariate_mle")
     check_private(table)
     design = table.design
-    scale, gamma = meeting_noise(attained, len(design.names), gamma)
+    scale, used = meeting_noise(attained, len(design.names), gamma)
     drawn, dtype = _noise(key, table, scale, ties == "davidson"), design.features.dtype
-    sums, ridge = table.sums + drawn[: design.size], jnp.full(design.size, gamma, dtype)
+    sums, ridge = table.sums + drawn[: design.size], jnp.full(design.size, used, dtype)
     guarantee = Guarantee(privacy, attained, numerics="idealized")
     if ties == "half":
         found = fit_covariate_sums(design, sums, ridge)

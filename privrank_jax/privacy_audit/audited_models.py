@@ -10,7 +10,6 @@ import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +29,7 @@ Array = jax.Array
 Answer = tuple[np.ndarray, float]
 """Alternatives ``(K, d)`` less the one that was given, and how often."""
 
-_ITEMS, _MANY = 4, 1e6
+_ITEMS, _MANY = 4, 10**6
 _AHEAD = [-1.0, 90.0, 1.0, 30.0]
 ADDED = dataclasses.replace(COMPARISON, adjacency="add-remove")
 
@@ -92,9 +91,11 @@ def _fit_table(ties: str) -> Release:
     def release(key: Array, data: Array, privacy: Privacy) -> Estimate:
         data = jnp.asarray(data)
         pair = data[:, :2].astype(jnp.int32)
-        parts: tuple[Any, ...] = (pair[:, 0], pair[:, 1], data[:, 3:4], jnp.arange(len(data)))
         design = CovariateDesign(
-            *parts,
+            pair[:, 0],
+            pair[:, 1],
+            data[:, 3:4],
+            jnp.arange(len(data)),
             jnp.ones(1, data.dtype),
             data[:, 4] > 0,
             num_items=_ITEMS,

@@ -71,13 +71,15 @@ class Meetings:
         m, p = self._items, self._features.shape[1]
         powers = [(one / 2).exp() for one in point[:m]]
         slopes = [one / 2 ** (FEATURE_BITS + 1) for one in point[m : m + p]]
-        nu = 0 if self._ties is None else (point[-1] * ball(Fraction(TIE_SHARE))).exp()
-        found, tied = [-ball(one) for one in self._excess], 0 * point[0]
+        found, tied, nu = [-ball(one) for one in self._excess], ball(0), ball(0)
+        if self._ties is not None:
+            nu = (point[-1] * ball(Fraction(TIE_SHARE))).exp()
         columns = (self._first, self._second, self._steps, self._times)
         for i, j, steps, times in zip(*(column.tolist() for column in columns)):
             up = powers[i] / powers[j]
             if any(steps):
-                up *= sum(step * slope for step, slope in zip(steps, slopes) if step).exp()
+                log_odds: Ball = sum(step * slope for step, slope in zip(steps, slopes))
+                up *= log_odds.exp()
             down = 1 / up
             share = times / (up + down + nu)
             moved = share * (up - down) / 2

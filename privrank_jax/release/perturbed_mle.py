@@ -156,7 +156,7 @@ def perturbed_scores(
     if noise == "laplace" and link == "logistic" and privacy.adjacency != "flip":
         gamma = max(gamma, raised)
     elif noise == "gaussian":
-        gamma *= 1 + _ROUNDING
+        gamma *= 1 + ROUNDING
     law = Laplace if noise == "laplace" else Normal
     return rounded_minimizer(
         Wins(doubled, link), gamma, [law(raised) for _ in range(len(doubled))], grid

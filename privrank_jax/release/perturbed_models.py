@@ -97,12 +97,11 @@ def exact_perturbed_covariate_mle(
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),
     )
-    found = np.array([float(number * GRID) for number in numbers])
+    found = _in_doubles(numbers)
     slopes = found[items : items + features] / np.asarray(design.units, np.float64)
-    value: Any = CovariateScores(found[:items], slopes)
+    value = CovariateScores(found[:items], slopes)
     if ties == "davidson":
-        tie = np.asarray(TIE_SHARE * found[-1])
-        value = CovariateDavidsonScores(found[:items], slopes, tie)
+        value = CovariateDavidsonScores(found[:items], slopes, TIE_SHARE * found[-1])
     return _estimate(value, privacy, attained, scale, ridge)
 
 
@@ -145,8 +144,8 @@ def exact_perturbed_davidson_mle(
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),
     )
-    found = np.array([float(number * GRID) for number in numbers])
-    value: Any = DavidsonScores(found[:-1], np.asarray(TIE_SHARE * found[-1]))
+    found = _in_doubles(numbers)
+    value = DavidsonScores(found[:-1], TIE_SHARE * found[-1])
     return _estimate(value, privacy, attained, scale, ridge)
 
 
@@ -186,8 +185,7 @@ def exact_perturbed_plackett_luce(
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),
     )
-    value = np.array([float(number * GRID) for number in numbers])
-    return _estimate(value, privacy, attained, scale, ridge)
+    return _estimate(_in_doubles(numbers), privacy, attained, scale, ridge)
 
 
 # --- where answers meet noise ------------------------------------------------------------------------
@@ -343,6 +341,11 @@ def _calibrated(
             "epsilon."
         )
     return scale, ridge
+
+
+def _in_doubles(numbers: list[int]) -> Any:
+    """Multiples of the grid as a float64 array."""
+    return np.array([float(number * GRID) for number in numbers])
 
 
 def _estimate(

@@ -409,11 +409,6 @@ def _function(path: str) -> Callable[..., Any]:
 
 def _about_noise(mechanism: Mechanism) -> str:
     """The warning for a release that is not exact."""
-    if mechanism.numerics == "idealized":
-        return (
-            "this guarantee is proven for real numbers and an exact minimizer only; "
-            "help(privrank_jax.privacy.calibration) explains what that may cost."
-        )
     if not mechanism.exact:
         return (
             "the reports come from fast floating-point generators, keyed by the operating system, and only "

@@ -60,7 +60,7 @@ PRIVATE_SETS = (
     "no intervals, and how much of the order is noise is not known: that needs the sets that were shown, which are "
     "private here"
 )
-_BALANCE = "items that are shown more often are chosen more often: where sets are not balanced, --method scores tells more"
+_BALANCE = "items that are shown more often are chosen more often: unless sets are balanced, use --method scores"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

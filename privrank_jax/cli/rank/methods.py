@@ -199,17 +199,9 @@ def _ties_in_objective(data: PrivateInput, request: Request) -> Result:
     facts = tie_facts(value, None, request.level)
     certainty = Certainty(notes=(facts.pop("tie_note"), PRIVATE_GRAPH))
     scores = np.asarray(value.scores)
-    return _result(
-        data,
-        request,
-        drawn,
-        f"{scores.size} items by private scores (log-odds of a win against a loss)",
-        scores,
-        certainty,
-        link="logistic",
-        gamma=gamma,
-        **facts,
-    )
+    title = f"{scores.size} items by private scores (log-odds of a win against a loss)"
+    facts |= {"link": "logistic", "gamma": gamma}
+    return _result(data, request, drawn, title, scores, certainty, **facts)
 
 
 def _objective_perturbation(data: PrivateInput, request: Request) -> Result:

@@ -51,6 +51,7 @@ from privrank_jax.datasets.formats import read_header
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_shape import shaped_law
 from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.release.perturbed_mle import ExactFit
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
 
@@ -97,15 +98,14 @@ def read_with_covariates(request: Request) -> CovariateInput:
     roles = comparison_roles(request, request.items, by_user=by_user)
     path = request.file
     shape = shape_roles(request)
-    shown = {name: column for name, column in shape.items() if name not in COUNTING}
-    sides = Sides(*(column or "" for column in shape.values()))
+    sides = Sides(**{role: getattr(request, role) or "" for role in Sides._fields})
     header = without(path.name, read_header(path), roles["ignore"])
     found = shape_in(path.name, header, roles["winner"], roles["loser"], sides)
     of_items = () if found is None else item_columns(path.name, found)
     named = (request.side, request.covariate_group, *request.covariate_bounds)
     others = [column for column in named if column not in of_items]
     roles["ignore"] = [*roles["ignore"], *found_columns(path, *others)]
-    table = datasets.read_comparisons(path, **roles, **shown)
+    table = datasets.read_comparisons(path, **roles, **shape)
     say_reading(table, listed=request.items is not None)
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     rows = datasets.add_covariates(
@@ -118,7 +118,11 @@ def read_with_covariates(request: Request) -> CovariateInput:
         winner=roles["winner"],
         loser=roles["loser"],
         tie=roles["tie"],
-        **shown,
+        left=request.left,
+        right=request.right,
+        outcome=request.outcome,
+        left_score=request.left_score,
+        right_score=request.right_score,
     )
     entropy, remarks, kept = Entropy(request), private_remark(*table.remarks), None
     privacy = request.privacy if request.private else None
@@ -154,13 +158,11 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         fit, gamma, warnings = _without_privacy(data.kept, request)
     else:
         drawn = _drawn(data, request)
-        fit, gamma = drawn.estimate, None
+        fit = drawn.estimate
         if data.privacy.adjacency == "flip":
             fit = _fit_released(fit.value, design, request.gamma, drawn.scale, data.noise)
-        if hasattr(fit.diagnostics, "ridge"):
-            gamma = float(fit.diagnostics.ridge[0])
-        else:
-            gamma = float(fit.diagnostics.gamma)
+        found = fit.diagnostics
+        gamma = float(found.gamma if isinstance(found, ExactFit) else found.ridge[0])
         words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
         public = {
             "max_per_user": data.privacy.contributions,
