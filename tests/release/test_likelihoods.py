@@ -1,0 +1,80 @@
+"""Likelihoods of meetings and of choices: their derivatives are those of loops over answers, in doubles and in balls."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privrank_jax.release.balls import above, ball, precision
+from privrank_jax.release.likelihoods import Meetings, Offers
+from tests.reference import conditional_logit as naive
+
+ITEMS = 4
+MET = np.array([[0, 1, 512, -1024], [0, 1, 0, 0], [1, 3, -7, 1024], [2, 3, 0, 600]])
+OUTCOMES = np.array(
+    [[3, 1, 2], [4, 0, 0], [0, 2, 5], [1, 1, 1]]
+)  # losses, ties, wins of the first item
+SETS = np.array([[0, 1, 2], [1, 3, -1], [0, 2, 3]])
+CHOSEN = np.array([[2, 0, 1], [5, 3, 0], [0, 0, 4]])
+FEATURES = MET[:, 2:] / 2**11
+
+
+def meetings(davidson):
+    """A likelihood of meetings, and its answers."""
+    lead = (OUTCOMES[:, 2] - OUTCOMES[:, 0]) / 2
+    excess = [Fraction(0)] * (ITEMS + 2)
+    for (i, j), x, one in zip(MET[:, :2], FEATURES, lead):
+        excess[i] += Fraction(one)
+        excess[j] -= Fraction(one)
+        for k in range(2):
+            excess[ITEMS + k] += Fraction(one) * Fraction(x[k])
+    ties = int(OUTCOMES[:, 1].sum()) if davidson else None
+    answers = [
+        answer
+        for (i, j), x, times in zip(MET[:, :2], FEATURES, OUTCOMES)
+        for y, n in zip((0.0, 0.5, 1.0), times)
+        for answer in naive.meeting(i, j, y, x, items=ITEMS, davidson=davidson, times=n)
+    ]
+    return Meetings(ITEMS, MET, OUTCOMES.sum(1), excess, ties), answers
+
+
+def offers():
+    totals = np.zeros(ITEMS, int)
+    answers = []
+    for offered, times in zip(SETS, CHOSEN):
+        items = [int(one) for one in offered if one >= 0]
+        for item, n in zip(items, times):
+            totals[item] += n
+            answers += naive.choice(items, item, items=ITEMS, times=n)
+    return Offers(SETS, CHOSEN.sum(1), totals), answers
+
+
+@pytest.mark.parametrize(
+    ("made", "numbers"),
+    [(meetings(False), ITEMS + 2), (meetings(True), ITEMS + 3), (offers(), ITEMS)],
+    ids=["half wins", "ties", "choices"],
+)
+def test_derivatives_are_those_of_loops(made, numbers):
+    likelihood, answers = made
+    for seed in range(5):
+        point = np.random.default_rng(seed).normal(0, 2, numbers)
+        slope, bend = naive.derivatives(answers, point, 0.0)
+        np.testing.assert_allclose(likelihood.slope(point), slope, atol=1e-12)
+        np.testing.assert_allclose(likelihood.curvature(point), bend, atol=1e-12)
+        with precision(200):
+            found = likelihood.gradient([ball(Fraction(one)) for one in point])
+            assert [float(one.mid()) for one in found] == pytest.approx(slope, abs=1e-12)
+            assert all(float(above(one - one.mid())) < 1e-50 for one in found)
+
+
+def test_far_points_stay_finite():
+    for likelihood, numbers in ((meetings(True)[0], ITEMS + 3), (offers()[0], ITEMS)):
+        point = 1e4 * np.array([1.0, -1.0, 1.0, -1.0, 1.0, -1.0, 1.0])[:numbers]
+        assert np.all(np.isfinite(likelihood.slope(point)))
+        assert np.all(np.isfinite(likelihood.curvature(point)))
+        with precision(100):
+            assert all(
+                one.is_finite() for one in likelihood.gradient([ball(int(x)) for x in point])
+            )

@@ -1,0 +1,280 @@
+"""Exact fits of covariates, ties and choices: equal to a minimizer with many digits, and to their twins in law."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.privacy import Privacy
+from privrank_jax.release import (
+    exact_perturbed_covariate_mle,
+    exact_perturbed_davidson_mle,
+    exact_perturbed_plackett_luce,
+    perturbed_models,
+)
+from privrank_jax.release.balls import middle, precision
+from privrank_jax.release.perturbed_mle import GRID
+from tests.promises import promise
+from tests.reference import conditional_logit as naive
+
+ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded
+ASKED = promise(2.0, "comparison", "replace")
+ITEMS = 3
+BOUNDS = {"home": (0.0, 1.0), "length": (-2.0, 2.0)}
+
+
+def table(rows=40, items=ITEMS):
+    rng = np.random.default_rng(1)
+    first = rng.integers(0, items, rows)
+    second = (first + rng.integers(1, items, rows)) % items
+    columns = {"home": np.ones(rows), "length": rng.uniform(-3, 3, rows)}
+    outcomes = rng.choice([0.0, 0.5, 1.0], rows)
+    told = {"num_items": items, "bounds": BOUNDS, "private": True}
+    return pairwise.covariate_table(first, second, outcomes, columns, **told)
+
+
+WINS = WinCounts.from_matrix([[0.0, 20.5, 9], [10.5, 0, 7], [3, 4, 0]], ties=1)
+CHOICES = Choices.from_top1([(0, [1, 2])] * 9 + [(1, [2])] * 5 + [(2, [1, 0])], num_items=3)
+
+
+def answers_of_table(ties):
+    given = table()
+    design = given.design
+    columns = (design.first, design.second, given.outcomes, design.features)
+    told = {"items": ITEMS, "davidson": ties == "davidson"}
+    return [
+        answer
+        for i, j, y, x in zip(*(np.asarray(column, float) for column in columns))
+        for answer in naive.meeting(int(i), int(j), y, [float(one) for one in x], **told)
+    ]
+
+
+def answers_of_wins():
+    matrix, found = np.asarray(WINS.matrix, float), []
+    for i, j in ((0, 1), (0, 2), (1, 2)):
+        tied = 0.5 if (i, j) == (0, 1) else 0
+        for y, n in ((1.0, matrix[i, j] - tied), (0.0, matrix[j, i] - tied), (0.5, 2 * tied)):
+            found += naive.meeting(i, j, y, items=3, davidson=True, times=n)
+    return found
+
+
+def answers_of_choices():
+    found = naive.choice((0, 1, 2), 0, items=3, times=9) + naive.choice((0, 1, 2), 2, items=3)
+    return found + naive.choice((1, 2), 1, items=3, times=5)
+
+
+def _numbers(value):
+    """A released value in doubles, before units: scores, coefficients of features, τ."""
+    if isinstance(value, np.ndarray):
+        return value
+    parts = [value.scores]
+    if hasattr(value, "coefficients"):
+        parts.append(value.coefficients * np.asarray(table().design.units, float))
+    if hasattr(value, "log_tie"):
+        parts.append(2 * np.atleast_1d(value.log_tie))
+    return np.concatenate(parts)
+
+
+RELEASES = {
+    "covariates": (
+        lambda: exact_perturbed_covariate_mle(table(), ASKED),
+        lambda: answers_of_table("half"),
+        2.5,
+        2,
+    ),
+    "covariates and ties": (
+        lambda: exact_perturbed_covariate_mle(table(), ASKED, ties="davidson"),
+        lambda: answers_of_table("davidson"),
+        2.5,
+        3,
+    ),
+    "ties": (lambda: exact_perturbed_davidson_mle(WINS, ASKED), answers_of_wins, 2.0, 1),
+    "choices": (lambda: exact_perturbed_plackett_luce(CHOICES, ASKED), answers_of_choices, 2.25, 0),
+}
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_equal_to_a_minimizer_with_many_digits_on_the_same_noise(name, monkeypatch):
+    release, answers, scale, others = RELEASES[name]
+    drawn = []
+
+    def kept(size, law=perturbed_models.Laplace):
+        drawn.append(law(size))
+        return drawn[-1]
+
+    monkeypatch.setattr(perturbed_models, "Laplace", kept)
+    for _ in range(3):
+        drawn.clear()
+        found = release()
+        assert found.guarantee.numerics == "exact"
+        assert found.guarantee.attained.epsilon == 2.0
+        assert (found.diagnostics.noise_scale, found.diagnostics.gamma) == (scale, scale)
+        raised = Fraction(scale) * (1 + Fraction(1, 2**30))
+        with precision(400):
+            tilt = [middle(one.ball(300)) for one in drawn]
+        with mpmath.workdps(80):
+            tilt = [mpmath.mpf(w.numerator) / w.denominator for w in tilt]
+            gamma = mpmath.mpf(raised.numerator) / raised.denominator
+            true = naive.exact_minimizer(answers(), tilt, gamma, 3, digits=30)
+            steps = [math.floor(t / float(GRID) + mpmath.mpf(1) / 2) for t in true]
+        assert len(drawn) == 3 + others
+        assert [round(t / float(GRID)) for t in _numbers(found.value)] == steps
+
+
+@pytest.mark.parametrize(
+    ("exact", "simulated"),
+    [
+        (
+            RELEASES["covariates and ties"][0],
+            lambda key: pairwise.perturbed_covariate_mle(key, table(), ASKED, ties="davidson"),
+        ),
+        (RELEASES["ties"][0], lambda key: pairwise.perturbed_davidson_mle(key, WINS, ASKED)),
+        (RELEASES["choices"][0], lambda key: pairwise.perturbed_plackett_luce(key, CHOICES, ASKED)),
+    ],
+    ids=["covariates and ties", "ties", "choices"],
+)
+def test_equal_in_law_to_the_simulated_twin(exact, simulated, key):
+    twins = jax.vmap(simulated)(jax.random.split(key, 4000)).value
+    told = np.concatenate(
+        [np.reshape(np.asarray(leaf), (4000, -1)) for leaf in jax.tree.leaves(twins)], axis=1
+    )
+    drawn = np.array(
+        [
+            np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(exact().value)])
+            for _ in range(600)
+        ]
+    )
+    for number in range(told.shape[1]):
+        assert stats.ks_2samp(drawn[:, number], told[:, number]).pvalue > ALARM
+    wide = 1.5 * drawn - 0.5 * drawn.mean(0)
+    assert min(stats.ks_2samp(w, t).pvalue for w, t in zip(wide.T, told.T)) < 1e-3
+
+
+def test_rows_that_are_padding_or_in_another_order_are_the_same_release(monkeypatch):
+    """What reaches the fit is a set of rows: as without padding, whatever the order of rows and who gave them."""
+    given, seen = table(), []
+
+    def kept(rows, **told):
+        seen.append(sorted(map(tuple, rows.tolist())))
+        return [0] * 5
+
+    monkeypatch.setattr(perturbed_models, "perturbed_meetings", kept)
+    design = given.design
+    turned = jax.tree.map(lambda leaf: leaf[::-1] if leaf.shape[:1] == (40,) else leaf, given)
+    padded = dataclasses.replace(
+        given, design=dataclasses.replace(design, mask=jnp.arange(40) < 30)
+    )
+    for one in (given, turned, padded):
+        exact_perturbed_covariate_mle(one, ASKED)
+    assert seen[0] == seen[1]
+    assert len(seen[2]) == 30
+
+
+def _offered(*rows, weights=None):
+    found = Choices.from_top1(list(rows), num_items=3)
+    return found if weights is None else dataclasses.replace(found, weights=jnp.asarray(weights))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda: exact_perturbed_covariate_mle(
+                table(), Privacy(1.0, unit="user", adjacency="replace", contributions=1)
+            ),
+            None,
+        ),
+        (
+            lambda: exact_perturbed_covariate_mle(
+                dataclasses.replace(
+                    table(),
+                    design=dataclasses.replace(table().design, users=jnp.zeros(40, jnp.int32)),
+                ),
+                Privacy(1.0, unit="user", adjacency="replace", contributions=3),
+            ),
+            "40 comparisons",
+        ),
+        (
+            lambda: exact_perturbed_covariate_mle(
+                table(), dataclasses.replace(ASKED, epsilon=np.inf)
+            ),
+            "epsilon",
+        ),
+        (
+            lambda: exact_perturbed_covariate_mle(
+                table(), dataclasses.replace(ASKED, adjacency="flip")
+            ),
+            "covariate_mle",
+        ),
+        (lambda: exact_perturbed_covariate_mle(table(), ASKED, gamma=0.1), "gamma"),
+        (lambda: exact_perturbed_covariate_mle(table(), ASKED, ties="never"), "ties"),
+        (
+            lambda: exact_perturbed_covariate_mle(
+                dataclasses.replace(table(), outcomes=jnp.full(40, 0.25)), ASKED
+            ),
+            "outcomes",
+        ),
+        (
+            lambda: exact_perturbed_covariate_mle(
+                dataclasses.replace(
+                    table(),
+                    design=dataclasses.replace(table().design, features=jnp.full((40, 2), 0.3)),
+                ),
+                ASKED,
+            ),
+            "multiples",
+        ),
+        (lambda: exact_perturbed_davidson_mle(WinCounts(jnp.zeros((2, 2))), ASKED), "ties"),
+        (
+            lambda: exact_perturbed_davidson_mle(WinCounts(jnp.zeros((2, 2)), None, 0.5), ASKED),
+            "whole",
+        ),
+        (
+            lambda: exact_perturbed_davidson_mle(
+                WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]), 0), ASKED
+            ),
+            "masked",
+        ),
+        (
+            lambda: exact_perturbed_plackett_luce(_offered((0, [1]), weights=[0.5]), ASKED),
+            "whole",
+        ),
+        (
+            lambda: exact_perturbed_plackett_luce(_offered((0, [1]), weights=[np.nan]), ASKED),
+            "whole",
+        ),
+        (lambda: exact_perturbed_plackett_luce(CHOICES, ASKED, gamma=0.5), "gamma"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(call, words):
+    if words is None:
+        assert call().guarantee.numerics == "exact"
+        return
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1000.0])
+def test_extreme_budgets_end_in_finite_numbers(epsilon):
+    asked = promise(epsilon, "comparison", "add-remove")
+    found = exact_perturbed_covariate_mle(table(), asked, ties="davidson").value
+    assert np.all(np.isfinite(_numbers(found)))
+    assert np.all(np.isfinite(exact_perturbed_plackett_luce(CHOICES, asked).value))
+
+
+def test_no_answers_are_fitted():
+    nothing = WinCounts(jnp.zeros((3, 3)), None, 0)
+    assert np.ptp(exact_perturbed_davidson_mle(nothing, ASKED).value.scores) > 0
+    empty = dataclasses.replace(CHOICES, weights=jnp.zeros_like(CHOICES.weights))
+    assert np.ptp(exact_perturbed_plackett_luce(empty, ASKED).value) > 0
