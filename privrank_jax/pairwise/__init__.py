@@ -114,6 +114,11 @@ from privrank_jax.pairwise.rates import (
 from privrank_jax.pairwise.report_errors import report_standard_errors
 from privrank_jax.pairwise.report_sums import ReportSums
 from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
+from privrank_jax.pairwise.score_stream import (
+    continual_score_sums,
+    fit_score_sums,
+    score_sums,
+)
 from privrank_jax.pairwise.selection import LinkSelection, select_link
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
@@ -173,6 +178,7 @@ __all__ = [
     "choice_errors",
     "confidence_intervals",
     "continual_counts",
+    "continual_score_sums",
     "continual_scores",
     "covariate_davidson_intervals",
     "covariate_davidson_mle",
@@ -192,6 +198,7 @@ __all__ = [
     "effective_users",
     "epsilon_needed",
     "errors_under_private_design",
+    "fit_score_sums",
     "half_win_test",
     "influential_comparisons",
     "interval_estimates",
@@ -231,6 +238,7 @@ __all__ = [
     "report_sums",
     "score_attack",
     "score_attack_bound",
+    "score_sums",
     "scores_from_covariate_sums",
     "scores_from_sums",
     "scores_from_totals",

@@ -37,10 +37,14 @@ class ContinualDiagnostics:
     Attributes:
         noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step, in wins.
         deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, in wins.
+        pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
+        pair_deviations: as ``deviations``, of pair counts.
     """
 
     noise_scale: Numbers
     deviations: Numbers
+    pair_scale: Numbers | None = None
+    pair_deviations: Numbers | None = None
 
 
 def continual_counts(
@@ -111,7 +115,7 @@ def continual_totals(
     decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
     scale = continual_scale(noise, attained, longest_column(encode, noise))
     kind = totals.dtype
-    value = _noisy_prefix_sums(key, totals, jnp.asarray(decode, kind), scale, noise)
+    value = noisy_prefix_sums(key, totals, jnp.asarray(decode, kind), scale, noise)
     rows = np.linalg.norm(decode, axis=1) * (2**0.5 if noise == "laplace" else 1.0)
     told = ContinualDiagnostics(scale, scale * jnp.asarray(rows, kind))
     return Estimate(value, Guarantee(privacy, attained), told)
@@ -175,8 +179,9 @@ def stream_totals(wins: WinCounts) -> Steps:
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_prefix_sums(
-    key: Key, totals: Steps, decode: Float[Array, "steps steps"], scale: Scalar, noise: str
+def noisy_prefix_sums(
+    key: Key, totals: Steps, decode: Float[Array, "steps steps"], scale: Numbers, noise: str
 ) -> Steps:
+    """Prefix sums of ``(T, d)`` with B times noise of one scale, or of a scale for each of the d columns."""
     drawn = draw(key, noise, totals.shape, scale, totals.dtype)
     return jnp.cumsum(totals, axis=0) + product(decode, drawn)

@@ -50,13 +50,13 @@ def _laplace_law(data: np.ndarray, _: Privacy, facts: Facts, *, strategy: str) -
     return laws.additive_laplace(_encoded(data, strategy), facts["noise_scale"])
 
 
-def _streams(promise: Privacy, num_items: int) -> Callable[[], Instances]:
-    """All streams of three steps that hold what one unit can hold, and nothing else."""
+def _streams(promise: Privacy, num_items: int, steps: int = _STEPS) -> Callable[[], Instances]:
+    """All streams of so many steps that hold what one unit can hold, and nothing else."""
 
     def every() -> Instances:
         kinds = []
-        for step, (matrix, pair) in itertools.product(range(_STEPS), comparison_kinds(num_items)):
-            stream = np.zeros((_STEPS, num_items, num_items))
+        for step, (matrix, pair) in itertools.product(range(steps), comparison_kinds(num_items)):
+            stream = np.zeros((steps, num_items, num_items))
             stream[step] = matrix
             kinds.append((stream, (step, *pair)))
         return neighbors_among(kinds, promise.comparisons_per_unit, promise.adjacency)
@@ -109,6 +109,68 @@ def _row(
     )
 
 
+def _scaled_sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
+    """C times wins, losses and pair counts of stacked streams, each over the scale of its noise, ``(D, T d)``."""
+    encode = strategy_matrices(strategy, data.shape[1])[1]
+    met = (data + np.swapaxes(data, -1, -2))[..., *np.triu_indices(data.shape[-1], 1)]
+    own, pairs = facts["noise_scale"], facts["pair_scale"]
+    sums = np.concatenate([data.sum(-1) / own, data.sum(-2) / own, met / pairs], axis=-1)
+    return np.einsum("st,dti->dsi", encode, sums).reshape(len(data), -1)
+
+
+def _score_loss(
+    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts, *, strategy: str
+) -> np.ndarray:
+    moved = _scaled_sums(first, facts, strategy) - _scaled_sums(second, facts, strategy)
+    shifts = np.round(np.linalg.norm(moved, axis=1), 12)
+    return laws.gaussian_epsilon(shifts, 1.0, privacy.delta)
+
+
+def _score_law(data: np.ndarray, _: Privacy, facts: Facts, *, strategy: str) -> np.ndarray:
+    return laws.additive_laplace(_scaled_sums(data, facts, strategy), 1.0)
+
+
+def _score_row(
+    strategy: str,
+    noise: str,
+    promise: Privacy,
+    neighbors: tuple[np.ndarray, np.ndarray],
+    steps: int,
+    **fields: Any,
+) -> Audited:
+    told = {"law": _score_law} if noise == "laplace" else {"loss": _score_loss}
+    here, there = _scaled_sums(
+        np.stack(neighbors), {"noise_scale": 1.0, "pair_scale": 1.0}, strategy
+    )
+    reduce = _least_rise if noise == "laplace" else _along
+    change = here - there
+    if (
+        noise == "gaussian"
+    ):  # along the difference in units of the noise, whose variances are as 2/(3/4) to 1/(1/4)
+        items = neighbors[0].shape[-1]
+        weights = np.r_[np.full(2 * items, 3 / 8), np.full(items * (items - 1) // 2, 1 / 4)]
+        change = change * np.tile(weights, steps)
+    return Audited(
+        function="continual_score_sums",
+        calibration="tight",
+        release=on_wins(pairwise.continual_score_sums, noise=noise, strategy=strategy),
+        promise=promise,
+        neighbors=neighbors,
+        instances=_streams(promise, 3, steps),
+        reduce=functools.partial(reduce, strategy=strategy, change=change),
+        note="pairwise/score_stream.py",
+        **{name: functools.partial(one, strategy=strategy) for name, one in told.items()},
+        **fields,
+    )
+
+
+def _meeting(step: int, winner: int, loser: int, steps: int) -> np.ndarray:
+    """A stream that holds one comparison."""
+    stream = np.zeros((steps, 3, 3))
+    stream[step, winner, loser] = 1.0
+    return stream
+
+
 _LOSSES: dict[str, Any] = {"laplace": _laplace_law, "gaussian": _gaussian_loss}
 _USERS = (_stream((2, 0), (0, 1), (1, 0)), _stream((0, 2), (0, 1), (1, 0)))
 _ANSWERS = (_stream((1, 0), (0, 0), (0, 0)), _stream((0, 1), (0, 0), (0, 0)))
@@ -140,5 +202,25 @@ AUDITED = (
         name="continual-counts-tree",
         title="win totals after each of 3 steps, tree, Laplace noise, one answer",
         sees="the least rise of item 0 and fall of item 1 among the sums that hold the first step",
+    ),
+    _score_row(
+        "square-root",
+        "gaussian",
+        dataclasses.replace(_USER, contributions=1),
+        (_meeting(0, 0, 1, 3), _meeting(0, 2, 0, 3)),
+        3,
+        name="continual-score-sums",
+        title="wins, losses and pair counts after each of 3 steps, square-root strategy, Gaussian noise, one user",
+        sees="the numbers that noise is added to, along their difference between the neighbors",
+    ),
+    _score_row(
+        "increments",
+        "laplace",
+        Privacy(1.0, unit="comparison", adjacency="replace"),
+        (_meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
+        1,
+        name="continual-score-sums-laplace",
+        title="wins, losses and pair counts after one step, Laplace noise, one comparison replaced",
+        sees="the least change among wins, losses and pair counts, in the direction in which the neighbors differ",
     ),
 )

@@ -14,6 +14,9 @@ mechanism's output: CX is an integer. Its σ is at least Δ/μ, rounded up to a 
 integers (:mod:`privrank_jax.release.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
 that of the first column. Both hold for streams that depend on what was published before.
 
+**Scores** are fitted to the noisy sums of wins, losses and pair counts, which are drawn in the same way, with noise
+of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of what is on disk.
+
 **One key** from the operating system, drawn when the state is made, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
 ..., X_t. So a step that is drawn again from the same data comes out the same, bit for bit, and one that is drawn from
@@ -37,46 +40,41 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
+import jax
 import numpy as np
-from jaxtyping import Float, Real
+from jaxtyping import Real
 
+from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.continual import ContinualDiagnostics
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.prefix_sums import (
-    check_steps,
-    square_root_coefficients,
-    usual_strategy,
+from privrank_jax.pairwise.score_stream import (
+    MAX_PAIR_ITEMS,
+    Part,
+    check_private_design,
+    fit_all_sums,
+    parts_of,
 )
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import Source
-from privrank_jax.release.gaussian_budget import gaussian_budget
-from privrank_jax.release.integer_laplace import LARGEST, laplace_mechanism
+from privrank_jax.release.exact_strategy import Totals, strategy_of
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
-from privrank_jax.release.noisy_totals import doubled_totals, in_floats
+from privrank_jax.release.noisy_totals import doubled_counts, doubled_totals, in_floats
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
-from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
-MAX_STEPS = 10_000
-_DIGITS = 16
-_LARGEST_COUNT = 2**44  # of twice the wins of an item, so that CX is an exact int64
-
-Totals = Float[np.ndarray, "steps items"]
+PUBLISHED = ("totals", "scores")
+_SCORES = "scores, from wins, losses and pair counts"
 
 
 class Leaderboard:
-    """Noisy win totals after each of T steps under one promise for all of them; a context manager.
+    """Noisy win totals or scores after each of T steps under one promise for all of them; a context manager.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, for
     the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and where comparisons depend
@@ -93,6 +91,8 @@ class Leaderboard:
         steps: T, the number of steps that will ever be published, at most 10,000; public.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
+        publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
+            ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`).
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
@@ -120,16 +120,23 @@ class Leaderboard:
         steps: int,
         noise: str = "gaussian",
         schedule: str = "",
+        publishes: str = "totals",
     ) -> None:
         self._attained = in_floats(of_comparisons(privacy, "Leaderboard", noise))
         self.items, self.steps, self.noise = tuple(items), int(steps), noise
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
-        self._strategy = strategy_of(self._attained, self.steps, noise)
+        check_choice("publishes", publishes, PUBLISHED)
+        self._parts: tuple[Part, ...] | None = None
+        if publishes == "scores":
+            check_private_design(self._attained)
+            self._parts = parts_of(len(self.items))
+        self._strategy = strategy_of(self._attained, self.steps, noise, self._parts)
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps)}
-        self._terms = {**terms, "noise": noise, "schedule": schedule}
+        terms |= {"noise": noise, "schedule": schedule}
+        self._terms = terms if publishes == "totals" else {**terms, "publishes": _SCORES}
         self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier
 
@@ -171,18 +178,46 @@ class Leaderboard:
         return [step.note for step in self._file.steps()]
 
     @property
-    def totals(self) -> Totals:
-        """Noisy totals after each published step, ``(t, m)`` float64, in wins, as they were published."""
+    def _sums(self) -> Totals:
+        """Noisy sums after each published step, ``(t, d)``, as they were published."""
         noisy = [step.noisy for step in self._file.steps()]
-        return self._strategy.decoded(np.array(noisy, float).reshape(-1, len(self.items)))
+        return self._strategy.decoded(np.array(noisy, float).reshape(-1, self._size))
+
+    @property
+    def _size(self) -> int:
+        """d, how many numbers a step has."""
+        return sum(one.size for one in self._parts) if self._parts else len(self.items)
+
+    @property
+    def totals(self) -> Totals:
+        """Noisy win totals after each published step, ``(t, m)`` float64, in wins, as they were published."""
+        return self._sums[:, : len(self.items)]
+
+    def scores(self, gamma: float | None = None) -> Totals:
+        """Scores after each published step, ``(t, m)`` float64, of a leaderboard that publishes them.
+
+        Args:
+            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.fit_score_sums`.
+
+        Raises:
+            ValueError: the leaderboard publishes totals.
+        """
+        if self._parts is None:
+            raise ValueError(
+                "this leaderboard publishes win totals; scores need one that was begun with publishes='scores'."
+            )
+        with jax.enable_x64(True):
+            return fit_all_sums(self._sums, len(self.items), self.diagnostics, gamma)
 
     @property
     def diagnostics(self) -> ContinualDiagnostics:
-        """Scale of the noise drawn at a step, and the standard deviation of the totals at each of the T steps."""
-        unit = 2 * self._strategy.unit
-        return ContinualDiagnostics(
-            float(self._strategy.scale) / unit, self._strategy.deviations(self.steps)
-        )
+        """Scale of the noise drawn at a step, and the standard deviation of the sums at each of the T steps."""
+        strategy = self._strategy
+        told = [
+            (float(scale) / (2 * strategy.unit), strategy.deviations(self.steps, part))
+            for part, scale in enumerate(strategy.scales)
+        ]
+        return ContinualDiagnostics(*told[0], *(told[1] if len(told) > 1 else (None, None)))
 
     def publish(
         self,
@@ -190,19 +225,20 @@ class Leaderboard:
         notes: Sequence[str] = (),
         after: int | None = None,
     ) -> Estimate:
-        """Draw the noisy totals of the next step, or of several; they are on disk when this returns.
+        """Draw the noise of the next step, or of several; it is on disk when this returns.
 
         After an older state was put back, steps that were published since come out as they were.
 
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
-                or win totals, ``(m,)`` or ``(k, m)``. Multiples of 1/2.
+                or win totals, ``(m,)`` or ``(k, m)``; for scores, in place of these, what
+                :func:`~privrank_jax.pairwise.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
 
         Returns:
-            ``value``: noisy totals after the step, ``(m,)``, or after each of them, ``(k, m)`` float64, in wins.
+            ``value``: noisy totals in wins, or scores, after the step, ``(m,)``, or after each, ``(k, m)`` float64.
             ``guarantee``: of all T steps together, with ``numerics="exact"``. ``diagnostics``:
             :class:`~privrank_jax.pairwise.ContinualDiagnostics`.
 
@@ -212,12 +248,14 @@ class Leaderboard:
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         given, alone = _by_step(wins)
-        counts = np.array([doubled_totals(one) for one in given], np.int64).reshape(len(given), -1)
-        if counts.size and counts.shape[1] != len(self.items):
+        double = doubled_totals if self._parts is None else _doubled_sums
+        counts = np.array([double(one) for one in given], np.int64).reshape(len(given), -1)
+        if counts.size and counts.shape[1] != self._size:
+            sums = "" if self._parts is None else f", {self._size} numbers as score_sums gives them"
             raise ValueError(
-                f"the counts of a step are for {len(self.items)} items, got {counts.shape[1]}."
+                f"the counts of a step are for {len(self.items)} items{sums}, got {counts.shape[1]}."
             )
-        counts = counts.reshape(-1, len(self.items))
+        counts = counts.reshape(-1, self._size)
         texts = [*notes, *[""] * (len(counts) - len(notes))]
         first = 0
 
@@ -250,7 +288,8 @@ class Leaderboard:
             ]
 
         self._file.extend(draw)
-        value = self.totals[first : first + len(counts)]
+        value = self.totals if self._parts is None else self.scores()
+        value = value[first : first + len(counts)]
         return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
 
     def _streams(self, counts: np.ndarray) -> list[SecretStream]:
@@ -266,6 +305,17 @@ def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:
     return stream.branch(label).token_bytes(KEY_BYTES).hex()
 
 
+def _doubled_sums(wins: Any) -> np.ndarray:
+    """Twice the wins, losses and pair counts, as int64, from win counts ``(m, m)`` or from such sums."""
+    doubled = doubled_counts(wins)
+    if not isinstance(wins, WinCounts):
+        return doubled
+    found = [doubled.sum(1), doubled.sum(0)]
+    if len(doubled) <= MAX_PAIR_ITEMS:
+        found.append((doubled + doubled.T)[np.triu_indices(len(doubled), 1)])
+    return np.concatenate(found)
+
+
 def _by_step(wins: Any) -> tuple[list[Any], bool]:
     """What arrived in each step, and whether there is one step without an axis of steps."""
     counted = isinstance(wins, WinCounts)
@@ -278,125 +328,3 @@ def _by_step(wins: Any) -> tuple[list[Any], bool]:
     alone = given.ndim == of_one
     stacked = given[None] if alone else given
     return [WinCounts(one) if counted else one for one in stacked], alone
-
-
-def strategy_of(privacy: Privacy, steps: int, noise: str) -> ExactStrategy:
-    """The integer strategy with the least error, and its noise."""
-    check_steps(steps)
-    if steps > MAX_STEPS:
-        raise ValueError(
-            f"steps must be at most {MAX_STEPS:,}, got {steps:,}: choose longer steps, such as weeks."
-        )
-    kind = usual_strategy(steps, noise)
-    for digits in range(_DIGITS, 7, -1) if kind == "square-root" else (0,):
-        rounded = ExactStrategy(privacy, kind, steps, digits)
-        if rounded.scale <= LARGEST:
-            return rounded
-    raise ValueError(
-        "no exact noise can be drawn for this epsilon, delta and number of contributions: the noise would be too "
-        "large for any use. Choose values closer to usual ones, such as 1 and 1e-6."
-    )
-
-
-class ExactStrategy:
-    """Integer C, row by row, with exact noise.
-
-    Args:
-        privacy: the promise, with Gaussian noise for the square root and Laplace noise else.
-        kind: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`, not ``"independent"``.
-        steps: T.
-        digits: b, binary digits of the coefficients of the square root.
-
-    Attributes:
-        unit: 2^b, or 1.
-        scale: σ or the scale s, a fraction, in units of Y.
-    """
-
-    def __init__(self, privacy: Privacy, kind: str, steps: int, digits: int = 0) -> None:
-        self._kind, self._steps, self.unit = kind, steps, 1 << digits
-        self._privacy = privacy
-        if kind == "square-root":
-            self.coefficients = np.rint(square_root_coefficients(steps) * self.unit).astype(
-                np.int64
-            )
-            self._response = np.cumsum(_inverse(self.coefficients / self.unit))
-            self._budget = gaussian_budget(privacy.epsilon, privacy.delta)
-            self.scale = root_above(Fraction(self.squared_sensitivity) / self._budget**2)
-            return
-        longest = steps.bit_length() if kind == "tree" else 1
-        of_totals = int(totals_sensitivity(privacy, "l1"))
-        self.scale = Fraction(2 * of_totals * longest) / Fraction(privacy.epsilon)
-
-    @property
-    def squared_sensitivity(self) -> int:
-        """Δ² of CX in ℓ₂, for Gaussian noise."""
-        moves = 1 if self._privacy.adjacency == "add-remove" else 2
-        of_totals = moves * int(self._privacy.comparisons_per_unit) ** 2
-        return 4 * of_totals * sum(one * one for one in self.coefficients.tolist())
-
-    def encoding(self, step: int) -> np.ndarray:
-        """Row ``step`` (from 0) of C, up to its diagonal."""
-        if self._kind == "square-root":
-            return self.coefficients[step::-1]
-        row = np.zeros(step + 1, np.int64)
-        width = (step + 1) & -(step + 1) if self._kind == "tree" else 1
-        row[step + 1 - width :] = 1
-        return row
-
-    def decoding(self, step: int) -> np.ndarray:
-        """Row ``step`` of A C⁻¹, times 2^b, up to its diagonal."""
-        if self._kind == "square-root":
-            return self._response[step::-1]
-        if self._kind == "increments":
-            return np.ones(step + 1)
-        row, end = np.zeros(step + 1), step + 1
-        while end:
-            row[end - 1] = 1
-            end -= end & -end
-        return row
-
-    def drawn(self, counts: np.ndarray, first: int, sources: Sequence[Source]) -> np.ndarray:
-        """Rows of Y from ``first`` on, float64, each with noise from a source of its own.
-
-        Args:
-            counts: twice the wins in all steps so far, ``(t, m)`` int64.
-            first: number of steps that are not drawn.
-            sources: one for each of the others.
-        """
-        if np.abs(counts).sum(0, float).max(initial=0) > _LARGEST_COUNT:  # int64 might wrap around
-            raise ValueError(
-                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins of one item."
-            )
-        rows = [self.encoding(step) @ counts[: step + 1] for step in range(first, len(counts))]
-        values = np.array(rows).reshape(-1, counts.shape[1])
-        if self._kind == "square-root":
-            parts = ((counts.shape[1], self.scale),) * len(values)
-            epsilon, budget = self._privacy.epsilon, self._budget
-            noisy = gaussian_mechanism(values.ravel(), parts, epsilon, budget, sources)
-            return noisy.reshape(values.shape)
-        return laplace_mechanism(values, self.scale, sources)
-
-    def decoded(self, noisy: np.ndarray) -> Totals:
-        """Totals after each step, in wins, from the rows of Y so far, ``(t, m)``."""
-        rows = [self.decoding(step) @ noisy[: step + 1] for step in range(len(noisy))]
-        return np.array(rows).reshape(noisy.shape) / (2 * self.unit)
-
-    def deviations(self, steps: int) -> Float[np.ndarray, "steps"]:
-        """Standard deviation of the noise of a total at each step, in wins."""
-        one = float(self.scale)
-        if self._kind != "square-root":
-            one = 1 / (math.sqrt(2) * math.sinh(0.5 / one))
-        if self._kind == "square-root":
-            squares = np.cumsum(self._response[:steps] ** 2)
-        else:
-            squares = np.array([self.decoding(step).sum() for step in range(steps)])
-        return one * np.sqrt(squares) / (2 * self.unit)
-
-
-def _inverse(series: np.ndarray) -> np.ndarray:
-    """Coefficients of 1/f(x), where f(0) = 1."""
-    found = np.zeros(series.size)
-    found[0] = 1.0
-    for place in range(1, series.size):
-        found[place] = -(series[1 : place + 1] @ found[place - 1 :: -1])
-    return found

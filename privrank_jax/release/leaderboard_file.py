@@ -54,6 +54,9 @@ _SCHEMA = (
 )
 
 
+_USUAL = {"publishes": "win totals"}  # of terms that a state of win totals leaves out
+
+
 class LeaderboardError(ArgumentError):
     """A leaderboard that can't go on, or not in this way; the message says why and what to do."""
 
@@ -262,9 +265,10 @@ def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, dict[s
 
 
 def _check_terms(path: Path, found: dict[str, str], asked: dict[str, str]) -> None:
-    differing = [name for name in asked if found.get(name) != asked[name]]
+    found, asked = {**_USUAL, **found}, {**_USUAL, **asked}
+    differing = [name for name in {**asked, **found} if found.get(name) != asked.get(name)]
     if differing:
-        told = "; ".join(f"{name}: {found.get(name)}, not {asked[name]}" for name in differing)
+        told = "; ".join(f"{name}: {found.get(name)}, not {asked.get(name)}" for name in differing)
         raise LeaderboardError(
             f"{path} holds a leaderboard on other terms ({told}). All of its steps share one promise, made at the "
             "first: go on with the same terms, or begin another leaderboard in another file, at its own price."

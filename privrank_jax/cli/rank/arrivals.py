@@ -36,6 +36,7 @@ from privrank_jax.cli.rank.input import MAX_ITEMS
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import Schedule, day
 from privrank_jax.datasets.row_times import read_times
+from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,14 +102,37 @@ class Arrivals:
 
     def totals(self, first: int, last: int) -> np.ndarray:
         """Wins of each item in the steps ``first``, ..., ``last`` - 1, ``(last - first, m)``."""
+        return self._wins_and_losses(first, last)[0]
+
+    def sums(self, first: int, last: int) -> np.ndarray:
+        """Wins, losses and pair counts in these steps, ``(last - first, d)``, ordered as ``pairwise.score_sums``."""
+        table, items = self.table, self.table.num_items
+        found = [*self._wins_and_losses(first, last)]
+        if items <= MAX_PAIR_ITEMS:
+            chosen = self.kept & (self.steps >= first) & (self.steps < last)
+            lower, upper = (
+                f(table.winners[chosen], table.losers[chosen]) for f in (np.minimum, np.maximum)
+            )
+            pairs = items * (items - 1) // 2
+            place = lower * (2 * items - lower - 1) // 2 + upper - lower - 1
+            cell = (self.steps[chosen] - first) * pairs + place
+            number = np.bincount(cell, minlength=(last - first) * pairs)
+            found.append(number.reshape(last - first, pairs))
+        return np.hstack(found)
+
+    def _wins_and_losses(self, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Wins and losses of each item in these steps, ``(last - first, m)`` each; ties are halves of both."""
         table, items = self.table, self.table.num_items
         chosen = self.kept & (self.steps >= first) & (self.steps < last)
         cell = (self.steps[chosen] - first) * items
         half = np.where(table.tied[chosen], 0.5, 1.0)
         size = (last - first) * items
-        won = np.bincount(cell + table.winners[chosen], half, minlength=size)
-        lost = np.bincount(cell + table.losers[chosen], 1 - half, minlength=size)
-        return (won + lost).reshape(last - first, items)
+        ahead, behind = cell + table.winners[chosen], cell + table.losers[chosen]
+        won, lost = (
+            np.bincount(one, half, minlength=size) + np.bincount(other, 1 - half, minlength=size)
+            for one, other in ((ahead, behind), (behind, ahead))
+        )
+        return won.reshape(-1, items), lost.reshape(-1, items)
 
     def counted(self, first: int, last: int) -> list[Counted]:
         """What counts in the steps ``first``, ..., ``last`` - 1."""

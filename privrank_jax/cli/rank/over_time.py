@@ -53,6 +53,7 @@ from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.schedule import Schedule, day, schedule_of
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.leaderboard import Leaderboard
 from privrank_jax.release.leaderboard_file import stored_terms
@@ -60,14 +61,24 @@ from privrank_jax.release.leaderboard_file import stored_terms
 _PLACES: tuple[tuple[str, Side], ...] = (("first", "left"), ("second", "left"), ("third", "left"))
 
 
+_NO_INTERVALS = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
+_BY_EXPOSURE = (
+    "win totals follow how often items were compared, so they order items by how good they are only where all were "
+    "compared about equally often: --method scores publishes fitted scores instead."
+)
+
+
 def rank_over_time(request: Request) -> None:
     """Publish the steps that have ended, and show the leaderboards of all published steps."""
+    known = None if request.state is None or request.simulate else stored_terms(request.state)
+    request = _as_begun(request, known)
     _check(request)
     schedule = schedule_of(request)
-    known = None if request.state is None or request.simulate else stored_terms(request.state)
     arrivals = read_arrivals(request, schedule, None if known is None else _items(known))
     privacy, table = _promise(request), arrivals.table
     warn(*large_delta(privacy, user=table.num_users, comparison=len(table)))
+    if request.method == "counts" and request.adjacency != "flip":
+        warn(_BY_EXPOSURE)
     if request.simulate:
         released = _rehearse(request, schedule, arrivals, privacy)
         words: tuple[str, ...] = (REHEARSAL,)
@@ -93,7 +104,8 @@ class Released:
 
     Attributes:
         totals: ``(t, m)`` noisy totals after each step.
-        deviations: ``(t,)`` of their noise.
+        scores: ``(t, m)`` of each step, where they are fitted to noisy sums because it is private who compared what.
+        deviations: ``(t,)`` of the noise of win totals.
         guarantee: of all steps together.
         noise: its law, in words.
         met: how often each pair was compared in each step, as :func:`~privrank_jax.cli.rank.arrivals.pairs_met` has it.
@@ -102,6 +114,7 @@ class Released:
     """
 
     totals: np.ndarray
+    scores: np.ndarray | None
     deviations: np.ndarray
     guarantee: Guarantee
     noise: str
@@ -132,12 +145,11 @@ def _check(request: Request) -> None:
             "--every fits no covariates: leave them out, or release once, without --every."
         )
     if request.method not in ("counts", "scores"):
-        raise Refusal("--every is for --method counts, or scores with --adjacency flip.")
-    if request.method == "scores" and (request.adjacency != "flip" or request.link != "logistic"):
-        raise Refusal(
-            "--every with --method scores fits scores to the noisy totals of each step, which needs --adjacency flip "
-            "and --link logistic: who compared what, and when, is then public. Or use --method counts."
-        )
+        raise Refusal("--every is for --method scores or counts.")
+    if request.method == "scores" and request.link != "logistic":
+        raise Refusal("--every fits scores with --link logistic; or use --method counts.")
+    if request.gamma is not None and not request.gamma > 0:
+        raise Refusal("--gamma must be positive for --every; leave it out for a good default.")
     if request.files:
         raise Refusal(
             f"--every prints a leaderboard per step, or --json: leave out {', '.join(request.files)}."
@@ -149,6 +161,19 @@ def _check(request: Request) -> None:
             "--every needs --max-per-user: the most comparisons that count of one user in all steps together, chosen "
             "without looking at the data; the first ones of users with more stay."
         )
+
+
+def _as_begun(request: Request, known: dict[str, str] | None) -> Request:
+    """The same; a leaderboard of win totals goes on as one where no method was given."""
+    if known is None or "publishes" in known or "method" in request.given:
+        return request
+    return request if request.adjacency == "flip" else dataclasses.replace(request, method="counts")
+
+
+def _publishes(request: Request) -> str:
+    """What the state draws noise for; under flips, scores are fitted to totals."""
+    private_design = request.method == "scores" and request.adjacency != "flip"
+    return "scores" if private_design else "totals"
 
 
 def _promise(request: Request) -> Privacy:
@@ -174,6 +199,7 @@ def _publish(
         steps=schedule.steps,
         noise=request.noise_drawn,
         schedule=schedule.words,
+        publishes=_publishes(request),
     ) as board:
         spending = Spending("rank", request, paid_as=f"leaderboard {board.identifier}")
         spending.check(privacy.for_any_user())
@@ -198,17 +224,18 @@ def _publish(
         counted = [*published, *fresh.counted(done, last)]
         if last > done:
             notes = [step.text for step in counted[done:]]
-            board.publish(fresh.totals(done, last), notes, after=done)
+            counts = fresh.sums if _publishes(request) == "scores" else fresh.totals
+            board.publish(counts(done, last), notes, after=done)
         guarantee = _about_all(board.guarantee, schedule)
         told = spending.spend(
             guarantee, f"{request.method} {schedule.words}, {schedule.steps} steps"
         )
         totals, identifier = board.totals, board.identifier
+        scores = board.scores(request.gamma) if _publishes(request) == "scores" else None
         deviations = np.asarray(board.diagnostics.deviations)[: len(totals)]
     law = f"discrete {request.noise_drawn.capitalize()}, correlated over steps"
-    released = Released(
-        totals, deviations, guarantee, law, pairs_met(counted), identifier, spending
-    )
+    met = pairs_met(counted)
+    released = Released(totals, scores, deviations, guarantee, law, met, identifier, spending)
     return released, () if told is None else (told,)
 
 
@@ -220,17 +247,22 @@ def _rehearse(
     if not last:
         raise Refusal(f"no step has ended: the first ends at {day(schedule.starts[1])}.")
     arrivals.check_dates(schedule)
-    counts = np.zeros((schedule.steps, arrivals.table.num_items))
-    counts[:last] = arrivals.totals(0, last)
-    key = Entropy(request).key()
-    found = continual_totals(key, counts, privacy, noise=request.noise_drawn)
+    key, items = Entropy(request).key(), arrivals.table.num_items
+    with_design = _publishes(request) == "scores"
+    counted = arrivals.sums(0, last) if with_design else arrivals.totals(0, last)
+    counts = np.zeros((schedule.steps, counted.shape[1]))
+    counts[:last] = counted
+    draw = functools.partial(continual_sums, num_items=items) if with_design else continual_totals
+    found = draw(key, counts, privacy, noise=request.noise_drawn)
     guarantee = _about_all(found.guarantee, schedule)
     note = f"{guarantee.note} {REHEARSAL.capitalize()}"
     guarantee = dataclasses.replace(guarantee, note=note)
-    deviations = np.asarray(found.diagnostics.deviations)[:last]
+    told, sums = found.diagnostics, np.asarray(found.value)[:last]
+    deviations = np.asarray(told.deviations)[:last]
+    scores = fit_all_sums(sums, items, told, request.gamma) if with_design else None
     law = f"{request.noise_drawn.capitalize()}, correlated over steps"
     met = pairs_met(arrivals.counted(0, last))
-    return Released(np.asarray(found.value)[:last], deviations, guarantee, law, met)
+    return Released(sums[:, :items], scores, deviations, guarantee, law, met)
 
 
 def _about_all(guarantee: Guarantee | None, schedule: Schedule) -> Guarantee:
@@ -249,7 +281,9 @@ def _result(
     totals, deviation = released.totals[step], float(released.deviations[step])
     name, items = arrivals.table.name, totals.size
     facts: dict[str, Any] = {}
-    if request.method == "scores":
+    if released.scores is not None:
+        scores = released.scores[step]
+    elif request.method == "scores":
         met = released.comparisons(step + 1)
         facts["gamma"] = _gamma(request, met, deviation)
         fit = functools.partial(pairwise.scores_from_totals, gamma=facts["gamma"])
@@ -307,6 +341,8 @@ def _gamma(request: Request, met: np.ndarray, deviation: float) -> float:
 
 def _certainty(request: Request, released: Released, latest: Result) -> Certainty:
     """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
+    if released.scores is not None:
+        return Certainty(notes=(_NO_INTERVALS,))
     if request.noise_drawn != "gaussian":
         return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
     assert latest.scores is not None

@@ -202,12 +202,12 @@ class Request(
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
 
     def with_method_for(self, choosing: bool) -> Self:
-        """The same; with ``counts`` where no method was given and scores are fitted under flips alone.
+        """The same; with ``counts`` where no method was given and scores are fitted under flips alone: of choices.
 
         Args:
             choosing: whether these are choices from sets.
         """
-        flips_alone = self.private and (choosing or self.every is not None)
+        flips_alone = self.private and choosing
         if "method" in self.given or not flips_alone or self.adjacency == "flip":
             return self
         return dataclasses.replace(self, method="counts")

@@ -143,7 +143,7 @@ def schedule_of(request: OverTime) -> Schedule:
     """The schedule that the options describe."""
     import numpy as np
 
-    from privrank_jax.release.leaderboard import MAX_STEPS
+    from privrank_jax.release.exact_strategy import MAX_STEPS
 
     assert request.every is not None
     assert request.steps is not None

@@ -15,7 +15,6 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import pairwise
-from privrank_jax._backend import product
 from privrank_jax._types import Key, PairMatrix, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
@@ -25,6 +24,7 @@ from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.intervals import intervals_of
+from privrank_jax.pairwise.score_stream import product_design, shrunk_design
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
@@ -37,7 +37,6 @@ REPLACE, FLIP = "perturbed MLE", "perturbed MLE, flips"
 KENDALL, COVERAGE, WIDTH = "kendall_distance", "coverage", "width"
 NEAR_SPREAD = 0.5  # of the strengths of opponents, where they are near
 DESIGN_SHARE = 0.1  # of ε, for intervals
-_AROUND = 200  # turns that fit a product to the appearances
 
 
 @dataclass(frozen=True)
@@ -117,12 +116,8 @@ def by_pairs(key: Key, wins: WinCounts, privacy: Privacy) -> Scores:
     of_pairs = 2 * privacy.comparisons_per_unit / (0.5 * privacy.epsilon)
     draws = jnp.triu(jax.random.laplace(second, wins.matrix.shape, wins.matrix.dtype), 1)
     seen = wins.comparisons + of_pairs * (draws + draws.T)
-    usual = product_design(appearances)
-    noise = 2 * of_pairs**2
-    scatter = jnp.sum((seen - usual) ** 2 - noise - usual) / jnp.sum(usual**2)
-    apart = jnp.maximum(scatter, 0) * usual**2
-    moved = usual + apart / (apart + noise + usual) * (seen - usual)
-    return _fitted(gap, jnp.where(usual > 0, jnp.maximum(moved, 0.05 * usual), 0), scale)
+    moved = shrunk_design(product_design(appearances), seen, 2 * of_pairs**2)
+    return _fitted(gap, moved, scale)
 
 
 def _wins_and_losses(
@@ -133,21 +128,6 @@ def _wins_and_losses(
     noise = scale * jax.random.laplace(key, (2, wins.num_items), wins.matrix.dtype)
     won, lost = jnp.stack([wins.matrix.sum(1), wins.matrix.sum(0)]) + noise
     return (won - lost) / 2, jnp.maximum(won + lost, 1.0), scale
-
-
-def product_design(appearances: Scores) -> PairMatrix:
-    """D_ij = u_i u_j with these sums of rows, ``(m, m)``, zero diagonal.
-
-    Args:
-        appearances: ``(m,)``, above 0.
-    """
-    apart = 1 - jnp.eye(appearances.size, dtype=appearances.dtype)
-
-    def nearer(_: object, factors: Scores) -> Scores:
-        return jnp.sqrt(factors * appearances / product(apart, factors))
-
-    factors = jax.lax.fori_loop(0, _AROUND, nearer, jnp.sqrt(appearances))
-    return apart * factors[:, None] * factors
 
 
 def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
