@@ -227,7 +227,7 @@ def fit_score_sums(
         deviation: standard deviation of the noise of one win total, in wins; may be traced.
         pair_deviation: of that of a pair count, if there are any.
         gamma: ridge γ > 0; None takes that of the least first-order risk
-            (:func:`~privrank_jax.pairwise.least_risk_gamma`).
+            (:func:`~privrank_jax.pairwise.perturbed_mle.least_risk_gamma`).
 
     Returns:
         ``(m,)``, mean 0.
@@ -265,9 +265,9 @@ def _fit_score_sums(
         noise = jnp.square(jnp.asarray(pair_deviation, sums.dtype))
         design = shrunk_design(design, seen + seen.T, noise)
     variance = jnp.square(jnp.asarray(deviation, sums.dtype)) / 2  # of (wins - losses)/2
-    if gamma is None:
-        gamma = least_risk_gamma(jnp.sum(design) / items, variance)
-    return scores_from_totals((won - lost + design.sum(-1)) / 2, design, gamma).value
+    usual = least_risk_gamma(jnp.sum(design) / items, variance)
+    totals, ridge = (won - lost + design.sum(-1)) / 2, usual if gamma is None else gamma
+    return scores_from_totals(totals, design, ridge).value
 
 
 def fit_all_sums(

@@ -133,7 +133,7 @@ class Leaderboard:
             self._parts = parts_of(len(self.items))
         self._strategy = strategy_of(self._attained, self.steps, noise, self._parts)
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
-        terms = dict(zip(PROMISE.split(", "), cells(self._attained)))
+        terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps)}
         terms |= {"noise": noise, "schedule": schedule}
         self._terms = terms if publishes == "totals" else {**terms, "publishes": _SCORES}

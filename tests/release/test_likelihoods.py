@@ -1,4 +1,4 @@
-"""Likelihoods of meetings and of choices: their derivatives are those of loops over answers, in doubles and in balls."""
+"""Likelihoods of meetings and of choices: derivatives are those of loops over answers, also in balls."""
 
 from __future__ import annotations
 

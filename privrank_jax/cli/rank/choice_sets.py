@@ -96,7 +96,6 @@ def holds_choices(request: Request) -> bool:
 
 def _check(request: Request) -> None:
     """Refuse options that choices from sets have no use for, before a budget is spent."""
-    request = request.with_method_for(choosing=True)
     given = [option(name) for name in _OTHER_COLUMNS if getattr(request, name) is not None]
     if given:
         raise Refusal(
@@ -123,7 +122,7 @@ def _check(request: Request) -> None:
     if request.method == "scores" and request.adjacency != "flip" and request.noise == "gaussian":
         raise Refusal(
             "scores of choices have Laplace noise where the sets that were shown are private: leave --noise and "
-            "--delta out, or add --adjacency flip if who was shown what is public."
+            "--delta out, use --method counts, or add --adjacency flip if who was shown what is public."
         )
     if request.method == "scores" and request.gamma == 0:
         raise Refusal(

@@ -54,7 +54,6 @@ def rank(request: Request) -> None:
     from privrank_jax.cli.rank.choice_sets import holds_choices
 
     choosing = holds_choices(request)
-    request = request.with_method_for(choosing)
     if request.every is not None:
         from privrank_jax.cli.rank.over_time import rank_over_time
 

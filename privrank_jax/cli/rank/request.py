@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
 import typer
 
@@ -200,17 +200,6 @@ class Request(
     ] = "auto"
 
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
-
-    def with_method_for(self, choosing: bool) -> Self:
-        """The same; with ``counts`` where no method was given and scores are fitted under flips alone: of choices.
-
-        Args:
-            choosing: whether these are choices from sets.
-        """
-        flips_alone = self.private and choosing
-        if "method" in self.given or not flips_alone or self.adjacency == "flip":
-            return self
-        return dataclasses.replace(self, method="counts")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "method", _OLD_NAMES.get(self.method, self.method))
