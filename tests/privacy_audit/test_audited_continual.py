@@ -9,6 +9,8 @@ PROMISES = {
     "continual-counts": ("user", "replace"),
     "continual-counts-add-remove": ("user", "add-remove"),
     "continual-counts-tree": ("comparison", "flip"),
+    "continual-score-sums": ("user", "replace"),
+    "continual-score-sums-laplace": ("comparison", "replace"),
 }
 
 

@@ -54,24 +54,32 @@ def noisy_prefix_sums(totals, decode, noise):
     return np.array(released)
 
 
-def largest_change(encode, items, limit, adjacency, order):
-    """Largest norm of the change of CX, over all that one unit of ``limit`` comparisons holds at any steps."""
-    steps = len(encode)
+def largest_change(encode, items, limit, adjacency, order, units=None):
+    """Largest norm of the change of CX, over all that one unit of ``limit`` comparisons holds at any steps.
+
+    X holds win totals; or, with units (a, b), a times wins and losses and b times pair counts.
+    """
+    steps, pairs = len(encode), list(itertools.combinations(range(items), 2))
+    size = items if units is None else 2 * items + len(pairs)
     kinds = []
-    for step, (i, j) in itertools.product(range(steps), itertools.combinations(range(items), 2)):
+    for step, (i, j) in itertools.product(range(steps), pairs):
         for first in (1.0, 0.0, 0.5):
-            row = np.zeros((steps, items))
+            row = np.zeros((steps, size))
             row[step, i], row[step, j] = first, 1 - first
+            if units is not None:
+                row[step, items + i], row[step, items + j] = 1 - first, first
+                row[step] *= units[0]
+                row[step, 2 * items + pairs.index((i, j))] = units[1]
             kinds.append(((step, i, j), row))
-    units = []
-    for size in range(limit + 1):
-        for chosen in itertools.combinations_with_replacement(kinds, size):
+    held = []
+    for number in range(limit + 1):
+        for chosen in itertools.combinations_with_replacement(kinds, number):
             asked = tuple(sorted(where for where, _ in chosen))
-            units.append((asked, sum((row for _, row in chosen), np.zeros((steps, items)))))
-    moved = [encode @ rows for _, rows in units]
+            held.append((asked, sum((row for _, row in chosen), np.zeros((steps, size)))))
+    moved = [encode @ rows for _, rows in held]
     largest = 0.0
-    for (asked, _), one in zip(units, moved):
-        for (other_asked, _), other in zip(units, moved):
+    for (asked, _), one in zip(held, moved):
+        for (other_asked, _), other in zip(held, moved):
             if adjacency == "flip" and asked != other_asked:
                 continue
             if adjacency == "add-remove" and other_asked:

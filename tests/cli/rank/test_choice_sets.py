@@ -38,10 +38,19 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, choices):
     assert "is the item chosen from those of column 'shown'" in " ".join(result.err.split())
 
 
-@pytest.mark.parametrize("method", [MLE, ()])
-def test_a_release_is_exact_and_says_what_is_public(privrank, choices, tmp_path, method):
+@pytest.mark.parametrize(
+    ("method", "scale"),
+    [
+        (MLE, 2.0),  # 2L/ε
+        (("--method", "counts"), 2.0),
+        ((), 14 / 3),  # (4 + V)L/ε, V = 2/3
+        (("--adjacency", "add-remove"), 8 / 3),
+    ],
+)
+def test_a_release_is_exact_and_says_what_is_public(privrank, choices, tmp_path, method, scale):
     ledger, out = tmp_path / "choices.ledger", tmp_path / "ranking.csv"
-    shared = () if not method else ("--adjacency", "flip")
+    adjacency = method[-1] if "--adjacency" in method else "replace"
+    shared = ("--adjacency", adjacency)
     made = privrank(
         "ledger", ledger, "--data", choices, "--budget", 3, "--public", "items", *shared
     )
@@ -51,9 +60,9 @@ def test_a_release_is_exact_and_says_what_is_public(privrank, choices, tmp_path,
     assert_schema(document)
     guarantee = document["guarantee"]
     assert guarantee["numerics"] == "exact"
-    assert guarantee["adjacency"] == ("flip" if method else "replace")
+    assert guarantee["adjacency"] == adjacency
     assert document["diagnostics"]["max_per_user"] == 2
-    assert document["diagnostics"]["noise_scale"] == 2.0  # 2L/ε
+    assert document["diagnostics"]["noise_scale"] == pytest.approx(scale)
     assert "epsilon 1 is left of epsilon 3" in document["diagnostics"]["ledger"]
     assert any("shown" in note for note in document["diagnostics"]["notes"])
     assert out.read_text().count("\n") == 5
@@ -72,10 +81,7 @@ def test_users_keep_as_many_choices_as_was_said(privrank, choices):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            ("--method", "scores"),
-            "need the sets that were shown, which are public under --adjacency flip",
-        ),
+        (("--noise", "gaussian", "--delta", "1e-6"), "or add --adjacency flip if who was shown"),
         (("--method", "one-shot", "--top-k", 2), "--method one-shot is for comparisons"),
         ((*MLE, "--ties", "davidson"), "without covariates, ties or other links"),
         ((*MLE, "--gamma", 0), "--gamma must be positive"),

@@ -29,14 +29,14 @@ ROWS = (
 )  # fmt: skip
 LITTLE = ("--epsilon", 1000, "--noise", "gaussian", "--delta", 0.1)
 USUAL = ("--epsilon", 1, "--noise", "gaussian", "--delta", "1e-6")
+COUNTS = ("--max-per-user", 2, "--method", "counts")
+SCORES = ("--max-per-user", 2)
 SCHEDULE = ("--every", "day", "--time", "when", "--start", "2024-01-01", "--steps", 5)
 
 
 @pytest.fixture
 def run(privrank, tmp_path):
-    def rank(
-        *rows, until="2024-01-04", budget=USUAL, more=("--max-per-user", 2), state="board.state"
-    ):
+    def rank(*rows, until="2024-01-04", budget=USUAL, more=COUNTS, state="board.state"):
         path = tmp_path / "votes.csv"
         path.write_text("\n".join((HEADER, *rows)) + "\n")
         words = ("--state", tmp_path / state) if state else ()
@@ -83,7 +83,7 @@ def test_a_second_run_shows_what_was_drawn(run):
 
 @pytest.mark.parametrize(
     "more",
-    [("--max-per-user", 2), ("--max-per-user", 2, "--method", "scores", "--adjacency", "flip")],
+    [COUNTS, SCORES, (*SCORES, "--adjacency", "flip")],
 )
 @pytest.mark.parametrize(
     ("rows", "words"),
@@ -101,7 +101,7 @@ def test_a_row_that_comes_too_late_or_goes_blocks_no_step(run, more, rows, words
     later = scores(found)
     assert later[:3] == usual
     assert len(later) == 5
-    if "scores" not in more:
+    if "counts" in more:
         np.testing.assert_allclose([later[4][item] for item in "abc"], [4, 1, 1], atol=1)
     assert words in " ".join(found.err.split())
     for again in (rows, ROWS):
@@ -132,7 +132,8 @@ def test_items_stay_as_they_were(run):
             "epsilon: 1.0, not 2.0",
         ),
         ({"more": ("--max-per-user", 3)}, "contributions: 2, not 3"),
-        ({"more": ("--max-per-user", 2, "--adjacency", "flip")}, "adjacency: replace, not flip"),
+        ({"more": (*COUNTS, "--adjacency", "flip")}, "adjacency: replace, not flip"),
+        ({"more": (*SCORES, "--method", "scores")}, "publishes: win totals, not"),
         ({"budget": ("--epsilon", 1)}, "noise: gaussian, not laplace"),
     ],
 )
@@ -151,9 +152,10 @@ def test_other_terms_are_refused(run, changed, words):
         ({"more": ()}, "--every needs --max-per-user"),
         (
             {"more": ("--max-per-user", 2, "--method", "one-shot", "--top-k", 1), "budget": ("--epsilon", 1)},
-            "--every is for --method counts, or scores",
+            "--every is for --method scores or counts",
         ),
-        ({"more": ("--max-per-user", 2, "--method", "scores")}, "needs --adjacency flip"),
+        ({"more": (*SCORES, "--link", "laplace")}, "--link logistic"),
+        ({"more": (*SCORES, "--gamma", 0)}, "--gamma must be positive"),
         (
             {"more": ("--max-per-user", 2, "--method", "scores", "--adjacency", "flip", "--side", "first")},
             "--every fits no covariates",
@@ -182,14 +184,36 @@ def test_scores_and_tables(run, privrank, tmp_path):
         assert sum(step.values()) == pytest.approx(0, abs=1e-9)
     assert found.json()["diagnostics"]["gamma"] > 1
     shown = privrank(
-        "rank", tmp_path / "votes.csv", *SCHEDULE, "--epsilon", 1, "--unit", "comparison", "--state",
-        tmp_path / "other.state", "--until", "2024-01-04",
+        "rank", tmp_path / "votes.csv", *SCHEDULE, "--epsilon", 1, "--unit", "comparison", "--method", "counts",
+        "--state", tmp_path / "other.state", "--until", "2024-01-04",
     )  # fmt: skip
     assert shown.code == 0, shown.err
     words = " ".join(shown.out.split())
     assert "published steps (every day from 2024-01-01)" in words
     assert "step 3 of 5, until 2024-01-04" in words
     assert "no intervals: sums of Laplace noise" in words
+    assert "win totals follow how often items were compared" in " ".join(shown.err.split())
+
+
+def test_scores_do_not_follow_exposure(run):
+    """c meets a 40 times as often as b does, and loses; b, which is shown seldom, beats both."""
+    rows = [f"v{n},a,c,2024-01-0{1 + n % 3}" for n in range(300)]
+    rows += [f"w{n},c,a,2024-01-0{1 + n % 3}" for n in range(150)]
+    rows += [f"x{n},b,{'ac'[n % 2]},2024-01-0{1 + n % 3}" for n in range(12)]
+    budget = ("--epsilon", 50, "--noise", "gaussian", "--delta", "1e-2")
+    first = run(*rows, more=SCORES, budget=budget, state="scores.state")
+    for step in scores(first):
+        assert sum(step.values()) == pytest.approx(0, abs=1e-9)
+    last = scores(first)[-1]
+    assert last["b"] > last["a"] > last["c"]
+    assert scores(run(*rows, more=SCORES, budget=budget, state="scores.state")) == scores(first)
+    wins = scores(run(*rows, budget=budget))[-1]
+    assert wins["a"] > wins["c"] > wins["b"]
+
+
+def test_a_leaderboard_of_win_totals_goes_on_where_no_method_is_given(run):
+    first = scores(run(*ROWS, until="2024-01-03"))
+    assert scores(run(*ROWS, more=SCORES))[:2] == first
 
 
 def test_a_rehearsal_leaves_no_state(run, tmp_path):
@@ -219,7 +243,7 @@ def test_one_spend_pays_for_all_steps(run, privrank, tmp_path):
         "items",
     )
     assert made.code == 0, made.err
-    more = ("--max-per-user", 2, "--ledger", ledger)
+    more = (*COUNTS, "--ledger", ledger)
     assert run(*ROWS[:4], until="2024-01-03", more=more).code == 0
     later = run(*ROWS, more=more)
     assert len(scores(later)) == 3
@@ -336,16 +360,24 @@ def test_an_old_export_spends_no_year(privrank, tmp_path):
     assert len(scores(privrank(*words))) == 42
 
 
+LAPLACE = ("--epsilon", 1, "--noise", "laplace")
+
+
 @pytest.mark.parametrize(
-    ("budget", "least"),
-    [(USUAL, (0.8, 0.4)), (("--epsilon", 1, "--noise", "laplace"), (0.99, 0.99))],
+    ("budget", "method", "least"),
+    [
+        (USUAL, "counts", (0.8, 0.4)),
+        (LAPLACE, "counts", (0.99, 0.99)),
+        (USUAL, "scores", (0.8, 0.4)),
+        (LAPLACE, "scores", (0.99, 0.99)),
+    ],
 )
-def test_a_replay_loses_no_more_than_was_promised(tmp_path, budget, least):
-    """A user of 2 comparisons turns them over, on the first day or on two; the state itself is private."""
+def test_a_replay_loses_no_more_than_was_promised(tmp_path, budget, method, least):
+    """A user of 2 comparisons gives others, on the first day or on two; the state itself is private."""
     others = [row for row in ROWS if not row.startswith("u1")]
     pairs = [
-        (("u1,a,b,2024-01-01",) * 2, ("u1,b,a,2024-01-01",) * 2),
-        (("u1,a,b,2024-01-01", "u1,c,b,2024-01-03"), ("u1,b,a,2024-01-01", "u1,b,c,2024-01-03")),
+        (("u1,a,b,2024-01-01",) * 2, ("u1,c,a,2024-01-01",) * 2),
+        (("u1,a,b,2024-01-01", "u1,c,b,2024-01-03"), ("u1,c,a,2024-01-01", "u1,b,a,2024-01-03")),
     ]  # fmt: skip
     for number, sides in enumerate(pairs):
         runs = []
@@ -354,7 +386,7 @@ def test_a_replay_loses_no_more_than_was_promised(tmp_path, budget, least):
             folder.mkdir()
             (folder / "votes.csv").write_text("\n".join((HEADER, *own, *others)) + "\n")
             state = ("--max-per-user", 2, "--until", "2024-01-04", "--state", f"{folder}.state")
-            words = map(str, ("rank", "votes.csv", *SCHEDULE, *budget, *state))
+            words = map(str, ("rank", "votes.csv", *SCHEDULE, *budget, *state, "--method", method))
             runs.append(replaying.running(folder, list(words)))
         found = replay.audit(runs[0], runs[1], DOORS)
         assert found.violations(1.0) == ()

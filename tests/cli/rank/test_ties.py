@@ -98,8 +98,7 @@ def test_real_games(name, columns, tmp_path):
 @pytest.mark.parametrize(
     "options",
     [
-        {"ties": "davidson", "epsilon": 1.0},
-        {**PRIVATE, "adjacency": "replace"},
+        {**PRIVATE, "method": "counts"},
         {**PRIVATE, "link": "laplace"},
         {"ties": "davidson", "method": "none", "link": "normal"},
     ],

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+import math
 
+import jax
 import numpy as np
 import pytest
 
 from privrank_jax import datasets, pairwise
 from tests.cli.results import assert_schema
+from tests.promises import promise
 
 HEADER = "user,winner,loser,left,length"
 FIT = ("--side", "left", "--covariate", "length")
 MLE = ("--method", "scores", "--adjacency", "flip")
+GIVEN = ("--side", "left", "--covariate", "length:-3:3")
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +122,56 @@ def test_common_questions_get_noise_in_their_shape(privrank, survey, ties):
     assert left["low"] < 0.5 < left["high"]
 
 
+@pytest.mark.parametrize(("adjacency", "scale"), [("replace", 0.3), ("add-remove", 0.15)])
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_private_covariates_are_released_exactly(privrank, battles, adjacency, scale, ties):
+    """Two features: the scale is (4 + 2/2)L/ε or half of it; so large a budget gives nearly the fit without noise."""
+    shared = ("--adjacency", adjacency, "--ties", ties, "--max-per-user", 3)
+    document = privrank("rank", battles, *GIVEN, *shared, "--epsilon", 50, "--json").json()
+    assert_schema(document)
+    assert document["guarantee"]["numerics"] == "exact"
+    assert document["guarantee"]["public"] == ["items"]
+    facts = document["diagnostics"]
+    assert facts["noise_scale"] == pytest.approx(scale)
+    assert "solver" not in facts
+    assert all("low" not in row for row in document["ranking"])
+    rows = datasets.add_covariates(
+        battles, datasets.read_comparisons(battles), covariates=("length",), side="left"
+    )
+    table = rows.covariate_table({"length": (-3, 3)}, private=True)
+    free = promise(math.inf, "comparison", adjacency)
+    expected = pairwise.perturbed_covariate_mle(jax.random.key(0), table, free, ties=ties).value
+    for found, sure in zip(facts["covariates"].values(), expected.coefficients, strict=True):
+        assert found == {"coefficient": pytest.approx(float(sure), abs=0.3)}
+    assert ("tie_parameter" in facts) == (ties == "davidson")
+
+
+def test_files_of_two_items_and_an_outcome_have_covariates_too(privrank, battles, tmp_path):
+    """As arenas write them, with a column for each item or one for their difference: the same fit."""
+    rows = [line.split(",") for line in battles.read_text().splitlines()[1:]]
+    lines = ["user,model_a,model_b,winner,length,model_a_length,model_b_length"]
+    for user, ahead, behind, left, length in rows:
+        right = behind if left == ahead else ahead
+        won = "model_a" if left == ahead else "model_b"
+        lines.append(f"{user},{left},{right},{won},{length},{length},0")
+    path = tmp_path / "arena.csv"
+    path.write_text("\n".join(lines) + "\n")
+
+    def told(source, side, ignored):
+        options = ("--covariate", "length:-3:3", "--side", side, "--ignore", ignored)
+        document = privrank("rank", source, "--method", "none", *options, "--json").json()
+        found = document["diagnostics"]["covariates"]
+        scores = {row["item"]: row["score"] for row in document["ranking"]}
+        return [*(scores[item] for item in "abc"), *(one["coefficient"] for one in found.values())]
+
+    usual = told(battles, "left", "user")
+    assert told(path, "model_a", "length") == pytest.approx(usual, abs=1e-6)
+    assert told(path, "model_a", "model_a_length") == pytest.approx(usual, abs=1e-6)
+    shared = ("--covariate", "length:-3:3", "--ignore", "length", "--max-per-user", 2)
+    private = privrank("rank", path, *shared, "--epsilon", 1, "--json")
+    assert private.json()["guarantee"]["numerics"] == "exact"
+
+
 def test_a_rehearsal_repeats(privrank, battles):
     run = (
         "rank",
@@ -140,7 +194,9 @@ def test_a_rehearsal_repeats(privrank, battles):
     ("options", "message"),
     [
         (("--method", "counts", *FIT), "leave --method out"),
-        (("--method", "scores", *FIT), "add --adjacency flip if that is right"),
+        (("--method", "scores", *FIT), "is private, so its range can't be read from the data"),
+        (("--covariate-group", "kind", "--side", "left"), "which groups occur in the data"),
+        ((*GIVEN, "--noise", "gaussian", "--delta", "1e-6"), "have Laplace noise"),
         ((*MLE, "--covariate", "length"), "more one item has, but not which: give --side COLUMN"),
         ((*MLE, "--covariate", "length:3:1", "--side", "left"), "the lower first"),
         ((*MLE, "--covariate", "length:x:1", "--side", "left"), "the lower first"),
