@@ -150,7 +150,7 @@ def add_covariates(
     roles: dict[str, str | None] = {"winner": winner, "loser": loser}
     for name in covariates:
         pair = f"{winner}_{name}", f"{loser}_{name}"
-        if name not in header and set(pair) <= set(header):
+        if (side is None or name not in header) and set(pair) <= set(header):
             roles |= {f"winner's {name}": pair[0], f"loser's {name}": pair[1]}
             continue
         roles[name_of(name)] = name
@@ -166,9 +166,8 @@ def add_covariates(
             f"can only change the advantage of the item shown first: give {_SIDE}",
             _SIDE,
         )
-    always = (
-        {winner: 1, loser: -1}.get(side or "", 0) if told else 0
-    )  # it is the column of one of the items
+    # Where the column of one of the items is named, the item there was always shown first.
+    always = {winner: 1, loser: -1}.get(side or "", 0) if told else 0
     shown = None if always else side
     roles |= {role: column for role, column in (("side", shown), ("group", group)) if column}
     source = open_source(path, roles)

@@ -167,7 +167,7 @@ def test_files_of_two_items_and_an_outcome_have_covariates_too(privrank, battles
     usual = told(battles, "left", "user")
     assert told(path, "model_a", "length") == pytest.approx(usual, abs=1e-6)
     assert told(path, "model_a", "model_a_length") == pytest.approx(usual, abs=1e-6)
-    shared = ("--covariate", "length:-3:3", "--ignore", "length", "--max-per-user", 2)
+    shared = ("--covariate", "length:-3:3", "--max-per-user", 2)
     private = privrank("rank", path, *shared, "--epsilon", 1, "--json")
     assert private.json()["guarantee"]["numerics"] == "exact"
 
