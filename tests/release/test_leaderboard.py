@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import continual_counts
+from privrank_jax.pairwise import continual_counts, continual_score_sums
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import Leaderboard, Ledger
@@ -86,6 +86,53 @@ def test_counts_may_be_matrices(tmp_path):
         one = board.publish(WinCounts(jax.numpy.asarray(matrix))).value
         both = board.publish(WinCounts(jax.numpy.asarray([matrix, matrix]))).value
     np.testing.assert_allclose([one, *both], np.outer([1, 2, 3], matrix.sum(1)), atol=1.5)
+
+
+def test_scores_are_fits_to_what_was_published(tmp_path):
+    """Win counts, or their sums; a board of scores is no board of totals, and shows the same again."""
+    matrix = np.array([[0, 300, 10], [200, 0, 5.0], [90, 45, 0]])
+    asked = promise(20.0, "user", "replace", 1, delta=1e-3)
+    path = tmp_path / "board"
+    with opened(path, asked, publishes="scores") as board:
+        first = board.publish(WinCounts(jax.numpy.asarray(matrix))).value
+        sums = np.array([310, 205, 135, 290, 345, 15, 500, 100, 50.0])
+        more = board.publish(np.stack([sums, sums])).value
+        found = board.scores()
+        np.testing.assert_array_equal(found, [first, *more])
+        assert np.all(np.diff(found, axis=0) != 0)
+        for step, scores in enumerate(found):
+            assert scores.argmax() == 2
+            assert abs(scores.sum()) < 1e-9
+            np.testing.assert_allclose(board.totals[step], (step + 1) * sums[:3], atol=9)
+        told = board.diagnostics
+        assert told.pair_deviations is not None
+        with pytest.raises(ValueError, match="9 numbers as score_sums gives them"):
+            board.publish(sums[:3])
+    with opened(path, asked, publishes="scores") as board:
+        np.testing.assert_array_equal(board.scores(), found)
+        assert np.any(board.scores(gamma=50.0) != found)
+    with pytest.raises(LeaderboardError, match=r"publishes: .*, not win totals"):
+        opened(path, asked)
+    with (
+        opened(tmp_path / "other", asked) as board,
+        pytest.raises(ValueError, match="publishes='scores'"),
+    ):
+        board.scores()
+    flips = dataclasses.replace(asked, adjacency="flip")
+    with pytest.raises(ValueError, match="continual_scores"):
+        opened(tmp_path / "flips", flips, publishes="scores")
+    with pytest.raises(ValueError, match="publishes"):
+        opened(tmp_path / "third", asked, publishes="ranks")
+
+
+def test_errors_of_scores_are_those_of_the_simulation(tmp_path, key):
+    asked = promise(0.7, "user", "replace", 5, delta=1e-6)
+    with opened(tmp_path / "board", asked, publishes="scores") as board:
+        told = board.diagnostics
+    stream = WinCounts(jax.numpy.zeros((5, 3, 3)))
+    simulated = continual_score_sums(key, stream, asked).diagnostics
+    for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
+        np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-4)
 
 
 def test_other_terms_are_refused(tmp_path):

@@ -1,0 +1,176 @@
+"""Wins, losses and pair counts over time: what they hold, the law of their noise, and scores fitted to them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import continual_score_sums, fit_score_sums, score_sums
+from privrank_jax.pairwise.continual import ContinualDiagnostics
+from privrank_jax.pairwise.score_stream import (
+    MAX_PAIR_ITEMS,
+    continual_sums,
+    fit_all_sums,
+    parts_of,
+    product_design,
+    shrunk_design,
+)
+from privrank_jax.privacy.prefix_sums import STRATEGIES
+from tests import reference
+from tests.promises import promise
+
+STEPS, ITEMS = 4, 3
+STREAM = np.random.default_rng(0).integers(0, 9, (STEPS, ITEMS, ITEMS)) * (1.0 - np.eye(ITEMS))
+WINS = WinCounts.from_matrix(STREAM)
+ASKED = promise(0.8, "user", "replace", 4, delta=1e-4)
+
+
+def by_loops(matrix):
+    items = len(matrix)
+    won = [sum(matrix[i][j] for j in range(items)) for i in range(items)]
+    lost = [sum(matrix[j][i] for j in range(items)) for i in range(items)]
+    met = [matrix[i][j] + matrix[j][i] for i, j in itertools.combinations(range(items), 2)]
+    return [*won, *lost, *met]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_without_noise_they_are_prefix_sums(strategy, key):
+    free = promise(math.inf, "user", "replace", 4, delta=1e-4)
+    found = continual_score_sums(key, WINS, free, strategy=strategy).value
+    expected = np.cumsum([by_loops(one) for one in STREAM], axis=0)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(score_sums(WINS), [by_loops(one) for one in STREAM])
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_the_noise_of_each_part_has_its_covariance(noise, adjacency, key):
+    """Within 6 standard errors in 10,000 releases; noise that is 5 % smaller is not."""
+    asked = dataclasses.replace(ASKED, adjacency=adjacency)
+    release = jax.jit(jax.vmap(lambda key: continual_score_sums(key, WINS, asked, noise=noise)))
+    found = release(jax.random.split(key, 10_000))
+    expected = np.cumsum([by_loops(one) for one in STREAM], axis=0)
+    errors = np.asarray(found.value) - expected
+    told = jax.tree.map(lambda leaf: np.asarray(leaf)[0], found.diagnostics)
+    margin = 6 * math.sqrt(5 / (len(errors) * ITEMS))
+    assert margin < 1 - 0.95**2
+    for at, spread in (
+        (slice(0, 6), told.deviations),
+        (slice(6, None), told.pair_deviations),
+    ):
+        np.testing.assert_allclose(errors[:, :, at].var((0, 2)) / spread**2, 1, atol=margin)
+    correlated = np.corrcoef(errors[:, -1].T) - np.eye(9)
+    assert np.abs(correlated).max() < 6 / math.sqrt(len(errors))
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_noise_scales_by_hand(adjacency, key):
+    """Shares 3/4 and 1/4: √(8/3) and 2 times the Gaussian scale of totals, 8/3 and 4 times the Laplace scale."""
+    one = promise(0.5, "comparison", adjacency, delta=1e-4)
+    alone = WinCounts.from_matrix(STREAM[:1])
+    told = continual_score_sums(key, alone, one).diagnostics
+    usual = reference.gaussian_scale(math.sqrt(2) if adjacency == "replace" else 1.0, 0.5, 1e-4)
+    assert float(told.noise_scale) == pytest.approx(usual * math.sqrt(8 / 3), rel=1e-5)
+    assert float(told.pair_scale) == pytest.approx(usual * 2, rel=1e-5)
+    told = continual_score_sums(key, alone, one, noise="laplace").diagnostics
+    usual = (2 if adjacency == "replace" else 1) / 0.5
+    assert float(told.noise_scale) == pytest.approx(usual * 8 / 3)
+    assert float(told.pair_scale) == pytest.approx(usual * 4)
+
+
+def test_many_items_have_no_pair_counts(key):
+    items = MAX_PAIR_ITEMS + 1
+    assert [part.size for part in parts_of(items)] == [2 * items]
+    sums = jnp.zeros((2, 2 * items))
+    found = continual_sums(key, sums, ASKED, num_items=items)
+    assert found.value.shape == (2, 2 * items)
+    assert found.diagnostics.pair_deviations is None
+    assert fit_all_sums(np.asarray(found.value), items, found.diagnostics).shape == (2, items)
+
+
+def crowd(near, items=8, total=4e7):
+    """Expected counts of items that are shown ∝ 1/rank, of opponents at random or near in strength, and true scores."""
+    theta = np.random.default_rng(1).normal(size=items)
+    shown = 1 / np.random.default_rng(2).permutation(np.arange(1, items + 1))
+    met = np.outer(shown, shown)
+    if near:
+        met *= np.exp(-((theta[:, None] - theta) ** 2) / 0.5)
+    np.fill_diagonal(met, 0)
+    met *= total / met.sum()
+    return met * expit(theta[:, None] - theta), theta - theta.mean()
+
+
+@pytest.mark.parametrize("near", [False, True])
+def test_scores_are_those_of_the_crowd_where_noise_is_little(near):
+    matrix, theta = crowd(near)
+    with jax.enable_x64(True):
+        sums = score_sums(WinCounts.from_matrix(matrix))
+        found = fit_score_sums(sums, len(theta), 1e-3, 1e-3)
+        # Pairs that hardly ever meet are held at a twentieth of the product design.
+        np.testing.assert_allclose(found, theta, atol=0.12 if near else 0.02)
+        hidden = fit_score_sums(sums, len(theta), 1e-3, 1e9)  # pair counts tell nothing
+        assert np.abs(hidden - theta).max() > (0.2 if near else 0.0)
+        wins = np.argsort(matrix.sum(1))
+        assert list(wins) != list(np.argsort(theta))  # exposure rules the win totals
+
+
+def test_designs():
+    seen = np.array([9.0, 5.0, 7.0, 3.0])
+    with jax.enable_x64(True):
+        usual = np.asarray(product_design(jnp.asarray(seen)))
+    np.testing.assert_allclose(usual.sum(1), seen, rtol=1e-9)
+    outer = usual / (usual[0][:, None] * usual[0] + 1e-300)
+    assert np.ptp(outer[1:, 1:][~np.eye(3, dtype=bool)]) < 1e-9  # a product, off its diagonal
+    moved = shrunk_design(jnp.asarray(usual), jnp.asarray(-1e3 * usual), 1e-9)
+    np.testing.assert_allclose(moved, 0.05 * usual, rtol=1e-5)
+
+
+def test_the_fit_is_differentiable_and_batched():
+    matrix, theta = crowd(False)
+    sums = score_sums(WinCounts.from_matrix(matrix))
+    fit = jax.jit(lambda x: fit_score_sums(x, len(theta), 1.0, 1.0))
+    both = jax.vmap(fit)(jnp.stack([sums, 2 * sums]))
+    np.testing.assert_allclose(both[0], fit(sums), atol=1e-4)
+    assert np.all(np.isfinite(fit(-sums)))
+    assert np.all(np.isfinite(fit(jnp.zeros_like(sums))))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (
+            lambda k: continual_score_sums(k, WINS, dataclasses.replace(ASKED, adjacency="flip")),
+            "continual_counts",
+        ),
+        (
+            lambda k: continual_score_sums(k, WINS, dataclasses.replace(ASKED, contributions=None)),
+            "contributions",
+        ),
+        (
+            lambda k: continual_score_sums(k, WinCounts.from_matrix(STREAM[0]), ASKED),
+            "steps",
+        ),
+        (lambda _: fit_score_sums(np.zeros(8), 3, 1.0), r"shape \(9,\)"),
+        (lambda _: fit_score_sums(np.zeros(9), 3, -1.0), "deviation"),
+    ],
+)
+def test_bad_input_is_refused_with_a_remedy(call, words, key):
+    with pytest.raises(ValueError, match=words):
+        call(key)
+
+
+def test_steps_are_fitted_one_by_one():
+    sums = np.cumsum([by_loops(one) for one in STREAM], axis=0)
+    told = ContinualDiagnostics(1.0, np.arange(1.0, 5), 1.0, np.arange(2.0, 6))
+    found = fit_all_sums(sums, ITEMS, told, 2.0)
+    for step in range(STEPS):
+        expected = fit_score_sums(sums[step], ITEMS, step + 1.0, step + 2.0, 2.0)
+        np.testing.assert_allclose(found[step], expected, atol=1e-6)
