@@ -19,6 +19,7 @@ MODULES = {
     "hillebrand.ratio": ("hillebrand",),
     "hillebrand.trust": ("hillebrand-local",),
     "continual.streams": ("continual",),
+    "continual.skewed": ("continual-exposure",),
     "cai.edge": ("cai-fig1", "cai-fig2", "cai-fig3"),
     "cai.one_shot": ("cai-fig4",),
     "cai.users": ("cai-fig5", "cai-fig6", "cai-fig7"),

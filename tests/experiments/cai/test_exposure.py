@@ -49,14 +49,6 @@ def test_near_opponents_are_near_and_better_items_win():
     assert far[1] < 0.6 * far[0]
 
 
-def test_a_product_design_has_the_margins():
-    sums = jnp.array([200.0, 160.0, 100.0, 50.0, 30.0])
-    design = np.asarray(exposure.product_design(sums))
-    np.testing.assert_allclose(design.sum(1), sums, rtol=1e-3)
-    ratio = design[0, 2] * design[1, 3] / (design[0, 3] * design[1, 2])
-    assert ratio == pytest.approx(1, rel=1e-4)
-
-
 @pytest.mark.parametrize("way", [exposure.by_product, exposure.by_pairs])
 def test_with_next_to_no_noise_every_way_finds_the_order(way):
     theta, wins = crowd(KEY, 0.5)
