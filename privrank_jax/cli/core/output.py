@@ -119,6 +119,8 @@ def _rows(item_names: Sequence[str], result: Result, top_k: int | None) -> list[
         if "rank_low" in intervals:
             row["rank_low"] = int(intervals["rank_low"][item]) + 1
             row["rank_high"] = int(intervals["rank_high"][item]) + 1
+        if "quasi_standard_error" in intervals:
+            row["quasi_standard_error"] = float(intervals["quasi_standard_error"][item])
         rows.append(row)
     return rows
 

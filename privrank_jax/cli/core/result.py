@@ -30,8 +30,8 @@ class Certainty:
     Attributes:
         better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together at the level; None where
             this is unknown.
-        intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best); empty where
-            there are none.
+        intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best) and
+            ``quasi_standard_error``, of which two make the error of a difference; empty where there are none.
         words: meaning of the intervals.
         notes: reasons why there are none.
     """
@@ -86,6 +86,7 @@ class Row(TypedDict):
     high: NotRequired[float]
     rank_low: NotRequired[int]
     rank_high: NotRequired[int]
+    quasi_standard_error: NotRequired[float]
 
 
 @dataclasses.dataclass(frozen=True)

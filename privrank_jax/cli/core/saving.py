@@ -127,6 +127,8 @@ def _about(shown: Shown, line: str) -> list[tuple[str, str]]:
     if "rank_low" in result.certainty.intervals:
         meaning = f"{ends} of the rank, 1 = best: {result.certainty.words}"
         words.append(("rank_low, rank_high", meaning))
+    if "quasi_standard_error" in result.certainty.intervals:
+        words.append(("quasi_standard_error", "the root of q² + r² is the error of a difference"))
     words += [("note", note) for note in result.notes]
     return [*words, ("command", line), ("written by", f"privrank_jax {__version__}")]
 

@@ -16,6 +16,7 @@ from privrank_jax.pairwise import (
     DavidsonScores,
     confidence_intervals,
     davidson_errors,
+    quasi_variances,
     standard_errors,
 )
 from privrank_jax.pairwise.davidson_errors import davidson_center_is_near
@@ -86,7 +87,7 @@ def of_private_design(
         f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
     )
     words = each_by_itself("the true score", f"{cover}{UNDONE}")
-    return Certainty(np.asarray(found.better), ends(found), words)
+    return Certainty(np.asarray(found.better), ends(found) | _quasi(errors), words)
 
 
 def certain(
@@ -118,7 +119,7 @@ def certain(
     better = np.asarray(found.better)
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better)
-    return Certainty(better, ends(found), words)
+    return Certainty(better, ends(found) | _quasi(errors), words)
 
 
 def of_davidson(
@@ -167,6 +168,12 @@ def tie_facts(
         f"{100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be like half wins"
     )
     return {"tie_model": "davidson", "tie_parameter": tie, **facts, "tie_note": note}
+
+
+def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
+    """Quasi standard errors of all items; nothing where an item has none."""
+    found = np.sqrt(np.asarray(quickly(quasi_variances, errors).variances))
+    return {"quasi_standard_error": found} if np.all(np.isfinite(found)) else {}
 
 
 def ends(found: Intervals) -> dict[str, np.ndarray]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 
+import jax
 import numpy as np
 import pytest
 
+from privrank_jax import datasets, pairwise
 from privrank_jax.cli.core.output import told_apart
 from privrank_jax.cli.core.result import Certainty, Result
 from privrank_jax.datasets import ReportTable, write_reports
@@ -65,6 +67,20 @@ def check_rows(document):
             assert -math.inf < row["low"] <= row["score"] <= row["high"] < math.inf
             assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= len(ITEMS)
     return "low" in document["ranking"][0]
+
+
+def test_quasi_standard_errors_are_those_of_differences(privrank, write, tmp_path):
+    path, out = comparisons(write, 40, 0.15, 4), tmp_path / "ranking.csv"
+    rows = privrank("rank", path, "--method", "none", "--json", "--out", out).json()["ranking"]
+    quasi = {row["item"]: row["quasi_standard_error"] for row in rows}
+    wins = datasets.read_comparisons(path).comparisons().win_counts()
+    with jax.enable_x64(True):
+        errors = pairwise.standard_errors(pairwise.mle(wins).value, wins.comparisons)
+    covariance = np.asarray(errors.covariance)
+    for i, j in itertools.combinations(range(4), 2):
+        true = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+        assert quasi[ITEMS[i]] ** 2 + quasi[ITEMS[j]] ** 2 == pytest.approx(true, rel=0.05)
+    assert "quasi_standard_error" in out.read_text().splitlines()[0]
 
 
 @pytest.mark.parametrize("kind", KINDS)
