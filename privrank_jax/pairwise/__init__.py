@@ -62,6 +62,7 @@ from privrank_jax.pairwise.intervals import (
     interval_estimates,
     rank_intervals,
 )
+from privrank_jax.pairwise.item_effects import ItemEffects, item_effects
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
 from privrank_jax.pairwise.mle import FitDiagnostics, mle
@@ -159,6 +160,7 @@ __all__ = [
     "Intervals",
     "Intransitivity",
     "IntransitivityShares",
+    "ItemEffects",
     "LinkSelection",
     "MixedDiagnostics",
     "MixedEffects",
@@ -204,6 +206,7 @@ __all__ = [
     "interval_estimates",
     "intransitivity",
     "intransitivity_shares",
+    "item_effects",
     "least_covariate_noise",
     "local_rate",
     "max_cut",
