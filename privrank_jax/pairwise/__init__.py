@@ -112,6 +112,12 @@ from privrank_jax.pairwise.rates import (
     top_k_threshold,
     user_rate,
 )
+from privrank_jax.pairwise.release_planner import (
+    ReleaseError,
+    epsilon_for_release,
+    planned_release,
+    users_for_release,
+)
 from privrank_jax.pairwise.report_errors import report_standard_errors
 from privrank_jax.pairwise.report_sums import ReportSums
 from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
@@ -170,6 +176,7 @@ __all__ = [
     "PlannedError",
     "QuasiVariances",
     "RankCentralityDiagnostics",
+    "ReleaseError",
     "ReportSums",
     "TieCounts",
     "Uncertainty",
@@ -198,6 +205,7 @@ __all__ = [
     "edge_lower_bound",
     "edge_rate",
     "effective_users",
+    "epsilon_for_release",
     "epsilon_needed",
     "errors_under_private_design",
     "fit_score_sums",
@@ -231,6 +239,7 @@ __all__ = [
     "plackett_luce",
     "plackett_luce_from_totals",
     "planned_error",
+    "planned_release",
     "quasi_variances",
     "questionnaire_counts",
     "questionnaire_sensitivity",
@@ -256,6 +265,7 @@ __all__ = [
     "uniform_budgets",
     "uniform_design",
     "user_rate",
+    "users_for_release",
     "users_needed",
     "wins_by_user",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from privrank_jax.cli.core.saving import write_table
-from privrank_jax.cli.plan import comparisons, rankings, rankings_in_words
+from privrank_jax.cli.plan import comparisons, curator, rankings, rankings_in_words
 from privrank_jax.cli.plan.request import MOST_SHUFFLED, MOST_USERS, Design
 
 _STEPS = 8  # between the fewest users drawn and the most
@@ -25,6 +26,19 @@ def save_survey(design: Design, found: comparisons.Plan) -> None:
         _draw_survey(design, found, design.plot)
 
 
+def save_release(design: Design, found: curator.Plan) -> None:
+    """Write what the options ask for.
+
+    Args:
+        design: the design.
+        found: its solution.
+    """
+    if design.out is not None:
+        write_table(design.out, [_flat(found)], found)
+    if design.plot is not None:
+        _draw_release(design, found, design.plot)
+
+
 def save_consensus(design: Design, found: rankings.Plan) -> None:
     """Write what the options ask for.
 
@@ -38,7 +52,7 @@ def save_consensus(design: Design, found: rankings.Plan) -> None:
         _draw_consensus(found, design.plot)
 
 
-def _flat(found: comparisons.Plan) -> dict[str, object]:
+def _flat(found: comparisons.Plan | curator.Plan) -> dict[str, object]:
     """The plan as one row; a group becomes columns such as ``error_expected``."""
     row: dict[str, object] = {}
     for name, value in found.items():
@@ -70,6 +84,34 @@ def _draw_survey(design: Design, found: comparisons.Plan, path: Path) -> None:
         target=design.target,
         guarantee_text=comparisons.protection(design, found),
         title=comparisons.headline(design),
+    )
+    plotting.save(figure, path)
+
+
+def _draw_release(design: Design, found: curator.Plan, path: Path) -> None:
+    """Draw the errors of a release of scores by the number of users, the plan itself, and the target."""
+    from privrank_jax import plotting
+
+    pairs = found["criterion"] == "wrong_pairs"
+    meant = "wrong_pairs" if pairs else "expected"
+    curves = {meant: "expected", "clear": "expected, without privacy"}
+    if not pairs:
+        curves["upper"] = f"not exceeded with probability {found['confidence']:g}"
+    rows = []
+    for users in _numbers(found["users"], design):
+        error, clear = (
+            curator.errors_at(design, users, epsilon) for epsilon in (found["epsilon"], math.inf)
+        )
+        ours = {name: float(getattr(error, name)) for name in curves if name != "clear"}
+        rows.append({"users": users, **ours, "clear": float(getattr(clear, meant))})
+    figure = plotting.planned_errors(
+        rows,
+        curves,
+        (found["users"], found["error"][found["criterion"]]),
+        target=design.target,
+        guarantee_text=curator.protection(design, found),
+        title=curator.headline(design),
+        **({"y_label": "share of pairs in the wrong order"} if pairs else {}),
     )
     plotting.save(figure, path)
 

@@ -29,7 +29,7 @@ def who_sees_comparisons(design: Design, epsilon: str, of_user: float) -> str:
             "In this plan users randomize their own answers before sending them (--trust local), so that nobody else "
             f"sees an answer as it was meant. {counts}"
         )
-    return f"{seen} Plan with --rankings if a curator collects the answers and adds noise to a consensus only."
+    return f"{seen} Plan with --trust central if a curator collects the answers and adds noise to what is published."
 
 
 def who_sees_rankings(design: Design) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.core.request import Saved
 from privrank_jax.cli.options import option
@@ -27,6 +28,7 @@ METHODS = (
 )
 _ONE_ANSWER = 1.01  # a share of pairs typed with three digits makes no more of one pair
 MOST_ITEMS, MOST_USERS, MOST_SHUFFLED = 5_000, 10**15, 10**9
+MOST_RELEASED, MOST_PER_USER, _MOST_EXPOSURE = 1_000, 10**6, 10.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,8 +42,8 @@ class Design(Saved):
     epsilon: Annotated[
         float | None,
         typer.Option(
-            help="Privacy budget of one answer, with --epsilon-max the smallest of them; of a user with --rankings "
-            "or --trust shuffled."
+            help="Privacy budget of one answer, with --epsilon-max the smallest of them; of a user with --rankings, "
+            "--trust central or --trust shuffled."
         ),
     ] = None
     epsilon_max: Annotated[
@@ -84,7 +86,8 @@ class Design(Saved):
         typer.Option(
             metavar="NAME",
             help="local (each user randomizes the answers), shuffled (each user answers one question, and a shuffler "
-            "hides who sent which answer; needs --delta) or, with --rankings only, central (the default there).",
+            "hides who sent which answer; needs --delta) or central (a curator sees all answers; the default with "
+            "--rankings; of comparisons it plans the scores of privrank rank, and needs --max-per-user).",
         ),
     ] = None
     shuffled: Annotated[bool, typer.Option("--shuffled", help="The same as --trust shuffled.")] = (
@@ -108,6 +111,32 @@ class Design(Saved):
             help="With --rankings: plan for one method only, as of privrank aggregate.",
         ),
     ] = None
+    max_per_user: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            help="With --trust central: comparisons of each user, as for privrank rank.",
+        ),
+    ] = None
+    adjacency: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="With --trust central: as for privrank rank."),
+    ] = "replace"
+    exposure: Annotated[
+        float,
+        typer.Option(
+            metavar="POWER",
+            help="With --trust central: items are shown in proportion to 1/rank^POWER, 0 equally often.",
+        ),
+    ] = 0.0
+    error: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="With --trust central, what --target is: largest (error of a score) or pairs (share of pairs in the "
+            "wrong order).",
+        ),
+    ] = "largest"
     optimum: Annotated[
         float | None,
         typer.Option(
@@ -121,6 +150,16 @@ class Design(Saved):
     def criterion(self) -> str:
         """The error that the target refers to."""
         return "expected" if self.confidence is None else "upper"
+
+    @property
+    def error_meant(self) -> str:
+        """The error that the target of a curator's scores refers to."""
+        return "wrong_pairs" if self.error == "pairs" else self.criterion
+
+    @property
+    def of_curator(self) -> bool:
+        """Whether scores are planned that a curator publishes."""
+        return self.trusted == "central" and not self.rankings
 
     @property
     def trusted(self) -> str:
@@ -213,15 +252,38 @@ class Design(Saved):
             raise Refusal(
                 "--delta is for shuffled reports, and for Gaussian noise with --rankings: leave it out."
             )
-        if not self.rankings and self.trusted == "central":
+        if self.of_curator:
+            self._check_curator()
+        elif given := sorted({"max_per_user", "adjacency", "exposure", "error"} & self.given):
             raise Refusal(
-                "--trust central is for --rankings: a survey of comparisons is planned for answers that users "
-                "randomize."
+                f"{option(given[0])} is for scores that a curator publishes: add --trust central, without --rankings."
             )
         if self.method is not None:
             check_choice("--method", self.method, METHODS)
         if self.optimum is not None and not 0 <= self.optimum < math.inf:
             raise Refusal(f"--optimum {self.optimum} must be finite and at least 0.")
+
+    def _check_curator(self) -> None:
+        check_choice("--adjacency", self.adjacency, ADJACENCIES)
+        check_choice("--error", self.error, ("largest", "pairs"))
+        if self.max_per_user is None or not 1 <= self.max_per_user <= MOST_PER_USER:
+            raise Refusal(
+                "--trust central needs --max-per-user L, the number of comparisons of each user, from 1 to "
+                f"{MOST_PER_USER:,}."
+            )
+        if not 0 <= self.exposure <= _MOST_EXPOSURE:
+            raise Refusal(
+                f"--exposure must lie between 0 and {_MOST_EXPOSURE}, got {self.exposure:g}."
+            )
+        if self.error == "pairs" and self.target is not None and not self.target < 0.5:
+            raise Refusal(
+                "--target must be below 0.5 with --error pairs: a coin has half of all pairs wrong."
+            )
+        if self.items > MOST_RELEASED:
+            raise Refusal(f"--items must be at most {MOST_RELEASED:,} with --trust central.")
+        for name in ("link", "share_observed", "epsilon_max", "question", "delta"):
+            if name in self.given:
+                raise Refusal(f"{option(name)} does not apply to --trust central: leave it out.")
 
     def _check_shuffled(self) -> None:
         if not self.delta:

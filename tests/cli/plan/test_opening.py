@@ -18,7 +18,7 @@ def test_a_survey_says_that_users_randomize_and_what_epsilon_counts(privrank):
     assert "users randomize their own answers" in line
     assert "epsilon = 1 counts for one answer" in line
     assert "about 15 answers has epsilon = 15 in all" in line
-    assert "--rankings if a curator" in line
+    assert "--trust central if a curator" in line
     shuffled = first_line(privrank(*BASE, *DELTA))
     assert "a shuffler hides who sent which" in shuffled
     assert "epsilon = 1 counts for a user" in shuffled

@@ -59,7 +59,7 @@ def test_in_words(privrank):
         (("--shuffled", "--delta", 1e-6, "--share-observed", 0.5), "leave --share-observed"),
         (("--shuffled", "--delta", 1e-6, "--question", "open"), "--question"),
         (("--delta", 1e-6), "--delta is for shuffled"),
-        (("--trust", "central"), "--trust central is for --rankings"),
+        (("--trust", "central"), "--trust central needs --max-per-user"),
         (("--method", "borda"), "--method does not apply"),
     ],
 )

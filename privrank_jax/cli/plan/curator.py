@@ -1,0 +1,237 @@
+"""A release of scores by a curator, as ``privrank rank`` makes it: its errors, users needed, the ε that serves."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table, warn
+from privrank_jax.cli.plan.request import MOST_USERS, Design
+
+if TYPE_CHECKING:
+    from privrank_jax.pairwise.release_planner import ReleaseError
+
+_CRUDE = 0.5  # beyond this error one linear step is too crude to plan with
+_FOR_INTERVALS = 0.1  # share of ε that buys noisy numbers of comparisons
+_ERRORS = ("expected", "upper", "rms", "wrong_pairs")
+
+
+class Errors(TypedDict):
+    """Largest error of a score, on average and at a probability, the typical one, and pairs in the wrong order."""
+
+    expected: float
+    upper: float
+    rms: float
+    wrong_pairs: float
+
+
+class Plan(TypedDict):
+    """A solved design, as in the JSON document."""
+
+    items: int
+    trust: str
+    adjacency: str
+    max_per_user: int
+    exposure: float
+    spread: float
+    criterion: str
+    confidence: float
+    target: float | None
+    users: int
+    users_needed: int | None
+    users_needed_without_privacy: int | None
+    epsilon: float
+    epsilon_of_scores: float
+    noise_scale: float
+    gamma: float
+    error: Errors
+    error_without_privacy: Errors
+
+
+def report(design: Design) -> Plan:
+    """Print the plan of a release, and return it."""
+    with busy("planning"):
+        found = solve(design)
+    if found["error"]["expected"] > _CRUDE:
+        warn(
+            f"an error of {found['error']['expected']:.2g} is too large for the theory to be exact; take it as a sign "
+            "that these users are too few."
+        )
+    if design.json:
+        print_json(found)
+    else:
+        _print_plan(design, found)
+    return found
+
+
+def solve(design: Design) -> Plan:
+    """Solve the design; return the plan as plain Python values."""
+    from privrank_jax.pairwise import release_planner as planner
+
+    told: dict[str, Any] = {"exposure": design.exposure, "confidence": _confidence(design)}
+    goal: dict[str, Any] = {**told, "criterion": design.error_meant}
+    epsilon, scores = design.epsilon, _scores(design)
+    if epsilon is None:
+        assert design.users is not None
+        assert design.target is not None
+        asked = _promise(design, 1.0)
+        users = float(design.users)
+        found = planner.epsilon_for_release(scores, asked, users, design.target, **goal)
+        epsilon = float(found) / _share(design)
+        if math.isnan(epsilon):
+            free = _errors(errors_at(design, design.users, math.inf))[design.error_meant]
+            raise Refusal(
+                f"{design.users:,} users are too few: even without privacy the error would be {free:.3g}, and "
+                f"--target is {design.target:g}; take more users, or a larger target."
+            )
+    needed = free = None
+    if design.target is not None:
+        needed, free = (
+            _round_up(
+                planner.users_for_release(scores, _promise(design, one), design.target, **goal)
+            )
+            for one in (epsilon, math.inf)
+        )
+    users = design.users or needed or 1
+    error = errors_at(design, users, epsilon)
+    return {
+        "items": design.items,
+        "trust": "central",
+        "adjacency": design.adjacency,
+        "max_per_user": design.max_per_user or 1,
+        "exposure": design.exposure,
+        "spread": design.spread,
+        "criterion": design.error_meant,
+        "confidence": _confidence(design),
+        "target": design.target,
+        "users": users,
+        "users_needed": needed,
+        "users_needed_without_privacy": free,
+        "epsilon": epsilon,
+        "epsilon_of_scores": _share(design) * epsilon,
+        "noise_scale": float(error.noise_scale),
+        "gamma": float(error.gamma),
+        "error": _errors(error),
+        "error_without_privacy": _errors(errors_at(design, users, math.inf)),
+    }
+
+
+def errors_at(design: Design, users: int, epsilon: float) -> ReleaseError:
+    """The errors with some number of users and ε, in place of the design's own."""
+    from privrank_jax.pairwise import release_planner as planner
+
+    return planner.planned_release(
+        _scores(design),
+        _promise(design, epsilon),
+        float(users),
+        exposure=design.exposure,
+        confidence=_confidence(design),
+    )
+
+
+def protection(design: Design, found: Plan) -> str:
+    """What the plan protects, in words."""
+    change = {
+        "flip": "is answered differently",
+        "replace": "is replaced by any other",
+        "add-remove": "is added or removed",
+    }[design.adjacency]
+    return (
+        f"A user (at most {found['max_per_user']:,} comparisons) is protected with epsilon = {found['epsilon']:.3g}: "
+        f"against a change in which what the user gave {change}."
+    )
+
+
+def headline(design: Design) -> str:
+    """What is planned, in one line."""
+    shown = "shown equally often" if design.exposure == 0 else f"shown ∝ 1/rank^{design.exposure:g}"
+    return f"{design.items} items, {shown}, scores from {-design.spread:g} to {design.spread:g}"
+
+
+def _print_plan(design: Design, found: Plan) -> None:
+    error, free = found["error"], found["error_without_privacy"]
+    rows = [
+        ("users", f"{found['users']:,}"),
+        ("epsilon of a user", f"{found['epsilon']:.3g}"),
+        ("noise scale of a score's wins", f"{found['noise_scale']:.3g}"),
+        ("share of pairs in the wrong order", f"{error['wrong_pairs']:.3g}"),
+        ("largest error of a score, expected", f"{error['expected']:.3g}"),
+        (
+            f"largest error, not exceeded with probability {found['confidence']:g}",
+            f"{error['upper']:.3g}",
+        ),
+        ("typical error of a score (root mean square)", f"{error['rms']:.3g}"),
+        ("share of pairs in the wrong order without privacy", f"{free['wrong_pairs']:.3g}"),
+        ("largest error without privacy, expected", f"{free['expected']:.3g}"),
+    ]
+    if found["users_needed"] is not None:
+        rows.insert(1, ("users needed for the target", f"{found['users_needed']:,}"))
+        without = f"{found['users_needed_without_privacy']:,}"
+        rows.insert(2, ("users needed without privacy", without))
+    seen = (
+        "In this plan a curator sees all answers and publishes only scores with noise (--trust central), as privrank "
+        "rank does. epsilon counts for a user, with all comparisons."
+    )
+    if _share(design) < 1:
+        seen += " A tenth of it is for intervals (rank --intervals none keeps it)."
+    print_paragraphs(seen)
+    print_table(headline(design), [("plan", "left"), ("", "right")], rows)
+    print_paragraphs(_answer(design, found), protection(design, found))
+
+
+def _answer(design: Design, found: Plan) -> str:
+    if design.target is None:
+        return "Where the noise rules, twice the users halve the error; where the answers do, four times."
+    if design.error_meant == "wrong_pairs":
+        goal = f"at most {design.target:g} of all pairs in the wrong order"
+    else:
+        words = "on average" if design.confidence is None else f"in {design.confidence:.0%} of them"
+        goal = f"a largest error of at most {design.target:g} {words}"
+    if design.epsilon is None:
+        return f"For {goal}, {design.users:,} users may have epsilon = {found['epsilon']:.3g} each."
+    if design.users is None:
+        return f"For {goal}: {found['users_needed']:,} users."
+    more = (found["users_needed"] or 0) - design.users
+    if more <= 0:
+        return f"{design.users:,} users are enough for {goal}."
+    return f"For {goal}: {more:,} more users."
+
+
+def _promise(design: Design, epsilon: float) -> Any:
+    """What scores are promised where a user is promised ε."""
+    from privrank_jax.privacy.privacy import Privacy
+
+    whole = Privacy(
+        epsilon, unit="user", adjacency=design.adjacency, contributions=design.max_per_user
+    )
+    return dataclasses.replace(whole, epsilon=_share(design) * epsilon)
+
+
+def _share(design: Design) -> float:
+    """The share of ε that scores have."""
+    return 1.0 if design.adjacency == "flip" else 1 - _FOR_INTERVALS
+
+
+def _scores(design: Design) -> Any:
+    import numpy as np
+
+    return np.linspace(-design.spread, design.spread, design.items)
+
+
+def _confidence(design: Design) -> float:
+    return design.confidence or 0.95
+
+
+def _errors(error: ReleaseError) -> Errors:
+    expected, upper, rms, wrong = (float(getattr(error, name)) for name in _ERRORS)
+    return {"expected": expected, "upper": upper, "rms": rms, "wrong_pairs": wrong}
+
+
+def _round_up(users: Any) -> int:
+    if not float(users) <= MOST_USERS:  # NaN too
+        raise Refusal(
+            f"the target takes more than {MOST_USERS:,} users: take a larger --target or --epsilon, or a smaller "
+            "--spread."
+        )
+    return max(math.ceil(float(users) * (1 - 1e-9)), 1)
