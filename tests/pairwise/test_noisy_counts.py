@@ -315,3 +315,50 @@ def test_questionnaires_that_serve_nothing_are_refused(settings, message, key):
     promised = asked(1.0, fields.pop("adjacency"))
     with pytest.raises(ValueError, match=message):
         noisy_counts(key, WINS, promised, **fields)
+
+
+def contents_of(items, limit, per_item):
+    """(what was compared, totals) of every user with at most so many comparisons, and so many about one item."""
+    pairs = list(itertools.combinations(range(items), 2))
+    found = []
+    for size in range(limit + 1):
+        for met in itertools.combinations_with_replacement(pairs, size):
+            degrees = np.bincount(np.ravel(met).astype(int), minlength=items)
+            if degrees.max(initial=0) > per_item:
+                continue
+            for outcomes in itertools.product((0.0, 0.5, 1.0), repeat=size):
+                totals = np.zeros(items)
+                for (i, j), won in zip(met, outcomes):
+                    totals[i] += won
+                    totals[j] += 1 - won
+                found.append((met, totals))
+    return found
+
+
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+@pytest.mark.parametrize(("limit", "per_item"), [(2, 1), (3, 2), (3, 5)])
+def test_a_bound_per_item_lowers_the_gaussian_sensitivity(adjacency, limit, per_item):
+    """Brute force over all that a user of four items can hold: never above, and attained where there is room for it."""
+    users = contents_of(4, limit, per_item)
+    largest = 0.0
+    for one, (met, totals) in enumerate(users):
+        for other_met, other in users[:one]:
+            if adjacency == "flip" and met != other_met:
+                continue
+            if adjacency == "add-remove" and other_met:
+                continue
+            largest = max(largest, np.linalg.norm(totals - other))
+    asked = promise(1.0, "user", adjacency, limit)
+    bound = totals_sensitivity(asked, "l2", per_item=per_item)
+    assert largest <= bound + 1e-12
+    room = adjacency == "add-remove" or (limit, per_item) != (3, 2)
+    assert not room or largest == pytest.approx(bound)
+    assert totals_sensitivity(asked, per_item=per_item) == totals_sensitivity(asked)
+    assert totals_sensitivity(promise(1.0, "comparison", adjacency), "l2", per_item=1) == (
+        totals_sensitivity(promise(1.0, "comparison", adjacency), "l2")
+    )
+
+
+def test_a_bound_per_item_is_a_positive_number():
+    with pytest.raises(ValueError, match="per_item"):
+        totals_sensitivity(promise(1.0, "user", "flip", 3), "l2", per_item=0)

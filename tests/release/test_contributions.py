@@ -39,3 +39,33 @@ def test_extremes():
         exact_bound([1], 0)
     with pytest.raises(ValueError, match="shape"):
         exact_bound([[1]], 1)
+
+
+def test_no_item_of_a_user_stays_too_often():
+    """Bounds for users and for items hold together, other users don't matter, and no row is favored."""
+    users = np.array([4, 4, 4, 4, 9, 9, 4])
+    winners, losers = np.array([0, 1, 2, 0, 0, 0, 3]), np.array([1, 0, 3, 2, 1, 1, 4])
+    chosen = np.zeros(7)
+    for _ in range(3000):
+        kept = exact_bound(users, 3, items=(winners, losers), max_per_item=1)
+        chosen += kept
+        for user in (4, 9):
+            rows = kept & (users == user)
+            degrees = np.bincount(np.append(winners[rows], losers[rows]))
+            assert degrees.max() == 1
+            assert 1 <= rows.sum() <= 3
+    assert abs(chosen[0] - chosen[1]) < 6 * np.sqrt(
+        3000
+    )  # rows 0 and 1 are alike, but for their outcomes
+    assert abs(chosen[4] - chosen[5]) < 6 * np.sqrt(3000)
+    assert chosen[4] + chosen[5] == 3000
+
+
+def test_a_bound_for_items_needs_them():
+    with pytest.raises(ValueError, match="needs the two items"):
+        exact_bound([1, 1], 2, max_per_item=1)
+    with pytest.raises(ValueError, match="two columns"):
+        exact_bound([1, 1], 2, items=([1], [2]), max_per_item=1)
+    with pytest.raises(ValueError, match="max_per_item"):
+        exact_bound([1, 1], 2, items=([1, 2], [2, 1]), max_per_item=0)
+    assert exact_bound([], 2, items=([], []), max_per_item=1).tolist() == []

@@ -107,6 +107,10 @@ def _check(request: Request) -> None:
             "choices from sets are fitted by the Plackett-Luce model, without covariates, ties or other links: leave "
             "these options out."
         )
+    if request.max_per_item is not None:
+        raise Refusal(
+            "--max-per-item is for comparisons of two items, not for choices: leave it out."
+        )
     if request.every is not None:
         raise Refusal("--every publishes leaderboards of comparisons, not of choices from sets.")
     if request.method == "one-shot":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax
 import numpy as np
 
 from privrank_jax import datasets
@@ -36,6 +37,7 @@ from privrank_jax.pairwise import (
     totals_sensitivity,
 )
 from privrank_jax.release import exact_bound
+from privrank_jax.release.contributions import capped_rows
 from privrank_jax.tables import ComparisonRows, scan_comparisons
 
 MAX_ITEMS = 10_000
@@ -103,12 +105,13 @@ def read_input(request: Request) -> Input:
     if by_user:
         most = user_limit(table, request)
         privacy = dataclasses.replace(privacy, contributions=most)
-        limit = most if table.comparisons_per_user > most else None
-    wins, kept = _count(table, limit, entropy)
+        over = table.comparisons_per_user > most or request.max_per_item is not None
+        limit = most if over else None
+    wins, kept = _count(table, limit, entropy, request.max_per_item)
     if request.method in ("counts", "one-shot"):
         remarks += private_remark(*_unequal_exposure(wins))
-    if limit is not None:
-        remarks += _left_out(len(table), kept, limit)
+    if limit is not None and kept < len(table):
+        remarks += _left_out(len(table), kept, limit, per_item=request.max_per_item)
     noise, asked = _noise(table, request, privacy)
     design = None
     if table.questionnaire is not None and request.fits_questionnaire:
@@ -174,7 +177,7 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
                 f"{of} is for cells of orders (rank_1, rank_2, ...; order), which {request.source} has none of: leave "
                 "it out."
             )
-    if comparisons_in_engine(request.file, request, roles):
+    if request.max_per_item is None and comparisons_in_engine(request.file, request, roles):
         rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
         say_reading(rows, listed=request.items is not None)
         return rows
@@ -218,23 +221,38 @@ def bounded(
     return privacy, kept, _left_out(len(table), int(kept.sum()), most, what)
 
 
-def _left_out(rows: int, kept: int, most: int, what: str = "comparisons") -> tuple[str, ...]:
+def _left_out(
+    rows: int, kept: int, most: int, what: str = "comparisons", per_item: int | None = None
+) -> tuple[str, ...]:
+    also = "" if per_item is None else f", and {per_item} of them about one item"
     return private_remark(
-        f"{rows - kept} of {rows} {what} were left out, chosen at random, to keep at most {most} per user."
+        f"{rows - kept} of {rows} {what} were left out, chosen at random, to keep at most {most} per user{also}."
     )
 
 
 def _kept_rows(
-    table: datasets.ComparisonTable | datasets.ChoiceTable, most: int, entropy: Entropy
+    table: datasets.ComparisonTable | datasets.ChoiceTable,
+    most: int,
+    entropy: Entropy,
+    per_item: int | None = None,
 ) -> np.ndarray:
     """``(N,)`` bool, the comparisons that stay: ``most`` random ones of each user, whatever they say."""
+    if per_item is not None and isinstance(table, datasets.ComparisonTable):
+        items = table.winners, table.losers
+        if entropy.seed is not None:
+            drawn = np.asarray(jax.random.bits(entropy.key(), (len(table),)))
+            return capped_rows(table.users, drawn, most, items, per_item)
+        return exact_bound(table.users, most, items=items, max_per_item=per_item)
     if entropy.seed is None:
         return exact_bound(table.users, most)
     return np.asarray(bound_contributions(entropy.key(), table.users, most))
 
 
 def _count(
-    table: datasets.ComparisonTable | ComparisonRows, limit: int | None, entropy: Entropy
+    table: datasets.ComparisonTable | ComparisonRows,
+    limit: int | None,
+    entropy: Entropy,
+    per_item: int | None = None,
 ) -> tuple[WinCounts, int]:
     """Count wins of all comparisons, or of ``limit`` random ones of each user; also returns how many are kept."""
     if not isinstance(table, datasets.ComparisonTable):
@@ -242,7 +260,7 @@ def _count(
         counts: Any = np.asarray(wins.matrix)
         ties: Any = np.asarray(wins.ties)
         return WinCounts(counts, ties=ties), round(float(counts.sum()))
-    kept = None if limit is None else _kept_rows(table, limit, entropy)
+    kept = None if limit is None else _kept_rows(table, limit, entropy, per_item)
     weights = None if kept is None else kept * 1.0
     tied = table.tied if table.ties else None
     counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)
@@ -297,7 +315,7 @@ def _sensitivity(
 ) -> tuple[float, float, tuple[str, ...]]:
     """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
     norm = "l1" if noise == "laplace" else "l2"
-    total = float(totals_sensitivity(privacy, norm))
+    total = float(totals_sensitivity(privacy, norm, per_item=request.max_per_item))
     one = float(privacy.comparisons_per_unit)
     if request.unit != "user" or table.questionnaire is None or request.ties == "davidson":
         return total, one, table.public

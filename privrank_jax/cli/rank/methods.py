@@ -380,6 +380,7 @@ def _result(
         "data": data.table.name,
         "items": data.table.num_items,
         "max_per_user": data.privacy.contributions,
+        "max_per_item": request.max_per_item,
         "sensitivity": data.sensitivity,
         "noise_deviation": _deviation(data, drawn),
         "level": request.level,

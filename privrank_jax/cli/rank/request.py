@@ -160,6 +160,14 @@ class Request(
             "the questionnaire of a named data set, else 1 and a refusal where someone has more.",
         ),
     ] = None
+    max_per_item: Annotated[
+        int | None,
+        typer.Option(
+            metavar="C",
+            help="Most comparisons of one user about one item; others are left out. Gaussian noise on win totals is "
+            "smaller then: about sqrt(C/L) times, with --max-per-user L.",
+        ),
+    ] = None
     top_k: Annotated[
         int | None, typer.Option(metavar="K", help="Publish only the K best; one-shot needs it.")
     ] = None
@@ -284,6 +292,8 @@ class Request(
             raise Refusal(
                 f"--max-per-user must be at most {_MOST_PER_USER:,}; the noise grows with it, so use what users give."
             )
+        if self.max_per_item is not None:
+            self._check_per_item()
         check_rehearsal(self)
         if not self.private:
             unused = {"epsilon", "noise", "delta", "max_per_user", "simulate"}
@@ -321,6 +331,17 @@ class Request(
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
                 "(they would help only for lists of more than 16 ln(m/delta) items)."
             )
+
+    def _check_per_item(self) -> None:
+        """Refuse a bound for each item where it would not lower the noise."""
+        on_totals = self.mechanism == "noisy-counts" and self.every is None
+        if not (self.private and on_totals and self.noise == "gaussian" and self.unit == "user"):
+            raise Refusal(
+                "--max-per-item lowers Gaussian noise on win totals that protects users: it needs --unit user, --noise "
+                "gaussian with a --delta, and --method counts, or scores with --adjacency flip. Or leave it out."
+            )
+        if self.max_per_item is None or self.max_per_item < 1:
+            raise Refusal(f"--max-per-item must be at least 1, got {self.max_per_item}.")
 
     def _check_covariates(self) -> None:
         """Refuse covariates where no logistic model is fitted, or where they would have to be private."""

@@ -143,3 +143,39 @@ def test_no_such_file_or_data_set(privrank, tmp_path):
     empty.write_text("")
     assert "is empty" in privrank("rank", empty, "--epsilon", 1).err
     assert "leave out --user" in privrank("rank", "cemspc", "--user", "u", "--epsilon", 1).err
+
+
+GAUSSIAN = ("--epsilon", 1, "--noise", "gaussian", "--delta", "1e-6", "--max-per-user", 4)
+
+
+@pytest.mark.parametrize("method", [("--method", "counts"), ("--adjacency", "flip")])
+def test_a_bound_for_each_item_lowers_gaussian_noise(privrank, write, method):
+    rows = [f"u{n},{a},{b}" for n in range(40) for a, b in ("ab", "cd", "ac", "bd", "ab")]
+    path = write(*rows)
+    wide = privrank("rank", path, *GAUSSIAN, *method, "--json").json()["diagnostics"]
+    result = privrank("rank", path, *GAUSSIAN, *method, "--max-per-item", 1, "--json")
+    narrow = result.json()["diagnostics"]
+    assert narrow["max_per_item"] == 1
+    assert narrow["sensitivity"] == pytest.approx(8**0.5)
+    assert narrow["noise_scale"] == pytest.approx(wide["noise_scale"] / 2, rel=1e-3)
+    # One pairing of four items has two rows: three of five are left out.
+    assert "120 of 200 comparisons were left out" in " ".join(result.err.split())
+    again = ("rank", path, *GAUSSIAN, *method, "--max-per-item", 1, "--simulate", "--seed", 5)
+    assert privrank(*again).out == privrank(*again).out
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        ("--method", "counts", "--noise", "laplace"),
+        ("--method", "none"),
+        ("--method", "counts", "--noise", "gaussian", "--delta", "1e-6", "--unit", "comparison"),
+        ("--noise", "gaussian", "--delta", "1e-6"),
+    ],
+)
+def test_a_bound_for_each_item_that_is_of_no_use_is_refused(privrank, write, options):
+    path = write("u1,a,b", "u2,b,a")
+    found = privrank("rank", path, "--epsilon", 1, *options, "--max-per-item", 1)
+    assert (found.code, found.out) == (2, "")
+    assert "--max-per-item lowers Gaussian noise on win totals" in " ".join(found.err.split())
