@@ -16,7 +16,7 @@ def exact_bound(
     users: Shaped[ArrayLike, "rows"] | Sequence[object],
     max_per_user: int,
     *,
-    items: tuple[ArrayLike, ArrayLike] | None = None,
+    items: tuple[Shaped[ArrayLike, "rows"], Shaped[ArrayLike, "rows"]] | None = None,
     max_per_item: int | None = None,
 ) -> Bool[np.ndarray, "rows"]:
     """Choose at most ``max_per_user`` rows of each user at random, whatever other users' rows say.
@@ -69,7 +69,7 @@ def capped_rows(
     users: Shaped[np.ndarray, "rows"],
     words: Shaped[np.ndarray, "rows"],
     max_per_user: int,
-    items: tuple[ArrayLike, ArrayLike],
+    items: tuple[Shaped[ArrayLike, "rows"], Shaped[ArrayLike, "rows"]],
     max_per_item: int,
 ) -> Bool[np.ndarray, "rows"]:
     """The rows that :func:`exact_bound` keeps with ``max_per_item``, each user's taken in the order of ``words``.
