@@ -4,6 +4,7 @@ from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
 from privrank_jax.pairwise.choice_errors import choice_errors
 from privrank_jax.pairwise.choices import Choices, break_rankings, plackett_luce
+from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
     continual_counts,
@@ -170,6 +171,7 @@ __all__ = [
     "break_rankings",
     "cautious_design",
     "choice_errors",
+    "clustered_covariance",
     "confidence_intervals",
     "continual_counts",
     "continual_scores",
