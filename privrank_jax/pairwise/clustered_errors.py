@@ -34,18 +34,14 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Integer
+from jaxtyping import Array, Float, Integer
 
-from privrank_jax._counting import (
-    FlagsLike,
-    WeightsLike,
-    check_comparisons,
-    count_on_host,
-)
+from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import PairMatrix, RowsLike, Scores, ScoresLike
 from privrank_jax._validate import is_traced
+from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.designs import as_design
 from privrank_jax.pairwise.standard_errors import differences, project_inverse
 
 _DENSE = 0.1  # share of items that users compare, from which a product of full matrices is faster
@@ -91,7 +87,11 @@ def clustered_covariance(
     link = get_link(link)
     if is_traced(theta, users, winners, losers, weights, tied):
         raise ValueError("clustered_covariance works on the host: call it outside jit and vmap.")
-    size = len(np.asarray(theta))
+    scores = np.asarray(theta)
+    values = scores.astype(np.result_type(scores, default_float()), copy=False)
+    if values.ndim != 1 or not np.all(np.isfinite(values)):
+        raise ValueError("theta must be finite scores of shape (m,); did the fit converge?")
+    size = values.size
     check_comparisons(winners, losers, size, weights, tied)
     first, second = (np.asarray(items, np.intp) for items in (winners, losers))
     who = np.asarray(users)
@@ -101,10 +101,10 @@ def clustered_covariance(
         )
     weight = np.ones(first.shape) if weights is None else np.asarray(weights, np.float64)
     wins = count_on_host(first, second, size, weight, tied)
-    values, met, mask = as_design(theta, wins + wins.T, None)
-    inverse, rank = (np.asarray(one, np.float64) for one in _inverse(values, met, mask, link))
-    gap = np.asarray(values)[first] - np.asarray(values)[second]
-    ahead, behind = (np.asarray(link.score(side), np.float64) for side in (gap, -gap))
+    known = quickly(functools.partial(_inverse, link), values, (wins + wins.T).astype(values.dtype))
+    inverse, rank = (np.asarray(one, np.float64) for one in known)
+    gap = values[first] - values[second]
+    ahead, behind = (np.asarray(quickly(link.score, x), np.float64) for x in (gap, -gap))
     ties = False if tied is None else np.asarray(tied, bool)
     pull = weight * np.where(ties, 0.5 * (ahead - behind), ahead)
     user = np.unique(who, return_inverse=True)[1].ravel()
@@ -117,16 +117,14 @@ def clustered_covariance(
     missing = count_on_host(first, second, size, inflation * leverage[user] * bend, None)
     missing += missing.T
     found += np.diag(missing.sum(1)) - missing
-    return jnp.asarray(found, values.dtype)
+    return jax.device_put(found.astype(values.dtype))
 
 
-@functools.partial(jax.jit, static_argnames=("link",))
-def _inverse(
-    theta: Scores, weights: PairMatrix, mask: Bool[Array, "items"], link: Link
-) -> tuple[PairMatrix, Float[Array, ""]]:
+def _inverse(link: Link, theta: Scores, weights: PairMatrix) -> tuple[PairMatrix, Float[Array, ""]]:
     """The inverse of the information on the differences that it identifies, and their number."""
-    _, fisher, project, _ = differences(theta, weights, link, mask)
-    return project_inverse(fisher, project), jnp.trace(project)
+    theta = jnp.asarray(theta)
+    _, fisher, project, _ = differences(theta, weights, link, jnp.ones(theta.shape, bool))
+    return project_inverse(fisher, project), jnp.sum(jnp.diagonal(project))
 
 
 def _sum_of_squares(
@@ -137,16 +135,22 @@ def _sum_of_squares(
     num_items: int,
 ) -> Float[np.ndarray, "items items"]:
     """``(m, m)``, the sum over users of ssᵀ, s the sum of their rows: ``pull`` for one item, less for the other."""
+    number = int(users.max(initial=-1)) + 1
+    if number * num_items <= _BLOCK:
+        cells, shape = users * num_items, (number, num_items)
+        sums = np.bincount(cells + first, pull, number * num_items)
+        sums -= np.bincount(cells + second, pull, number * num_items)
+        sums = sums.reshape(shape)
+        return sums.T @ sums
     import scipy.sparse
 
-    number = int(users.max(initial=-1)) + 1
     parts, places = np.concatenate([pull, -pull]), np.concatenate([first, second])
     at = np.tile(users, 2), places
-    sums = scipy.sparse.csr_array((parts, at), shape=(number, num_items))  # adds up what coincides
-    if sums.nnz < _DENSE * number * num_items:
-        return (sums.T @ sums).toarray()
+    sparse = scipy.sparse.csr_array((parts, at), shape=(number, num_items))
+    if sparse.nnz < _DENSE * number * num_items:
+        return (sparse.T @ sparse).toarray()
     found, step = np.zeros((num_items, num_items)), max(1, _BLOCK // num_items)
     for start in range(0, number, step):
-        block = sums[start : start + step].toarray()
+        block = sparse[start : start + step].toarray()
         found += block.T @ block
     return found

@@ -10,6 +10,7 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
     clustered_covariance,
+    clustered_errors,
     interval_estimates,
     mle,
     standard_errors,
@@ -49,9 +50,11 @@ def test_it_is_what_loops_over_users_find(link, users):
     np.testing.assert_allclose(plain, wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_few_of_many_items_are_added_up_without_full_matrices():
-    """Both ways of adding up find the same, below and above the share of items from which full matrices are faster."""
-    for size, number in ((40, 30), (40, 2000)):
+@pytest.mark.parametrize("block", [2**22, 200])
+def test_large_tables_are_added_up_in_parts(monkeypatch, block):
+    """All ways of adding up find the same: at once, in parts, and where few users compared most items."""
+    monkeypatch.setattr(clustered_errors, "_BLOCK", block)
+    for size, number in ((40, 25), (40, 2000)):
         who, first, second, draw = rows(size, number, 15, size)
         pull = draw.normal(size=number)
         sums = np.zeros((15, size))
@@ -205,7 +208,7 @@ def test_single_precision_stays_single():
         ({"winners": [0, 1, 2], "losers": [0, 1, 2]}, "compares item 0 with itself"),
         ({"weights": [1.0, -1.0, 1.0]}, "weights must be finite and at least 0"),
         ({"tied": [True]}, "need one shape"),
-        ({"theta": THETA * np.nan}, "finite; did the fit converge"),
+        ({"theta": THETA * np.nan}, "finite scores of shape"),
         ({"link": "probit"}, "unknown link"),
     ],
 )

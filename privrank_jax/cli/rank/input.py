@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax._cells.columns import without
+from privrank_jax._cells.columns import spelled_in, without
+from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._promise import Privacy
@@ -91,12 +92,17 @@ class PrivateInput(Input):
 def read_input(request: Request) -> Input:
     """Read, bound the contributions of users, and work out the sensitivity."""
     by_user = request.unit == "user" and request.private
-    table = _read_table(request, by_user=by_user)
+    table, unread = (
+        (_read_table(request, by_user=by_user), ())
+        if request.private
+        else _read_with_users(request)
+    )
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     entropy = Entropy(request)
     remarks = private_remark(*table.remarks)
     if not request.private:
-        return Input(table=table, wins=_count(table, None, entropy)[0], remarks=remarks)
+        wins = _count(table, None, entropy)[0]
+        return Input(table=table, wins=wins, remarks=(*remarks, *unread))
     check_rare_items(table, written=False)
     privacy = request.privacy
     limit, most = None, 1
@@ -134,6 +140,25 @@ def read_input(request: Request) -> Input:
         sensitivity=sensitivity,
         per_item=per_item,
     )
+
+
+def _read_with_users(
+    request: Request,
+) -> tuple[datasets.ComparisonTable | ComparisonRows, tuple[str, ...]]:
+    """Without privacy users are read where a file has a column of them, for errors that are clustered by user.
+
+    Returns:
+        The rows, and a remark where the column can't be used.
+    """
+    header = without(request.file.name, read_header(request.file), request.ignore or ())
+    has_column = spelled_in(header, "user") in header
+    if request.user is not None or request.ties == "davidson" or not has_column:
+        return _read_table(request, by_user=False), ()
+    try:
+        return _read_table(request, by_user=True), ()
+    except DataError as error:
+        table = _read_table(request, by_user=False)  # fails too, unless users are what is wrong
+        return table, (f"users are not read, and each comparison counts as independent: {error}",)
 
 
 def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
