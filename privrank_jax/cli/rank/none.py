@@ -68,6 +68,7 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         notes,
         warnings,
         gamma=gamma,
+        **request.weight_facts,
         **sampling.facts,
         components=components,
         separated=separated,

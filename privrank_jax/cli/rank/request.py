@@ -91,6 +91,45 @@ class Covariates(Options):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Weighted(Options):
+    """Weights of comparisons."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN[:MOST]",
+            help="Column of weights of comparisons, such as 1 divided by the probability with which the pair is shown; "
+            "larger ones than MOST count as MOST, which must be known without looking at the data where privacy is "
+            "asked.",
+        ),
+    ] = None
+
+    @functools.cached_property
+    def weights(self) -> tuple[str | None, float | None]:
+        """The column of weights and the largest one, as far as they are given."""
+        name, _, last = (self.weight or "").rpartition(":")
+        if not name:
+            return self.weight or None, None
+        try:
+            most = float(last)
+        except ValueError:
+            return self.weight, None
+        if not 0 < most < math.inf:
+            raise Refusal(
+                f"--weight {self.weight}: the largest weight must be positive and finite."
+            )
+        return name, most
+
+    @property
+    def weight_facts(self) -> dict[str, object]:
+        """The same as diagnostics."""
+        facts = zip(("weight", "weight_most"), self.weights, strict=True)
+        return {name: fact for name, fact in facts if fact is not None}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class ChoiceOptions(Options):
     """Columns of a file of choices from sets, where they do not go by usual names."""
 
@@ -115,7 +154,7 @@ class ChoiceOptions(Options):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(
-    Budget, ComparisonColumns, Orders, ChoiceOptions, Covariates, OverTime, Files, Release
+    Budget, ComparisonColumns, Weighted, Orders, ChoiceOptions, Covariates, OverTime, Files, Release
 ):
     """The options of one run."""
 
@@ -285,6 +324,8 @@ class Request(
             raise Refusal("--blank is for orders, which have neither covariates nor steps in time.")
         if self.with_covariates:
             self._check_covariates()
+        if self.weight is not None:
+            self._check_weights()
         if self.max_per_user is not None and self.max_per_user < 1:
             raise Refusal(f"--max-per-user must be at least 1, got {self.max_per_user}.")
         if self.max_per_user is not None and self.max_per_user > _MOST_PER_USER:
@@ -339,6 +380,19 @@ class Request(
                 "--gamma must be positive for --method scores; leave it out for a good default."
             )
         _ = self.covariate_bounds
+
+    def _check_weights(self) -> None:
+        """Refuse weights where no weighted fit is made, or where their bound would be read from the data."""
+        for refused, given in (
+            ("covariates", self.with_covariates),
+            ("--every", self.every is not None),
+            ("--ties davidson", self.ties == "davidson"),
+        ):
+            if given:
+                raise Refusal(f"--weight does not go with {refused}: leave one of them out.")
+        if self.private:
+            raise Refusal("--weight is for --method none.")
+        _ = self.weights
 
     def _check_ties(self) -> None:
         check_choice("--ties", self.ties, TIES)
