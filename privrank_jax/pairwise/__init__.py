@@ -129,6 +129,7 @@ from privrank_jax.pairwise.transitivity import (
     intransitivity_shares,
     wins_by_user,
 )
+from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
 __all__ = [
     "Choices",
@@ -168,6 +169,7 @@ __all__ = [
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
+    "bounded_weights",
     "break_rankings",
     "cautious_design",
     "choice_errors",

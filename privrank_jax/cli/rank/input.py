@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from privrank_jax._cells.columns import spelled_in, without
 from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
@@ -34,6 +36,7 @@ from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.datasets.formats import read_header
 from privrank_jax.pairwise import (
+    bounded_weights,
     questionnaire_counts,
     questionnaire_sensitivity,
     totals_sensitivity,
@@ -115,7 +118,7 @@ def read_input(request: Request) -> Input:
         most = user_limit(table, request)
         privacy = dataclasses.replace(privacy, contributions=most)
         limit = most if table.comparisons_per_user > most else None
-    wins, kept = _count(table, limit, entropy)
+    wins, kept = _count(table, limit, entropy, weights)
     if request.method in ("counts", "one-shot"):
         remarks += private_remark(*_unequal_exposure(wins))
     if limit is not None:
@@ -144,6 +147,7 @@ def read_input(request: Request) -> Input:
         design=design,
         sensitivity=sensitivity,
         per_item=per_item,
+        weights=weights,
     )
 
 
@@ -281,10 +285,16 @@ def _kept_rows(
 def _weights(
     table: datasets.ComparisonTable | ComparisonRows, request: Request
 ) -> np.ndarray | None:
-    """``(N,)``, what each comparison counts: bounded weights in units of their mean; None: all count once."""
+    """``(N,)``, what each comparison counts; None: all count once.
+
+    Weights up to their bound, in units of it under privacy, else in units of their mean.
+    """
     if not isinstance(table, datasets.ComparisonTable) or table.weights is None:
         return None
-    weights = np.minimum(table.weights, request.weights[1] or np.inf)
+    most = request.weights[1] or np.inf
+    if request.private:
+        return np.asarray(quickly(functools.partial(bounded_weights, most=most), table.weights))
+    weights = np.minimum(table.weights, most)
     if not np.any(weights > 0):
         raise Refusal(f"all weights in {table.name} are 0: there is nothing to rank.")
     return weights / weights.mean()

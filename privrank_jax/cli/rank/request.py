@@ -117,9 +117,7 @@ class Weighted(Options):
         except ValueError:
             return self.weight, None
         if not 0 < most < math.inf:
-            raise Refusal(
-                f"--weight {self.weight}: the largest weight must be positive and finite."
-            )
+            raise Refusal(f"--weight {self.weight}: MOST must be positive and finite.")
         return name, most
 
     @property
@@ -292,7 +290,7 @@ class Request(
     @property
     def fits_totals(self) -> bool:
         """Whether scores are fitted to noisy win totals where it is public how often each pair was compared."""
-        return self.method == "scores" and self.link == "logistic"
+        return self.method == "scores" and self.link == "logistic" and self.weight is None
 
     @property
     def fits_questionnaire(self) -> bool:
@@ -383,16 +381,19 @@ class Request(
 
     def _check_weights(self) -> None:
         """Refuse weights where no weighted fit is made, or where their bound would be read from the data."""
-        for refused, given in (
-            ("covariates", self.with_covariates),
-            ("--every", self.every is not None),
-            ("--ties davidson", self.ties == "davidson"),
-        ):
+        others = (self.with_covariates, self.every is not None, self.ties == "davidson")
+        for of, given in zip(("covariates", "--every", "--ties davidson"), others, strict=True):
             if given:
-                raise Refusal(f"--weight does not go with {refused}: leave one of them out.")
-        if self.private:
-            raise Refusal("--weight is for --method none.")
-        _ = self.weights
+                raise Refusal(f"--weight does not go with {of}: leave one of them out.")
+        if self.private and (self.method != "scores" or self.adjacency == "flip"):
+            raise Refusal(
+                "--weight is for --method scores under --adjacency replace or add-remove, and for --method none."
+            )
+        if self.weights[1] is None and self.private:
+            raise Refusal(
+                "--weight needs a largest weight that is known without looking at the data: give "
+                f"--weight {self.weight}:MOST, such as --weight {self.weight}:10; larger ones count as that."
+            )
 
     def _check_ties(self) -> None:
         check_choice("--ties", self.ties, TIES)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.cli.rank.input import read_input
+from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.none import fit_without_privacy
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.pairwise import clustered_covariance, standard_errors
 from tests import reference
+from tests.cli import replaying
 from tests.parquet import as_parquet
 
 
@@ -93,8 +97,8 @@ def test_a_parquet_file_is_held_in_memory(games):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weight": "p:0"}, "must be positive and finite"),
-        ({"weight": "p:inf"}, "must be positive and finite"),
+        ({"weight": "p:0"}, "MOST must be positive and finite"),
+        ({"weight": "p:inf"}, "MOST must be positive and finite"),
         ({"weight": "p", "ties": "davidson"}, "does not go with --ties davidson"),
         ({"weight": "p", "covariate": ["x"]}, "does not go with covariates"),
         ({"weight": "p", "source": "coffee"}, "named data set without weights"),
@@ -122,3 +126,62 @@ def test_names_with_colons_are_names():
     assert Request(source="f", weight="a:b").weights == ("a:b", None)
     assert Request(source="f", weight="a:b:2").weights == ("a:b", 2.0)
     assert Request(source="f").weights == (None, None)
+
+
+# --- under privacy ---------------------------------------------------------------------------------
+
+
+def test_a_rehearsal_fits_bounded_weights_in_units_of_the_bound(games):
+    """At a huge budget the noise is nothing, and scores are those of the weighted fit with the least ridge."""
+    request = Request(
+        source=str(games), epsilon=1e6, weight="p:4", max_per_user=6, simulate=True, seed=1
+    )
+    request.check()
+    data = read_input(request)
+    assert data.weights is not None
+    assert sorted(set(data.weights.tolist())) == [0.125, 0.5, 1.0]
+    found = release(data, request)
+    wanted = reference.fit("logistic", np.asarray(data.wins.matrix), ridge=1.0)
+    np.testing.assert_allclose(found.scores, wanted, atol=1e-3)
+    assert found.diagnostics["weight_most"] == 4.0
+    assert found.diagnostics["noise_scale"] == pytest.approx(4 * 6 / 1e6)
+    assert found.certainty.intervals == {}
+    assert "squared weights" in found.certainty.notes[0]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rank --max-per-user 2 --weight weight_of_row:2",
+        "rank --max-per-user 2 --weight weight_of_row:2 --adjacency add-remove",
+        "rank --unit comparison --weight weight_of_row:2 --noise gaussian --delta 1e-6",
+    ],
+)
+def test_weighted_releases_lose_what_they_promise_at_most(words, tmp_path):
+    """Whole commands on neighboring files, where each row has a weight by what it says."""
+    command = replaying.Command(words, rankings=False)
+    largest = replaying.hold(tmp_path, command, "csv")
+    assert 0.99 < max(largest.values()) <= 1 + 1e-9
+
+
+def test_weights_beyond_their_bound_would_be_seen(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        rank_input, "bounded_weights", lambda weights, most: jnp.floor(1024 * weights / most) / 1024
+    )
+    command = replaying.Command("rank --max-per-user 2 --weight weight_of_row:2", rankings=False)
+    with pytest.raises(AssertionError):
+        replaying.hold(tmp_path, command, "csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"weight": "p"}, "a largest weight that is known without looking"),
+        ({"weight": "p:3", "method": "counts"}, "for --method scores"),
+        ({"weight": "p:3", "method": "one-shot", "top_k": 1}, "for --method scores"),
+        ({"weight": "p:3", "adjacency": "flip"}, "replace or add-remove"),
+    ],
+)
+def test_private_weights_have_a_public_bound_and_one_method(options, message):
+    with pytest.raises(Refusal, match=message):
+        Request(source="f", epsilon=1.0, **options).check()
