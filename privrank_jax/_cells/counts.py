@@ -1,4 +1,4 @@
-"""Numbers beside items: how often a row counts, how often each of two items won, and what each scored.
+"""Numbers beside items: how often a row counts, its weight, how often each of two items won, and what each scored.
 
 A row that counts c times is read as c equal rows, so that whatever is bounded, counted or protected is so for each of
 them: c answers of the user whom the row names, and, where it names none, of c users if the caller says that each
@@ -59,6 +59,24 @@ class CountCodes(dict[Any, int]):
             )
         self[cell] = number
         return number
+
+
+class WeightCodes(dict[Any, float]):
+    """Cells of a column of weights to finite numbers of at least 0; a row of weight 0 says nothing."""
+
+    def __missing__(self, cell: str | None) -> float:
+        number = number_of(cell or "")
+        if number is None or number < 0:
+            raise BadCell(
+                f"{cell!r} is no weight: write a number of at least 0, such as 1 divided by the probability of the row"
+            )
+        self[cell] = number
+        return number
+
+
+def weighted_note(column: str) -> str:
+    """What a column of weights is taken for, in words that depend on its name alone."""
+    return f"each row has the weight in column {column!r}"
 
 
 def counted_note(column: str) -> str:

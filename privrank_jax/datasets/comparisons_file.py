@@ -15,7 +15,14 @@ import numpy as np
 from privrank_jax._arguments import value_of
 from privrank_jax._cells.codes import NameCodes, TieCodes, public_items
 from privrank_jax._cells.columns import Roles, without
-from privrank_jax._cells.counts import CountCodes, check_no_counts, counted_note, repeated
+from privrank_jax._cells.counts import (
+    CountCodes,
+    WeightCodes,
+    check_no_counts,
+    counted_note,
+    repeated,
+    weighted_note,
+)
 from privrank_jax._cells.errors import BadCell, DataError
 from privrank_jax._cells.order_shapes import is_blank
 from privrank_jax._cells.outcomes import (
@@ -52,6 +59,7 @@ def read_comparisons(
     left_score: str | None = None,
     right_score: str | None = None,
     count: str | None = None,
+    weight: str | None = None,
     items: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
 ) -> ComparisonTable:
@@ -81,6 +89,8 @@ def read_comparisons(
         left_score, right_score: columns of what each of the two items scored: the higher one wins, equal ones tie.
         count: column of how often a row counts, a whole number: a row that counts c times is c comparisons, of one
             user where the file names users.
+        weight: column of weights of rows, numbers of at least 0, such as the inverse of the probability with which a
+            pair is shown; :attr:`ComparisonTable.weights` has them.
         items: the public list of items, in the order to use, with those never compared. Default:
             the items seen in the file, sorted; that list is then public, as ``notes`` says: a
             release tells which items occur.
@@ -98,11 +108,11 @@ def read_comparisons(
             seems to say which of two items is preferred, where the columns of items go by other
             names than the defaults; columns of wins or counts, by their names, that would not be
             used; an outcome that is none, or that may mean two things; a user named twice (apart
-            from blanks); a tie neither yes nor no.
+            from blanks); a tie neither yes nor no; a weight that is no number of at least 0.
     """
     sides = (left, right, outcome, left_wins, right_wins, left_score, right_score)
     named = Sides(*(column or "" for column in sides))
-    return _read(path, (user, winner, loser, tie, count), named, items, ignore)
+    return _read(path, (user, winner, loser, tie, count, weight), named, items, ignore)
 
 
 def comparisons_from(
@@ -120,6 +130,7 @@ def comparisons_from(
     left_score: str | None = None,
     right_score: str | None = None,
     count: str | None = None,
+    weight: str | None = None,
     items: Iterable[str] | None = None,
     ignore: Iterable[str] = (),
     name: str = "the table",
@@ -130,7 +141,7 @@ def comparisons_from(
         frame: a dict of columns; a frame of pandas or polars; a table of Arrow, Ibis or DuckDB. None of these packages
             is needed or imported.
         user, winner, loser, tie, left, right, outcome: as for :func:`read_comparisons`.
-        left_wins, right_wins, left_score, right_score, count, items, ignore: likewise.
+        left_wins, right_wins, left_score, right_score, count, weight, items, ignore: likewise.
         name: of the data.
 
     Returns:
@@ -146,7 +157,9 @@ def comparisons_from(
     """
     sides = (left, right, outcome, left_wins, right_wins, left_score, right_score)
     named = Sides(*(column or "" for column in sides))
-    return _read(Frame(frame, name), (user, winner, loser, tie, count), named, items, ignore)
+    return _read(
+        Frame(frame, name), (user, winner, loser, tie, count, weight), named, items, ignore
+    )
 
 
 def shape_in(
@@ -167,20 +180,22 @@ def shape_in(
 
 def _read(
     data: Data,
-    columns: tuple[str | None, str, str, str | None, str | None],
+    columns: tuple[str | None, str, str, str | None, str | None, str | None],
     named: Sides,
     items: Iterable[str] | None,
     ignore: Iterable[str],
 ) -> ComparisonTable:
-    user, winner, loser, tie, count = columns
+    user, winner, loser, tie, count, weight = columns
     public = None if items is None else public_items(items)
     file = data if isinstance(data, Frame) else File.of(data)
     header = without(file.name, read_header(file), ignore)
     shape = shape_in(file.name, header, winner, loser, named)
     if shape is None:
-        roles: Roles = {"user": user, "winner": winner, "loser": loser, "tie": tie, "count": count}
+        roles: Roles = {
+            "user": user, "winner": winner, "loser": loser, "tie": tie, "count": count, "weight": weight,
+        }  # fmt: skip
     else:
-        roles = columns_of(shape, user, tie, count)
+        roles = columns_of(shape, user, tie, count, weight)
     if isinstance(shape, Tally) and count is not None:
         said = value_of("count", count)
         raise DataError(
@@ -202,7 +217,7 @@ def _read(
     if isinstance(shape, Battle | Pairs):
         read_outcome = OutcomeReader(source.name, shape if isinstance(shape, Battle) else None)
     if not isinstance(shape, Battle):
-        source, roles = one_comparison_each(source, shape, user, count)
+        source, roles = one_comparison_each(source, shape, user, count, weight)
     return _encode(source, roles, public, header, read_outcome, shape)
 
 
@@ -218,8 +233,8 @@ def _encode(
     at = source.positions
     one, other = ("winner", "loser") if read_outcome is None else ("left", "right")
     at_winner, at_loser = at[one], at[other]
-    at_user, at_tie, at_outcome, at_count = (
-        at.get(role) for role in ("user", "tie", "outcome", "count")
+    at_user, at_tie, at_outcome, at_count, at_weight = (
+        at.get(role) for role in ("user", "tie", "outcome", "count", "weight")
     )
     used = [column for role in at if (column := roles[role])]
     columns = [*used, *(column for column in source.ignored if column in header)]
@@ -232,6 +247,7 @@ def _encode(
         TieCodes(),
         CountCodes(),
     )
+    weighted, weights = WeightCodes(), array("d")
     users, winners, losers, outcomes = array("i"), array("i"), array("i"), array("b")
     number, role = array("i"), one
     try:
@@ -241,6 +257,9 @@ def _encode(
                 if not counts[row[at_count]]:
                     continue
                 number.append(counts[row[at_count]])
+            if at_weight is not None:
+                role = "weight"
+                weights.append(weighted[row[at_weight]])
             role = one
             winners.append(first := items[row[at_winner]])
             role = other
@@ -286,11 +305,14 @@ def _encode(
     notes = notes_on_comparisons(source.positions, seen_items=public is None)
     if at_count is not None and not isinstance(shape, Tally):
         notes = (counted_note(roles["count"] or ""), *notes)
+    if at_weight is not None:
+        notes = (weighted_note(roles["weight"] or ""), *notes)
     return ComparisonTable(
         users=np.arange(each.size) if at_user is None else np.frombuffer(users, np.int32)[each],
         winners=preferred[each],
         losers=behind[each],
         tied=(outcome == TIE)[each],
+        weights=None if at_weight is None else np.frombuffer(weights)[each],
         item_names=names,
         user_names=tuple(people),
         name=source.name,

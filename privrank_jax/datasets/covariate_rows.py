@@ -196,7 +196,7 @@ def item_columns(name: str, shape: Shape) -> tuple[str, ...]:
         raise DataError(
             f"{name}: a row is several comparisons, and covariates are read of each: write a row for each comparison"
         )
-    found = columns_of(shape, None, None, None)
+    found = columns_of(shape, None, None, None, None)
     outcomes = [
         column for role, column in found.items() if column and role not in ("left", "right")
     ]

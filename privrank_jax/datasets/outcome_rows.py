@@ -14,14 +14,15 @@ from privrank_jax._cells.pair_shapes import OneHot, Pairs, Scores, Shape, Tally
 from privrank_jax.datasets.formats import Row, Source
 
 _ROLES = ("left", "right", "outcome")
+_REST = ("user", "weight", "count")  # the count last, where wins of the two items are counts
 _CODES = {"left": LEFT, "right": RIGHT, "tie": TIE}
 
 
 def columns_of(
-    shape: Shape, user: str | None, tie: str | None, count: str | None
+    shape: Shape, user: str | None, tie: str | None, count: str | None, weight: str | None
 ) -> dict[str, str | None]:
     """The columns to read, by roles; but for a battle, what ``tie`` names must not be there."""
-    roles: dict[str, str | None] = {"user": user, "tie": tie, "count": count}
+    roles: dict[str, str | None] = {"user": user, "tie": tie, "count": count, "weight": weight}
     if isinstance(shape, Battle | Tally | Scores):
         return roles | shape._asdict()
     if isinstance(shape, Pairs):
@@ -31,21 +32,26 @@ def columns_of(
 
 
 def one_comparison_each(
-    source: Source, shape: Pairs | OneHot | Tally | Scores, user: str | None, count: str | None
+    source: Source,
+    shape: Pairs | OneHot | Tally | Scores,
+    user: str | None,
+    count: str | None,
+    weight: str | None,
 ) -> tuple[Source, dict[str, str | None]]:
-    """A row for each comparison: both items, the outcome and, where they are there, the user and the count.
+    """A row for each comparison: both items, the outcome and, where they are there, the user, the weight and the count.
 
     Args:
         source: opened with :func:`columns_of`.
         shape: the columns.
         user: column of users.
         count: column of how often a row counts.
+        weight: column of weights.
 
     Returns:
         The rows, and the columns by roles, of which ``left``, ``right``, ``outcome`` and ``count`` are always those of
         the comparison last read.
     """
-    roles: dict[str, str | None] = {"user": user, "count": count}
+    roles: dict[str, str | None] = {"user": user, "weight": weight, "count": count}
     if isinstance(shape, Pairs):
         roles |= dict.fromkeys(_ROLES, shape.columns[0].column)
         rows = _of_pairs(source, shape, roles)
@@ -59,15 +65,15 @@ def one_comparison_each(
         else:
             rows = _of_scores(source, shape)
     positions = {role: k for k, role in enumerate(_ROLES)}
-    for role in ("user", "count"):
+    for role in _REST:
         if role in source.positions or (role == "count" and isinstance(shape, Tally)):
             positions[role] = len(positions)
     return dataclasses.replace(source, rows=rows, positions=positions), roles
 
 
 def _rest(source: Source) -> Callable[[Row], Row]:
-    """The cells of a row that each of its comparisons has: of the user and the count."""
-    at = [source.positions[role] for role in ("user", "count") if role in source.positions]
+    """The cells of a row that each of its comparisons has: of the user, the weight and the count."""
+    at = [source.positions[role] for role in _REST if role in source.positions]
     return lambda row: [row[k] for k in at]
 
 

@@ -44,6 +44,7 @@ class ComparisonTable(NamedTable):
         remarks: what the loader did, with what was counted in the data or depends on rows, for the data holder only.
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
+        weights: (N,) float64, at least 0, or None where each comparison counts once; :meth:`comparisons` has none.
 
     Raises:
         DataError: arrays that do not fit together, an index out of range, an item compared with
@@ -67,6 +68,7 @@ class ComparisonTable(NamedTable):
     reading: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
+    weights: Float[np.ndarray, "rows"] | None = None
 
     def __post_init__(self) -> None:
         for field, dtype in (
@@ -76,6 +78,8 @@ class ComparisonTable(NamedTable):
             ("tied", np.bool_),
         ):
             _freeze(self, field, np.array(getattr(self, field), dtype=dtype))
+        if self.weights is not None:
+            _freeze(self, "weights", np.array(self.weights, dtype=np.float64))
         if self.questionnaire is not None:
             pairs = np.array(self.questionnaire, dtype=np.int32).reshape(-1, 2)
             _freeze(self, "questionnaire", pairs)
@@ -87,6 +91,10 @@ class ComparisonTable(NamedTable):
         shapes = {a.shape for a in (self.users, self.winners, self.losers, self.tied)}
         if len(shapes) != 1 or self.users.ndim != 1:
             raise DataError(f"users, winners, losers and tied must share one shape (N,): {shapes}")
+        if self.weights is not None:
+            right = self.weights.shape == self.users.shape and np.all(np.isfinite(self.weights))
+            if not right or self.weights.min(initial=0) < 0:
+                raise DataError("weights must be finite numbers of at least 0, one for each row")
         check_names(self.item_names)
         items = np.concatenate([self.winners, self.losers])
         if self.questionnaire is not None:

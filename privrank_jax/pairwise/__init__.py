@@ -4,6 +4,7 @@ from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
 from privrank_jax.pairwise.choice_errors import choice_errors
 from privrank_jax.pairwise.choices import Choices, break_rankings, plackett_luce
+from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
     continual_counts,
@@ -141,6 +142,7 @@ from privrank_jax.pairwise.transitivity import (
     intransitivity_shares,
     wins_by_user,
 )
+from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
 __all__ = [
     "Choices",
@@ -182,9 +184,11 @@ __all__ = [
     "Uncertainty",
     "average_win_probability",
     "bootstrap_intervals",
+    "bounded_weights",
     "break_rankings",
     "cautious_design",
     "choice_errors",
+    "clustered_covariance",
     "confidence_intervals",
     "continual_counts",
     "continual_score_sums",

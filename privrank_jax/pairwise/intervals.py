@@ -189,6 +189,7 @@ def interval_estimates(
     noise: str | None = None,
     questionnaire: PairMatrixLike | None = None,
     ties: PairMatrixLike | None = None,
+    outcomes: PairMatrixLike | None = None,
     level: Scalar = 0.95,
     mask: MaskLike | None = None,
 ) -> Intervals:
@@ -210,6 +211,7 @@ def interval_estimates(
         noise: as for :func:`standard_errors`.
         questionnaire: as for :func:`standard_errors`.
         ties: as for :func:`standard_errors`; not after a private release.
+        outcomes: as for :func:`standard_errors`; for ``"mle"``, not after a private release.
         level: confidence, in (0, 1).
         mask: ``(m,)`` bool, real items.
 
@@ -217,7 +219,7 @@ def interval_estimates(
         :class:`Intervals`.
 
     Raises:
-        ValueError: as :func:`standard_errors`, or ``level`` outside (0, 1).
+        ValueError: as :func:`standard_errors`, ``level`` outside (0, 1), or ``outcomes`` of win totals.
 
     >>> rows = interval_estimates([90.0, 10.0], [[0, 100], [100, 0]], method="counts", noise_scale=2.0)
     >>> rows.rank_low.tolist(), rows.rank_high.tolist()
@@ -232,10 +234,14 @@ def interval_estimates(
         "mask": mask,
     }
     if method == "mle":
-        errors = standard_errors(value, comparisons, gamma=gamma, link=link, **common)
+        errors = standard_errors(
+            value, comparisons, gamma=gamma, link=link, outcomes=outcomes, **common
+        )
         value = center(jnp.asarray(value, errors.center.dtype), errors.mask)
         near = center_is_near(value, comparisons, errors, link)
         return intervals_of(value, errors, level, near)
+    if outcomes is not None:
+        raise ValueError("outcomes are of the gradient of a likelihood: for method='mle' only.")
     errors = totals_standard_errors(value, comparisons, **common)
     return intervals_of(value, errors, level)
 

@@ -56,6 +56,7 @@ def perturbed_mle(
     calibration: str = "tight",
     sensitivity: Scalar | None = None,
     questionnaire: PairMatrixLike | None = None,
+    weighted: bool = False,
 ) -> Estimate:
     """Private scores: the minimizer of -Σ W_ij log F(θ_i - θ_j) + (γ/2)‖θ‖² + wᵀθ with random w, centered.
 
@@ -104,6 +105,9 @@ def perturbed_mle(
             Gaussian noise; only for ``flip`` with the logistic link.
         questionnaire: as for :func:`~privrank_jax.pairwise.noisy_counts`; only for ``flip`` with the logistic link. If
             it is traced, ``gamma`` must be given.
+        weighted: whether comparisons count less than once, by :func:`~privrank_jax.pairwise.bounded_weights`: the sum
+            of their weights is then private but under ``flip``, where weights are public. Theorem and proof are at the
+            head of :mod:`privrank_jax.pairwise.weighted_comparisons`.
 
     Returns:
         ``value``: θ̃, ``(m,)``, mean 0 over real items, high = preferred. ``guarantee``.
@@ -112,7 +116,7 @@ def perturbed_mle(
     Raises:
         ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a questionnaire, users
             without ``contributions``, a questionnaire that contradicts the promise, infinite κ₁, γ below its floor,
-            unknown names.
+            unknown names, weights beside a sensitivity, a questionnaire or the published calibration.
         TypeError: ``wins`` is no :class:`~privrank_jax.comparisons.WinCounts`, for instance an edge list.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants ours.
@@ -126,9 +130,13 @@ def perturbed_mle(
     link = get_link(link)
     check_one_problem(wins)
     noise, attained = kept_on_totals(privacy, "perturbed_mle", noise, questionnaire)
+    if weighted and not (sensitivity is None and questionnaire is None and calibration == "tight"):
+        raise ValueError(
+            "weighted comparisons have the tight calibration, without sensitivity and questionnaire: leave these out."
+        )
     if sensitivity is None and questionnaire is None and noise != "k-norm":
         shape = None
-        scale, ridge = calibrated_fit(wins, attained, link, gamma, noise, calibration)
+        scale, ridge = calibrated_fit(wins, attained, link, gamma, noise, calibration, weighted)
     else:
         if attained.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
             raise ValueError(
@@ -221,6 +229,7 @@ def calibrated_fit(
     gamma: Scalar | None,
     noise: str,
     calibration: str = "tight",
+    weighted: bool = False,
 ) -> tuple[Any, Any]:
     """Noise scale and γ of objective perturbation, from public quantities only."""
     calibrate = functools.partial(
@@ -228,7 +237,8 @@ def calibrated_fit(
     )
     if gamma is not None:
         return calibrate(gamma=gamma)
-    wanted = default_gamma(wins, privacy, calibrate()[0], noise=noise, calibration=calibration)
+    chosen = {"noise": noise, "calibration": calibration, "weighted": weighted}
+    wanted = default_gamma(wins, privacy, calibrate()[0], **chosen)
     return calibrate(default_gamma=wanted)
 
 
@@ -254,6 +264,7 @@ def default_gamma(
     noise: str = "laplace",
     calibration: str = "tight",
     variance: Numbers | None = None,
+    weighted: bool = False,
 ) -> Numbers:
     """The γ chosen for utility at this noise scale, before its privacy floor applies (see :func:`perturbed_mle`).
 
@@ -266,8 +277,8 @@ def default_gamma(
     degree = jnp.sum(wins.degrees) / items
     if calibration == "published":  # Theorem 2.1, with the constant of the published code
         return 2.0 * jnp.sqrt(jnp.maximum(degree, 1e-3) * jnp.log(items))
-    if adjacency == "add-remove" or (adjacency == "replace" and users):
-        return 1.0  # the number of comparisons is private
+    if adjacency == "add-remove" or (adjacency == "replace" and (users or weighted)):
+        return 1.0  # the number of comparisons, or the sum of their weights, is private
     if variance is None:
         variance = unit_variance(noise, None)
     return least_risk_gamma(degree, variance * jnp.square(scale))

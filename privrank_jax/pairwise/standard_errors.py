@@ -3,7 +3,7 @@ r"""Standard errors of private scores and win totals, privacy noise included.
 Everything here is post-processing of the release: it takes the private estimate, the public noise scale and ridge,
 and the comparison counts M_ij, never the outcomes, and so spends no privacy. The counts are public under
 ``adjacency="flip"``; under ``"replace"`` and ``"add-remove"`` they are private, and the caller passes a public
-design instead, such as :func:`uniform_design`. The exception is ``ties``, for fits without privacy.
+design instead, such as :func:`uniform_design`. The exceptions are ``ties`` and ``outcomes``, for fits without privacy.
 
 **Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
 :math:`θ̃ - θ = H^{-1}(S - w - γθ)` on the space Σθ = 0, with S the score of the comparisons, of covariance I (the Fisher
@@ -19,11 +19,14 @@ covariance I⁻¹CI⁻¹ without privacy. C needs the ties of each pair, which a
 release, the inner I stays, and errors are too wide where ties are common (by 15 % at equal items, a quarter of whose
 comparisons are ties): never too narrow.
 
+**Users whose answers hang together, weights.** Without privacy the inner I may be any covariance of S: that of
+:func:`~privrank_jax.pairwise.clustered_covariance` counts users, not answers, as independent, and serves weighted rows.
+
 **Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V;
 with known ties T_ij it is at most Laplacian(M - T)/4.
 
 **Assumptions.** The model's link is correct, comparisons are independent given the scores (several answers of one
-user count as independent), and errors are small enough for one linear step.
+user count as independent, but with ``outcomes``), and errors are small enough for one linear step.
 """
 
 from __future__ import annotations
@@ -107,6 +110,7 @@ def standard_errors(
     questionnaire: PairMatrixLike | None = None,
     unanswered: bool = False,
     ties: PairMatrixLike | None = None,
+    outcomes: PairMatrixLike | None = None,
     mask: MaskLike | None = None,
     target: str = "truth",
 ) -> Uncertainty:
@@ -124,6 +128,9 @@ def standard_errors(
         unanswered: whether its noise hides as well which questions a user answered, as under ``replace``.
         ties: ``(m, m)``, how many comparisons of each pair are ties, each half a win for both. They are outcomes: only
             for fits without privacy, or where ties are public.
+        outcomes: ``(m, m)``, covariance of the gradient of the likelihood, such as
+            :func:`~privrank_jax.pairwise.clustered_covariance` finds without privacy; default: the Fisher information,
+            less what ``ties`` take from it.
         mask: ``(m,)`` bool, real items.
         target: ``"truth"``: about θ, centered at the scores less their ridge bias; ``"penalized"``: about
             the minimizer of the expected ridged objective, centered at the scores.
@@ -135,8 +142,8 @@ def standard_errors(
 
     Raises:
         ValueError: shapes differ, scores not finite, counts negative or not symmetric, negative scale or
-            ridge, more ties than comparisons, K-norm noise without a questionnaire or a questionnaire with other noise,
-            unknown names.
+            ridge, more ties than comparisons, ties beside ``outcomes``, K-norm noise without a questionnaire or a
+            questionnaire with other noise, unknown names.
 
     >>> design = [[0, 100], [100, 0]]
     >>> errors = standard_errors([0.0, 0.0], design)
@@ -147,9 +154,15 @@ def standard_errors(
     check_choice("target", target, ("truth", "penalized"))
     theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma)
     tied = checked_ties(ties, theta, comparisons, mask)
+    if outcomes is not None:
+        if ties is not None:
+            raise ValueError("outcomes have the ties in them: leave ties out.")
+        outcomes = jnp.asarray(outcomes, theta.dtype)
+        if outcomes.shape != comparisons.shape:
+            raise ValueError(f"outcomes must have shape {comparisons.shape}, got {outcomes.shape}.")
     noise, law = _noise_and_law(noise, questionnaire, theta.shape[0], unanswered)
     return _score_errors(
-        theta, comparisons, tied, mask, noise_scale, gamma, law, link, noise, target
+        theta, comparisons, tied, outcomes, mask, noise_scale, gamma, law, link, noise, target
     )
 
 
@@ -227,6 +240,7 @@ def _score_errors(
     theta: Scores,
     comparisons: PairMatrix,
     ties: PairMatrix | None,
+    outcomes: PairMatrix | None,
     mask: Mask,
     noise_scale: Scalar,
     gamma: Scalar,
@@ -236,7 +250,8 @@ def _score_errors(
     target: str,
 ) -> Uncertainty:
     theta, fisher, project, linked = differences(theta, comparisons, link, mask)
-    outcomes = fisher
+    if outcomes is None:
+        outcomes = fisher
     if ties is not None:
         gap = theta[:, None] - theta[None, :]
         left = varying_share(comparisons * link.cdf(gap) * link.cdf(-gap), ties)

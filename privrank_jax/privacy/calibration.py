@@ -43,6 +43,8 @@ otherwise the function is at most 2a/γ + 2a(1 - a)/γ = 2(1 - (1 - a)²)/γ ≤
 the sum above is 0. (Redberg, Koskela and Wang bound the loss of one comparison with ε₀ spent and a factor of 2 for the
 sign of a_l, which is known here; for L comparisons the X_l differ, and the sum over l takes the place of one X.)
 
+Comparisons may have weights of at most 1, public under flips: :mod:`privrank_jax.pairwise.weighted_comparisons`.
+
 **Why floating point breaks these proofs.** They are about densities. For any published θ̃ and either of two neighboring
 data sets, exactly one noise vector, w = -∇L(θ̃) - γθ̃, makes θ̃ the minimizer, and the two densities of these w, with
 the two Jacobians, differ by a factor of at most e^ε. This assumes a continuum of noise and an exact minimizer, and a

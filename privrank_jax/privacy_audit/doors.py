@@ -45,8 +45,8 @@ def _matrix(wins: WinCounts | ArrayLike) -> np.ndarray:
     return np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins, np.float64)
 
 
-def _halves(doubled: np.ndarray) -> np.ndarray:
-    return np.asarray(doubled) / 2
+def _halves(counts: np.ndarray) -> np.ndarray:
+    return np.asarray(counts) / 2
 
 
 def _totals(wins: WinCounts | ArrayLike) -> np.ndarray:
@@ -156,7 +156,11 @@ def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]
 
 
 def _objective(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    """2/λ for each comparison added, removed or flipped; by its promise for other noise, and for another link."""
+    """2/λ for each comparison added, removed or flipped; by its promise for other noise, and for another link.
+
+    Halves are given; weighted comparisons are counted in smaller parts.
+    """
+    first, second = (2 / facts.get("parts", 2) * counts for counts in (first, second))
     promised = _comparisons(first, second, facts)
     if facts["link"] != "logistic" or facts["noise"] != "laplace" or not np.isfinite(promised):
         return promised
@@ -261,7 +265,7 @@ DOORS = (
     ),
     Door(
         function="privrank_jax.release.perturbed_mle:perturbed_scores",
-        data="doubled",
+        data="counts",
         read=_halves,
         loss=_objective,
     ),

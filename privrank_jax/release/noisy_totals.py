@@ -212,22 +212,38 @@ def doubled_counts(wins: WinCounts | ScoresLike) -> np.ndarray:
     Raises:
         ValueError: other numbers, or too large ones, or with too large sums, for exact counts in their dtype.
     """
+    return counts_in_parts(
+        wins,
+        2,
+        "exact noise needs win totals that are multiples of 1/2 (whole wins, half wins for ties); "
+        "weighted comparisons have no such totals: use pairwise.noisy_counts for a simulation.",
+    )
+
+
+def counts_in_parts(wins: WinCounts | ScoresLike, parts: int, otherwise: str) -> np.ndarray:
+    """So many times the counts as int64, of their shape.
+
+    Args:
+        wins: win counts or totals, multiples of 1/parts.
+        parts: a power of 2.
+        otherwise: what to say of other numbers.
+
+    Raises:
+        ValueError: other numbers, or too large ones, or with too large sums, for exact counts in their dtype.
+    """
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
-    doubled = 2 * given.astype(np.float64)
+    multiples = parts * given.astype(np.float64)
     # Beyond this a floating-point count may have been rounded, so that one more win adds 2, or nothing.
     largest = _LARGEST
     if jnp.issubdtype(given.dtype, jnp.floating):
         largest = min(largest, 2 ** (jnp.finfo(given.dtype).nmant + 1))
-    if np.any(np.abs(doubled) > largest):
+    if np.any(np.abs(multiples) > largest):
         raise ValueError(
-            f"exact noise needs exact counts, and {given.dtype} holds none beyond {largest // 2:,}: count in float64, "
-            "or in integers."
+            f"exact noise needs exact counts, and {given.dtype} holds none beyond {largest // parts:,}: count in "
+            "float64, or in integers."
         )
-    sums = doubled.sum(-1) if isinstance(wins, WinCounts) else doubled
-    whole = np.all(np.isfinite(doubled) & (doubled == np.round(doubled)))
+    sums = multiples.sum(-1) if isinstance(wins, WinCounts) else multiples
+    whole = np.all(np.isfinite(multiples) & (multiples == np.round(multiples)))
     if not (whole and np.all(np.abs(sums) <= _LARGEST)):
-        raise ValueError(
-            "exact noise needs win totals that are multiples of 1/2 (whole wins, half wins for ties); "
-            "weighted comparisons have no such totals: use pairwise.noisy_counts for a simulation."
-        )
-    return doubled.astype(np.int64)
+        raise ValueError(otherwise)
+    return multiples.astype(np.int64)

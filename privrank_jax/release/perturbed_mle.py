@@ -30,11 +30,12 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.perturbed_mle import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
+from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import Ball, Laplace, Normal, load_flint
 from privrank_jax.release.minimizer import rounded_minimizer
-from privrank_jax.release.noisy_totals import doubled_counts, in_floats
+from privrank_jax.release.noisy_totals import counts_in_parts, doubled_counts, in_floats
 
 GRID = Fraction(1, 2**40)
 ROUNDING = Fraction(1, 2**30)
@@ -62,6 +63,7 @@ def exact_perturbed_mle(
     link: str | Link = "logistic",
     gamma: Scalar | None = None,
     noise: str | None = None,
+    weighted: bool = False,
 ) -> Estimate:
     """Private scores with exact noise and the exact minimizer, for a real release; twin of ``pairwise.perturbed_mle``.
 
@@ -75,6 +77,8 @@ def exact_perturbed_mle(
         link: ``"logistic"`` or ``"laplace"``; ``"normal"`` is refused (κ₁ = ∞).
         gamma: ridge γ, at least its floor and above 0; ``None`` = the default of the twin.
         noise: ``"laplace"`` (default), or ``"gaussian"`` at the δ of the promise.
+        weighted: as for the twin; counts are then multiples of 2^-11, as
+            :func:`~privrank_jax.pairwise.bounded_weights` and ties make them.
 
     Returns:
         ``value``: scores, ``(m,)`` float64 NumPy array, multiples of 2^-40 (of larger powers of 2 for scores beyond
@@ -84,7 +88,7 @@ def exact_perturbed_mle(
     Raises:
         ValueError: a promise that can't be kept, ε = ∞ or several ε, Gaussian noise without δ, users without
             ``contributions``, γ below its floor or not above 0, infinite κ₁, masked items, negative counts, counts that
-            are not multiples of 1/2 or too large.
+            are not multiples of 1/2, or of 2^-11 with weights, or too large.
         TypeError: ``wins`` is no :class:`~privrank_jax.comparisons.WinCounts`.
         ImportError: python-flint is not installed.
 
@@ -105,9 +109,10 @@ def exact_perturbed_mle(
     link = get_link(link)
     noise, attained = kept_on_totals(privacy, "exact_perturbed_mle", noise, None)
     attained = in_floats(attained)
-    doubled = doubled_wins(wins)
+    parts = 2 * WEIGHT_STEPS if weighted else 2
+    counts = whole_wins(wins, parts)
     calibrate = functools.partial(
-        calibrated_fit, privacy=attained, link=link, gamma=gamma, noise=noise
+        calibrated_fit, privacy=attained, link=link, gamma=gamma, noise=noise, weighted=weighted
     )
     with jax.enable_x64(True):
         scale, ridge = quickly(calibrate, wins)
@@ -119,12 +124,13 @@ def exact_perturbed_mle(
             "epsilon or delta."
         )
     numbers = perturbed_scores(
-        doubled,
+        counts,
         attained,
         link=link.name,
         noise=noise,
         noise_scale=Fraction(float(scale)),
         gamma=Fraction(float(ridge)),
+        parts=parts,
     )
     value = np.array([float(number * GRID) for number in numbers])
     guarantee = Guarantee(privacy, attained, numerics="exact")
@@ -132,7 +138,7 @@ def exact_perturbed_mle(
 
 
 def perturbed_scores(
-    doubled: Int[np.ndarray, "m m"],
+    counts: Int[np.ndarray, "m m"],
     privacy: Privacy,
     *,
     link: str,
@@ -140,17 +146,19 @@ def perturbed_scores(
     noise_scale: Fraction,
     gamma: Fraction,
     grid: Fraction = GRID,
+    parts: int = 2,
 ) -> list[int]:
     """Centered scores in multiples of the grid: the one place where win counts meet noise.
 
     Args:
-        doubled: twice the win counts.
+        counts: ``parts`` times the win counts.
         privacy: what is promised; the noise has the scale that it needs.
         link: name of the link.
         noise: ``"laplace"`` or ``"gaussian"``.
         noise_scale: λ or σ, before the allowance for rounding.
         gamma: γ, raised to λ where that is its floor, by the allowance for rounding with Gaussian noise.
         grid: h.
+        parts: of a win, a power of 2.
     """
     raised = noise_scale * (1 + ROUNDING)
     if noise == "laplace" and link == "logistic" and privacy.adjacency != "flip":
@@ -159,50 +167,59 @@ def perturbed_scores(
         gamma *= 1 + ROUNDING
     law = Laplace if noise == "laplace" else Normal
     return rounded_minimizer(
-        Wins(doubled, link), gamma, [law(raised) for _ in range(len(doubled))], grid
+        Wins(counts, link, parts), gamma, [law(raised) for _ in range(len(counts))], grid
     )
 
 
-def doubled_wins(wins: WinCounts) -> np.ndarray:
-    """Twice the win counts as int64, ``(m, m)``."""
+def whole_wins(wins: WinCounts, parts: int = 2) -> np.ndarray:
+    """``parts`` times the win counts as int64, ``(m, m)``."""
     if wins.mask is not None and not np.all(np.asarray(wins.mask)):
         raise ValueError(
             "exact_perturbed_mle takes no masked items: leave their rows and columns out of the counts."
         )
-    doubled = doubled_counts(wins)
-    if np.any(doubled < 0) or np.any(np.diag(doubled)):
+    if parts == 2:
+        counts = doubled_counts(wins)
+    else:
+        counts = counts_in_parts(
+            wins,
+            parts,
+            f"exact noise needs weights that are multiples of 1/{WEIGHT_STEPS}: bound and round them by "
+            "pairwise.bounded_weights.",
+        )
+    if np.any(counts < 0) or np.any(np.diag(counts)):
         raise ValueError("win counts must be at least 0, and no item can meet itself.")
-    return doubled
+    return counts
 
 
 class Wins:
     """Minus the log-likelihood of win counts, -Σ W_ij log F(θ_i - θ_j), by its derivatives.
 
     Args:
-        doubled: twice the win counts, ``(m, m)`` int64.
+        counts: ``parts`` times the win counts, ``(m, m)`` int64.
         link: ``"logistic"`` or ``"laplace"``.
+        parts: of a win, a power of 2.
     """
 
-    def __init__(self, doubled: np.ndarray, link: str) -> None:
-        self._items = len(doubled)
-        self._first, self._second = np.nonzero(np.triu(doubled + doubled.T))
+    def __init__(self, counts: np.ndarray, link: str, parts: int = 2) -> None:
+        self._items, self._parts = len(counts), parts
+        self._first, self._second = np.nonzero(np.triu(counts + counts.T))
         self._won, self._lost = (
-            doubled[self._first, self._second],
-            doubled[self._second, self._first],
+            counts[self._first, self._second],
+            counts[self._second, self._first],
         )
         self._scores, self._curves, self._in_balls = _LINKS[link]
 
     def slope(self, point: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
         """Its gradient in doubles."""
         gap = point[self._first] - point[self._second]
-        moved = (self._lost * self._scores(-gap) - self._won * self._scores(gap)) / 2
+        moved = (self._lost * self._scores(-gap) - self._won * self._scores(gap)) / self._parts
         sums = functools.partial(np.bincount, minlength=self._items)
         return sums(self._first, moved) - sums(self._second, moved)
 
     def curvature(self, point: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m m"]:
         """Its second derivative in doubles."""
         gap = point[self._first] - point[self._second]
-        weight = (self._lost * self._curves(-gap) + self._won * self._curves(gap)) / 2
+        weight = (self._lost * self._curves(-gap) + self._won * self._curves(gap)) / self._parts
         found = np.zeros((self._items, self._items))
         found[self._first, self._second] = -weight
         found += found.T
@@ -212,14 +229,14 @@ class Wins:
     def gradient(self, point: Sequence[Ball]) -> list[Ball]:
         """Its gradient in balls."""
         powers = [one.exp() for one in point]
-        twice = [0 * one for one in point]
+        sums = [0 * one for one in point]
         columns = (self._first, self._second, self._won, self._lost)
         for i, j, won, lost in zip(*(column.tolist() for column in columns)):
             up, down = self._in_balls(powers[i], powers[j])
             moved = lost * down - won * up
-            twice[i] += moved
-            twice[j] -= moved
-        return [one / 2 for one in twice]
+            sums[i] += moved
+            sums[j] -= moved
+        return [one / self._parts for one in sums]
 
 
 def _logistic(mine: Ball, other: Ball) -> tuple[Ball, Ball]:

@@ -44,7 +44,7 @@ from privrank_jax.release.balls import Laplace, load_flint
 from privrank_jax.release.likelihoods import Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
 from privrank_jax.release.noisy_totals import doubled_totals, in_floats
-from privrank_jax.release.perturbed_mle import GRID, ROUNDING, ExactFit, doubled_wins
+from privrank_jax.release.perturbed_mle import GRID, ROUNDING, ExactFit, whole_wins
 
 _MOST_ANSWERS = 2**40
 
@@ -139,7 +139,7 @@ def exact_perturbed_davidson_mle(
         raise ValueError(f"the number of ties must be whole and at least 0, got {tied / 2}.")
     scale, ridge = _calibrated(meeting_noise, attained, 0, gamma)
     numbers = perturbed_ties(
-        np.append(doubled_wins(wins), tied // 2),
+        np.append(whole_wins(wins), tied // 2),
         num_items=wins.num_items,
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),

@@ -152,6 +152,40 @@ class ComparisonRows:
         found[low, high] = found[high, low] = ties
         return found
 
+    def wins_by_user(
+        self,
+    ) -> tuple[
+        Int[np.ndarray, "wins"],
+        Int[np.ndarray, "wins"],
+        Int[np.ndarray, "wins"],
+        Float[np.ndarray, "wins"],
+    ]:
+        """Wins of each user and pair: users, winners and losers ``(wins,)`` int, and how many, half a win for each tie.
+
+        Users are numbered. Private.
+
+        Raises:
+            ValueError: the data name no users.
+            DataError: the file changed since it was checked.
+        """
+        if not self.has_users:
+            raise ValueError(f"{self.name} does not say who compared.")
+        rows = self.rows
+        twice = rows.outcome.cast("int64").sum().cast("int64")
+        groups = rows.group_by("user", "low", "high")
+        with explained(self._raw.path):
+            found = groups.aggregate(number=rows.count(), twice=twice).to_pyarrow()
+        self._raw.check_unchanged()
+        users = found["user"].combine_chunks().dictionary_encode().indices.to_numpy()
+        low, high, number, twice = (
+            found[name].to_numpy() for name in ("low", "high", "number", "twice")
+        )
+        both = np.concatenate([twice / 2, number - twice / 2])
+        some = both > 0
+        places = np.tile(users, 2), np.append(low, high), np.append(high, low)
+        users, winners, losers = (one[some] for one in places)
+        return users, winners, losers, both[some]
+
     def _counted(self, rows: Table) -> tuple[Int[np.ndarray, "pairs"], ...]:
         """The columns of :func:`pair_counts`."""
         with explained(self._raw.path):

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax._cells import counts
-from privrank_jax._cells.counts import CountCodes, check_no_counts, higher, repeated
+from privrank_jax._cells.counts import (
+    CountCodes,
+    WeightCodes,
+    check_no_counts,
+    higher,
+    repeated,
+)
 from privrank_jax._cells.errors import BadCell, DataError
 
 
@@ -28,6 +34,14 @@ def test_cells_of_counts():
     assert [codes[cell] for cell in ("7", " 0 ", "3.0", "+2")] == [7, 0, 3, 2]
     for cell in ("", None, "NA", "-1", "1.5", "x", "1e3", str(counts.MOST_COUNTED + 1)):
         with pytest.raises(BadCell, match="does not say how often the row counts"):
+            codes[cell]
+
+
+def test_cells_of_weights():
+    codes = WeightCodes()
+    assert [codes[cell] for cell in ("7", " 0 ", "0.25", "1e3")] == [7, 0, 0.25, 1000]
+    for cell in ("", None, "NA", "-1", "x", "1,5", "inf", "nan", "1e999"):
+        with pytest.raises(BadCell, match="is no weight: write a number of at least 0"):
             codes[cell]
 
 

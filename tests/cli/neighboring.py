@@ -124,12 +124,17 @@ def _changed(facts: list[tuple[str, Any]]) -> frozenset[str]:
 
 
 def write_comparisons(
-    folder: Path, rows: list[Comparison], kind: str, budgets: bool, sides: bool = False
+    folder: Path,
+    rows: list[Comparison],
+    kind: str,
+    budgets: bool,
+    sides: bool = False,
+    weights: bool = False,
 ) -> Path:
     """A file of that ending; no column of ties where there are none. ``battles.json`` and the like have other columns.
 
     With ``sides`` it says which item was on the left, how much longer it was, and who judged: in each place the same,
-    whoever won. WHO has the largest lengths, all on one side.
+    whoever won. WHO has the largest lengths, all on one side. With ``weights`` each row has one, by what it says.
     """
     shape, _, ending = kind.rpartition(".")
     if shape:
@@ -139,6 +144,9 @@ def write_comparisons(
     if budgets:
         header.append("budget")
         cells = [[*row, str(_budget(row[0]))] for row in cells]
+    if weights:
+        header.append("weight_of_row")
+        cells = [[*row, ("0.3", "5", "9")[sum(map(ord, "".join(row))) % 3]] for row in cells]
     if sides:
         header += ["left", "length", "judge"]
         cells = [

@@ -79,8 +79,8 @@ class Command:
         budgets = "budget" in self.words
         if self.rankings:
             return neighboring.write_rankings(folder, rows, kind, budgets).name
-        sides = "--side" in self.words
-        return neighboring.write_comparisons(folder, rows, kind, budgets, sides).name
+        sides, weights = "--side" in self.words, "--weight" in self.words
+        return neighboring.write_comparisons(folder, rows, kind, budgets, sides, weights).name
 
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]

@@ -50,6 +50,9 @@ def test_the_table_is_its_own_copy_and_read_only():
         ({"item_names": ("a", "b", "b")}, "named twice"),
         ({"item_names": ("a",)}, "at least two items"),
         ({"questionnaire": np.array([[0, 3]])}, "indices 0 to 2"),
+        ({"weights": [1.0, 2.0]}, "weights must be finite numbers of at least 0"),
+        ({"weights": [1.0, 2.0, -1.0]}, "weights must be finite numbers of at least 0"),
+        ({"weights": [1.0, 2.0, np.inf]}, "weights must be finite numbers of at least 0"),
     ],
 )
 def test_refusals(change, message):

@@ -36,6 +36,7 @@ OF_NUMPY = {
     "cli.aggregate.synthetic": {"_missing_last"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.times": {"exponents"},
+    "pairwise.clustered_errors": {"_sum_of_squares"},
     "pairwise.covariate_noise": {"least_covariate_noise"},
     "pairwise.covariate_tables": {"check_identifiable"},
     "privacy.cuts": {"_by_program"},

@@ -132,6 +132,8 @@ def test_bits_totals_and_units():
     assert scores(one, other, usual | replaced) == scores(one, other, by_promise | replaced) == 2.0
     assert scores(one, other, usual | replaced | {"noise_scale": 2.0}) == 4.0
     assert scores(one, other, usual | replaced | {"gamma": 3.9}) == np.inf
+    in_parts = (1024 * counts for counts in (one, other))
+    assert scores(*in_parts, usual | replaced | {"parts": 2048}) == 2.0
     one_way = {"privacy": promise(1.0, "user", "add-remove", 2)}
     gone = one * [[0, 1], [0, 0]]
     assert scores(one, gone, usual | one_way) == scores(one, gone, by_promise | one_way) == 0.5

@@ -58,15 +58,15 @@ def wins(seed, items, most=20):
     return drawn
 
 
-def reference(doubled, gamma, noise, link="logistic"):
+def reference(counts, gamma, noise, link="logistic", parts=2):
     """The centered minimizer with 90 digits, as rationals."""
     with precision(900):
         held = [middle(one.ball(800)) for one in noise]
     with mpmath.workdps(150):
         tilt = [mpmath.mpf(w.numerator) / w.denominator for w in held]
         weight = mpmath.mpf(gamma.numerator) / gamma.denominator
-        half = [[mpmath.mpf(int(one)) / 2 for one in row] for row in doubled]
-        found = exact_minimizer(half, tilt, weight, link, digits=90)
+        won = [[mpmath.mpf(int(one)) / parts for one in row] for row in counts]
+        found = exact_minimizer(won, tilt, weight, link, digits=90)
         return [Fraction(int(mpmath.nint(t * 2**300)), 2**300) for t in found]
 
 
@@ -177,3 +177,12 @@ def test_the_bound_holds_at_any_point(link):
             mean_point = sum(point) / 4
             apart = [t - mean_point - u for t, u in zip(point, true)]
             assert sum(one**2 for one in apart) <= bound**2
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+def test_smaller_parts_of_wins_are_counted_as_what_they_are(link):
+    """Weighted wins in multiples of 2^-11, as whole numbers of them."""
+    parts, gamma, counted = 2048, Fraction(3), wins(7, 4, 5000)
+    noise = [Laplace(Fraction(3)) for _ in range(4)]
+    found = rounded_minimizer(Wins(counted, link, parts), gamma, noise, GRID)
+    assert found == rounded(reference(counted, gamma, noise, link, parts), GRID)

@@ -173,6 +173,19 @@ def test_scores_are_centered_multiples_of_the_grid():
     assert abs(value.sum()) <= 3 * float(GRID)
 
 
+def test_weighted_comparisons_are_released():
+    rows = (0, 1, 1 / 1024), (1, 0, 3 + 1 / 2048), (1, 2, 2.5)
+    wins = WinCounts.from_matrix(counts(*rows, items=3))
+    found = exact_perturbed_mle(wins, COMPARISON, weighted=True)
+    assert found.guarantee.numerics == "exact"
+    assert (found.diagnostics.noise_scale, found.diagnostics.gamma) == (4.0, 4.0)
+    with pytest.raises(ValueError, match="multiples of 1/2 "):
+        exact_perturbed_mle(wins, COMPARISON)
+    odd = WinCounts.from_matrix(counts((0, 1, 0.3)))
+    with pytest.raises(ValueError, match=r"multiples of 1/1024: .*bounded_weights"):
+        exact_perturbed_mle(odd, COMPARISON, weighted=True)
+
+
 def test_one_item_and_no_comparisons_are_fitted():
     assert exact_perturbed_mle(WinCounts(jnp.zeros((1, 1))), COMPARISON).value.tolist() == [0.0]
     assert np.ptp(exact_perturbed_mle(WinCounts(jnp.zeros((3, 3))), COMPARISON).value) > 0

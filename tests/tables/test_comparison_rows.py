@@ -150,3 +150,26 @@ def test_items_of_one_user_are_those_of_the_loader(tmp_path, header, rows, rare)
     user = "user" if "user" in header else None
     assert read_comparisons(path, user=user).rare_items == rare
     assert scan_comparisons(as_parquet(path), user=user).rare_items == rare
+
+
+@pytest.mark.parametrize("case", ["text", "odd names"])
+def test_wins_of_users_are_those_of_their_rows(tmp_path, backend, case):
+    users, ties, options = CASES[case]
+    path = parquet(tmp_path, random_votes(3, users, ties))
+    rows = scan_comparisons(path, backend=backend, **options)
+    who, winners, losers, wins = rows.wins_by_user()
+    found = np.zeros((rows.num_users, rows.num_items, rows.num_items))
+    np.add.at(found, (who, winners, losers), wins)
+    table = read_comparisons(path, **options)
+    wanted = np.zeros_like(found)
+    half = np.where(table.tied, 0.5, 1.0)
+    np.add.at(wanted, (table.users, table.winners, table.losers), half)
+    np.add.at(wanted, (table.users, table.losers, table.winners), 1 - half)
+    assert collections.Counter(map(bytes, found)) == collections.Counter(map(bytes, wanted))
+    np.testing.assert_allclose(found.sum(0), rows.win_counts().matrix)
+
+
+def test_without_users_there_are_no_wins_of_users(tmp_path, backend):
+    path = parquet(tmp_path, random_votes(3, "{}", "0"))
+    with pytest.raises(ValueError, match="does not say who compared"):
+        scan_comparisons(path, user=None, backend=backend).wins_by_user()

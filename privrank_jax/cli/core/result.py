@@ -147,6 +147,7 @@ def each_by_itself(of: str, cover: str) -> str:
 
 
 ANSWERS = "the chance in the answers (taken as independent)"
+OF_USERS = "the chance in the answers (users taken as independent, not the answers of one)"
 UNDONE = ", and are centered after the ridge bias is removed"
 
 

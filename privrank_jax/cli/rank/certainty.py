@@ -29,6 +29,10 @@ TOO_FAR = (
     "hardly ever lose or win, or where noise or --gamma is large compared with the number of comparisons"
 )
 
+_UNKNOWN = "no intervals, and how much of the order is noise is not known: that needs"
+PRIVATE_GRAPH = f"{_UNKNOWN} the number of comparisons of each pair, which is private here"
+PRIVATE_WEIGHTS = f"{_UNKNOWN} sums of squared weights, which are private here"
+
 
 def of_fit(
     scores: np.ndarray,

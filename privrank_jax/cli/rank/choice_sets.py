@@ -136,6 +136,8 @@ def _check(request: Request) -> None:
 
 def read_choices(request: Request) -> ChoiceInput:
     """Read choices, and bound the contributions of users."""
+    if request.weight is not None:
+        raise Refusal("--weight is for comparisons of two items, not for choices: leave it out.")
     by_user = request.unit == "user" and request.private
     user = named_column(request.user, "user" if by_user else None)
     items = None if request.items is None else item_list(request.items)

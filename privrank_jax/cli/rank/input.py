@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax._cells.columns import without
+from privrank_jax._cells.columns import spelled_in, without
+from privrank_jax._cells.errors import DataError
 from privrank_jax._cells.order_shapes import lists_orders
 from privrank_jax._counting import count_on_host, count_ties
+from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.checks import check_items
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.core.sources import (
     COMPARING,
+    ComparisonRoles,
     check_rare_items,
     comparison_roles,
     comparisons_in_engine,
@@ -25,6 +29,7 @@ from privrank_jax.cli.core.sources import (
     private_remark,
     read_comparisons,
     say_reading,
+    shape_roles,
     users_of,
     words,
 )
@@ -32,6 +37,7 @@ from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.datasets.formats import read_header
 from privrank_jax.pairwise import (
+    bounded_weights,
     questionnaire_counts,
     questionnaire_sensitivity,
     totals_sensitivity,
@@ -54,11 +60,13 @@ class Input:
         table: as the loader read it; of a Parquet file the rows in the engine, which holds them.
         wins: win counts of the comparisons that were kept.
         remarks: remarks for the holder of the data; not covered by the guarantee.
+        weights: ``(N,)``, what each comparison counts; None: all count once.
     """
 
     table: datasets.ComparisonTable | ComparisonRows
     wins: WinCounts
     remarks: tuple[str, ...]
+    weights: np.ndarray | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -93,12 +101,18 @@ class PrivateInput(Input):
 def read_input(request: Request) -> Input:
     """Read, bound the contributions of users, and work out the sensitivity."""
     by_user = request.unit == "user" and request.private
-    table = _read_table(request, by_user=by_user)
+    table, unread = (
+        (_read_table(request, by_user=by_user), ())
+        if request.private
+        else _read_with_users(request)
+    )
     check_items(table.name, table.num_items, MAX_ITEMS, request.top_k)
     entropy = Entropy(request)
     remarks = private_remark(*table.remarks)
+    weights = _weights(table, request)
     if not request.private:
-        return Input(table=table, wins=_count(table, None, entropy)[0], remarks=remarks)
+        wins = _count(table, None, entropy, weights)[0]
+        return Input(table=table, wins=wins, remarks=(*remarks, *unread), weights=weights)
     check_rare_items(table, written=False)
     privacy = request.privacy
     limit, most = None, 1
@@ -107,7 +121,7 @@ def read_input(request: Request) -> Input:
         privacy = dataclasses.replace(privacy, contributions=most)
         over = table.comparisons_per_user > most or request.max_per_item is not None
         limit = most if over else None
-    wins, kept = _count(table, limit, entropy, request.max_per_item)
+    wins, kept = _count(table, limit, entropy, weights, request.max_per_item)
     if request.method in ("counts", "one-shot"):
         remarks += private_remark(*_unequal_exposure(wins))
     if limit is not None and kept < len(table):
@@ -137,7 +151,27 @@ def read_input(request: Request) -> Input:
         design=design,
         sensitivity=sensitivity,
         per_item=per_item,
+        weights=weights,
     )
+
+
+def _read_with_users(
+    request: Request,
+) -> tuple[datasets.ComparisonTable | ComparisonRows, tuple[str, ...]]:
+    """Without privacy users are read where a file has a column of them, for errors that are clustered by user.
+
+    Returns:
+        The rows, and a remark where the column can't be used.
+    """
+    header = without(request.file.name, read_header(request.file), request.ignore or ())
+    has_column = spelled_in(header, "user") in header
+    if request.user is not None or request.ties == "davidson" or not has_column:
+        return _read_table(request, by_user=False), ()
+    try:
+        return _read_table(request, by_user=True), ()
+    except DataError as error:
+        table = _read_table(request, by_user=False)  # fails too, unless users are what is wrong
+        return table, (f"users are not read, and each comparison counts as independent: {error}",)
 
 
 def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
@@ -157,6 +191,8 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
     """Read a file or a named data set; a Parquet file stays in the engine, and rankings are broken into pairs."""
     roles = comparison_roles(request, request.items, by_user=by_user)
     if reads_orders(request, roles["user"]):
+        if request.weight is not None:
+            raise Refusal("--weight is for comparisons, not for rankings: leave it out.")
         rankings = datasets.read_rankings(
             request.file,
             user=roles["user"],
@@ -177,11 +213,25 @@ def _read_table(request: Request, *, by_user: bool) -> datasets.ComparisonTable 
                 f"{of} is for cells of orders (rank_1, rank_2, ...; order), which {request.source} has none of: leave "
                 "it out."
             )
+    if request.weight is not None:
+        return _with_weights(request, roles)
     if request.max_per_item is None and comparisons_in_engine(request.file, request, roles):
         rows = scan_comparisons(request.file.path, most_items=MAX_ITEMS, **roles)
         say_reading(rows, listed=request.items is not None)
         return rows
     return read_comparisons(request.file, request, request.items, by_user=by_user)
+
+
+def _with_weights(request: Request, roles: ComparisonRoles) -> datasets.ComparisonTable:
+    """Comparisons with weights, which are held in memory."""
+    if request.source in datasets.available():
+        raise Refusal(f"{request.source} is a named data set without weights: leave out --weight.")
+    shape, weight = shape_roles(request), request.weights[0]
+    table = datasets.read_comparisons(
+        request.file, count=request.count, weight=weight, **shape, **roles
+    )
+    say_reading(table, listed=request.items is not None)
+    return table
 
 
 def reads_orders(request: Request, user: str | None) -> bool:
@@ -248,24 +298,53 @@ def _kept_rows(
     return np.asarray(bound_contributions(entropy.key(), table.users, most))
 
 
+def _weights(
+    table: datasets.ComparisonTable | ComparisonRows, request: Request
+) -> np.ndarray | None:
+    """``(N,)``, what each comparison counts; None: all count once.
+
+    Weights up to their bound, in units of it under privacy, else in units of their mean.
+    """
+    if not isinstance(table, datasets.ComparisonTable) or table.weights is None:
+        return None
+    most = request.weights[1] or np.inf
+    if request.private:
+        return np.asarray(quickly(functools.partial(bounded_weights, most=most), table.weights))
+    weights = np.minimum(table.weights, most)
+    if not np.any(weights > 0):
+        raise Refusal(f"all weights in {table.name} are 0: there is nothing to rank.")
+    return weights / weights.mean()
+
+
 def _count(
     table: datasets.ComparisonTable | ComparisonRows,
     limit: int | None,
     entropy: Entropy,
+    weights: np.ndarray | None = None,
     per_item: int | None = None,
 ) -> tuple[WinCounts, int]:
-    """Count wins of all comparisons, or of ``limit`` random ones of each user; also returns how many are kept."""
+    """Count wins of all comparisons, or of ``limit`` random ones of each user; also returns how many are kept.
+
+    Args:
+        table: the comparisons.
+        limit: L; None for all.
+        entropy: what decides which rows stay.
+        weights: ``(N,)``, what each row counts, of a table in memory; None: all count once.
+        per_item: the most rows of a user about one item; None for any number.
+    """
     if not isinstance(table, datasets.ComparisonTable):
         wins = table.win_counts(limit, None if limit is None else entropy.salt())
         counts: Any = np.asarray(wins.matrix)
         ties: Any = np.asarray(wins.ties)
         return WinCounts(counts, ties=ties), round(float(counts.sum()))
     kept = None if limit is None else _kept_rows(table, limit, entropy, per_item)
-    weights = None if kept is None else kept * 1.0
+    number = len(table) if kept is None else int(kept.sum())
+    if kept is not None:
+        weights = kept * (1.0 if weights is None else weights)
     tied = table.tied if table.ties else None
     counts: Any = count_on_host(table.winners, table.losers, table.num_items, weights, tied)
     ties: Any = np.asarray(0.0 if tied is None else count_ties(tied, weights))
-    return WinCounts(counts, ties=ties), len(table) if kept is None else int(kept.sum())
+    return WinCounts(counts, ties=ties), number
 
 
 def user_limit(

@@ -25,6 +25,8 @@ from privrank_jax.cli.core.result import (
     of_noise,
 )
 from privrank_jax.cli.rank.certainty import (
+    PRIVATE_GRAPH,
+    PRIVATE_WEIGHTS,
     ends,
     of_davidson,
     of_fit,
@@ -53,9 +55,8 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.integer_laplace import LARGEST
 from privrank_jax.release.k_norm import zonotope_parts
 
-PRIVATE_GRAPH = (
-    "no intervals, and how much of the order is noise is not known: that needs the number of comparisons of each "
-    "pair, which is private here (--intervals auto buys noisy ones for scores with the logistic link)"
+_NOISY_GRAPH = (
+    f"{PRIVATE_GRAPH} (--intervals auto buys noisy ones for scores with the logistic link)"
 )
 _DESIGN_SHARE = 0.1  # of ε, for intervals
 _MOST_ITEMS = 2000  # for intervals where the design is private: noise is drawn for all pairs
@@ -212,14 +213,15 @@ def _objective_perturbation(data: PrivateInput, request: Request) -> Result:
             "--method scores private. Use --link logistic or --link laplace, or --method counts, which needs "
             "no link."
         )
-    options = {"link": request.link, "gamma": request.gamma, "noise": request.noise_drawn}
+    options: dict[str, Any] = {"link": request.link, "gamma": request.gamma}
+    options |= {"noise": request.noise_drawn, "weighted": data.weights is not None}
     of_scores, of_design = _split(data.privacy, request, data.table.num_items)
     drawn = draw("perturbed-mle", request, data.entropy, data.wins, of_scores, **options)
     scores = np.asarray(drawn.estimate.value)
     if not np.all(np.isfinite(scores)):
         raise Refusal("the fit did not end in finite numbers: choose a larger --gamma.")
     gamma = float(drawn.estimate.diagnostics.gamma)
-    facts: dict[str, Any] = {"link": request.link, "gamma": gamma}
+    facts: dict[str, Any] = {"link": request.link, "gamma": gamma, **request.weight_facts}
     if of_design is None:
         certainty = _certainty(data, request, scores, drawn.scale, gamma, None)
     else:
@@ -251,7 +253,7 @@ def _split(privacy: Privacy, request: Request, items: int) -> tuple[Privacy, Pri
     In doubles both ε may add up to 2^-53 of themselves more; the noise of scores is larger than need be by more.
     """
     known = privacy.adjacency == "flip" or request.link != "logistic"
-    if known or request.intervals == "none" or items > _MOST_ITEMS:
+    if known or request.weight is not None or request.intervals == "none" or items > _MOST_ITEMS:
         return privacy, None
     part = dataclasses.replace(privacy, epsilon=_DESIGN_SHARE * privacy.epsilon, delta=0.0)
     if max(design_scales(part)) > LARGEST / 2:
@@ -342,7 +344,7 @@ def _certainty(
 ) -> Certainty:
     """Certainty of the scores; known only where it is public how often each pair was compared."""
     if design is None:
-        return Certainty(notes=(PRIVATE_GRAPH,))
+        return Certainty(notes=(_NOISY_GRAPH if data.weights is None else PRIVATE_WEIGHTS,))
     cover = f"{ANSWERS} and the privacy noise{UNDONE}"
     found = of_fit(
         scores,

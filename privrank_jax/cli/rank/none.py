@@ -16,6 +16,7 @@ from privrank_jax.cli.core.result import (
     each_by_itself,
 )
 from privrank_jax.cli.rank.certainty import of_davidson, of_fit, tie_facts
+from privrank_jax.cli.rank.clusters import sampling_of
 from privrank_jax.cli.rank.input import Input
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.comparisons import WinCounts
@@ -46,16 +47,17 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         estimate = quickly(fit, data.wins, gamma)
     warnings += doubts_of(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value)
+    sampling = sampling_of(data, scores, request.link)
     certainty = of_fit(
         scores,
         data.wins.comparisons,
         gamma=gamma,
         link=request.link,
         level=request.level,
-        words=each_by_itself("the true score", ANSWERS),
-        ties=data.table.ties_of_pairs() if data.table.ties else None,
+        words=each_by_itself("the true score", sampling.words),
+        **sampling.told,
     )
-    notes = certainty.notes if components == 1 else ()
+    notes = (*sampling.notes, *(certainty.notes if components == 1 else ()))
     return _result(
         data,
         request,
@@ -66,6 +68,8 @@ def fit_without_privacy(data: Input, request: Request) -> Result:
         notes,
         warnings,
         gamma=gamma,
+        **request.weight_facts,
+        **sampling.facts,
         components=components,
         separated=separated,
     )

@@ -23,7 +23,7 @@ from privrank_jax.cli.core.request import (
     Orders,
     Release,
 )
-from privrank_jax.cli.options import Options
+from privrank_jax.cli.rank.column_options import ChoiceOptions, Covariates, Weighted
 from privrank_jax.cli.rank.schedule import OverTime
 
 METHODS = ("scores", "counts", "one-shot", "none")
@@ -35,88 +35,8 @@ _MOST_PER_USER = 2**31 - 1
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Covariates(Options):
-    """Columns of covariates; public under flips, as is who compared what, and else private but for their bounds."""
-
-    PANEL: ClassVar[str] = "Covariates (scores and none)"
-
-    covariate: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME[:LOW:HIGH]",
-            help="Fit what NAME adds to the odds: a column of how much more of it the item of --side has, or two "
-            "columns winner_NAME and loser_NAME. Clipped between LOW and HIGH, which must be known without looking at "
-            "the data; under --adjacency flip values are public, and their range is the default. Once for each "
-            "covariate.",
-        ),
-    ] = None
-    side: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Fit the advantage of the item shown first (left, at home), which COLUMN names; blank: neither.",
-        ),
-    ] = None
-    covariate_group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Fit that advantage for each group of judges by itself; COLUMN names the group.",
-        ),
-    ] = None
-
-    @property
-    def with_covariates(self) -> bool:
-        """Whether any was given."""
-        return bool(self.covariate or self.side or self.covariate_group)
-
-    @functools.cached_property
-    def covariate_bounds(self) -> dict[str, tuple[float, float] | None]:
-        """Names of covariates, and between what they are clipped."""
-        found: dict[str, tuple[float, float] | None] = {}
-        for given in self.covariate or ():
-            name, *ends = given.rsplit(":", 2) if given.count(":") >= 2 else (given,)
-            try:
-                low, high = map(float, ends) if ends else (-1.0, 1.0)
-            except ValueError:
-                low = high = math.nan
-            if not -math.inf < low < high < math.inf or not name:
-                raise Refusal(
-                    f"--covariate {given}: give the name of a column, or NAME:LOW:HIGH with two numbers, the lower "
-                    "first, such as length:-3:3."
-                )
-            if name in found:
-                raise Refusal(f"--covariate {name} is given twice.")
-            found[name] = (low, high) if ends else None
-        return found
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class ChoiceOptions(Options):
-    """Columns of a file of choices from sets, where they do not go by usual names."""
-
-    PANEL: ClassVar[str] = "Columns of FILE"
-
-    chosen: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of the item that was chosen from those shown. Default: chosen, where others are shown.",
-        ),
-    ] = None
-    shown: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of the items shown, such as A|B|C; or once for each column of one item. Default: shown, "
-            "options; shown_1, shown_2, ..., option_1, ...",
-        ),
-    ] = None
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(
-    Budget, ComparisonColumns, Orders, ChoiceOptions, Covariates, OverTime, Files, Release
+    Budget, ComparisonColumns, Weighted, Orders, ChoiceOptions, Covariates, OverTime, Files, Release
 ):
     """The options of one run."""
 
@@ -254,7 +174,7 @@ class Request(
     @property
     def fits_totals(self) -> bool:
         """Whether scores are fitted to noisy win totals where it is public how often each pair was compared."""
-        return self.method == "scores" and self.link == "logistic"
+        return self.method == "scores" and self.link == "logistic" and self.weight is None
 
     @property
     def fits_questionnaire(self) -> bool:
@@ -286,6 +206,8 @@ class Request(
             raise Refusal("--blank is for orders, which have neither covariates nor steps in time.")
         if self.with_covariates:
             self._check_covariates()
+        if self.weight is not None:
+            self._check_weights()
         if self.max_per_user is not None and self.max_per_user < 1:
             raise Refusal(f"--max-per-user must be at least 1, got {self.max_per_user}.")
         if self.max_per_user is not None and self.max_per_user > _MOST_PER_USER:
@@ -372,6 +294,22 @@ class Request(
             raise Refusal(
                 "--covariate-group would publish which groups occur in the data: add --adjacency flip if covariates "
                 "and who compared what are public; otherwise leave it out."
+            )
+
+    def _check_weights(self) -> None:
+        """Refuse weights where no weighted fit is made, or where their bound would be read from the data."""
+        others = (self.with_covariates, self.every is not None, self.ties == "davidson")
+        for of, given in zip(("covariates", "--every", "--ties davidson"), others, strict=True):
+            if given:
+                raise Refusal(f"--weight does not go with {of}: leave one of them out.")
+        if self.private and (self.method != "scores" or self.adjacency == "flip"):
+            raise Refusal(
+                "--weight is for --method scores under --adjacency replace or add-remove, and for --method none."
+            )
+        if self.weights[1] is None and self.private:
+            raise Refusal(
+                "--weight needs a largest weight that is known without looking at the data: give "
+                f"--weight {self.weight}:MOST, such as --weight {self.weight}:10; larger ones count as that."
             )
 
     def _check_ties(self) -> None:

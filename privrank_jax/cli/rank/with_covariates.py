@@ -40,9 +40,8 @@ from privrank_jax.cli.core.sources import (
     shape_roles,
     users_of,
 )
-from privrank_jax.cli.rank.certainty import TOO_FAR, ends, tie_facts
+from privrank_jax.cli.rank.certainty import PRIVATE_GRAPH, TOO_FAR, ends, tie_facts
 from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
-from privrank_jax.cli.rank.methods import PRIVATE_GRAPH
 from privrank_jax.cli.rank.none import components_of
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.datasets.comparisons_file import shape_in

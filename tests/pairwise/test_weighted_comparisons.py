@@ -1,0 +1,123 @@
+"""Weights with a public bound: what one weighted comparison can do at most, and what is known of its weight."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.links import get_link
+from privrank_jax.pairwise import bounded_weights, perturbed_mle
+from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.calibration import calibrate_objective_perturbation
+from tests import reference
+
+EPSILON = 1.0
+
+
+def test_weights_are_bounded_and_rounded_down():
+    found = bounded_weights([0.0, 1.0, 0.9999, 3.0, 7.0], 3.0)
+    assert found.tolist() == [0.0, 341 / 1024, 341 / 1024, 1.0, 1.0]
+    draw = np.random.default_rng(0).gamma(1.0, size=1000)
+    found = np.asarray(bounded_weights(draw, 2.0))
+    assert np.all(found * 1024 == np.round(found * 1024))
+    assert np.all((found <= np.minimum(draw / 2, 1)) & (found > np.minimum(draw / 2, 1) - 1 / 1024))
+    np.testing.assert_array_equal(jax.jit(bounded_weights)(draw, 2.0), found)
+
+
+@pytest.mark.parametrize(
+    ("weights", "most", "message"),
+    [
+        ([1.0], 0.0, "most must be"),
+        ([1.0], np.inf, "most must be"),
+        ([-1.0], 1.0, "weights must be finite, at least 0"),
+        ([np.nan], 1.0, "weights must be finite, at least 0"),
+        ([[1.0]], 1.0, r"of shape \(N,\)"),
+    ],
+)
+def test_other_weights_and_bounds_are_refused(weights, most, message):
+    with pytest.raises(ValueError, match=message):
+        bounded_weights(weights, most)
+
+
+def weighted(winner, loser, weight):
+    matrix = np.zeros((3, 3))
+    matrix[winner, loser] = weight
+    return matrix
+
+
+@pytest.mark.parametrize("shrunk", [1.0, 0.95])
+def test_neighbors_with_any_weights_lose_epsilon_and_no_more(shrunk):
+    """Densities of three items, where one comparison is replaced by another of any weight up to the bound. Many other
+    comparisons, some of them weighted, fix the signs of the noise. 5 % less noise loses more."""
+    base = np.array([[0, 5000.25, 0], [0, 0, 4000.5], [0, 0, 0]])
+    ways = itertools.product(itertools.permutations(range(3), 2), (0.0, 0.1, 0.5, 1.0))
+    neighbors = [base + weighted(*pair, weight) for pair, weight in ways]
+    points = np.random.default_rng(0).choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (60, 3))
+    points[:2] = (8, 40, 1), (-1, -40, -8)
+    scale = shrunk * 4 / EPSILON
+    logs = [
+        [reference.perturbed_mle_log_density(t, one, scale, scale) for t in points]
+        for one in neighbors
+    ]
+    worst = np.ptp(np.array(logs), axis=0).max()
+    if shrunk == 1:
+        assert 0.99 * EPSILON < worst <= EPSILON * (1 + 1e-9)
+    else:
+        assert worst > EPSILON
+
+
+@pytest.mark.parametrize("link", ["logistic", "laplace"])
+def test_small_data_sets_lose_no_more_either(link):
+    """The same near a few comparisons, where curvatures matter, at random weights and points."""
+    draw, asked = np.random.default_rng(1), Privacy(EPSILON, unit="comparison", adjacency="replace")
+    scale, gamma = map(float, calibrate_objective_perturbation(get_link(link), asked))
+    pairs, worst = list(itertools.permutations(range(3), 2)), 0.0
+    for _ in range(150):
+        base = draw.random((3, 3)) * (draw.random((3, 3)) < 0.5) * (1 - np.eye(3))
+        chosen = draw.integers(0, 6, 2)
+        one, other = (
+            base + weighted(*pairs[k], w) for k, w in zip(chosen, draw.choice([0, 0.3, 1.0], 2))
+        )
+        for theta in draw.normal(size=(8, 3)) * draw.choice([0.3, 2.0, 8.0], (8, 1)):
+            logs = [
+                reference.perturbed_mle_log_density(theta, wins, scale, gamma, link)
+                for wins in (one, other)
+            ]
+            worst = max(worst, abs(logs[0] - logs[1]))
+    assert 0.3 * EPSILON < worst <= EPSILON * (1 + 1e-9)
+
+
+def test_the_default_ridge_says_nothing_of_private_weights():
+    wins = WinCounts.from_matrix([[0, 300.0], [100.0, 0]])
+    light = WinCounts(wins.matrix / 64)
+
+    def ridges(adjacency, *, known):
+        asked = Privacy(EPSILON, unit="comparison", adjacency=adjacency)
+        return [
+            float(
+                perturbed_mle(jax.random.key(0), one, asked, weighted=not known).diagnostics.gamma
+            )
+            for one in (wins, light)
+        ]
+
+    assert len(set(ridges("replace", known=False))) == 1
+    assert len(set(ridges("add-remove", known=False))) == 1
+    large = Privacy(50.0, unit="comparison", adjacency="replace")
+    found = {
+        float(perturbed_mle(jax.random.key(0), one, large, weighted=True).diagnostics.gamma)
+        for one in (wins, light)
+    }
+    assert found == {1.0}
+    assert len(set(ridges("flip", known=False))) == 2  # weights are public there
+
+
+def test_weighted_fits_take_no_facts_on_whole_comparisons():
+    wins, asked = WinCounts(jnp.zeros((2, 2))), Privacy(1.0, unit="comparison", adjacency="flip")
+    for told in ({"sensitivity": 1.0}, {"calibration": "published"}):
+        with pytest.raises(ValueError, match="weighted comparisons have the tight calibration"):
+            perturbed_mle(jax.random.key(0), wins, asked, weighted=True, **told)
