@@ -180,7 +180,23 @@ RELEASES = (
         ("total_change=float(every) / (1 if monotone else 2)", "total_change=float(every) / 2"),
         ("one = float(attained.comparisons_per_unit if", "one = float(1.0 if"),
         ("2 // parts", "1"),
-        ("(doubled == np.round(doubled))", "True"),
+        ("(multiples == np.round(multiples))", "True"),
+    ),
+    *mutants_of(
+        "release/perturbed_mle.py",
+        "tests/release/test_perturbed_mle.py",
+        ("Wins(counts, link, parts)", "Wins(counts, link)"),
+    ),
+    *mutants_of(
+        "pairwise/perturbed_mle.py",
+        "tests/pairwise/test_weighted_comparisons.py",
+        ("(users or weighted)", "users"),
+    ),
+    *mutants_of(
+        "pairwise/weighted_comparisons.py",
+        "tests/pairwise/test_weighted_comparisons.py",
+        ("/ most, 1.0)", "/ most, 2.0)"),
+        ("jnp.floor(share * WEIGHT_STEPS)", "jnp.ceil(share * WEIGHT_STEPS + 1)"),
     ),
     *mutants_of(
         "release/tie_counts.py",

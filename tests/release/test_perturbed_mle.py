@@ -179,6 +179,10 @@ def test_weighted_comparisons_are_released():
     found = exact_perturbed_mle(wins, COMPARISON, weighted=True)
     assert found.guarantee.numerics == "exact"
     assert (found.diagnostics.noise_scale, found.diagnostics.gamma) == (4.0, 4.0)
+    hardly = Privacy(1e9, unit="comparison", adjacency="replace")
+    found = exact_perturbed_mle(wins, hardly, weighted=True, gamma=1.0)
+    wanted = reference.fit("logistic", counts(*rows, items=3), ridge=1.0)
+    np.testing.assert_allclose(found.value, wanted, atol=1e-5)
     with pytest.raises(ValueError, match="multiples of 1/2 "):
         exact_perturbed_mle(wins, COMPARISON)
     odd = WinCounts.from_matrix(counts((0, 1, 0.3)))

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from privrank_jax import datasets
-from privrank_jax._cells.counts import MOST_COUNTED
 from privrank_jax.cli.core.result import ANSWERS, OF_USERS
 from privrank_jax.cli.rank.input import Input
 from privrank_jax.pairwise import clustered_covariance
 
-_TOO_MANY = f"more than {MOST_COUNTED:,} comparisons: intervals take all of them as independent"
-
+_MOST = 2**23  # comparisons, of some 200 bytes each while they are added up
+_TOO_MANY = f"more than {_MOST:,} comparisons: intervals take all of them as independent"
 _CLUSTERED = "answers of one user may hang together, so standard errors are clustered by user"
 _WEIGHTED = "standard errors are those of weighted comparisons, each independent of the others"
 
@@ -40,7 +39,7 @@ def sampling_of(data: Input, scores: np.ndarray, link: str) -> Sampling:
     """How the answers vary to which scores were fitted under a link: those of one user may hang together."""
     table, weights = data.table, data.weights
     several = table.has_users and table.num_users > 1 and table.comparisons_per_user > 1
-    if weights is None and (not several or len(table) > MOST_COUNTED):
+    if weights is None and (not several or len(table) > _MOST):
         told = {"ties": table.ties_of_pairs() if table.ties else None}
         return Sampling(told, notes=(_TOO_MANY,) if several else ())
     if isinstance(table, datasets.ComparisonTable):

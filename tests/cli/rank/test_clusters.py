@@ -106,7 +106,7 @@ def test_rankings_are_clusters_of_their_pairs(write):
 
 
 def test_too_many_rows_count_as_independent(crowd, monkeypatch):
-    monkeypatch.setattr(clusters, "MOST_COUNTED", 10)
+    monkeypatch.setattr(clusters, "_MOST", 10)
     data, _ = read(crowd)
     found = sampling_of(data, np.zeros(3), "logistic")
     assert list(found.told) == ["ties"]
