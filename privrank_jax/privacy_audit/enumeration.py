@@ -33,7 +33,7 @@ from privrank_jax.privacy_audit.registry import Audited, get
 
 _FACTS = (
     *("noise_scale", "gamma", "rate", "max_queries", "gradient_scale", "cycle_scale"),
-    "cost_deviation",
+    *("cost_deviation", "pair_scale"),
 )
 
 
@@ -138,7 +138,7 @@ def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> n
 def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, float]:
     """What a release reports about its noise; empty for functions that return a bare report."""
     told = evaluate(_diagnostics_of(mechanism), data, np.asarray(epsilon))
-    return {name: float(fact) for name, fact in told.items()}
+    return {name: float(fact) for name, fact in told.items() if fact is not None}
 
 
 @functools.cache

@@ -133,8 +133,9 @@ def write_comparisons(
 ) -> Path:
     """A file of that ending; no column of ties where there are none. ``battles.json`` and the like have other columns.
 
-    With ``sides`` it says which item was on the left, how much longer it was, and who judged: in each place the same,
-    whoever won. WHO has the largest lengths, all on one side. With ``weights`` each row has one, by what it says.
+    With ``sides`` it says which item was on the left, how much longer it was, and who judged: for each user and pair
+    the same, whoever won. WHO has the largest lengths, all on one side. With ``weights`` each row has one, by what it
+    says.
     """
     shape, _, ending = kind.rpartition(".")
     if shape:
@@ -149,13 +150,16 @@ def write_comparisons(
         cells = [[*row, ("0.3", "5", "9")[sum(map(ord, "".join(row))) % 3]] for row in cells]
     if sides:
         header += ["left", "length", "judge"]
-        cells = [
-            [*row, sorted(row[1:3])[0], "3", "x"]
-            if row[0] == WHO
-            else [*row, sorted(row[1:3])[k * k % 5 % 2], str(k % 3 - 1), "xyyyy"[k % 5]]
-            for k, row in enumerate(cells)
-        ]
+        cells = [[*row, *_side(row[0], sorted(row[1:3]))] for row in cells]
     return _table(folder, header, cells, kind)
+
+
+def _side(user: str, pair: list[str]) -> tuple[str, str, str]:
+    """Left item, length and judge."""
+    if user == WHO:
+        return pair[0], "3", "x"
+    number = sum(map(ord, "".join((user, *pair))))
+    return pair[number % 2], str(number % 3 - 1), "xyyyy"[number % 5]
 
 
 def write_choices(folder: Path, rows: list[Comparison], kind: str) -> Path:

@@ -207,7 +207,7 @@ def d_wins(data):
 
 def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
     half = 0.5 * rank_input.totals_sensitivity(promise(1.0, "user", contributions=2))
-    monkeypatch.setattr(rank_input, "totals_sensitivity", lambda *_: half)
+    monkeypatch.setattr(rank_input, "totals_sensitivity", lambda *_, **__: half)
     found = found_by_replay(tmp_path, COUNTS, "others")
     assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
     monkeypatch.setattr("privrank_jax.release.exact_aggregation.borda_sensitivity", lambda *_: 7.5)

@@ -176,8 +176,9 @@ def tie_facts(
 
 def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
     """Quasi standard errors of all items; nothing where an item has none."""
-    found = np.sqrt(np.asarray(quickly(quasi_variances, errors).variances))
-    return {"quasi_standard_error": found} if np.all(np.isfinite(found)) else {}
+    found = np.asarray(quickly(quasi_variances, errors).variances)
+    known = np.all((found >= 0) & (found < np.inf))
+    return {"quasi_standard_error": np.sqrt(found)} if known else {}
 
 
 def ends(found: Intervals) -> dict[str, np.ndarray]:

@@ -104,7 +104,7 @@ BOARD = (
         ("rank", VOTES, (*GAUSSIAN, *FLIP, "--ties", "davidson"), 10),
         ("rank", VOTES, (*GAUSSIAN, *FLIP, "--covariate", "cost:-2:2"), 10),
         ("rank", VOTES, (*GAUSSIAN, *BOARD), 10),
-        ("rank", CHOICES, GAUSSIAN, 10),
+        ("rank", CHOICES, (*GAUSSIAN, "--method", "counts"), 10),
         ("rank", CHOICES, (*FLIP, "--noise", "gaussian", "--unit", "comparison"), 20),
         ("aggregate", BALLOTS, ("--noise", "gaussian"), 10),
         ("aggregate", BALLOTS, ("--trust", "shuffled"), 10),
