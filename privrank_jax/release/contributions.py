@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import ArrayLike, Bool, Shaped
+from jaxtyping import ArrayLike, Bool, Integer, Shaped
 
 from privrank_jax._validate import check_positive
 from privrank_jax.release.entropy import random_words
@@ -51,13 +51,13 @@ def exact_bound(
     if users.ndim != 1:
         raise ValueError(f"users must have shape (N,), got {users.shape}.")
     words = random_words(users.size)
+    order = np.lexsort((words, users))
     if max_per_item is not None:
         if items is None:
             raise ValueError(
                 "max_per_item needs the two items of each row: give items=(winners, losers)."
             )
-        return capped_rows(users, words, max_per_user, items, max_per_item)
-    order = np.lexsort((words, users))
+        return capped_rows(users, order, max_per_user, items, max_per_item)
     fresh = np.diff(users[order], prepend=users[order][:1] - 1) != 0
     first = np.maximum.accumulate(np.where(fresh, np.arange(users.size), 0))
     kept = np.empty(users.size, bool)
@@ -67,16 +67,16 @@ def exact_bound(
 
 def capped_rows(
     users: Shaped[np.ndarray, "rows"],
-    words: Shaped[np.ndarray, "rows"],
+    order: Integer[np.ndarray, "rows"],
     max_per_user: int,
     items: tuple[Shaped[ArrayLike, "rows"], Shaped[ArrayLike, "rows"]],
     max_per_item: int,
 ) -> Bool[np.ndarray, "rows"]:
-    """The rows that :func:`exact_bound` keeps with ``max_per_item``, each user's taken in the order of ``words``.
+    """The rows that :func:`exact_bound` keeps with ``max_per_item``, taken in this order.
 
     Args:
         users: ``(N,)``, user of each row.
-        words: ``(N,)``, random numbers that do not depend on the rows.
+        order: ``(N,)``, the rows, those of a user one after the other, in an order that does not depend on them.
         max_per_user: L >= 1.
         items: both items of each row, ``(N,)`` each.
         max_per_item: c >= 1.
@@ -85,7 +85,6 @@ def capped_rows(
     pair = [np.asarray(one) for one in items]
     if any(one.shape != users.shape for one in pair):
         raise ValueError(f"items must be two columns of shape {users.shape}, as users.")
-    order = np.lexsort((words, users))
     kept = np.zeros(users.size, bool)
     seen: Counter[int] = Counter()
     user, left = None, 0

@@ -291,7 +291,8 @@ def _kept_rows(
         items = table.winners, table.losers
         if entropy.seed is not None:
             drawn = np.asarray(jax.random.bits(entropy.key(), (len(table),)))
-            return capped_rows(table.users, drawn, most, items, per_item)
+            order = np.lexsort((drawn, table.users))
+            return capped_rows(table.users, order, most, items, per_item)
         return exact_bound(table.users, most, items=items, max_per_item=per_item)
     if entropy.seed is None:
         return exact_bound(table.users, most)
