@@ -129,7 +129,11 @@ def target_of(spread):
 
 
 # Users, answers of each, and the range in which the coverage of plain errors at 95 % lies.
-CROWDS = ((40, 20, 0.78, 0.87), (8, 20, 0.74, 0.87), (60, 1, 0.92, 0.98))
+CROWDS = (
+    (40, 20, 0.78, 0.87),
+    pytest.param(8, 20, 0.74, 0.87, marks=pytest.mark.slow),
+    pytest.param(60, 1, 0.92, 0.98, marks=pytest.mark.slow),
+)
 
 
 @pytest.mark.parametrize(("users", "each", "low", "high"), CROWDS)
