@@ -1,14 +1,16 @@
 r"""Number of users, or ε, that a private release of scores by a curator needs for a target error.
 
-**Theory.** A crowd of N comparisons meets i and j M_ij times, in proportion to a_i a_j, where a item of rank r by
-exposure is shown ∝ 1/r^power. The fit with Laplace noise of scale λ on each total, or in the objective, and ridge γ
-(:func:`~privrank_jax.pairwise.perturbed_mle`) is to first order normal with
+**Theory.** A crowd of N comparisons meets i and j M_ij times, in proportion to a_i a_j, where an item of rank r by
+exposure has a ∝ 1/r^power; or, where opponents are near in strength, an item is shown in proportion to a_i and its
+opponent in proportion to a_j exp(-(θ_i - θ_j)²/2s²), s = 1/2. The fit with Laplace noise of scale λ on totals, or in
+the objective, and ridge γ (:func:`~privrank_jax.pairwise.perturbed_mle`) is nearly normal about t, the ridge fit to the
+expected wins, with
 
-.. math:: E t = H^{-1} I θ, \qquad \mathrm{Cov}\, t = H^{-1} (I + 2λ^2 P) H^{-1}, \qquad H = I + γ,
+.. math:: \mathrm{Cov} = H^{-1} (I + 2λ^2 P) H^{-1}, \qquad H = I + γ,
 
-I the Fisher information at θ, P the projection on contrasts. λ and γ follow from the promise alone; under ``flip`` γ
+I the Fisher information at t, P the projection on contrasts. λ and γ follow from the promise alone; under ``flip`` γ
 depends on the number of comparisons too. So the error has three parts: answers ∝ 1/√N, noise ∝ 1/N, and the ridge's
-bias ∝ 1/N. Where noise rules, twice the users halve it.
+bias t - θ ∝ 1/N. Where noise rules, twice the users halve it.
 
 θ is unknown at planning time, so the functions take planning values. Which items are shown most is unknown as well:
 they are taken in an order that has nothing to do with their scores.
@@ -42,6 +44,8 @@ from privrank_jax.privacy.privacy import Privacy
 CRITERIA = ("expected", "upper", "rms", "wrong_pairs")
 _MOST_USERS = 1e15
 _EPSILONS = (1e-6, 1e4)
+_STEPS = 4  # of Newton's method
+_NEAR = 0.5  # spread of the strengths of opponents, where they are near
 
 
 @jax.tree_util.register_dataclass
@@ -72,6 +76,7 @@ def planned_release(
     num_users: Scalar,
     *,
     exposure: float = 0.0,
+    near: bool = False,
     confidence: Scalar = 0.95,
 ) -> ReleaseError:
     """Expected error of private scores that a curator publishes.
@@ -82,6 +87,7 @@ def planned_release(
             the ridge that belongs to it.
         num_users: n > 0, users with ``contributions`` comparisons each (unit comparison: with one). May be traced.
         exposure: power of 1/rank, >= 0, static: how unequally items are shown.
+        near: whether opponents are near in strength, static.
         confidence: of ``upper``, in (0, 1).
 
     Returns:
@@ -96,7 +102,7 @@ def planned_release(
     (0.14, 0.002)
     """
     check_positive("num_users", num_users)
-    told = _checked(scores, privacy, exposure, confidence)
+    told = _checked(scores, privacy, exposure, near, confidence)
     return _planned(*told, privacy, jnp.asarray(num_users, told[0].dtype), confidence)
 
 
@@ -106,6 +112,7 @@ def users_for_release(
     target: Scalar,
     *,
     exposure: float = 0.0,
+    near: bool = False,
     criterion: str = "expected",
     confidence: Scalar = 0.95,
 ) -> Float[Array, ""]:
@@ -116,6 +123,7 @@ def users_for_release(
         privacy: as :func:`planned_release`.
         target: > 0.
         exposure: as :func:`planned_release`.
+        near: as :func:`planned_release`.
         criterion: which error: ``"expected"``, ``"upper"``, ``"rms"`` or ``"wrong_pairs"``.
         confidence: for ``"upper"``.
 
@@ -131,7 +139,7 @@ def users_for_release(
     True
     """
     check_positive("target", target, infinite=False)
-    told = _checked(scores, privacy, exposure, confidence, criterion)
+    told = _checked(scores, privacy, exposure, near, confidence, criterion)
 
     def error(log_users: Array) -> Array:
         return getattr(_planned(*told, privacy, jnp.exp(log_users), confidence), criterion)
@@ -146,6 +154,7 @@ def epsilon_for_release(
     target: Scalar,
     *,
     exposure: float = 0.0,
+    near: bool = False,
     criterion: str = "expected",
     confidence: Scalar = 0.95,
 ) -> Float[Array, ""]:
@@ -157,6 +166,7 @@ def epsilon_for_release(
         num_users: as :func:`planned_release`.
         target: > 0.
         exposure: as :func:`planned_release`.
+        near: as :func:`planned_release`.
         criterion: as :func:`users_for_release`.
         confidence: for ``"upper"``.
 
@@ -173,7 +183,7 @@ def epsilon_for_release(
     """
     check_positive("target", target, infinite=False)
     check_positive("num_users", num_users)
-    told = _checked(scores, privacy, exposure, confidence, criterion)
+    told = _checked(scores, privacy, exposure, near, confidence, criterion)
     number = jnp.asarray(num_users, told[0].dtype)
 
     def error(log_epsilon: Array) -> Array:
@@ -194,6 +204,7 @@ def _checked(
     scores: ScoresLike,
     privacy: Privacy,
     exposure: float,
+    near: bool,
     confidence: Scalar,
     criterion: str = "expected",
 ) -> tuple[Scores, PairMatrix]:
@@ -212,7 +223,15 @@ def _checked(
     items = scores.shape[0]
     order = np.random.default_rng(0).permutation(items)  # has nothing to do with the scores
     shown = (1.0 + order) ** -float(exposure)
-    shares = np.outer(shown, shown) * (1 - np.eye(items))
+    met = shown * (1 - np.eye(items))
+    if near:
+        values = np.asarray(scores, np.float64)
+        apart = np.square(values[:, None] - values) + np.where(np.eye(items), np.inf, 0.0)
+        closest = apart.min(1, keepdims=True)  # of each item, so that not all of its weights vanish
+        met *= np.exp((closest - apart) / (2 * _NEAR**2))
+    first = shown / met.sum(1) if near else shown
+    shares = first[:, None] * met
+    shares += shares.T
     return scores - jnp.mean(scores), jnp.asarray(2 * shares / shares.sum(), scores.dtype)
 
 
@@ -227,15 +246,27 @@ def _planned(
     if privacy.adjacency == "flip":
         gamma = least_risk_gamma(degree, 2 * jnp.square(scale))
     gap = scores[:, None] - scores[None, :]
-    weights = met * link.cdf(gap) * link.cdf(-gap)
-    information = jnp.diag(weights.sum(-1)) - weights
     real = jnp.eye(items, dtype=scores.dtype)
-    # On what sums to 0, where 1/m on the diagonal changes nothing, H is information and ridge.
-    inverse = solve_positive_definite(information + gamma * real, real)
+
+    def bent(at: Scores) -> tuple[Array, Array]:
+        """The Fisher information, and the inverse of H."""
+        ahead = at[:, None] - at[None, :]
+        weights = met * link.cdf(ahead) * link.cdf(-ahead)
+        information = jnp.diag(weights.sum(-1)) - weights
+        return information, solve_positive_definite(information + gamma * real, real)
+
+    def nearer(_: object, at: Scores) -> Scores:
+        """A Newton step towards the ridge fit to the expected wins."""
+        ahead = at[:, None] - at[None, :]
+        slope = jnp.sum(met * (link.cdf(ahead) - link.cdf(gap)), -1) + gamma * at
+        return at - product(bent(at)[1], slope)
+
+    center = jax.lax.fori_loop(0, _STEPS, nearer, scores)
+    information, inverse = bent(center)
     apart = real - 1 / items
     noise = information + 2 * jnp.square(scale) * apart
     covariance = product(product(inverse, noise), inverse)
-    bias = -gamma * product(inverse, scores)
+    bias = center - scores
     spread = jnp.sqrt(jnp.maximum(jnp.diagonal(covariance), 0) + jnp.square(bias))
     own = jnp.diagonal(covariance)
     difference = own[:, None] + own[None, :] - 2 * covariance

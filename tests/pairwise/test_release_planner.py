@@ -23,12 +23,12 @@ SPREAD = np.linspace(-1, 1, 10)
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove", "flip"])
-@pytest.mark.parametrize("exposure", [0.0, 1.5])
-def test_as_by_loops(adjacency, exposure):
+@pytest.mark.parametrize(("exposure", "near"), [(0.0, False), (1.5, False), (1.0, True)])
+def test_as_by_loops(adjacency, exposure, near):
     asked = dataclasses.replace(USER, adjacency=adjacency)
     with jax.enable_x64(True):
-        plan = planned_release(SPREAD, asked, 700, exposure=exposure)
-        shares = np.asarray(_checked(SPREAD, asked, exposure, 0.95)[1])
+        plan = planned_release(SPREAD, asked, 700, exposure=exposure, near=near)
+        shares = np.asarray(_checked(SPREAD, asked, exposure, near, 0.95)[1])
     scale = {"replace": 40, "add-remove": 20, "flip": 20}[adjacency]
     assert float(plan.noise_scale) == pytest.approx(scale)
     assert shares.sum() == pytest.approx(2)
@@ -44,12 +44,13 @@ def test_as_by_loops(adjacency, exposure):
 
 
 @pytest.mark.parametrize(
-    ("adjacency", "exposure", "users"), [("replace", 1.0, 1500), ("flip", 0.0, 500)]
+    ("adjacency", "exposure", "near", "users"),
+    [("replace", 1.0, True, 1500), ("flip", 0.0, False, 500)],
 )
-def test_releases_have_about_the_planned_errors(adjacency, exposure, users, key):
+def test_releases_have_about_the_planned_errors(adjacency, exposure, near, users, key):
     asked = dataclasses.replace(USER, adjacency=adjacency)
-    plan = planned_release(SPREAD, asked, users, exposure=exposure)
-    scores, shares = _checked(SPREAD, asked, exposure, 0.95)
+    plan = planned_release(SPREAD, asked, users, exposure=exposure, near=near)
+    scores, shares = _checked(SPREAD, asked, exposure, near, 0.95)
     met = jnp.round(jnp.triu(10 * users * shares))
     chance = jax.nn.sigmoid(scores[:, None] - scores)
 
@@ -79,6 +80,18 @@ def test_users_and_epsilon_have_the_error_that_was_asked_for(criterion):
         assert float(found) == pytest.approx(1.0, rel=1e-4)
         never = epsilon_for_release(SPREAD, USER, 3000, 1e-9 * target, criterion=criterion, **told)
         assert math.isnan(never)
+
+
+def test_opponents_are_as_in_the_crowds_of_studies():
+    """Shares are those of worlds.exposed_comparisons; far items are met however far they are."""
+    scores = np.array([-1.0, -0.4, 0.0, 0.3, 1.1])
+    shares = np.asarray(_checked(scores, USER, 0.0, True, 0.95)[1])
+    close = np.exp(-2 * (scores[:, None] - scores) ** 2) * (1 - np.eye(5))
+    first = close / close.sum(1, keepdims=True)
+    expected = first + first.T
+    np.testing.assert_allclose(shares, 2 * expected / expected.sum(), rtol=1e-5)
+    far = np.asarray(_checked(100 * scores, USER, 0.0, True, 0.95)[1])
+    assert np.all(far.sum(1) > 0.1)
 
 
 def test_it_is_traced_and_batched():

@@ -34,6 +34,7 @@ class Plan(TypedDict):
     adjacency: str
     max_per_user: int
     exposure: float
+    near: bool
     spread: float
     criterion: str
     confidence: float
@@ -69,7 +70,7 @@ def solve(design: Design) -> Plan:
     """Solve the design; return the plan as plain Python values."""
     from privrank_jax.pairwise import release_planner as planner
 
-    told: dict[str, Any] = {"exposure": design.exposure, "confidence": _confidence(design)}
+    told = _assumed(design)
     goal: dict[str, Any] = {**told, "criterion": design.error_meant}
     epsilon, scores = design.epsilon, _scores(design)
     if epsilon is None:
@@ -101,6 +102,7 @@ def solve(design: Design) -> Plan:
         "adjacency": design.adjacency,
         "max_per_user": design.max_per_user or 1,
         "exposure": design.exposure,
+        "near": design.near,
         "spread": design.spread,
         "criterion": design.error_meant,
         "confidence": _confidence(design),
@@ -125,8 +127,7 @@ def errors_at(design: Design, users: int, epsilon: float) -> ReleaseError:
         _scores(design),
         _promise(design, epsilon),
         float(users),
-        exposure=design.exposure,
-        confidence=_confidence(design),
+        **_assumed(design),
     )
 
 
@@ -146,6 +147,7 @@ def protection(design: Design, found: Plan) -> str:
 def headline(design: Design) -> str:
     """What is planned, in one line."""
     shown = "shown equally often" if design.exposure == 0 else f"shown ∝ 1/rank^{design.exposure:g}"
+    shown += ", opponents near in strength" if design.near else ""
     return f"{design.items} items, {shown}, scores from {-design.spread:g} to {design.spread:g}"
 
 
@@ -217,6 +219,14 @@ def _scores(design: Design) -> Any:
     import numpy as np
 
     return np.linspace(-design.spread, design.spread, design.items)
+
+
+def _assumed(design: Design) -> dict[str, Any]:
+    return {
+        "exposure": design.exposure,
+        "near": design.near,
+        "confidence": _confidence(design),
+    }
 
 
 def _confidence(design: Design) -> float:

@@ -28,7 +28,7 @@ METHODS = (
 )
 _ONE_ANSWER = 1.01  # a share of pairs typed with three digits makes no more of one pair
 MOST_ITEMS, MOST_USERS, MOST_SHUFFLED = 5_000, 10**15, 10**9
-MOST_RELEASED, MOST_PER_USER, _MOST_EXPOSURE = 1_000, 10**6, 10.0
+MOST_RELEASED, MOST_PER_USER, _MOST_EXPOSURE = 300, 10**6, 10.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,6 +129,12 @@ class Design(Saved):
             help="With --trust central: items are shown in proportion to 1/rank^POWER, 0 equally often.",
         ),
     ] = 0.0
+    near: Annotated[
+        bool,
+        typer.Option(
+            "--near", help="With --trust central: opponents are near in strength, else random."
+        ),
+    ] = False
     error: Annotated[
         str,
         typer.Option(
@@ -254,7 +260,9 @@ class Design(Saved):
             )
         if self.of_curator:
             self._check_curator()
-        elif given := sorted({"max_per_user", "adjacency", "exposure", "error"} & self.given):
+        elif given := sorted(
+            {"max_per_user", "adjacency", "exposure", "near", "error"} & self.given
+        ):
             raise Refusal(
                 f"{option(given[0])} is for scores that a curator publishes: add --trust central, without --rankings."
             )
