@@ -56,6 +56,8 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import Privacy
 
+DESIGN_SHARE = 0.1
+"""The usual share of ε for the design, where the rest is for scores."""
 APPEARANCES_SHARE = 0.3
 _BINS = 8
 _REACH = 1.2816  # standard deviations: the lower end of a one-sided interval of 90 %

@@ -196,8 +196,8 @@ def epsilon_for_release(
 def _solved(missing: Any, ends: tuple[float, float], dtype: Any) -> Float[Array, ""]:
     """Where a decreasing function of a logarithm crosses 0; NaN where it does not."""
     low, high = (jnp.asarray(math.log(end), dtype) for end in ends)
-    found = jax.jit(lambda: bisect(missing, low, high))()
-    return jnp.where(jax.jit(missing)(high) > 0, jnp.nan, jnp.exp(found))
+    found, least = jax.jit(lambda: (bisect(missing, low, high), missing(high)))()
+    return jnp.where(least > 0, jnp.nan, jnp.exp(found))
 
 
 def _checked(

@@ -73,16 +73,21 @@ def report(design: Design) -> Plan:
     """Print the plan of a survey, and return it."""
     with busy("planning"):
         found = solve(design)
-    if found["error"]["expected"] > _CRUDE:
-        warn(
-            f"an error of {found['error']['expected']:.2g} is too large for the theory to be exact; "
-            "take it as a sign that this survey is too small."
-        )
+    warn_if_crude(found["error"]["expected"])
     if design.json:
         print_json(found)
     else:
         _print_plan(design, found)
     return found
+
+
+def warn_if_crude(error: float) -> None:
+    """Warn of an error beyond which the theory only says that users are too few."""
+    if error > _CRUDE:
+        warn(
+            f"an error of {error:.2g} is too large for the theory to be exact; take it as a sign that this survey is "
+            "too small."
+        )
 
 
 def solve(design: Design) -> Plan:
@@ -91,7 +96,7 @@ def solve(design: Design) -> Plan:
 
     computed = functools.partial(_computed, design.items)
     scores = _scores(design)
-    goal = _common(design) | {"criterion": design.criterion, "confidence": _confidence(design)}
+    goal = _common(design) | {"criterion": design.criterion, "confidence": design.certainty}
     low = design.epsilon
     if low is None:
         assert design.users is not None
@@ -115,7 +120,7 @@ def solve(design: Design) -> Plan:
         needed = (
             users_of_shuffled(design, lambda e: float(enough(e, design.target, **goal)))
             if design.trusted == "shuffled"
-            else _round_up(enough(budgets, design.target, **goal))
+            else round_up(enough(budgets, design.target, **goal))
         )
         users = needed if users is None else users
     at_hand = users or 1
@@ -127,7 +132,7 @@ def solve(design: Design) -> Plan:
         "link": design.link,
         "spread": design.spread,
         "criterion": design.criterion,
-        "confidence": _confidence(design),
+        "confidence": design.certainty,
         "target": design.target,
         "users": at_hand,
         "users_needed": needed,
@@ -147,7 +152,7 @@ def solve(design: Design) -> Plan:
         document["local_epsilon"] = local
     if needed is not None and design.target is not None:
         free = computed(planner.users_needed, scores, math.inf, design.target, **goal)
-        document["users_needed_without_privacy"] = _round_up(free)
+        document["users_needed_without_privacy"] = round_up(free)
     both = document["error"], document["error_without_privacy"]
     largest = [end for one in both for end in (one["expected"], one["upper"], one["rms"])]
     if not all(map(math.isfinite, (*largest, document["rate"], document["effective_users"]))):
@@ -191,7 +196,7 @@ def _error(design: Design, budgets: Any, users: float) -> PlannedError:
         budgets,
         users,
         **_common(design),
-        confidence=_confidence(design),
+        confidence=design.certainty,
     )
 
 
@@ -206,10 +211,6 @@ def _scores(design: Design) -> Any:
 
 def _common(design: Design) -> dict[str, Any]:
     return {"share_observed": design.share_answered, "link": design.link}
-
-
-def _confidence(design: Design) -> float:
-    return design.confidence or 0.95
 
 
 def _computed(items: int, function: Callable[..., Value], *arguments: Any, **choices: Any) -> Value:
@@ -228,7 +229,12 @@ def _errors(error: PlannedError) -> Errors:
     }
 
 
-def _round_up(users: Scalar) -> int:
+def round_up(users: Scalar) -> int:
+    """A number of users that were found to be needed, as a whole one.
+
+    Raises:
+        Refusal: it is too large, or there is none.
+    """
     if not float(users) <= MOST_USERS:  # NaN too
         raise Refusal(
             f"the target takes more than {MOST_USERS:,} users, if it can be reached at all: take a larger --target "
@@ -320,12 +326,29 @@ def protection(design: Design, found: Plan) -> str:
 def _answer(design: Design, found: Plan) -> str:
     if design.target is None:
         return "Halving the error takes four times the users."
+    return answered(design, largest_error(design), found["epsilon"]["min"], found["users_needed"])
+
+
+def largest_error(design: Design) -> str:
+    """What a target for the largest error of a score asks for."""
     words = "on average" if design.confidence is None else f"in {design.confidence:.0%} of surveys"
-    goal = f"a largest error of at most {design.target:g} {words}"
+    return f"a largest error of at most {design.target:g} {words}"
+
+
+def answered(design: Design, goal: str, epsilon: float, needed: int | None) -> str:
+    """The answer to what was asked, in one sentence.
+
+    Args:
+        design: the design, with a target.
+        goal: what the target asks for.
+        epsilon: the budget of a plan for a number of users.
+        needed: users needed.
+    """
     if design.epsilon is None:
-        return f"For {goal}, {design.users:,} users may each have epsilon = {found['epsilon']['min']:.3g}."
+        return f"For {goal}, {design.users:,} users may each have epsilon = {epsilon:.3g}."
     if design.users is None:
-        return f"For {goal}: {found['users_needed']:,} users."
-    if not found["more_users"]:
+        return f"For {goal}: {needed:,} users."
+    more = max((needed or 0) - design.users, 0)
+    if not more:
         return f"{design.users:,} users are enough for {goal}."
-    return f"For {goal}: {found['more_users']:,} more users."
+    return f"For {goal}: {more:,} more users."

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.plan.request import MOST_USERS, Design
+from privrank_jax.cli.console import Refusal, busy, print_json, print_paragraphs, print_table
+from privrank_jax.cli.plan import comparisons
+from privrank_jax.cli.plan.request import Design
 
 if TYPE_CHECKING:
     from privrank_jax.pairwise.release_planner import ReleaseError
 
-_CRUDE = 0.5  # beyond this error one linear step is too crude to plan with
-_FOR_INTERVALS = 0.1  # share of ε that buys noisy numbers of comparisons
 _ERRORS = ("expected", "upper", "rms", "wrong_pairs")
 
 
@@ -54,11 +54,7 @@ def report(design: Design) -> Plan:
     """Print the plan of a release, and return it."""
     with busy("planning"):
         found = solve(design)
-    if found["error"]["expected"] > _CRUDE:
-        warn(
-            f"an error of {found['error']['expected']:.2g} is too large for the theory to be exact; take it as a sign "
-            "that these users are too few."
-        )
+    comparisons.warn_if_crude(found["error"]["expected"])
     if design.json:
         print_json(found)
     else:
@@ -70,8 +66,7 @@ def solve(design: Design) -> Plan:
     """Solve the design; return the plan as plain Python values."""
     from privrank_jax.pairwise import release_planner as planner
 
-    told = _assumed(design)
-    goal: dict[str, Any] = {**told, "criterion": design.error_meant}
+    goal: dict[str, Any] = {**_assumed(design), "criterion": design.error_meant}
     epsilon, scores = design.epsilon, _scores(design)
     if epsilon is None:
         assert design.users is not None
@@ -88,12 +83,11 @@ def solve(design: Design) -> Plan:
             )
     needed = free = None
     if design.target is not None:
-        needed, free = (
-            _round_up(
-                planner.users_for_release(scores, _promise(design, one), design.target, **goal)
-            )
-            for one in (epsilon, math.inf)
-        )
+        enough = functools.partial(planner.users_for_release, scores, target=design.target, **goal)
+        free = comparisons.round_up(enough(_promise(design, math.inf)))
+        needed = design.users  # at the ε that was found for them
+        if design.epsilon is not None:
+            needed = comparisons.round_up(enough(_promise(design, epsilon)))
     users = design.users or needed or 1
     error = errors_at(design, users, epsilon)
     return {
@@ -105,7 +99,7 @@ def solve(design: Design) -> Plan:
         "near": design.near,
         "spread": design.spread,
         "criterion": design.error_meant,
-        "confidence": _confidence(design),
+        "confidence": design.certainty,
         "target": design.target,
         "users": users,
         "users_needed": needed,
@@ -185,19 +179,9 @@ def _print_plan(design: Design, found: Plan) -> None:
 def _answer(design: Design, found: Plan) -> str:
     if design.target is None:
         return "Where the noise rules, twice the users halve the error; where the answers do, four times."
-    if design.error_meant == "wrong_pairs":
-        goal = f"at most {design.target:g} of all pairs in the wrong order"
-    else:
-        words = "on average" if design.confidence is None else f"in {design.confidence:.0%} of them"
-        goal = f"a largest error of at most {design.target:g} {words}"
-    if design.epsilon is None:
-        return f"For {goal}, {design.users:,} users may have epsilon = {found['epsilon']:.3g} each."
-    if design.users is None:
-        return f"For {goal}: {found['users_needed']:,} users."
-    more = (found["users_needed"] or 0) - design.users
-    if more <= 0:
-        return f"{design.users:,} users are enough for {goal}."
-    return f"For {goal}: {more:,} more users."
+    pairs = f"at most {design.target:g} of all pairs in the wrong order"
+    goal = pairs if design.error_meant == "wrong_pairs" else comparisons.largest_error(design)
+    return comparisons.answered(design, goal, found["epsilon"], found["users_needed"])
 
 
 def _promise(design: Design, epsilon: float) -> Any:
@@ -211,8 +195,10 @@ def _promise(design: Design, epsilon: float) -> Any:
 
 
 def _share(design: Design) -> float:
-    """The share of ε that scores have."""
-    return 1.0 if design.adjacency == "flip" else 1 - _FOR_INTERVALS
+    """The share of ε that scores have; the rest is for intervals."""
+    from privrank_jax.pairwise.private_design import DESIGN_SHARE
+
+    return 1.0 if design.adjacency == "flip" else 1 - DESIGN_SHARE
 
 
 def _scores(design: Design) -> Any:
@@ -222,26 +208,9 @@ def _scores(design: Design) -> Any:
 
 
 def _assumed(design: Design) -> dict[str, Any]:
-    return {
-        "exposure": design.exposure,
-        "near": design.near,
-        "confidence": _confidence(design),
-    }
-
-
-def _confidence(design: Design) -> float:
-    return design.confidence or 0.95
+    return {"exposure": design.exposure, "near": design.near, "confidence": design.certainty}
 
 
 def _errors(error: ReleaseError) -> Errors:
     expected, upper, rms, wrong = (float(getattr(error, name)) for name in _ERRORS)
     return {"expected": expected, "upper": upper, "rms": rms, "wrong_pairs": wrong}
-
-
-def _round_up(users: Any) -> int:
-    if not float(users) <= MOST_USERS:  # NaN too
-        raise Refusal(
-            f"the target takes more than {MOST_USERS:,} users: take a larger --target or --epsilon, or a smaller "
-            "--spread."
-        )
-    return max(math.ceil(float(users) * (1 - 1e-9)), 1)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from privrank_jax.cli.core.saving import write_table
 from privrank_jax.cli.plan import comparisons, curator, rankings, rankings_in_words
 from privrank_jax.cli.plan.request import MOST_SHUFFLED, MOST_USERS, Design
+
+_OnePlan = TypeVar("_OnePlan", comparisons.Plan, curator.Plan)
 
 _STEPS = 8  # between the fewest users drawn and the most
 _WIDTH = 10  # factor of users to either side of the plan
@@ -20,10 +24,7 @@ def save_survey(design: Design, found: comparisons.Plan) -> None:
         design: the design.
         found: its solution.
     """
-    if design.out is not None:
-        write_table(design.out, [_flat(found)], found)
-    if design.plot is not None:
-        _draw_survey(design, found, design.plot)
+    _save_one(design, found, _draw_survey)
 
 
 def save_release(design: Design, found: curator.Plan) -> None:
@@ -33,10 +34,16 @@ def save_release(design: Design, found: curator.Plan) -> None:
         design: the design.
         found: its solution.
     """
+    _save_one(design, found, _draw_release)
+
+
+def _save_one(
+    design: Design, found: _OnePlan, draw: Callable[[Design, _OnePlan, Path], None]
+) -> None:
     if design.out is not None:
         write_table(design.out, [_flat(found)], found)
     if design.plot is not None:
-        _draw_release(design, found, design.plot)
+        draw(design, found, design.plot)
 
 
 def save_consensus(design: Design, found: rankings.Plan) -> None:
@@ -52,7 +59,7 @@ def save_consensus(design: Design, found: rankings.Plan) -> None:
         _draw_consensus(found, design.plot)
 
 
-def _flat(found: comparisons.Plan | curator.Plan) -> dict[str, object]:
+def _flat(found: Mapping[str, object]) -> dict[str, object]:
     """The plan as one row; a group becomes columns such as ``error_expected``."""
     row: dict[str, object] = {}
     for name, value in found.items():

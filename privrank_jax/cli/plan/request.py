@@ -158,6 +158,11 @@ class Design(Saved):
         return "expected" if self.confidence is None else "upper"
 
     @property
+    def certainty(self) -> float:
+        """The probability with which the upper error holds: as given, or the usual one."""
+        return self.confidence or 0.95
+
+    @property
     def error_meant(self) -> str:
         """The error that the target of a curator's scores refers to."""
         return "wrong_pairs" if self.error == "pairs" else self.criterion

@@ -42,7 +42,7 @@ from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.perturbed_davidson import default_ridges
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
-from privrank_jax.pairwise.private_design import design_scales
+from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire_noise import (
     noise_shape,
     questionnaire_changes,
@@ -58,7 +58,6 @@ from privrank_jax.release.k_norm import zonotope_parts
 _NOISY_GRAPH = (
     f"{PRIVATE_GRAPH} (--intervals auto buys noisy ones for scores with the logistic link)"
 )
-_DESIGN_SHARE = 0.1  # of ε, for intervals
 _MOST_ITEMS = 2000  # for intervals where the design is private: noise is drawn for all pairs
 
 
@@ -255,7 +254,7 @@ def _split(privacy: Privacy, request: Request, items: int) -> tuple[Privacy, Pri
     known = privacy.adjacency == "flip" or request.link != "logistic"
     if known or request.weight is not None or request.intervals == "none" or items > _MOST_ITEMS:
         return privacy, None
-    part = dataclasses.replace(privacy, epsilon=_DESIGN_SHARE * privacy.epsilon, delta=0.0)
+    part = dataclasses.replace(privacy, epsilon=DESIGN_SHARE * privacy.epsilon, delta=0.0)
     if max(design_scales(part)) > LARGEST / 2:
         return privacy, None
     rest = dataclasses.replace(privacy, epsilon=privacy.epsilon - part.epsilon)

@@ -24,6 +24,7 @@ from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.intervals import intervals_of
+from privrank_jax.pairwise.private_design import DESIGN_SHARE
 from privrank_jax.pairwise.score_stream import product_design, shrunk_design
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -36,7 +37,6 @@ PLAIN, TOTALS, PRODUCT, PAIRS = "no privacy", "win totals", "wins and losses", "
 REPLACE, FLIP = "perturbed MLE", "perturbed MLE, flips"
 KENDALL, COVERAGE, WIDTH = "kendall_distance", "coverage", "width"
 NEAR_SPREAD = 0.5  # of the strengths of opponents, where they are near
-DESIGN_SHARE = 0.1  # of ε, for intervals
 
 
 @dataclass(frozen=True)
