@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -111,14 +113,44 @@ def continual_totals(
     """
     attained = of_comparisons(privacy, "continual_counts", noise)
     totals = jnp.asarray(totals)
-    steps = totals.shape[0]
-    decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
-    scale = continual_scale(noise, attained, longest_column(encode, noise))
-    kind = totals.dtype
-    value = noisy_prefix_sums(key, totals, jnp.asarray(decode, kind), scale, noise)
-    rows = np.linalg.norm(decode, axis=1) * (2**0.5 if noise == "laplace" else 1.0)
-    told = ContinualDiagnostics(scale, scale * jnp.asarray(rows, kind))
+    value, scales, spread = noisy_stream(
+        key, totals, attained, [totals.shape[1]], [1.0], noise, strategy
+    )
+    told = ContinualDiagnostics(scales[0], spread[0])
     return Estimate(value, Guarantee(privacy, attained), told)
+
+
+def noisy_stream(
+    key: Key,
+    sums: Steps,
+    privacy: Privacy,
+    sizes: Sequence[int],
+    factors: Sequence[float],
+    noise: str,
+    strategy: str | None,
+) -> tuple[Steps, list[Any], list[Any]]:
+    """Noisy prefix sums of a stream in parts.
+
+    Args:
+        key: PRNG key.
+        sums: ``(T, d)``, the parts one after the other.
+        privacy: the promise that is attained.
+        sizes: how many of the d numbers each part has.
+        factors: scale of the noise of each part, in units of that of win totals alone.
+        noise: as for :func:`continual_counts`.
+        strategy: as for :func:`continual_counts`.
+
+    Returns:
+        The sums; of each part the scale of its noise, and ``(T,)`` its standard deviation after each step.
+    """
+    steps, kind = sums.shape[0], sums.dtype
+    decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
+    alone = continual_scale(noise, privacy, longest_column(encode, noise))
+    scales = [alone * factor for factor in factors]
+    each = jnp.concatenate([jnp.full(size, scale) for size, scale in zip(sizes, scales)])
+    value = noisy_prefix_sums(key, sums, jnp.asarray(decode, kind), each, noise)
+    rows = np.linalg.norm(decode, axis=1) * (2**0.5 if noise == "laplace" else 1.0)
+    return value, scales, [scale * jnp.asarray(rows, kind) for scale in scales]
 
 
 def continual_scale(noise: str, privacy: Privacy, length: float) -> Numbers:

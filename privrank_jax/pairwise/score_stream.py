@@ -51,14 +51,12 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
     StepsLike,
-    continual_scale,
-    noisy_prefix_sums,
+    noisy_stream,
     stream_totals,
 )
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.prefix_sums import longest_column, strategy_matrices, usual_strategy
 from privrank_jax.privacy.privacy import Privacy
 
 MAX_PAIR_ITEMS = 100
@@ -188,16 +186,10 @@ def continual_sums(
     """
     attained = of_comparisons(privacy, "continual_score_sums", noise)
     check_private_design(attained)
-    sums = jnp.asarray(sums)
-    steps, kind = sums.shape[0], sums.dtype
-    decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
-    alone = continual_scale(noise, attained, longest_column(encode, noise))
-    scales = [alone * factor for factor in noise_factors(num_items, noise)]
-    sizes = [part.size for part in parts_of(num_items)]
-    each = jnp.concatenate([jnp.full(size, scale) for size, scale in zip(sizes, scales)])
-    value = noisy_prefix_sums(key, sums, jnp.asarray(decode, kind), each, noise)
-    rows = np.linalg.norm(decode, axis=1) * (2**0.5 if noise == "laplace" else 1.0)
-    spread = [scale * jnp.asarray(rows, kind) for scale in scales]
+    sizes, factors = [part.size for part in parts_of(num_items)], noise_factors(num_items, noise)
+    value, scales, spread = noisy_stream(
+        key, jnp.asarray(sums), attained, sizes, factors, noise, strategy
+    )
     told = ContinualDiagnostics(scales[0], spread[0], *scales[1:], *spread[1:])
     return Estimate(value, Guarantee(privacy, attained), told)
 

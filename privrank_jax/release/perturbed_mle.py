@@ -18,6 +18,7 @@ import functools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import Any
 
 import jax
 import numpy as np
@@ -118,23 +119,45 @@ def exact_perturbed_mle(
         scale, ridge = quickly(calibrate, wins)
     if not float(ridge) > 0:
         raise ValueError("gamma must be above 0; leave it out for a good default.")
-    if not (math.isfinite(scale) and math.isfinite(ridge)):
-        raise ValueError(
-            "the noise or the ridge that this promise needs is beyond the range of floating point: choose a larger "
-            "epsilon or delta."
-        )
+    scale, ridge = in_range(scale, ridge)
     numbers = perturbed_scores(
         counts,
         attained,
         link=link.name,
         noise=noise,
-        noise_scale=Fraction(float(scale)),
-        gamma=Fraction(float(ridge)),
+        noise_scale=Fraction(scale),
+        gamma=Fraction(ridge),
         parts=parts,
     )
-    value = np.array([float(number * GRID) for number in numbers])
+    return exact_estimate(in_doubles(numbers), privacy, attained, scale, ridge)
+
+
+def in_range(scale: Scalar, ridge: Scalar) -> tuple[float, float]:
+    """The scale of the noise and the ridge as numbers.
+
+    Raises:
+        ValueError: one of them is not finite, or there is no noise to draw.
+    """
+    found = float(scale), float(ridge)
+    if not (all(map(math.isfinite, found)) and found[0] > 0):
+        raise ValueError(
+            "the noise or the ridge that this promise needs is beyond the range of floating point: choose a larger "
+            "epsilon or delta."
+        )
+    return found
+
+
+def in_doubles(numbers: Sequence[int]) -> Any:
+    """Multiples of the grid as a float64 array."""
+    return np.array([float(number * GRID) for number in numbers])
+
+
+def exact_estimate(
+    value: Any, privacy: Privacy, attained: Privacy, scale: float, ridge: float
+) -> Estimate:
+    """A fit that was drawn exactly: its value, guarantee and public facts."""
     guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, ExactFit(float(scale), float(ridge), float(GRID)))
+    return Estimate(value, guarantee, ExactFit(scale, ridge, float(GRID)))
 
 
 def perturbed_scores(

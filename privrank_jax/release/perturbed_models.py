@@ -9,7 +9,6 @@ Rows are counted first, equal ones together, so that neither their order nor how
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -38,13 +37,19 @@ from privrank_jax.pairwise.objective_perturbation import (
     meeting_noise,
 )
 from privrank_jax.pairwise.perturbed_covariates import TIES, check_private
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import Laplace, load_flint
 from privrank_jax.release.likelihoods import Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
 from privrank_jax.release.noisy_totals import doubled_totals, in_floats
-from privrank_jax.release.perturbed_mle import GRID, ROUNDING, ExactFit, whole_wins
+from privrank_jax.release.perturbed_mle import (
+    GRID,
+    ROUNDING,
+    exact_estimate,
+    in_doubles,
+    in_range,
+    whole_wins,
+)
 
 _MOST_ANSWERS = 2**40
 
@@ -97,12 +102,12 @@ def exact_perturbed_covariate_mle(
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),
     )
-    found = _in_doubles(numbers)
+    found = in_doubles(numbers)
     slopes = found[items : items + features] / np.asarray(design.units, np.float64)
     value = CovariateScores(found[:items], slopes)
     if ties == "davidson":
         value = CovariateDavidsonScores(found[:items], slopes, TIE_SHARE * found[-1])
-    return _estimate(value, privacy, attained, scale, ridge)
+    return exact_estimate(value, privacy, attained, scale, ridge)
 
 
 def exact_perturbed_davidson_mle(
@@ -144,9 +149,9 @@ def exact_perturbed_davidson_mle(
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),
     )
-    found = _in_doubles(numbers)
+    found = in_doubles(numbers)
     value = DavidsonScores(found[:-1], TIE_SHARE * found[-1])
-    return _estimate(value, privacy, attained, scale, ridge)
+    return exact_estimate(value, privacy, attained, scale, ridge)
 
 
 def exact_perturbed_plackett_luce(
@@ -185,7 +190,7 @@ def exact_perturbed_plackett_luce(
         noise_scale=Fraction(scale),
         gamma=Fraction(ridge),
     )
-    return _estimate(_in_doubles(numbers), privacy, attained, scale, ridge)
+    return exact_estimate(in_doubles(numbers), privacy, attained, scale, ridge)
 
 
 # --- where answers meet noise ------------------------------------------------------------------------
@@ -333,23 +338,4 @@ def _calibrated(
 ) -> tuple[float, float]:
     """λ and γ in doubles."""
     with jax.enable_x64(True):
-        scale, ridge = law(privacy, number, gamma)
-    scale, ridge = float(scale), float(ridge)
-    if not (math.isfinite(scale) and math.isfinite(ridge) and scale > 0):
-        raise ValueError(
-            "the noise or the ridge that this promise needs is beyond the range of floating point: choose a larger "
-            "epsilon."
-        )
-    return scale, ridge
-
-
-def _in_doubles(numbers: list[int]) -> Any:
-    """Multiples of the grid as a float64 array."""
-    return np.array([float(number * GRID) for number in numbers])
-
-
-def _estimate(
-    value: Any, privacy: Privacy, attained: Privacy, scale: float, ridge: float
-) -> Estimate:
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, ExactFit(scale, ridge, float(GRID)))
+        return in_range(*law(privacy, number, gamma))

@@ -113,9 +113,8 @@ def comparisons_in_engine(file: File, columns: ComparisonColumns, roles: Compari
     """Whether FILE is a Parquet file that an engine counts at any size: one of winners and losers."""
     if file.suffix not in PARQUET or columns.count is not None:
         return False
-    named = Sides(*(getattr(columns, name) or "" for name in _SHAPE))
     header = without(file.name, read_header(file), roles["ignore"])
-    return shape_in(file.name, header, roles["winner"], roles["loser"], named) is None
+    return shape_in(file.name, header, roles["winner"], roles["loser"], sides_of(columns)) is None
 
 
 def rankings_in_engine(file: File, columns: RankingColumns, roles: RankingRoles) -> bool:
@@ -258,6 +257,11 @@ def comparison_roles(
         "items": None if items is None else item_list(items),
         "ignore": columns.ignore or [],
     }
+
+
+def sides_of(columns: ComparisonColumns) -> Sides:
+    """The same as :func:`shape_roles` finds, "" where none is named."""
+    return Sides(*(getattr(columns, name) or "" for name in _SHAPE))
 
 
 def shape_roles(columns: ComparisonColumns) -> ShapeRoles:

@@ -31,6 +31,7 @@ TOO_FAR = (
 
 _UNKNOWN = "no intervals, and how much of the order is noise is not known: that needs"
 PRIVATE_GRAPH = f"{_UNKNOWN} the number of comparisons of each pair, which is private here"
+PRIVATE_SETS = f"{_UNKNOWN} the sets that were shown, which are private here"
 PRIVATE_WEIGHTS = f"{_UNKNOWN} sums of squared weights, which are private here"
 
 

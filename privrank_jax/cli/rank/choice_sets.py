@@ -42,7 +42,7 @@ from privrank_jax.cli.core.sources import (
     users_of,
 )
 from privrank_jax.cli.options import option
-from privrank_jax.cli.rank.certainty import certain
+from privrank_jax.cli.rank.certainty import PRIVATE_SETS, certain
 from privrank_jax.cli.rank.input import MAX_ITEMS, bounded, notes_on
 from privrank_jax.cli.rank.none import components_of, doubts_of
 from privrank_jax.cli.rank.request import Request
@@ -55,10 +55,6 @@ from privrank_jax.pairwise.standard_errors import noise_variance
 _OTHER_COLUMNS = (*COMPARING, "order_separator")
 _SETS = (
     "a comparison is here a choice from the items shown, and who was shown which items is public"
-)
-PRIVATE_SETS = (
-    "no intervals, and how much of the order is noise is not known: that needs the sets that were shown, which are "
-    "private here"
 )
 _BALANCE = "items that are shown more often are chosen more often: unless sets are balanced, use --method scores"
 

@@ -240,15 +240,12 @@ class Request(
                 "--noise k-norm is for noise on win totals that protects users: it needs --unit user, --link logistic "
                 "and --adjacency flip or replace; with covariates flip."
             )
-        if self.method == "scores" and self.noise_drawn not in (
-            *MECHANISMS[self.mechanism].noises,
-            "k-norm",
-        ):
-            raise Refusal(
-                "scores with covariates or --ties davidson have Laplace noise where who compared what is private: "
-                "leave --noise and --delta out."
-            )
         if self.noise_drawn not in (*MECHANISMS[self.mechanism].noises, "k-norm"):
+            if self.method == "scores":
+                raise Refusal(
+                    "scores with covariates or --ties davidson have Laplace noise where who compared what is private: "
+                    "leave --noise and --delta out."
+                )
             raise Refusal(
                 f"--method {self.method} publishes an ordered list under pure epsilon; leave --noise and --delta out "
                 "(they would help only for lists of more than 16 ln(m/delta) items)."

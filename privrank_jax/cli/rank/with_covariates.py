@@ -13,7 +13,6 @@ import numpy as np
 
 from privrank_jax import datasets, pairwise
 from privrank_jax._cells.columns import without
-from privrank_jax._cells.outcomes import Sides
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
@@ -38,6 +37,7 @@ from privrank_jax.cli.core.sources import (
     private_remark,
     say_reading,
     shape_roles,
+    sides_of,
     users_of,
 )
 from privrank_jax.cli.rank.certainty import PRIVATE_GRAPH, TOO_FAR, ends, tie_facts
@@ -76,6 +76,11 @@ class CovariateInput:
     noise: str
 
     @property
+    def private_design(self) -> bool:
+        """Whether covariates, and who compared what, are private too."""
+        return self.privacy is not None and self.privacy.adjacency != "flip"
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Notes of the loader, on the form of the file alone."""
         return notes_on(self.table)
@@ -97,9 +102,8 @@ def read_with_covariates(request: Request) -> CovariateInput:
     roles = comparison_roles(request, request.items, by_user=by_user)
     path = request.file
     shape = shape_roles(request)
-    sides = Sides(**{role: getattr(request, role) or "" for role in Sides._fields})
     header = without(path.name, read_header(path), roles["ignore"])
-    found = shape_in(path.name, header, roles["winner"], roles["loser"], sides)
+    found = shape_in(path.name, header, roles["winner"], roles["loser"], sides_of(request))
     of_items = () if found is None else item_columns(path.name, found)
     named = (request.side, request.covariate_group, *request.covariate_bounds)
     others = [column for column in named if column not in of_items]
@@ -158,7 +162,7 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
     else:
         drawn = _drawn(data, request)
         fit = drawn.estimate
-        if data.privacy.adjacency == "flip":
+        if not data.private_design:
             fit = _fit_released(fit.value, design, request.gamma, drawn.scale, data.noise)
         found = fit.diagnostics
         gamma = float(found.gamma if isinstance(found, ExactFit) else found.ridge[0])
@@ -181,7 +185,8 @@ def fit_covariates(data: CovariateInput, request: Request) -> Result:
         **public,
         "link": "logistic",
         "gamma": gamma,
-        "solver": _solver(fit, data.privacy),
+        # Not told where the fit saw answers without noise.
+        "solver": None if data.private_design else CODES[int(fit.diagnostics.fit.code)],
         "level": request.level,
         **ties,
         "covariates": covariates,
@@ -205,15 +210,9 @@ def _drawn(data: CovariateInput, request: Request) -> Drawn:
     """Noisy sums, or where the design is private the fit with noise in its objective."""
     assert data.privacy is not None
     about: dict[str, Any] = {"noise": data.noise}
-    if data.privacy.adjacency != "flip":
+    if data.private_design:
         about = {"ties": request.ties, "gamma": request.gamma}
     return draw(request.mechanism, request, data.entropy, data.kept, data.privacy, **about)
-
-
-def _solver(fit: Estimate, privacy: Privacy | None) -> str | None:
-    """How the fit ended; not told where it saw answers without noise."""
-    hidden = privacy is not None and privacy.adjacency != "flip"
-    return None if hidden else CODES[int(fit.diagnostics.fit.code)]
 
 
 def _fit_released(
@@ -282,7 +281,7 @@ def _certainty(
         name: {"coefficient": float(fit.value.coefficients[k])}
         for k, name in enumerate(design.names)
     }
-    if data.privacy is not None and data.privacy.adjacency != "flip":
+    if data.private_design:
         if request.ties == "davidson":
             ties = tie_facts(fit.value, None, request.level)
         return Certainty(notes=(PRIVATE_GRAPH,)), covariates, ties
