@@ -1,0 +1,150 @@
+"""A ranking is paid for, written to files and printed, in this order: whatever ends a command early loses nothing.
+
+The options refuse what would keep a file from being written before the budget is spent. All that is written and printed
+is made from the ranking alone, so the guarantee covers it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from privrank_jax import __version__, _interrupt
+from privrank_jax._whole_file import whole_file
+from privrank_jax.cli.console import (
+    Refusal,
+    print_json,
+    print_paragraphs,
+    print_table,
+    printable,
+    warn,
+)
+from privrank_jax.cli.core.request import Files
+from privrank_jax.cli.spend import Spending
+from privrank_jax.jobs.result import Ranking
+from privrank_jax.plotting.words import told_by
+
+
+def publish(
+    ranking: Ranking,
+    request: Files,
+    command: str,
+    spending: Spending | None = None,
+    first: Callable[[], None] | None = None,
+) -> None:
+    """Pay for a ranking, write its files, and print it.
+
+    Args:
+        ranking: the ranking; its warnings go to stderr.
+        request: options of the command.
+        command: its name.
+        spending: pays; None where nothing is to be spent.
+        first: what to print before the table.
+
+    Raises:
+        LedgerError: nothing was spent, written or printed.
+        OSError: a file could not be written, or stdout takes no more.
+        Refusal: likewise, and a budget was spent.
+    """
+    if spending is None:
+        ranking.check_finite()
+    else:
+        ranking = spending.pay(ranking)
+    warn(*ranking.warnings)
+    try:
+        write_files(ranking, request, command)
+        with _interrupt.whole("the result was not shown in full", "the result was shown"):
+            show(ranking, as_json=request.json, first=first)
+    except OSError as error:
+        if spending is None or not spending.unshown:
+            raise
+        again = "Run it again to see it: that spends nothing more." if spending.paid_for_all else ""
+        files = ", ".join(path.name for path in request.files.values() if path.exists())
+        kept = (
+            f"Written: {printable(files)}."
+            if files
+            else "With --out FILE a result is kept in a file, too."
+        )
+        raise Refusal(f"{spending.unshown}: {error}. {again or kept}") from error
+    if spending is not None:
+        spending.printed()
+
+
+def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = None) -> None:
+    """Print on stdout what may be published, and nothing else."""
+    if as_json:
+        print_json(ranking.to_dict())
+    else:
+        if first is not None:
+            first()
+        columns = ranking.columns()
+        heads = [(name, "left" if name == "item" else "right") for name in columns]
+        print_table(ranking.title, heads, list(zip(*columns.values())))
+        print_paragraphs(*ranking.paragraphs)
+    sys.stdout.flush()
+
+
+def write_files(ranking: Ranking, files: Files, command: str) -> None:
+    """Write what the options ask for: a table, a picture, a page."""
+    if files.out is not None:
+        about = _about(ranking, files.line(command))
+        write_table(files.out, ranking.rows, ranking.to_dict(), about)
+    with told_by(warn):
+        if files.plot is not None:
+            from privrank_jax.plotting import save
+
+            save(ranking.plot(), files.plot)
+        if files.report is not None:
+            ranking.report(files.report)
+
+
+def write_table(
+    path: Path,
+    rows: Sequence[Mapping[str, object]],
+    document: Mapping[str, object],
+    guarantee: Sequence[tuple[str, str]] = (),
+) -> None:
+    """Write the rows of a table, or, into a ``.json`` file, the whole document.
+
+    Args:
+        path: ends in .csv, .tsv, .xlsx, .parquet or .json.
+        rows: of the table; a value that is None is unknown, and its cell stays empty.
+        document: what ``--json`` prints.
+        guarantee: pairs of a subject and its words, for the second sheet of an .xlsx file.
+    """
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        with whole_file(path) as temporary:
+            text = json.dumps(document, indent=2, allow_nan=False) + "\n"
+            temporary.write_text(text, encoding="utf-8", newline="")
+        return
+    from privrank_jax.simulate.table_files import write_csv, write_parquet, write_workbook
+
+    known = [{name: value for name, value in row.items() if value is not None} for row in rows]
+    if suffix == ".parquet":
+        write_parquet(known, path)
+    elif suffix == ".xlsx":
+        write_workbook(known, path, guarantee=guarantee)
+    else:
+        write_csv(known, path, delimiter="\t" if suffix == ".tsv" else ",")
+
+
+def _about(ranking: Ranking, line: str) -> list[tuple[str, str]]:
+    """What those who read a table must know: what is promised, what its columns mean, how it was made."""
+    words = [("result", ranking.title)]
+    words += [("caution", text) for text in ranking.cautions]
+    if ranking.guarantee is not None:
+        words.append(("guarantee", ranking.guarantee_in_words))
+    if ranking.scores is not None and ranking.score_name != "score":
+        words.append(("score", ranking.score_name))
+    ends, meaning = f"ends of {100 * ranking.level:g}% intervals", ranking.certainty.words
+    if "low" in ranking.certainty.intervals:
+        words.append(("low, high", f"{ends} of the score: {meaning}"))
+    if "rank_low" in ranking.certainty.intervals:
+        words.append(("rank_low, rank_high", f"{ends} of the rank, 1 = best: {meaning}"))
+    if "quasi_standard_error" in ranking.certainty.intervals:
+        words.append(("quasi_standard_error", "the root of q² + r² is the error of a difference"))
+    words += [("note", note) for note in ranking.notes]
+    return [*words, ("command", line), ("written by", f"privrank_jax {__version__}")]

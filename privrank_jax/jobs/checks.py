@@ -1,0 +1,139 @@
+"""Checks of a promise and of data that several jobs share, and remarks for the holder of the data."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
+from privrank_jax._promise import Privacy
+
+# Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
+_HARDLY_PRIVATE = 10.0
+_FEW = 12  # items that are named
+_LONG = 40  # letters of a name beyond which it is cut
+
+
+class _Named(Protocol):
+    """Data with a list of items, in memory or in an engine."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def public(self) -> tuple[str, ...]: ...
+    @property
+    def rare_items(self) -> tuple[str, ...]: ...
+
+
+def check_noise(privacy: Privacy, noise: str | None, *, always_delta: bool = False) -> None:
+    """Refuse a promise that does not fit the noise, or an ε that leaves only noise, or almost none.
+
+    Args:
+        privacy: ε and δ.
+        noise: as requested.
+        always_delta: whether the mechanism spends δ whatever the noise.
+    """
+    delta = float(privacy.delta)
+    if always_delta and not 0 < delta < 1:
+        raise ValueError(
+            "shuffled answers need a delta (--delta) above 0 and below 1; a common choice is 1/n**2 for n users. With "
+            'pure epsilon, shuffling adds no privacy: use trust="local" (--trust local).'
+        )
+    if delta > 0 and noise != "gaussian" and not always_delta:
+        raise ValueError(
+            'delta (--delta) is for Gaussian noise: say noise="gaussian" (--noise gaussian); or leave delta out, for '
+            "all other noise keeps pure epsilon."
+        )
+    if delta == 0 and noise == "gaussian":
+        raise ValueError(
+            "Gaussian noise (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n users. "
+            "Or leave the noise out: all other noise keeps pure epsilon."
+        )
+    epsilon = float(privacy.epsilon)
+    if epsilon < SMALLEST_EPSILON:
+        raise ValueError(
+            f"epsilon (--epsilon) {epsilon:g} is so small that the result would be noise alone, whatever the data: "
+            "publish nothing, or choose a value such as 1."
+        )
+    if epsilon > LARGEST_EPSILON:
+        raise ValueError(
+            f"epsilon (--epsilon) {epsilon:g} is so large that almost no noise is left and no user is protected: "
+            "choose a value such as 1."
+        )
+
+
+def hardly_private(epsilon: float) -> tuple[str, ...]:
+    """A warning of an ε that gives almost no protection."""
+    if epsilon <= _HARDLY_PRIVATE:
+        return ()
+    return (
+        f"epsilon = {epsilon:g} gives almost no protection: what is published may become "
+        f"e^{epsilon:g} times likelier by one user's answers. Values up to about 3 are usual.",
+    )
+
+
+def private_remark(*remarks: str) -> tuple[str, ...]:
+    """What was counted in the data, for their holder alone."""
+    return tuple(f"{one} (For you alone: the guarantee does not cover this.)" for one in remarks)
+
+
+def large_delta(promise: Privacy | None, **units: int) -> tuple[str, ...]:
+    """Why a δ of 1 over the number of units or more protects none of them, for the holder of the data.
+
+    Args:
+        promise: None without privacy.
+        units: ``user=`` and ``comparison=``, how many there are of each. Private, where units may be added or removed.
+    """
+    if promise is None or float(promise.delta) < 1 / (count := units[promise.unit]):
+        return ()
+    of = promise.unit
+    return private_remark(
+        f"delta = {float(promise.delta):g} is at least 1 over the number of {of}s, {count:,}: a release that shows "
+        f"everyone all about one {of} chosen at random would keep such a promise. Take a delta far below "
+        f"{1 / count:.2g}; 1/n**2 is common, here {count**-2:.2g}."
+    )
+
+
+def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
+    """Refuse data with too few items for a ranking, or too many for a table of all pairs."""
+    if top_k is not None and top_k > count:
+        raise ValueError(
+            f"top_k (--top-k) {top_k} is more than there are items: {name} has {count}."
+        )
+    if count > most:
+        raise ValueError(
+            f"{name} has {count:,} items; a table of all pairs is kept, for at most {most:,}."
+        )
+    if count < 2:
+        raise ValueError(f"a ranking needs at least two items, {name} has {count}.")
+
+
+def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
+    """Look at a list of items that was read off the rows, and that a release publishes, before anything is spent.
+
+    Args:
+        data: the rows.
+        written: whether items are what users wrote, as in rankings: one that a single user named says something of
+            that user, and is refused unless the list of items has it. In comparisons and choices items are what users
+            were shown, and a warning does. Either is for the holder of the data alone.
+
+    Returns:
+        The warning, if there is one.
+    """
+    rare = data.rare_items if "items" in data.public else ()
+    if not rare:
+        return ()
+    few = ", ".join(map(repr, map(_short, rare[:_FEW]))) + ", …" * (len(rare) > _FEW)
+    if written:
+        raise ValueError(
+            f"{data.name}: one user alone ranked {few}, and the list of items, read off the answers, would be "
+            "published. List the items that are public anyway (items, --items), and correct or remove what else users "
+            "wrote."
+        )
+    return private_remark(
+        f"{data.name}: {few}: in the rows of one user only, and the list of items, read off the rows, is published. If "
+        "users named items themselves, list those that are public (items, --items)."
+    )
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONG else f"{name[:_LONG]}…"

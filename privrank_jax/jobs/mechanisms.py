@@ -1,0 +1,466 @@
+"""One table of the mechanisms that jobs use, and their rule: a release is exact, or made with explicit consent.
+
+A key is the name of the mechanism's first row in the audit registry (:mod:`privrank_jax.privacy_audit`). Functions are
+named, not imported, so that options can be checked before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import secrets
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax._promise import FOOTRULE_NOISES, NOISES, SHAPED_NOISES
+from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
+
+if TYPE_CHECKING:
+    from privrank_jax._types import Key
+    from privrank_jax.estimate import Estimate
+    from privrank_jax.privacy.guarantee import Guarantee
+
+REHEARSAL = (
+    "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
+)
+_REHEARSE = "rehearse with a key (--simulate)"
+_ACCEPT = "accept_idealized (--accept-idealized)"
+
+_LAWS = {
+    "k-norm": "K-norm",
+    "tree": "K-norm, in a tree of places",
+    "laplace": "Laplace",
+    "gaussian": "Gaussian",
+}
+_WHY = {
+    "idealized": (
+        "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
+        "neither: what is published could reveal more than the guarantee admits "
+        "(help(privrank_jax.privacy.calibration) explains how)"
+    ),
+    "unknown": "how the noise of this release was drawn is not known",
+    "simulation": (
+        "the noise of this release would come from fast floating-point generators, made for simulation: their low "
+        "bits can reveal answers"
+    ),
+}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Mechanism:
+    """One mechanism: its simulated and exact functions, and what it protects.
+
+    Attributes:
+        label: name in titles of results, after "by".
+        simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
+        exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
+        numerics: numerics of a release: ``"exact"``, or what is used instead.
+        opendp: noises that the exact twin takes from OpenDP; it needs nothing but the operating system for others.
+        noises: noises that it can draw, the default first; data that say what all users were asked have another one.
+        law: kind of the exact noise: integers, or real numbers.
+        trust: who draws the noise.
+        instead: an instruction that leads to an exact mechanism, where this one is not.
+    """
+
+    label: str
+    simulated: str
+    exact: str = ""
+    numerics: str = "exact"
+    opendp: tuple[str, ...] = NOISES
+    noises: tuple[str, ...] = NOISES[:1]
+    law: str = "discrete "
+    trust: str = "central"
+    instead: str = ""
+
+    @property
+    def always_delta(self) -> bool:
+        """Whether it spends δ whatever the noise: shuffling adds no privacy without."""
+        return self.trust == "shuffled"
+
+    def noise_of(self, requested: str | None) -> str:
+        """The noise: as requested, else the default."""
+        return requested or self.noises[0]
+
+    def drawn_exactly(self, source: Randomness, noise: str | None = None) -> bool:
+        """Whether the exact twin draws the noise.
+
+        Args:
+            source: of a release or a rehearsal.
+            noise: the noise; None for the default.
+
+        Raises:
+            ValueError: it is a release that is not exact, and that was not accepted.
+        """
+        if not self.exact:
+            source.check(self.numerics, self.instead)
+            return False
+        if self.noise_of(noise) in self.opendp:
+            return source.draws_exactly()
+        return not source.rehearsal
+
+
+MECHANISMS = {
+    "noisy-counts": Mechanism(
+        label="noisy win totals",
+        simulated="pairwise:noisy_counts",
+        exact="release.noisy_totals:exact_noisy_totals",
+        noises=(*NOISES, "k-norm"),
+    ),
+    "noisy-choices": Mechanism(
+        label="noisy counts of choices",
+        simulated="pairwise:noisy_choices",
+        exact="release.choice_totals:exact_noisy_choices",
+        noises=NOISES,
+    ),
+    "covariate-sums": Mechanism(
+        label="private scores with covariates",
+        simulated="pairwise:noisy_covariate_sums",
+        exact="release.covariate_sums:exact_covariate_sums",
+        noises=(*NOISES, "k-norm"),
+    ),
+    "covariate-ties": Mechanism(
+        label="private scores with covariates and ties",
+        simulated="pairwise:noisy_covariate_ties",
+        exact="release.covariate_sums:exact_covariate_ties",
+        noises=(*NOISES, "k-norm"),
+    ),
+    "noisy-tie-counts": Mechanism(
+        label="noisy win totals and ties",
+        simulated="pairwise:noisy_tie_counts",
+        exact="release.tie_counts:exact_noisy_tie_counts",
+        noises=(*NOISES, "k-norm"),
+    ),
+    "perturbed-mle": Mechanism(
+        label="private scores",
+        simulated="pairwise:perturbed_mle",
+        exact="release.perturbed_mle:exact_perturbed_mle",
+        law="",
+        opendp=(),
+        noises=NOISES,
+    ),
+    "perturbed-covariates": Mechanism(
+        label="private scores with covariates",
+        simulated="pairwise:perturbed_covariate_mle",
+        exact="release.perturbed_models:exact_perturbed_covariate_mle",
+        law="",
+        opendp=(),
+    ),
+    "perturbed-davidson": Mechanism(
+        label="private scores with ties",
+        simulated="pairwise:perturbed_davidson_mle",
+        exact="release.perturbed_models:exact_perturbed_davidson_mle",
+        law="",
+        opendp=(),
+    ),
+    "perturbed-choices": Mechanism(
+        label="private scores of choices",
+        simulated="pairwise:perturbed_plackett_luce",
+        exact="release.perturbed_models:exact_perturbed_plackett_luce",
+        law="",
+        opendp=(),
+    ),
+    "noisy-design": Mechanism(
+        label="noisy numbers of comparisons",
+        simulated="pairwise:noisy_design",
+        exact="release.private_design:exact_noisy_design",
+        opendp=(),
+    ),
+    "one-shot-top-k": Mechanism(
+        label="one-shot noise",
+        simulated="pairwise:one_shot_top_k",
+        exact="release.noisy_totals:exact_top_k",
+    ),
+    "dp-borda": Mechanism(
+        label="noisy Borda scores",
+        simulated="aggregation:dp_borda",
+        exact="release.exact_aggregation:exact_borda",
+        noises=SHAPED_NOISES,
+    ),
+    "dp-kwiksort": Mechanism(
+        label="noisy KwikSort",
+        simulated="aggregation:dp_kwiksort",
+        exact="release.exact_aggregation:exact_kwiksort",
+        noises=NOISES,
+    ),
+    "noise-all": Mechanism(
+        label="Kemeny ranking of noisy weights",
+        simulated="aggregation:noise_all",
+        exact="release.exact_aggregation:exact_noise_all",
+        noises=SHAPED_NOISES,
+    ),
+    "private-weights": Mechanism(
+        label="Kemeny ranking of private weights",
+        simulated="aggregation:private_weights",
+        exact="release.weights_in_parts:exact_weights",
+        opendp=(),
+        noises=("k-norm", "gaussian"),
+    ),
+    "dp-footrule": Mechanism(
+        label="least footrule on noisy counts of positions",
+        simulated="aggregation:dp_footrule",
+        exact="release.footrule_costs:exact_footrule",
+        opendp=(),
+        noises=FOOTRULE_NOISES,
+    ),
+    "exponential-kemeny": Mechanism(
+        label="the exponential mechanism",
+        simulated="aggregation:exponential_kemeny",
+        exact="release.exponential:exact_exponential",
+        opendp=(),
+    ),
+    "one-pair-weights": Mechanism(
+        label="one answer per user",
+        simulated="aggregation:one_pair_weights",
+        exact="release.one_pair:exact_one_pair_weights",
+        trust="local",
+    ),
+    "shuffled-pair-weights": Mechanism(
+        label="one shuffled answer per user",
+        simulated="aggregation:shuffled_pair_weights",
+        exact="release.shuffled_pairs:exact_shuffled_pair_weights",
+        trust="shuffled",
+    ),
+    "ldp-borda-subsets": Mechanism(
+        label="Borda scores from two sets of items per user",
+        simulated="aggregation:ldp_borda",
+        exact="release.local_borda:exact_ldp_borda",
+        opendp=(),
+        trust="local",
+    ),
+    "ldp-footrule": Mechanism(
+        label="least footrule on a cut and a set of items per user",
+        simulated="aggregation:ldp_footrule",
+        exact="release.local_footrule:exact_ldp_footrule",
+        opendp=(),
+        trust="local",
+    ),
+    "ldp-borda": Mechanism(
+        label="Borda scores from one report per user",
+        simulated="aggregation:ldp_borda",
+        numerics="simulation",
+        trust="local",
+        instead="use --method borda or --trust central",
+    ),
+    "ldp-kwiksort": Mechanism(
+        label="local KwikSort",
+        simulated="aggregation:ldp_kwiksort",
+        numerics="simulation",
+        trust="local",
+        instead="use --method borda or --trust central",
+    ),
+    "local-weights": Mechanism(
+        label="Kemeny ranking of noisy weights",
+        simulated="aggregation:local_weights",
+        numerics="simulation",
+        trust="local",
+        instead="use --method borda or --trust central",
+    ),
+    "randomized-response": Mechanism(
+        label="randomized response",
+        simulated="privacy:randomized_response",
+        exact="release.randomized_response:exact_randomized_response",
+        trust="local",
+    ),
+    "preference-labels": Mechanism(
+        label="randomized response",
+        simulated="preferences:randomized_labels",
+        exact="release.preference_labels:exact_labels",
+        trust="local",
+    ),
+    "mallows-sample": Mechanism(
+        label="the Mallows model",
+        simulated="jobs.randomize:simulated_mallows",
+        exact="release.mallows:exact_mallows",
+        opendp=(),
+        trust="local",
+    ),
+}
+
+
+class Randomness:
+    """Where the noise of one job comes from: the operating system, or a key in a rehearsal.
+
+    Args:
+        key: PRNG key of a rehearsal; None: a release.
+        accept_idealized: whether a release that can't be drawn exactly is made, with a guarantee that says so.
+    """
+
+    def __init__(self, key: Key | None = None, *, accept_idealized: bool = False) -> None:
+        self._key, self._accepted, self._drawn = key, accept_idealized, 0
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether the noise is simulated and nothing may be published."""
+        return self._key is not None
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of a rehearsal's key; None in a release."""
+        if self._key is None:
+            return None
+        import jax
+        import numpy as np
+
+        high, *_, low = np.asarray(jax.random.key_data(self._key)).ravel().tolist()
+        return high << 32 | low
+
+    def key(self) -> Key:
+        """Return a fresh key."""
+        import jax
+        import numpy as np
+
+        if self._key is None:
+            data = np.frombuffer(secrets.token_bytes(8), np.uint32)
+            return jax.random.wrap_key_data(jax.numpy.asarray(data), impl="threefry2x32")
+        self._drawn += 1
+        return jax.random.fold_in(self._key, self._drawn)
+
+    def salt(self) -> str:
+        """Return a fresh salt for a keyed hash, as text."""
+        import jax
+        import numpy as np
+
+        if self._key is None:
+            return secrets.token_hex()
+        return np.asarray(jax.random.key_data(self.key())).tobytes().hex()
+
+    def draws_exactly(self) -> bool:
+        """Whether OpenDP draws the noise: always, except in a rehearsal, or if it is missing and that was accepted.
+
+        Raises:
+            ValueError: OpenDP is missing, or unsound; the latter is refused whatever was accepted.
+        """
+        if self.rehearsal:
+            return False
+        if reason := unsound_opendp():
+            raise ValueError(f"{reason}. Or {_REHEARSE}.")
+        exact = exact_samplers_available()
+        if not exact:
+            self.check("simulation")
+        return exact
+
+    def check(self, numerics: str, instead: str = "") -> None:
+        """Refuse a release that isn't exact, unless that was accepted.
+
+        Args:
+            numerics: numerics of its guarantee.
+            instead: an instruction that leads to an exact release.
+
+        Raises:
+            ValueError: the message says what is not exact, and what to do.
+        """
+        if numerics == "exact" or self.rehearsal or self._accepted:
+            return
+        if not exact_samplers_available():
+            instead = f"install exact samplers by {EXTRA}" + (f" and {instead}" if instead else "")
+        ways = [_REHEARSE, f"add {_ACCEPT} to release it anyway, with a guarantee that says so"]
+        asked = f"as asked, the release is not exact: {_WHY[numerics]}"
+        if not instead:
+            raise ValueError(f"{asked}. Choose: {', or '.join(ways)}.")
+        raise ValueError(f"{instead}; {asked}. Or {', or '.join(ways)}.")
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampled:
+    """What a mechanism drew, and how.
+
+    Attributes:
+        value: what the function returned.
+        numerics: ``"exact"``, or what the noise is instead.
+        noise: distribution of the noise, in words, where the mechanism adds noise.
+        remarks: remarks for the holder of the data.
+    """
+
+    value: Any
+    numerics: str
+    noise: str
+    remarks: tuple[str, ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether it was drawn exactly."""
+        return self.numerics == "exact"
+
+
+def sample(name: str, source: Randomness, data: Any, *arguments: Any, **options: Any) -> Sampled:
+    """Run a mechanism on data: its exact twin for a release, where there is one, and the simulated one for a rehearsal.
+
+    Args:
+        name: name of the mechanism.
+        source: of the noise.
+        data: data of the users.
+        arguments: further arguments, the promise first.
+        options: options of both twins.
+    """
+    mechanism = MECHANISMS[name]
+    noise = _LAWS[mechanism.noise_of(options.get("noise"))]
+    if mechanism.drawn_exactly(source, options.get("noise")):
+        value = _function(mechanism.exact)(data, *arguments, **options)
+        return Sampled(value, "exact", f"{mechanism.law}{noise}", ())
+    value = _function(mechanism.simulated)(source.key(), data, *arguments, **options)
+    if source.rehearsal:
+        return Sampled(value, "simulation", noise, (REHEARSAL,))
+    numerics = "simulation" if mechanism.exact else mechanism.numerics
+    return Sampled(value, numerics, noise, (_about_noise(mechanism),))
+
+
+@dataclasses.dataclass(frozen=True)
+class Drawn:
+    """A release by a mechanism of the table.
+
+    Attributes:
+        estimate: its value and diagnostics.
+        guarantee: guarantee of the release.
+        exact: whether it was drawn exactly.
+        law: distribution of the noise, in words.
+        warnings: warnings for the holder of the data.
+    """
+
+    estimate: Estimate
+    guarantee: Guarantee
+    exact: bool
+    law: str
+    warnings: tuple[str, ...]
+
+    @property
+    def scale(self) -> float:
+        """Scale of the noise."""
+        return float(self.estimate.diagnostics.noise_scale)
+
+
+def draw(name: str, source: Randomness, data: Any, *arguments: Any, **options: Any) -> Drawn:
+    """Release by the mechanism of that name; arguments as for :func:`sample`.
+
+    The guarantee is for users with any number of comparisons, as those beyond L were dropped. That of a rehearsal says
+    that it is one.
+    """
+    sampled = sample(name, source, data, *arguments, **options)
+    guarantee, warnings = sampled.value.guarantee.for_any_user(), sampled.remarks
+    if source.rehearsal:
+        guarantee, warnings = rehearsed(guarantee), ()
+    return Drawn(sampled.value, guarantee, sampled.exact, sampled.noise, warnings)
+
+
+def rehearsed(guarantee: Guarantee) -> Guarantee:
+    """The guarantee of a rehearsal, which says that it is one."""
+    note = " ".join(filter(None, (guarantee.note, REHEARSAL.capitalize())))
+    return dataclasses.replace(guarantee, numerics="simulation", note=note)
+
+
+def _function(path: str) -> Callable[..., Any]:
+    """Look up a function at each call, so that an audit can intercept it."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
+
+
+def _about_noise(mechanism: Mechanism) -> str:
+    """The warning for a release that is not exact."""
+    if not mechanism.exact:
+        return (
+            "the reports come from fast floating-point generators, keyed by the operating system, and only "
+            "approximate their exact law."
+        )
+    return (
+        "the noise comes from fast floating-point generators, keyed by the operating system: their low "
+        f"bits can reveal answers. For exact noise: {EXTRA}."
+    )

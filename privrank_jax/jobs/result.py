@@ -1,0 +1,434 @@
+"""The result of :func:`privrank_jax.rank` and :func:`privrank_jax.consensus`: a ranking, and how certain it is."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import math
+import os
+from statistics import NormalDist
+from typing import Any, NotRequired, TypedDict
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from privrank_jax.privacy.guarantee import Guarantee
+
+SEVERAL_GROUPS = (
+    "the comparisons fall into {} groups of items that were never compared with one another: the order of "
+    "items of different groups is arbitrary"
+)
+NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
+_NO_GUARANTEE = (
+    f"{NOT_PRIVATE}: no noise was added, and the result can reveal what single users answered. Do not publish "
+    "this ranking where the answers must stay confidential."
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Certainty:
+    """Uncertainty of the scores and of the order.
+
+    Attributes:
+        better: ``(m, m)`` bool, whether item i is surely better than j, all pairs together at the level; None where
+            this is unknown.
+        intervals: per item ``low``, ``high`` and, where known, ``rank_low``, ``rank_high`` (0 = best) and
+            ``quasi_standard_error``, of which two make the error of a difference; empty where there are none.
+        words: meaning of the intervals.
+        notes: reasons why there are none.
+    """
+
+    better: Bool[np.ndarray, "items items"] | None = None
+    intervals: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    words: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Row(TypedDict):
+    """One item of a ranking."""
+
+    rank: int
+    item: str
+    score: float | None
+    low: NotRequired[float]
+    high: NotRequired[float]
+    rank_low: NotRequired[int]
+    rank_high: NotRequired[int]
+    quasi_standard_error: NotRequired[float]
+
+
+class ToldApart(TypedDict):
+    """Number of items that can be told apart from the next one."""
+
+    from_next: int
+    of: int
+    any_two: bool
+    words: str
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Ranking:
+    """A ranking of items, private or not, with all that its readers must know.
+
+    ``print(ranking)`` shows it as a table, a notebook as HTML. Everything in it but ``warnings`` is covered by the
+    guarantee.
+
+    Attributes:
+        title: of the table.
+        items: names of all m items, in the order of the public list.
+        order: indices into ``items``, best first: all that may be shown.
+        guarantee: None without privacy.
+        facts: public facts on the computation, by name.
+        scores: ``(m,)``, or None where none are released.
+        score_name: what the scores are.
+        certainty: what the release implies about scores and order.
+        level: confidence level of the intervals.
+        top_k: how many items are shown; None: all.
+        told_by: beginning of the sentence on which items can be told apart.
+        notes: remarks that are part of the release.
+        warnings: remarks for the holder of the data alone; no guarantee covers them.
+    """
+
+    title: str
+    items: tuple[str, ...]
+    order: Int[np.ndarray, "places"]
+    guarantee: Guarantee | None
+    facts: dict[str, Any]
+    scores: Float[np.ndarray, "items"] | None = None
+    score_name: str = "score"
+    certainty: Certainty = Certainty()
+    level: float = 0.95
+    top_k: int | None = None
+    told_by: str = "At this budget"
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.title!r}>"
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether the noise is simulated, so that nothing may be published."""
+        return self.facts.get("seed") is not None
+
+    @property
+    def guarantee_in_words(self) -> str:
+        """The guarantee, or that there is none."""
+        return _NO_GUARANTEE if self.guarantee is None else self.guarantee.in_words()
+
+    @property
+    def names(self) -> list[str]:
+        """The items shown, best first."""
+        return [str(self.items[k]) for k in self.order[: self.top_k].tolist()]
+
+    @property
+    def rows(self) -> list[Row]:
+        """The items shown, best first, each with its score and intervals where these are known; ranks from 1."""
+        found: list[Row] = []
+        intervals = self.certainty.intervals
+        for place, (item, name) in enumerate(zip(self.order.tolist(), self.names), start=1):
+            score = None if self.scores is None else float(self.scores[item])
+            row: Row = {"rank": place, "item": name, "score": score}
+            if "low" in intervals:
+                row["low"], row["high"] = (float(intervals[end][item]) for end in ("low", "high"))
+            if "rank_low" in intervals:
+                row["rank_low"] = int(intervals["rank_low"][item]) + 1
+                row["rank_high"] = int(intervals["rank_high"][item]) + 1
+            if "quasi_standard_error" in intervals:
+                row["quasi_standard_error"] = float(intervals["quasi_standard_error"][item])
+            found.append(row)
+        return found
+
+    @property
+    def told_apart(self) -> ToldApart | None:
+        """How many of the items shown can be told apart from the next one; None where this is unknown.
+
+        The last item shown is compared with the first that is not.
+        """
+        size, better = self.order.size, self.certainty.better
+        if better is None or size < 2:
+            return None
+        first = min(size - 1, self.top_k or size)
+        order = self.order[: first + 1]
+        known = int(np.sum(better[order[:-1], order[1:]]))
+        sure = f"with {100 * self.level:g}% confidence, all pairs together"
+        if not better.any():
+            words = f"no two items can be told apart {sure}: the order shown may be no better than a random one"
+        elif known == 0:
+            who = "the first item can't" if first == 1 else f"none of the first {first} items can"
+            words = f"{who} be told apart from the next one {sure}; only some that lie further apart can"
+        elif known < first:
+            words = f"only {known} of the first {first} items can be told apart from the next one {sure}"
+        else:
+            words = ""
+        words = words and f"{self.told_by}, {words}."
+        return {"from_next": known, "of": first, "any_two": bool(better.any()), "words": words}
+
+    @property
+    def cautions(self) -> list[str]:
+        """Why the ranking is not for publication, in words; empty where it is."""
+        if self.guarantee is None:
+            return [self.guarantee_in_words]
+        if not self.rehearsal:
+            return []
+        return [
+            "This is a rehearsal with simulated noise. Do not publish it: who knows the seed can remove the noise."
+        ]
+
+    @property
+    def paragraphs(self) -> list[str]:
+        """What stands below the table, in sentences."""
+        found = [self.told_apart["words"]] if self.told_apart and self.told_apart["words"] else []
+        if self.certainty.words:
+            found.append(f"Intervals: {self.certainty.words}.")
+        return [*found, self.guarantee_in_words, *(f"- {note}" for note in self.notes)]
+
+    def columns(self) -> dict[str, list[str]]:
+        """The table as text: cells by heading."""
+        found = {"rank": [], "item": []}
+        for row in self.rows:
+            cells = {"rank": str(row["rank"]), "item": row["item"]}
+            if row["score"] is not None:
+                cells[self.score_name] = _number(row["score"])
+            if "low" in row and "high" in row:
+                cells[f"{100 * self.level:g}% interval"] = (
+                    f"{_number(row['low'])} to {_number(row['high'])}"
+                )
+            if "rank_low" in row and "rank_high" in row:
+                ends = dict.fromkeys((row["rank_low"], row["rank_high"]))
+                cells["rank interval"] = " to ".join(map(str, ends))
+            for heading, cell in cells.items():
+                found.setdefault(heading, []).append(cell)
+        return found
+
+    def __str__(self) -> str:
+        columns = {heading: [heading, *cells] for heading, cells in self.columns().items()}
+        widths = {heading: max(map(len, cells)) for heading, cells in columns.items()}
+        lines = [
+            "  ".join(
+                cell.ljust(widths[heading]) if heading == "item" else cell.rjust(widths[heading])
+                for heading, cell in zip(columns, row)
+            ).rstrip()
+            for row in zip(*columns.values())
+        ]
+        return "\n".join([self.title, "", *lines, "", *self.paragraphs])
+
+    def _repr_html_(self) -> str:
+        """The table, as notebooks show it."""
+        columns = self.columns()
+        aligned = {name: "left" if name == "item" else "right" for name in columns}
+        head = "".join(
+            f'<th style="text-align:{side}">{html.escape(name)}</th>'
+            for name, side in aligned.items()
+        )
+        rows = (
+            "".join(
+                f'<td style="text-align:{side}">{html.escape(cell)}</td>'
+                for side, cell in zip(aligned.values(), cells)
+            )
+            for cells in zip(*columns.values())
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        below = "".join(f"<p>{html.escape(text)}</p>" for text in self.paragraphs)
+        return (
+            f"<div><table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
+            f"<tbody>{body}</tbody></table>{below}</div>"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ranking as plain values, as ``--json`` prints it: ``ranking``, ``guarantee`` and ``diagnostics``."""
+        apart = self.told_apart
+        facts = self.facts if apart is None else {**self.facts, "told_apart": apart}
+        guarantee = None if self.guarantee is None else self.guarantee.as_dict()
+        return {"ranking": self.rows, "guarantee": guarantee, "diagnostics": facts}
+
+    def to_frame(self) -> Any:
+        """The rows as a data frame: of pandas if that is installed, else of polars, else a table of PyArrow.
+
+        Raises:
+            ImportError: none of these is installed.
+        """
+        return frame_of(self.rows)
+
+    def plot(self) -> Any:
+        """A figure of the ranking with its intervals; by rank where the ranking has no scores.
+
+        Raises:
+            ImportError: matplotlib is not installed.
+        """
+        return self._figure(self.guarantee_in_words)
+
+    def _figure(self, below: str) -> Any:
+        from privrank_jax.plotting import ranking_intervals
+
+        rows = self.rows
+        best = [row["rank_low"] for row in rows if "rank_low" in row]
+        worst = [row["rank_high"] for row in rows if "rank_high" in row]
+        values = [row["score"] for row in rows if row["score"] is not None]
+        low = [row.get("low", float("nan")) for row in rows]
+        high = [row.get("high", float("nan")) for row in rows]
+        label = self.score_name
+        if not values:
+            label, values = "rank", [row["rank"] for row in rows]
+            if best:
+                low, high, best, worst = best, worst, [], []
+        inside = [not (a > value or value > b) for a, value, b in zip(low, values, high)]
+        if not all(inside):  # intervals about an estimate without the bias of the score
+            values = [(a + b) / 2 for a, b in zip(low, high)]
+        return ranking_intervals(
+            self.names,
+            values,
+            low,
+            high,
+            below,
+            x_label=label,
+            title=self.title,
+            best=best or None,
+            worst=worst or None,
+            best_first=True,
+        )
+
+    def drawing(self) -> str:
+        """The figure, without words below it, as SVG; "" with nothing but the order to draw, or without matplotlib."""
+        if self.scores is None and not self.certainty.intervals:
+            return ""
+        try:
+            from privrank_jax.plotting.frame import svg
+
+            figure = self._figure("")
+        except ImportError:
+            return ""
+        return svg(figure)
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page for those who will read the ranking: table, picture, guarantee, how it was made.
+
+        Args:
+            path: of an .html file, which needs no other file, no network and no script.
+        """
+        from pathlib import Path
+
+        from privrank_jax._whole_file import whole_file
+        from privrank_jax.jobs.page import page
+
+        with whole_file(Path(path)) as temporary:
+            temporary.write_text(page(self), encoding="utf-8", newline="")
+
+    def check_finite(self) -> None:
+        """Refuse a result with a number that is not finite; called before the budget is spent.
+
+        A refusal that depended on the data alone would reveal something about them, but such numbers come from options
+        and budgets beyond the range of floating point.
+
+        Raises:
+            ValueError: there is such a number.
+        """
+        guarantee = self.guarantee
+        promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
+        numbers = [one.epsilon for one in promised] + [one.delta for one in promised]
+        numbers += [fact for fact in self.facts.values() if isinstance(fact, float)]
+        shown = [] if self.scores is None else [self.scores]
+        ends = self.certainty.intervals.values()
+        shown += [end for end in ends if np.issubdtype(end.dtype, np.floating)]
+        if not all(map(math.isfinite, numbers)) or not all(
+            np.all(np.isfinite(one)) for one in shown
+        ):
+            raise ValueError(
+                "the result has numbers beyond the range of floating point: take an epsilon, a level or a gamma that "
+                "is nearer to usual values. Nothing is shown."
+            )
+
+
+def frame_of(rows: Any) -> Any:
+    """Rows as a data frame: of pandas if that is installed, else of polars, else a table of PyArrow."""
+    import importlib
+
+    for package, make in (
+        ("pandas", lambda module: module.DataFrame(rows)),
+        ("polars", lambda module: module.DataFrame(rows)),
+        ("pyarrow", lambda module: module.Table.from_pylist(rows)),
+    ):
+        try:
+            return make(importlib.import_module(package))
+        except ImportError:
+            continue
+    raise ImportError("a data frame needs pandas, polars or PyArrow: pip install pandas")
+
+
+def best_first(scores: Float[np.ndarray, "items"]) -> Int[np.ndarray, "items"]:
+    """Sort items best first; equal scores keep the order of the item list, which does not depend on the data."""
+    return np.argsort(-scores, kind="stable")
+
+
+def _number(value: float) -> str:
+    """Two decimals, fewer where the number is large.
+
+    >>> _number(0.1234), _number(-1234.56), _number(812.5)
+    ('0.12', '-1235', '812.5')
+    """
+    size = abs(value)
+    return f"{value:.2f}" if size < 100 else f"{value:.1f}" if size < 1000 else f"{value:.0f}"
+
+
+# --- certainty ---------------------------------------------------------------------------------------
+
+
+def each_by_itself(of: str, cover: str) -> str:
+    """The meaning of intervals that hold for each item alone.
+
+    Args:
+        of: the quantity that the intervals are for.
+        cover: the randomness that they cover.
+    """
+    return f"for {of} and the rank by it, each by itself; they cover {cover}"
+
+
+ANSWERS = "the chance in the answers (taken as independent)"
+OF_USERS = "the chance in the answers (users taken as independent, not the answers of one)"
+UNDONE = ", and are centered after the ridge bias is removed"
+
+
+def of_noise(
+    scores: Float[np.ndarray, "items"],
+    reach: float | Float[np.ndarray, "items"],
+    *,
+    what: str,
+    more: str = "",
+) -> Certainty:
+    """Bound the scores before the noise, for all items jointly.
+
+    Args:
+        scores: scores with the noise.
+        reach: half-width that holds the noise of all items at the confidence level, see :func:`noise_reach`; or one for
+            each item.
+        what: what the scores are, in words.
+        more: text appended to the words.
+
+    >>> found = of_noise(np.array([9.0, 2.0, 1.0]), noise_reach(0.2, "laplace", 0.95, 3), what="totals")
+    >>> found.better[0].tolist(), found.intervals["rank_low"].tolist(), found.intervals["rank_high"].tolist()
+    ([False, True, True], [0, 1, 1], [0, 2, 2])
+    """
+    low, high = scores - reach, scores + reach
+    better = low[:, None] > high[None, :]
+    best, worst = better.sum(0), scores.size - 1 - better.sum(1)
+    return Certainty(
+        better,
+        {"low": low, "high": high, "rank_low": best, "rank_high": worst},
+        f"for the {what} before the noise and the ranks by them, all items together; they cover the privacy noise "
+        f"alone{more}",
+    )
+
+
+def noise_reach(scale: float, noise: str, level: float, items: int) -> float:
+    """Half-width that holds the noise of all items with probability ``level``; draws are independent.
+
+    Discrete noise on the halves needs half a win more: with α = e^(-1/s) on twice the totals, P(|X| > t + 1) is
+    2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most P(|N| > t) (Gaussian; Canonne, Kamath, Steinke, 2020).
+
+    >>> round(noise_reach(1.0, "laplace", 0.95, 1), 3)  # log 20
+    2.996
+    """
+    beyond = -math.expm1(math.log(level) / items)  # 1 - level^(1/items), for one item
+    if noise == "laplace":
+        return -scale * math.log(beyond)
+    return -scale * NormalDist().inv_cdf(beyond / 2)
