@@ -15,6 +15,7 @@ from privrank_jax import __version__, _interrupt
 from privrank_jax._whole_file import whole_file
 from privrank_jax.cli.console import (
     Refusal,
+    Side,
     print_json,
     print_paragraphs,
     print_table,
@@ -80,7 +81,9 @@ def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = 
         if first is not None:
             first()
         columns = ranking.columns()
-        heads = [(name, "left" if name == "item" else "right") for name in columns]
+        heads: list[tuple[str, Side]] = [
+            (name, "left" if name == "item" else "right") for name in columns
+        ]
         print_table(ranking.title, heads, list(zip(*columns.values())))
         print_paragraphs(*ranking.paragraphs)
     sys.stdout.flush()
