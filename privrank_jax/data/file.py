@@ -9,12 +9,14 @@ from __future__ import annotations
 import codecs
 import functools
 import gzip
+import hashlib
 import importlib
 import io
 import os
+import re
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,6 +24,12 @@ from typing import IO, Any
 from privrank_jax.data.errors import DataError, say
 
 STANDARD_INPUT = "-"
+_ADVICE = {
+    **dict.fromkeys((".xls", ".ods"), "save the sheet as CSV or .xlsx"),
+    **dict.fromkeys((".zip", ".bz2", ".xz"), "unpack it first, or compress the file by gzip"),
+    **dict.fromkeys((".feather", ".arrow"), "write it as Parquet"),
+}
+_STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 COMPRESSED = {".gz": "gzip", ".zst": "Zstandard"}
 SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "space": " "}
 _MARKS = {
@@ -55,6 +63,7 @@ class File(os.PathLike[str]):
     path: Path
     separator: str | None = None
     encoding: str | None = None
+    _codec: str = "utf-8"  # of the text last read
 
     def __init__(
         self,
@@ -89,13 +98,44 @@ class File(os.PathLike[str]):
 
     @functools.cached_property
     def content(self) -> bytes:
-        """All of standard input, read once."""
+        """All bytes, decompressed; of standard input as they were piped in, read once."""
+        if not self.piped:
+            with self.binary() as binary:
+                return binary.read()
         if sys.stdin is None or sys.stdin.isatty():
             raise DataError(
                 "standard input is a keyboard: pipe data into the command, or give a file"
             )
         stream: Any = getattr(sys.stdin, "buffer", None)
         return sys.stdin.read().encode() if stream is None else stream.read()
+
+    def checked(self, suffixes: Collection[str], advice: str) -> str:
+        """The suffix, in lower case, of a file that is there and has one of these.
+
+        Args:
+            suffixes: those that are read.
+            advice: what to give instead of others.
+
+        Raises:
+            DataError: there is no such file, or it is of another kind.
+        """
+        if not self.piped:
+            _check_path(self.path)
+        suffix = self.suffix
+        if suffix not in suffixes and self.separator is None:
+            raise DataError(
+                f"{self.name}: unknown kind of file ({suffix or 'no suffix'}); {_ADVICE.get(suffix, advice)}"
+            )
+        return suffix
+
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """What tells one version of the file from another."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     @functools.cached_property
     def compression(self) -> str | None:
@@ -110,30 +150,26 @@ class File(os.PathLike[str]):
     def suffix(self) -> str:
         """The suffix that says what the file is, in lower case; of standard input by its first bytes."""
         if self.piped:
-            start = self._start(_LONGEST_START).lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:4]
-            kinds = {b"{": ".jsonl", b"[": ".json"}
-            return ".parquet" if start == _PARQUET else kinds.get(start[:1], ".csv")
+            start = self._start().lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:4]
+            kind = ".json" if start[:1] in (b"{", b"[") else ".csv"
+            return ".parquet" if start == _PARQUET else kind
         inner = self.path.with_suffix("") if self.compression else self.path
         return inner.suffix.lower()
 
-    @functools.cached_property
-    def codec(self) -> str:
-        """Name of the encoding, which skips a mark at the start of the text.
+    def _codec_of(self, start: bytes) -> str:
+        """Name of the encoding of a text that starts so; it skips a mark at the start.
 
         Raises:
             DataError: another encoding is marked than was said.
         """
-        marked = next(
-            (name for mark, name in _MARKS.items() if self._start(4).startswith(mark)), None
-        )
+        marked = next((name for mark, name in _MARKS.items() if start.startswith(mark)), None)
         if self.encoding is None:
             return marked or "utf-8"
         if marked is None:
             return self.encoding
         if self.encoding.split("-")[:2] != marked.split("-")[:2]:
-            said = say("encoding", self.encoding)
             raise DataError(
-                f"{self.name} starts with the mark of {_SHOWN[marked]}: leave out {said}"
+                f"{self.name} starts with the mark of {_SHOWN[marked]}: leave out {say('encoding', self.encoding)}"
             )
         return marked
 
@@ -143,7 +179,7 @@ class File(os.PathLike[str]):
         found = []
         if self.piped and self.compression:
             found.append(f"standard input is compressed by {COMPRESSED[self.compression]}")
-        if self.encoding is None and self.codec == "utf-16":
+        if self.encoding is None and self._codec == "utf-16":
             found.append("the text is UTF-16, by the mark at its start")
         return tuple(found)
 
@@ -167,8 +203,10 @@ class File(os.PathLike[str]):
             DataError: it cannot be read, decompressed or decoded.
         """
         try:
-            with self.binary() as binary, io.TextIOWrapper(binary, self.codec, newline="") as text:
-                for line in text:
+            with self.binary() as opened:
+                binary: Any = opened if hasattr(opened, "peek") else io.BufferedReader(opened)
+                object.__setattr__(self, "_codec", self._codec_of(binary.peek(4)[:4]))
+                for line in io.TextIOWrapper(binary, self._codec, newline=""):
                     if "\0" in line:
                         raise self._with_nul()
                     yield line
@@ -185,13 +223,13 @@ class File(os.PathLike[str]):
 
     @property
     def _shown(self) -> str:
-        return _SHOWN.get(self.codec, self.codec.upper())
+        return _SHOWN.get(self._codec, self._codec.upper())
 
-    def _start(self, length: int) -> bytes:
+    def _start(self) -> bytes:
         """The first bytes, none where there is no such file."""
         try:
             with self.binary() as binary:
-                return binary.read(length)
+                return binary.read(_LONGEST_START)
         except (OSError, *damages()):
             return b""
 
@@ -208,9 +246,9 @@ class File(os.PathLike[str]):
     def _undecodable(self) -> DataError:
         """The message on bytes that are no text, with the number of their line where lines end in a single byte."""
         where = ""
-        if b"\0" in self._start(_LONGEST_START) and self.codec != "utf-16":
+        if b"\0" in self._start() and self._codec != "utf-16":
             return self._with_nul()
-        if self.codec in ("utf-8", "utf-8-sig"):
+        if self._codec in ("utf-8", "utf-8-sig"):
             try:
                 with self.binary() as binary:
                     lines = enumerate(binary, start=1)
@@ -224,6 +262,59 @@ class File(os.PathLike[str]):
 
 
 _LONGEST_START = 4096  # bytes in which the first character that is no blank must stand
+
+
+def _check_path(path: Path) -> None:
+    """Raise :class:`DataError` unless there is a file that can be read more than once."""
+    try:
+        folder, there = path.is_dir(), path.exists()
+    except OSError as error:
+        raise DataError(f"{path}: no such file ({error.strerror}); check the path") from error
+    if folder:
+        raise DataError(f"{path} is a folder: give one file in it")
+    if not there:
+        raise DataError(f"{path}: no such file; check the path")
+    if not path.is_file() or _STREAM.fullmatch(str(path)):
+        raise DataError(
+            f"{path} is a stream (standard input, a pipe or a device), and data may be read more than once: write them "
+            "to a file first, or pipe them in and give - for the file"
+        )
+
+
+class Origin:
+    """Where data come from, for a ledger, which knows them by the checksum of their content.
+
+    Args:
+        file: that was read; None: ``sha256`` is given.
+        sha256: of data that are no single file.
+    """
+
+    def __init__(self, file: File | None, sha256: str = "") -> None:
+        self._file, self._sha256 = file, sha256
+        self._stamp = () if file is None else file.stamp
+
+    @functools.cached_property
+    def sha256(self) -> str:
+        """The checksum of the file that was read.
+
+        Raises:
+            DataError: it has changed since.
+        """
+        if self._file is None:
+            return self._sha256
+        if self._file.piped:
+            return hashlib.sha256(self._file.content).hexdigest()
+        digest = hashlib.sha256()
+        with self._file.path.open("rb") as raw:
+            while part := raw.read(1 << 20):
+                digest.update(part)
+        self.check_unchanged()
+        return digest.hexdigest()
+
+    def check_unchanged(self) -> None:
+        """Raise :class:`DataError` if the file has changed since it was read."""
+        if self._file is not None and not self._file.piped and self._file.stamp != self._stamp:
+            raise DataError(f"{self._file.name} changed while it was read: start again")
 
 
 def _is_text(line: bytes) -> bool:

@@ -11,12 +11,11 @@ from typing import Any
 from privrank_jax.data.errors import BadCell, DataError, say
 
 # Cells without a value, in lower case, as programs, survey tools and election systems write them.
-MISSING = frozenset(
-    "nan|na|n/a|n.a.|<na>|#n/a|null|none|-|--|\u2013|\u2014|.|blank|(blank)|skipped|unranked|not ranked|no rank|"
-    "not answered|no answer|undervote|undervotes|undervoted|under vote|under-vote|exhausted|no vote".split(
-        "|"
-    )
-)
+MISSING = frozenset({
+    "nan", "na", "n/a", "n.a.", "<na>", "#n/a", "null", "none", "-", "--", "\u2013", "\u2014", ".", "blank", "(blank)",
+    "skipped", "unranked", "not ranked", "no rank", "not answered", "no answer", "undervote", "undervotes",
+    "undervoted", "under vote", "under-vote", "exhausted", "no vote",
+})  # fmt: skip
 _UNCLEAR = re.compile(
     r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
     r"spoil(ed|t)( (ballot|vote))?"
