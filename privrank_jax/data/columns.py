@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from jaxtyping import Bool, Int, Shaped
@@ -88,6 +88,14 @@ def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Colum
     ]
 
 
+class Said(TypedDict):
+    """What data say of how they were read."""
+
+    notes: tuple[str, ...]
+    reading: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Table:
     """An opened table, of which columns are read once.
@@ -109,9 +117,7 @@ class Table:
     reading: tuple[str, ...] = ()
     form: bool = True
 
-    def said(
-        self, *detected: str, notes: Iterable[str], unused: Sequence[str]
-    ) -> dict[str, tuple[str, ...]]:
+    def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> Said:
         """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
 
         Args:
@@ -130,7 +136,7 @@ class Faults:
     """The first fault of a table, in order of rows and, within a row, of columns as they are checked."""
 
     def __init__(self, table: Table) -> None:
-        self._table = table
+        self.table = table
         self._found: tuple[int, int] | None = None
         self._message = ""
         self._checks = 0
@@ -143,12 +149,26 @@ class Faults:
         self._checks += 1
         self._note(row, self._checks, column, str(message))
 
+    def part(self, rows: Int[np.ndarray, "some"]) -> Faults:
+        """Faults of some of the rows, to be joined again."""
+        found = Faults(self.table)
+        found.rows = rows if self.rows is None else self.rows[rows]
+        return found
+
+    def join(self, other: Faults) -> None:
+        """Note the first fault of a part of the rows."""
+        self._checks += 1
+        if other._found is not None:
+            row = other._found[0]
+            if self._found is None or (row, self._checks) < self._found:
+                self._found, self._message = (row, self._checks), other._message
+
     def _note(self, row: int, check: int, column: str, message: str) -> None:
-        if self._found is None or (row, check) < self._found:
-            self._found = row, check
-            number = row if self.rows is None else int(self.rows[row])
+        number = row if self.rows is None else int(self.rows[row])
+        if self._found is None or (number, check) < self._found:
+            self._found = number, check
             of = f", column {column!r}" if column else ""
-            self._message = f"{self._table.name}, {self._table.where(number)}{of}: {message}"
+            self._message = f"{self.table.name}, {self.table.where(number)}{of}: {message}"
 
     def read(
         self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32

@@ -204,7 +204,8 @@ class File(os.PathLike[str]):
         """
         try:
             with self.binary() as opened:
-                binary: Any = opened if hasattr(opened, "peek") else io.BufferedReader(opened)
+                raw: Any = opened
+                binary = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
                 object.__setattr__(self, "_codec", self._codec_of(binary.peek(4)[:4]))
                 for line in io.TextIOWrapper(binary, self._codec, newline=""):
                     if "\0" in line:

@@ -72,7 +72,7 @@ def column_of(name: str, header: Sequence[str], role: str, column: str) -> str:
     if meant is None or not number:
         raise DataError(
             f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-            f"{', '.join(map(repr, header))}. Name the {role} column of this file by {say(role)}"
+            f"{', '.join(map(repr, header))}. Name the {role} column of this file by {say(role.partition(' ')[0])}"
         )
     return meant
 

@@ -16,8 +16,8 @@ import numpy as np
 from privrank_jax.data.columns import check_file
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.names import form
-from privrank_jax.data.text_files import File
 from privrank_jax.data.ranking_table import MOST_CELLS, RankingTable, ranks_from_orders
+from privrank_jax.data.text_files import File
 
 SUFFIX = ".order"
 SET_A = (

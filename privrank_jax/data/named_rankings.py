@@ -16,9 +16,9 @@ from collections.abc import Callable
 import numpy as np
 
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.kamishima import SET_A
 from privrank_jax.data.named import MADE_UP, Folder
+from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.preflib import parse_preflib
 from privrank_jax.data.ranking_table import RankingTable, ranks_from_orders
 from privrank_jax.data.rankings_file import read_rankings

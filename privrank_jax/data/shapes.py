@@ -35,7 +35,7 @@ _USUAL_PAIRS = (
     ("item1", "item2"),
     ("optiona", "optionb"),
 )
-_WORDS = {
+WORDS = {
     **dict.fromkeys(("a", "left", "model a", "item a", "option a", "1", "1.0"), LEFT),
     **dict.fromkeys(("w", "win", "won", "1-0"), LEFT),
     **dict.fromkeys(("b", "right", "model b", "item b", "option b", "0", "0.0"), RIGHT),
@@ -43,6 +43,7 @@ _WORDS = {
     **dict.fromkeys(("tie", "draw", "d", "0.5", ".5", "1/2-1/2", "½-½", "both bad"), TIE),
     **dict.fromkeys(("bothbad", "tie (bothbad)", "tie (both bad)"), TIE),
 }
+"""What a cell says of two items, where it names neither."""
 LETTERS = frozenset("wldhx")
 """Words that are names of items where these stand in the row."""
 _AT_HOME = {"h": LEFT, "home": LEFT, "a": RIGHT, "away": RIGHT, "x": TIE}
@@ -84,7 +85,7 @@ class Battle(NamedTuple):
         >>> found["0"] == LEFT, found["1"] == RIGHT, Battle("a", "b", "won").words["1"] == LEFT
         (True, True, True)
         """
-        words = dict(_WORDS)
+        words = dict(WORDS)
         if self._at_home:
             return {word: side for word, side in words.items() if word != "b"} | _AT_HOME
         for number, side in self._numbers.items():
@@ -160,8 +161,8 @@ class OneHot(NamedTuple):
         one, other, *ties = map(repr, self.outcomes)
         more = f", and ties in {' and '.join(ties)}" if ties else ""
         return (
-            f"columns {self.left!r} and {self.right!r} hold the items; a 1 stands in {one} or {other} for the preferred "
-            f"one{more}"
+            f"columns {self.left!r} and {self.right!r} hold the items; a 1 stands in {one} or {other} for the "
+            f"preferred one{more}"
         )
 
 
@@ -360,11 +361,6 @@ def numbers_in(header: Sequence[str]) -> tuple[str, str, str] | None:
     return None
 
 
-def read_outcome(words: dict[str, int], cell: Any) -> int | None:
-    """The side that a cell names by a word, or None; how items are named is for the caller."""
-    return words.get(folded(cell)) if isinstance(cell, str) else None
-
-
 def folded(cell: str) -> str:
     """A word of an outcome without case, and with blanks for underscores."""
     return " ".join(cell.replace("_", " ").casefold().split())
@@ -420,7 +416,8 @@ def advice_on(header: Sequence[str]) -> str:
         if pair is None:
             return f". If {outcome!r} says which of two items is preferred, {NAME_THEM}"
         twin = _side_of(pair, header)[0] or ""
-        return f". If {pair!r} and {twin!r} are the items and {outcome!r} says which is preferred, {_say(pair, twin, outcome)}"
+        said = _say(pair, twin, outcome)
+        return f". If {pair!r} and {twin!r} are the items and {outcome!r} says which is preferred, {said}"
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
         return f". Is it separated by another character? Say {say('separator', '|')}"
     return ""

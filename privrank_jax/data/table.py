@@ -436,7 +436,7 @@ def open_frame(data: Any, name: str = "the table") -> Table:
     if not isinstance(data, Mapping):
         convert = next((one for one in _COMPUTED if callable(getattr(data, one, None))), None)
         data = data if convert is None else getattr(data, convert)()
-    names = list(data) if isinstance(data, Mapping) else None
+    names: list[Any] | None = list(data) if isinstance(data, Mapping) else None
     for attribute in () if isinstance(data, (str, Mapping)) else ("column_names", "columns"):
         names = list(getattr(data, attribute, None) or ()) if names is None or not names else names
     if not names:
@@ -487,8 +487,9 @@ def word_of(cell: Any, place: str) -> Word:
         return "true" if cell else "false"
     if isinstance(cell, float) and cell != cell:
         return None  # how pandas marks a blank
-    if getattr(cell, "ndim", 0) == 1:
-        cell = cell.tolist()
+    listed: Any = getattr(cell, "tolist", None)
+    if getattr(cell, "ndim", 0) == 1 and listed:
+        cell = listed()
     if isinstance(cell, (list, tuple)) and not any(isinstance(one, (list, tuple)) for one in cell):
         return tuple(word_of(one, place) for one in cell)  # type: ignore[misc]
     if isinstance(cell, (list, tuple, *_NO_SCALARS)) or getattr(cell, "ndim", 0):
