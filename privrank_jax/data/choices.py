@@ -103,7 +103,8 @@ class Choices(Data):
         offered = self.sets >= 0
         sets = np.where(offered, self.sets, self.sets[:, :1])
         arrays = (sets, offered, self.sets[:, 0], weights)
-        return Arrays(*jax.device_put([*map(np.ascontiguousarray, arrays)]), self.num_items)
+        shown, real, chosen, counted = jax.device_put([*map(np.ascontiguousarray, arrays)])
+        return Arrays(shown, real, chosen, counted, self.num_items)
 
 
 def read_choices(
@@ -126,7 +127,8 @@ def read_choices(
             twice, a chosen item that was not shown, a name that is missing or spelled in two ways.
 
     >>> from privrank_jax.data.table import open_frame
-    >>> found = read_choices(open_frame({"chosen": ["tea", "milk"], "shown": ["milk|tea", "milk|tea|water"]}), user=None)
+    >>> cells = {"chosen": ["tea", "milk"], "shown": ["milk|tea", "milk|tea|water"]}
+    >>> found = read_choices(open_frame(cells), user=None)
     >>> found.item_names, found.sets.tolist()
     (('milk', 'tea', 'water'), [[1, 0, -1], [0, 1, 2]])
     """

@@ -268,8 +268,43 @@ class Comparisons(Data):
         )
 
 
-def read_comparisons(
-    table: Table,
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Which columns of a table of comparisons are read, by its header alone.
+
+    Attributes:
+        shape: how comparisons are written; None: winners and losers.
+        columns: roles to columns.
+        unused: columns without a role.
+        ignored: columns that are left out.
+        public: the list of items, if there is one.
+        names: of all columns, which no item has.
+        asked: the arguments of :func:`plan_of`.
+    """
+
+    shape: Shape | None
+    columns: dict[str, str]
+    unused: list[str]
+    ignored: list[str]
+    public: tuple[str, ...] | None
+    names: tuple[str, ...]
+    asked: dict[str, Any]
+
+    @property
+    def by_cells(self) -> bool:
+        """Whether rows with the same items, outcome and tie say the same, but for their user."""
+        beside = {"count", "weight", "time", "side", "group"} & self.columns.keys()
+        return not (isinstance(self.shape, Pairs | Tally) or beside or self.asked["covariates"])
+
+    def but(self, role: str) -> Plan:
+        """The same without a role."""
+        columns = {one: column for one, column in self.columns.items() if one != role}
+        return dataclasses.replace(self, columns=columns)
+
+
+def plan_of(
+    name: str,
+    header: Sequence[str],
     *,
     user: str | None = "user",
     winner: str = "winner",
@@ -283,48 +318,71 @@ def read_comparisons(
     side: str | None = None,
     group: str | None = None,
     time: str | None = None,
-    **named: str | None,
-) -> Comparisons:
-    """Read comparisons from an opened table; :func:`privrank_jax.read` explains the arguments.
+    **sides: str | None,
+) -> Plan:
+    """Recognize how comparisons are written; :func:`privrank_jax.read` explains the arguments.
 
     Args:
-        table: the columns.
+        name: of the file, for messages.
+        header: names of its columns.
         user, winner, loser, tie, count, weight, items, ignore, covariates, side, group, time: as there.
-        named: ``left``, ``right``, ``outcome``, ``left_wins``, ``right_wins``, ``left_score``, ``right_score``.
+        sides: ``left``, ``right``, ``outcome``, ``left_wins``, ``right_wins``, ``left_score``, ``right_score``.
 
     Raises:
-        DataError: what is wrong, where, and how to fix it.
+        DataError: a column is missing, has two roles, or would be misread.
     """
     public = None if items is None else public_items(items)
-    header = without(table.name, table.header, ignore)
-    shape = shape_of(table.name, header, winner, loser, **named)
-    of_rows = {"user": user, "tie": tie, "count": count, "weight": weight, "time": time}
+    kept = without(name, header, ignore)
+    shape = shape_of(name, kept, winner, loser, **sides)
+    roles = {"user": user, "tie": tie, "count": count, "weight": weight, "time": time}
     pair = (winner, loser)
     if isinstance(shape, Pairs | Tally):
         if covariates or side or group or time:
             raise DataError(
-                f"{table.name}: a row is several comparisons, and covariates and times are read of each: write a row "
-                "for each comparison"
+                f"{name}: a row is several comparisons, and covariates and times are read of each: write a row for "
+                "each comparison"
             )
     else:
         pair = pair if shape is None else (shape.left, shape.right)
-        of_rows |= covariate_roles(table.name, header, pair, covariates, side, group)
+        roles |= covariate_roles(name, kept, pair, covariates, side, group)
     if isinstance(shape, Tally) and count is not None:
         raise DataError(
-            f"{table.name}: wins are counts already, and {say('count', count)} counts rows: leave out one of them"
+            f"{name}: wins are counts already, and {say('count', count)} counts rows: leave out one of them"
         )
     try:
-        columns, unused = find_columns(table.name, header, of_rows | _item_roles(shape, pair))
+        columns, unused = find_columns(name, kept, roles | _item_roles(shape, pair))
     except DataError as error:
-        raise DataError(f"{error}{advice_on(header) if shape is None else ''}") from None
-    check_no_counts(table.name, unused)
+        raise DataError(f"{error}{advice_on(kept) if shape is None else ''}") from None
+    check_no_counts(name, unused)
     if shape is None:
-        check_outcomes(table.name, unused, *pair)
+        check_outcomes(name, unused, *pair)
     elif "tie" in columns and not isinstance(shape, Battle):
         raise DataError(
-            f"{table.name}: column {tie!r} marks ties, and so may other columns: say {say('tie', None)} if outcomes "
-            "say it, or remove it"
+            f"{name}: column {tie!r} marks ties, and so may other columns: say {say('tie', None)} if outcomes say it, "
+            "or remove it"
         )
+    asked = {"user": user, "covariates": tuple(covariates), "side": side}
+    ignored = [column for column in header if column not in kept]
+    return Plan(shape, columns, unused, ignored, public, (*columns.values(), *unused), asked)
+
+
+def read_comparisons(table: Table, **asked: Any) -> Comparisons:
+    """Read comparisons from an opened table.
+
+    Args:
+        table: the columns.
+        asked: as for :func:`plan_of`.
+
+    Raises:
+        DataError: what is wrong, where, and how to fix it.
+    """
+    return read_planned(table, plan_of(table.name, table.header, **asked))
+
+
+def read_planned(table: Table, plan: Plan) -> Comparisons:
+    """Read the columns of a plan."""
+    shape, columns, public = plan.shape, plan.columns, plan.public
+    covariates, side = plan.asked["covariates"], plan.asked["side"]
     cells = dict(zip(columns, table.columns(list(columns.values()))))
     if shape is None:
         cells |= {"left": cells["winner"], "right": cells["loser"]}
@@ -335,9 +393,7 @@ def read_comparisons(
         cells = {role: column.take(faults.rows) for role, column in cells.items()}
         number = counted[faults.rows]
     weights = faults.read(cells["weight"], weight_of, float) if "weight" in cells else None
-    named_items = Names(
-        "item", True, public or getattr(shape, "items", None), [*columns.values(), *unused]
-    )
+    named_items = Names("item", True, public or getattr(shape, "items", None), plan.names)
     met = _compared(faults, cells, shape, named_items)
     people, users = Names("user", False), None
     if "user" in cells:
@@ -371,7 +427,6 @@ def read_comparisons(
         notes = (counted_note(columns["count"]), *notes)
     if weights is not None:
         notes = (f"each row has the weight in column {columns['weight']!r}", *notes)
-    ignored = [column for column in table.header if column not in header]
     if found is not None:
         found = arranged(table.name, first, second, *found, side)
     return Comparisons(
@@ -386,11 +441,11 @@ def read_comparisons(
         user_names=tuple(people),
         name=table.name,
         public=public_facts(seen_items=public is None),
-        users_are="" if user is None else of_column(user),
+        users_are="" if plan.asked["user"] is None else of_column(plan.asked["user"]),
         **table.said(
             *(() if shape is None else (shape.reading,)),
             notes=notes,
-            unused=[one for one in table.header if one in unused or one in ignored],
+            unused=[one for one in table.header if one in (*plan.unused, *plan.ignored)],
         ),
     )
 
