@@ -175,6 +175,15 @@ def open_parquet(path: Path) -> Source:
         return Source(relation, path.name, path)
 
 
+def of_spark(frame: Any) -> Relation:
+    """A data frame of Spark as a table of Ibis, whose expressions run on its cluster."""
+    import ibis
+
+    view = f"privrank_{secrets.token_hex(8)}"
+    frame.createOrReplaceTempView(view)
+    return ibis.pyspark.connect(frame.sparkSession).table(view)
+
+
 def _check_names(name: str, columns: Sequence[str], backend: Any, file: str) -> None:
     """Refuse Parquet columns with names that are equal or differ only by case: DuckDB renames the later ones."""
     renamed = [column for column in columns if re.fullmatch(r".*_\d+", column, re.DOTALL)]

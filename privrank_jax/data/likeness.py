@@ -11,6 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
 import numpy as np
 
@@ -30,9 +31,54 @@ _EXPECTED, _MOST = 6, 0.9  # meetings that are expected of a pair; share of the 
 _ALIKE = 0.6  # similarity of two words, as difflib measures it
 _PARTICLES = {"of", "the", "and", "de", "du", "der", "und"}
 MOST_NAMED = 3  # pairs that a remark names
+_ONE_ITEM = "If they are one item, correct the file; if not, or if the file can't be changed, list the items (items, --items)"
 _BLOCK = 300  # names of the same first letter and digits, beyond which they are labels
 _SERIES = 4  # names that differ in one place, beyond which they are labels
 _SHORT = 5  # letters of a word below which one letter makes another name, such as Iran and Iraq
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def item_names(self) -> tuple[str, ...]: ...
+    @property
+    def users_alike(self) -> Sequence[tuple[str, str]]: ...
+    def meetings(self, items: Sequence[int]) -> tuple[np.ndarray, np.ndarray]: ...
+
+
+def suspicions(data: _Named, *, listed: bool = False) -> tuple[str, ...]:
+    """Names in data that may be meant for one user or one item, in sentences for the holder of the data alone.
+
+    Args:
+        data: of named items and users.
+        listed: whether the items were given rather than read, so that none of them is a slip of an answer.
+    """
+    said, names = [], data.item_names
+    if found := data.users_alike:
+        said.append(
+            _of_pairs(
+                found,
+                "differ by case or accents alone, and count as users of their own. If they are one, the guarantee "
+                "covers each of their answers, but epsilon counts twice: spell a user one way throughout",
+            )
+        )
+    if not listed:
+        if found := nearly_alike(names):
+            said.append(_of_pairs(found, f"are spelled almost alike. {_ONE_ITEM}"))
+        pairs = perhaps_one(names)
+        items = sorted({item for pair in pairs for item in pair})
+        if items and (apart := never_met(pairs, items, *data.meetings(items))):
+            found = [(names[one], names[other]) for one, other in apart]
+            what = "are similar names, and nobody has both of them, though other items as frequent occur together"
+            said.append(_of_pairs(found, f"{what}. {_ONE_ITEM}"))
+    return tuple(f"{data.name}: {one}." for one in said)
+
+
+def _of_pairs(found: Sequence[tuple[str, str]], what: str) -> str:
+    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in found[:MOST_NAMED])
+    more = f" ({len(found) - MOST_NAMED} more such pairs)" if len(found) > MOST_NAMED else ""
+    return f"{pairs}{more} {what}"
 
 
 def nearly_alike(names: Sequence[str]) -> list[tuple[str, str]]:

@@ -15,11 +15,12 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from privrank_jax.data.comparisons_file import read_comparisons
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.names import did_you_mean
+from privrank_jax.data.comparisons import Comparisons, read_comparisons
+from privrank_jax.data.file import File
 from privrank_jax.data.source import packaged, read
-from privrank_jax.data.table import ComparisonTable
+from privrank_jax.data.table import open_file
 
 Folder = str | os.PathLike[str] | None
 
@@ -39,7 +40,7 @@ _CAR_CODES = (
 )
 
 
-def cemspc(folder: Folder = None, corrected: bool = True) -> ComparisonTable:
+def cemspc(folder: Folder = None, corrected: bool = True) -> Comparisons:
     """Preferences of 303 students among 6 management schools: 15 pairs, ties, 91 missing answers.
 
     The distributed file has Barcelona-Stockholm (V15) reversed by accident.
@@ -65,7 +66,7 @@ def cemspc(folder: Folder = None, corrected: bool = True) -> ComparisonTable:
     return _survey("cemspc", text, _SCHOOLS, _SCHOOL_PAIRS, codes, turned, (note,))
 
 
-def immig(folder: Folder = None) -> ComparisonTable:
+def immig(folder: Folder = None) -> Comparisons:
     """Agreement of 98 students with 4 statements on immigrants: 6 pairs, ties, 85 missing answers.
 
     Args:
@@ -81,7 +82,7 @@ def immig(folder: Folder = None) -> ComparisonTable:
     return _survey("immig", read("immig/immig.csv", folder), _STATEMENTS, _STATEMENT_PAIRS, codes)
 
 
-def cars(folder: Folder = None, controls: bool = False) -> ComparisonTable:
+def cars(folder: Folder = None, controls: bool = False) -> Comparisons:
     """Experiment 1: preferences of 60 workers among 10 cars, 45 pairs, no ties, 25 answers missing.
 
     Args:
@@ -99,7 +100,7 @@ def cars(folder: Folder = None, controls: bool = False) -> ComparisonTable:
     return _cars("cars", "1", folder, controls, asked)
 
 
-def cars2(folder: Folder = None, controls: bool = False) -> ComparisonTable:
+def cars2(folder: Folder = None, controls: bool = False) -> Comparisons:
     """Experiment 2: preferences of 60 workers among 20 cars, 33 to 38 pairs each, no ties.
 
     Each worker was asked different pairs; 8 rows that repeat a pair of the same worker are kept.
@@ -120,7 +121,7 @@ def cars2(folder: Folder = None, controls: bool = False) -> ComparisonTable:
 MADE_UP = "made-up data that come with the program: drawn from a model, by nobody's taste"
 
 
-def coffee(folder: Folder = None) -> ComparisonTable:
+def coffee(folder: Folder = None) -> Comparisons:
     """A made-up tasting: 200 tasters, 6 coffees, all 15 pairs, 223 ties, 159 answers missing.
 
     It comes with this package, free for any use, so that every example runs. The tasters do not exist: their answers
@@ -131,14 +132,14 @@ def coffee(folder: Folder = None) -> ComparisonTable:
         folder: not used.
 
     Returns:
-        2,841 comparisons, in the order of the file, ``datasets/coffee/comparisons.csv`` in the package's folder; beside
+        2,841 comparisons, in the order of the file, ``data/coffee/comparisons.csv`` in the package's folder; beside
         it lie rankings by the same tasters, :func:`~privrank_jax.data.load_rankings` of ``"coffee-rankings"``.
 
     >>> table = coffee()
     >>> len(table), table.num_users, table.item_names
     (2841, 200, ('Antigua', 'Harrar', 'Huila', 'Santos', 'Tarrazu', 'Yirga'))
     """
-    table = read_comparisons(packaged("coffee/comparisons.csv"))
+    table = read_comparisons(open_file(File(packaged("coffee/comparisons.csv"))))
     pairs = np.array(list(itertools.combinations(range(table.num_items), 2)))
     asked = table.num_users * len(pairs)
     return dataclasses.replace(
@@ -154,7 +155,7 @@ def coffee(folder: Folder = None) -> ComparisonTable:
     )
 
 
-_LOADERS: dict[str, Callable[[Folder], ComparisonTable]] = {
+_LOADERS: dict[str, Callable[[Folder], Comparisons]] = {
     "cars": cars,
     "cars2": cars2,
     "cemspc": cemspc,
@@ -175,7 +176,7 @@ def available() -> list[str]:
     return sorted(_LOADERS)
 
 
-def load(name: str, folder: Folder = None) -> ComparisonTable:
+def load(name: str, folder: Folder = None) -> Comparisons:
     """A named data set with its default options (corrected, without control rows).
 
     Args:
@@ -203,7 +204,7 @@ def _survey(
     codes: Mapping[str, int | None],
     turned: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
-) -> ComparisonTable:
+) -> Comparisons:
     """A wide survey: one row per user, one column per pair; code 1 first item, -1 second, 0 tie.
 
     Columns in ``turned`` hold the opposite of the answers.
@@ -221,7 +222,7 @@ def _survey(
             else:
                 answers.append((user, first, second, code == 0))
     users, winners, losers, tied = (np.array(column) for column in zip(*answers, strict=True))
-    return ComparisonTable(
+    return Comparisons(
         users,
         winners,
         losers,
@@ -243,7 +244,7 @@ def _survey(
 
 def _cars(
     name: str, experiment: str, folder: Folder, controls: bool, asked: np.ndarray | None
-) -> ComparisonTable:
+) -> Comparisons:
     rows = _stripped(read(f"cars/prefs{experiment}.csv", folder))
     kept = [row for row in rows if controls or row["Is Control"] == "0"]
     control = sum(row["Is Control"] == "1" for row in rows)
@@ -257,7 +258,7 @@ def _cars(
         "Item1 of each row is the preferred car",
         f"control rows, which repeat a pair to check the user, are {verb}",
     )
-    return ComparisonTable(
+    return Comparisons(
         users,
         winners,
         losers,
