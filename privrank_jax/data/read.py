@@ -14,7 +14,7 @@ from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.names import did_you_mean, form
-from privrank_jax.data.shapes import choice_columns, shape_of
+from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
 from privrank_jax.data.table import PARQUET, open_file, open_frame
 
 if TYPE_CHECKING:
@@ -230,9 +230,6 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
     >>> kind_of("f", ["user", "model_a", "model_b", "winner"], {}), kind_of("f", ["user", "tea", "milk"], {})
     ('comparisons', '')
     """
-    from privrank_jax.data.rankings import order_columns
-    from privrank_jax.data.synthetic import SYNTHETIC
-
     kept = without(name, header, given.get("ignore", ()))
     forms = set(map(form, kept))
     if any(key in given for key in _CHOOSING):
@@ -295,7 +292,7 @@ def _comparisons(table: Table | Source, given: dict[str, Any], _: File | None) -
 
 
 def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-    from privrank_jax.data.rankings import order_columns, read_rankings
+    from privrank_jax.data.rankings import read_rankings
 
     if isinstance(table, Table):
         return read_rankings(table, **given)

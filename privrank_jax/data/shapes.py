@@ -15,10 +15,12 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from privrank_jax.data.errors import BadCell, DataError, say
-from privrank_jax.data.header import letters, spelled_in
-from privrank_jax.data.names import form, is_blank, item_list, public_items
+from privrank_jax.data.header import column_of, letters, spelled_in
+from privrank_jax.data.names import form, is_blank, item_list, place_of, public_items
 
 LEFT, RIGHT, TIE = range(3)
+SYNTHETIC = "synthetic_epsilon"
+"""Column of ε that marks synthetic rankings, never an item."""
 NAME_THEM = (
     f"name the columns of the two items by {say('left')} and {say('right')}, and that of the outcome by "
     f"{say('outcome')}"
@@ -448,6 +450,70 @@ def _side_of(column: str, others: Collection[str]) -> tuple[str | None, str, str
     side, shared = start or end, rest or body
     twin = f"{_TWIN[side]}{rest}" if start else f"{body}{_TWIN[side]}"
     return next((other for other in others if other.lower() == twin), None), side, letters(shared)
+
+
+# --- orders -------------------------------------------------------------------------------------------
+
+_USUAL_ORDERS = (
+    *(
+        "order",
+        "orders",
+        "rank",
+        "ranking",
+        "rankings",
+        "ballot",
+        "preference order",
+        "preferences",
+    ),
+)
+
+
+def place_columns(header: Sequence[str]) -> tuple[str, ...]:
+    """The columns of places 1, 2, ... or 0, 1, ..., the best first; none where there is a gap, or a place twice.
+
+    >>> place_columns(["user", "Rank_2", "Rank_1"]), place_columns(["rank_1", "rank_3"])
+    (('Rank_1', 'Rank_2'), ())
+    """
+    found = sorted(
+        (place, k) for k, column in enumerate(header) if (place := place_of(column)) is not None
+    )
+    places = [place for place, _ in found]
+    if (
+        len(places) < 2
+        or places != list(range(places[0], places[0] + len(places)))
+        or places[0] > 1
+    ):
+        return ()
+    return tuple(header[k] for _, k in found)
+
+
+def order_columns(
+    name: str,
+    header: Sequence[str],
+    user: str | None,
+    order: str | None,
+    public: Collection[str] | None,
+) -> tuple[str, ...]:
+    """The columns whose cells are items, best first, or the one of texts; none where the cells are no items.
+
+    Args:
+        name: of the file, for messages.
+        header: its columns, without those that are not to be used.
+        user: column of users.
+        order: column of texts, if it was named.
+        public: the list of items, if there is one; columns of these names hold ranks.
+
+    Raises:
+        DataError: no column ``order``.
+    """
+    if order is not None:
+        return (column_of(name, header, "order", order),)
+    if public is not None and set(public) <= set(header):
+        return ()
+    if places := place_columns(header):
+        return places
+    others = [column for column in header if column != user]
+    return tuple(others) if len(others) == 1 and form(others[0]) in _USUAL_ORDERS else ()
 
 
 # --- choices ------------------------------------------------------------------------------------------
