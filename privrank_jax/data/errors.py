@@ -32,7 +32,7 @@ def say(name: str, value: Any = _NOTHING) -> str:
         return f"{name} ({_option(name)})"
     if flag := _OPTIONS.get((name, value) if isinstance(value, str) else ""):
         return f"{name}={value!r} ({flag})"
-    words = [value] if isinstance(value, str) or value is None else value
+    words = value if isinstance(value, (list, tuple)) else [value]
     given = (shlex.quote("none" if word is None else str(word)) for word in words)
     return f"{name}={value!r} ({' '.join(f'{_option(name)} {word}' for word in given)})"
 

@@ -436,9 +436,10 @@ def open_frame(data: Any, name: str = "the table") -> Table:
     if not isinstance(data, Mapping):
         convert = next((one for one in _COMPUTED if callable(getattr(data, one, None))), None)
         data = data if convert is None else getattr(data, convert)()
-    names: list[Any] | None = list(data) if isinstance(data, Mapping) else None
-    for attribute in () if isinstance(data, (str, Mapping)) else ("column_names", "columns"):
-        names = list(getattr(data, attribute, None) or ()) if names is None or not names else names
+    found: Any = data if isinstance(data, Mapping) else getattr(data, "column_names", None)
+    if found is None and not isinstance(data, str):
+        found = getattr(data, "columns", None)
+    names = [] if found is None else list(found)
     if not names:
         raise DataError(
             f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, or a frame "

@@ -17,7 +17,8 @@ VOTES = (
 )
 BATTLES = (
     "SELECT 'u' || (hash(i) % 40) AS \"user\", 'i' || (hash(i * 3) % 7) AS model_a, "
-    "'i' || (7 + hash(i * 5) % 7) AS model_b, ['model_a', 'model_b', 'tie', 'both bad'][1 + hash(i * 7) % 4] AS winner "
+    "'i' || (7 + hash(i * 5) % 7) AS model_b, "
+    "(['model_a', 'model_b', 'tie', 'both bad'])[1 + (hash(i * 7) % 4)::INT] AS winner "
     "FROM range(2000) t(i)"
 )
 
@@ -45,6 +46,8 @@ def test_comparisons(spark, tmp_path, query):
 
 
 def test_faults_are_refused(spark):
-    frame = spark.createDataFrame([("ann", "a", "b"), ("bob", "a", "a")], ["user", "winner", "loser"])
+    frame = spark.createDataFrame(
+        [("ann", "a", "b"), ("bob", "a", "a")], ["user", "winner", "loser"]
+    )
     with pytest.raises(ValueError, match="'loser'"):
         read(frame)
