@@ -55,7 +55,8 @@ def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str
     for given in (ignore,) if isinstance(ignore, str) else ignore:
         whole = spelled_in(header, given) in header
         for column in (given,) if whole else map(str.strip, given.split(",")):
-            found.add(column_of(name, header, "ignore", column))
+            meant = spelled_in(header, column)
+            found.add(meant if meant in header else column_of(name, header, "ignore", column))
     return [column for column in header if column not in found]
 
 

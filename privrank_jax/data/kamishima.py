@@ -7,17 +7,15 @@ item ids from 0, best first. The ten items of set A have other ids than the same
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
 import numpy as np
 
-from privrank_jax.data.columns import check_file
 from privrank_jax.data.errors import DataError
+from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.ranking_table import MOST_CELLS, RankingTable, ranks_from_orders
-from privrank_jax.data.text_files import File
+from privrank_jax.data.rankings import MOST_CELLS, Rankings, ranks_from_orders
 
 SUFFIX = ".order"
 SET_A = (
@@ -27,21 +25,18 @@ _ID = re.compile(r"\d{1,9}", re.ASCII)
 _NUMBERS = re.compile(r"\d{1,9}(?:\s+\d{1,9})*", re.ASCII)
 
 
-def read_kamishima(path: str | os.PathLike[str]) -> RankingTable:
+def read_kamishima(file: File) -> Rankings:
     """Read an order file of the SUSHI data; of set B each person ranks 10 of 100 items, the others are unknown.
 
     Args:
-        path: ends in .order. With 10 items they are those of set A; with more, names come from a file
+        file: ends in .order. With 10 items they are those of set A; with more, names come from a file
             ``sushi3.idata`` in the same folder, else they are ``item 0``, ``item 1``, ...
 
     Raises:
         DataError: what is wrong, and in which line.
     """
-    file = File.of(path)
+    file.checked((SUFFIX,), "give an .order file")
     path = file.path
-    check_file(
-        file, (SUFFIX,), "one order file", "a line `10 1` and one order per line", "give .order"
-    )
     rows = [(k, line.strip()) for k, line in enumerate(file.lines(), start=1) if line.strip()]
     numbers = []
     for line, text in rows:
@@ -73,7 +68,7 @@ def read_kamishima(path: str | os.PathLike[str]) -> RankingTable:
             f"({MOST_CELLS:,})"
         )
     orders = np.array(numbers[1:], np.int64)[:, 2:]
-    return RankingTable(
+    return Rankings(
         ranks_from_orders(orders, items),
         item_names=SET_A if items == len(SET_A) else _names(path.with_name("sushi3.idata"), items),
         name=path.name,

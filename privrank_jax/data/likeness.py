@@ -31,7 +31,10 @@ _EXPECTED, _MOST = 6, 0.9  # meetings that are expected of a pair; share of the 
 _ALIKE = 0.6  # similarity of two words, as difflib measures it
 _PARTICLES = {"of", "the", "and", "de", "du", "der", "und"}
 MOST_NAMED = 3  # pairs that a remark names
-_ONE_ITEM = "If they are one item, correct the file; if not, or if the file can't be changed, list the items (items, --items)"
+_ONE_ITEM = (
+    "If they are one item, correct the file; if not, or if the file can't be changed, list the items: items "
+    "(--items)"
+)
 _BLOCK = 300  # names of the same first letter and digits, beyond which they are labels
 _SERIES = 4  # names that differ in one place, beyond which they are labels
 _SHORT = 5  # letters of a word below which one letter makes another name, such as Iran and Iraq

@@ -15,10 +15,10 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from privrank_jax.data.errors import DataError
-from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.comparisons import Comparisons, read_comparisons
+from privrank_jax.data.errors import DataError
 from privrank_jax.data.file import File
+from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.source import packaged, read
 from privrank_jax.data.table import open_file
 

@@ -16,13 +16,14 @@ from collections.abc import Callable
 import numpy as np
 
 from privrank_jax.data.errors import DataError
+from privrank_jax.data.file import File
 from privrank_jax.data.kamishima import SET_A
 from privrank_jax.data.named import MADE_UP, Folder
 from privrank_jax.data.names import did_you_mean
 from privrank_jax.data.preflib import parse_preflib
-from privrank_jax.data.ranking_table import RankingTable, ranks_from_orders
-from privrank_jax.data.rankings_file import read_rankings
+from privrank_jax.data.rankings import Rankings, ranks_from_orders, read_rankings
 from privrank_jax.data.source import packaged, read
+from privrank_jax.data.table import open_file
 
 APA_YEARS = tuple(range(1998, 2010))
 _GOALS = (
@@ -35,7 +36,7 @@ _DRESSINGS = ("A", "B", "C", "D")
 _TOP_LIST = "items that a ballot leaves out come after those that it ranks"
 
 
-def sushi(folder: Folder = None) -> RankingTable:
+def sushi(folder: Folder = None) -> Rankings:
     """Full rankings of 10 kinds of sushi (item set A) by 5000 people.
 
     Args:
@@ -47,10 +48,10 @@ def sushi(folder: Folder = None) -> RankingTable:
     names, ranks = _table(read("sushi/sushi_rankings.csv", folder))
     if names != SET_A:
         raise DataError(f"sushi: the items must be {SET_A}, found {names}")
-    return RankingTable(ranks - 1, SET_A, name="sushi")
+    return Rankings(ranks - 1, SET_A, name="sushi")
 
 
-def apa(folder: Folder = None, year: int = 1980) -> RankingTable:
+def apa(folder: Folder = None, year: int = 1980) -> Rankings:
     """Ballots of a presidential election of the American Psychological Association: 5 candidates, top lists.
 
     Args:
@@ -65,13 +66,13 @@ def apa(folder: Folder = None, year: int = 1980) -> RankingTable:
         _, orders = _table(read("apa/d_apa_1980.csv", folder))
         names = tuple(f"Candidate {k}" for k in range(1, 6))
         note = f"{_TOP_LIST}; 0 in the file marks a place that was not filled"
-        return RankingTable(ranks_from_orders(orders - 1, 5), names, name="apa", notes=(note,))
+        return Rankings(ranks_from_orders(orders - 1, 5), names, name="apa", notes=(note,))
     if year not in APA_YEARS:
         raise DataError(f"apa: ballots are of 1980 and 1998 to 2009, not {year}")
     return _preflib(f"apa{year}", f"apa/preflib/00028-{year - 1997:08d}.soi", folder)
 
 
-def aspen(folder: Folder = None, mayor: bool = False) -> RankingTable:
+def aspen(folder: Folder = None, mayor: bool = False) -> Rankings:
     """Ballots of Aspen, Colorado, 2009: city council (2477, 11 candidates) or mayor (2527, 5); a few ties.
 
     Args:
@@ -84,7 +85,7 @@ def aspen(folder: Folder = None, mayor: bool = False) -> RankingTable:
     return _preflib("aspen-mayor" if mayor else "aspen", file, folder)
 
 
-def german(folder: Folder = None) -> RankingTable:
+def german(folder: Folder = None) -> Rankings:
     """Full rankings of 4 political goals by 2262 Germans, the most desirable first.
 
     Args:
@@ -93,10 +94,10 @@ def german(folder: Folder = None) -> RankingTable:
     Source: Croon (1989); Barnes et al. (1979); as in the R package PLMIX.
     """
     _, orders = _table(read("german/d_german.csv", folder))
-    return RankingTable(ranks_from_orders(orders - 1, 4), _GOALS, name="german")
+    return Rankings(ranks_from_orders(orders - 1, 4), _GOALS, name="german")
 
 
-def potato(folder: Folder = None, weighing: bool = False) -> RankingTable:
+def potato(folder: Folder = None, weighing: bool = False) -> Rankings:
     """Rankings of 20 potatoes by weight, by 12 assessors who looked at them, or weighed them in the hand.
 
     Args:
@@ -108,7 +109,7 @@ def potato(folder: Folder = None, weighing: bool = False) -> RankingTable:
     file = "weighing" if weighing else "visual"
     text = read(f"potato/potato_{file}.csv", folder)
     header, *rows = csv.reader(text.splitlines())
-    return RankingTable(
+    return Rankings(
         np.array([row[1:] for row in rows], np.int32) - 1,
         tuple(header[1:]),
         user_names=tuple(row[0] for row in rows),
@@ -125,7 +126,7 @@ def potato_truth(folder: Folder = None) -> np.ndarray:
     return np.array([row[1] for row in rows], np.int32) - 1
 
 
-def salad(folder: Folder = None) -> RankingTable:
+def salad(folder: Folder = None) -> Rankings:
     """Rankings of 4 salad dressings by 32 judges, the most tart first.
 
     Args:
@@ -136,10 +137,10 @@ def salad(folder: Folder = None) -> RankingTable:
     names, ranks = _table(read("salad/salad.csv", folder))
     if names != _DRESSINGS:
         raise DataError(f"salad: the dressings must be {_DRESSINGS}, found {names}")
-    return RankingTable(ranks - 1, names, name="salad", notes=("the best rank is the most tart",))
+    return Rankings(ranks - 1, names, name="salad", notes=("the best rank is the most tart",))
 
 
-def nascar(folder: Folder = None) -> RankingTable:
+def nascar(folder: Folder = None) -> Rankings:
     """Finishing orders of 36 races, 43 of 87 drivers in each; a race is the user.
 
     Args:
@@ -152,7 +153,7 @@ def nascar(folder: Folder = None) -> RankingTable:
     if [row[0] for row in drivers] != [str(k + 1) for k in range(len(drivers))]:
         raise DataError("nascar: drivers must be numbered from 1")
     _, orders = _table(read("nascar/nascar.csv", folder))
-    return RankingTable(
+    return Rankings(
         ranks_from_orders(orders - 1, len(drivers)),
         tuple(row[1] for row in drivers),
         name="nascar",
@@ -164,19 +165,19 @@ def nascar(folder: Folder = None) -> RankingTable:
     )
 
 
-def coffee(folder: Folder = None) -> RankingTable:
+def coffee(folder: Folder = None) -> Rankings:
     """Full rankings of 6 coffees by the 200 made-up tasters of :func:`privrank_jax.data.coffee`.
 
     Args:
         folder: not used; the file comes with this package.
     """
-    table = read_rankings(packaged("coffee/rankings.csv"))
+    table = read_rankings(open_file(File(packaged("coffee/rankings.csv"))))
     return dataclasses.replace(
         table, name="coffee-rankings", notes=(MADE_UP,), public=(), remarks=()
     )
 
 
-_LOADERS: dict[str, Callable[[Folder], RankingTable]] = {
+_LOADERS: dict[str, Callable[[Folder], Rankings]] = {
     "apa": apa,
     **{f"apa{year}": functools.partial(apa, year=year) for year in APA_YEARS},
     "aspen": aspen,
@@ -203,7 +204,7 @@ def available_rankings() -> list[str]:
     return sorted(_LOADERS)
 
 
-def load_rankings(name: str, folder: Folder = None) -> RankingTable:
+def load_rankings(name: str, folder: Folder = None) -> Rankings:
     """A named set of rankings with its default options.
 
     Args:
@@ -231,6 +232,6 @@ def _table(text: str) -> tuple[tuple[str, ...], np.ndarray]:
     return tuple(header), np.array(rows, np.int32)
 
 
-def _preflib(name: str, file: str, folder: Folder) -> RankingTable:
+def _preflib(name: str, file: str, folder: Folder) -> Rankings:
     table = parse_preflib(read(file, folder).splitlines(), file, "." + file.rsplit(".", 1)[1])
-    return RankingTable(table.ranks, table.item_names, name=name, notes=(_TOP_LIST,))
+    return Rankings(table.ranks, table.item_names, name=name, notes=(_TOP_LIST,))

@@ -8,18 +8,16 @@ number of alternatives, a line ``k,name`` for each, a line ``voters,sum of count
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from privrank_jax.data.columns import check_file
 from privrank_jax.data.errors import DataError
+from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.ranking_table import MOST_CELLS, RankingTable
-from privrank_jax.data.text_files import File
+from privrank_jax.data.rankings import MOST_CELLS, Rankings
 
 SUFFIXES = {
     ".soc": "complete orders without ties",
@@ -40,11 +38,11 @@ _TOTALS = {
 Line = tuple[int, str]
 
 
-def read_preflib(path: str | os.PathLike[str]) -> RankingTable:
+def read_preflib(file: File) -> Rankings:
     """Read a PrefLib file of orders, new format or old.
 
     Args:
-        path: ends in .soc, .soi, .toc or .toi.
+        file: ends in .soc, .soi, .toc or .toi.
 
     Returns:
         One row per voter. Alternatives left out are rank -1, by PrefLib's rule behind those that are ranked
@@ -55,18 +53,11 @@ def read_preflib(path: str | os.PathLike[str]) -> RankingTable:
             order, an unknown one, a count below 1, ties or gaps that the suffix excludes, totals that do not
             match, an empty file, no orders.
     """
-    file = File.of(path)
-    suffix = check_file(
-        file,
-        SUFFIXES,
-        "one PrefLib file",
-        "the names of the alternatives and one line per order",
-        "of PrefLib, .soc, .soi, .toc and .toi files are read",
-    )
+    suffix = file.checked(SUFFIXES, "of PrefLib, .soc, .soi, .toc and .toi files are read")
     return parse_preflib(file.lines(), file.name, suffix)
 
 
-def parse_preflib(text: Iterator[str] | list[str], name: str, suffix: str) -> RankingTable:
+def parse_preflib(text: Iterator[str] | list[str], name: str, suffix: str) -> Rankings:
     """The lines of a PrefLib file into a table; see :func:`read_preflib`."""
     lines = [(number, line.strip()) for number, line in enumerate(text, start=1) if line.strip()]
     if not lines:
@@ -168,7 +159,7 @@ def _old_format(lines: list[Line], name: str) -> _Content:
     return content
 
 
-def _table(content: _Content, name: str, suffix: str) -> RankingTable:
+def _table(content: _Content, name: str, suffix: str) -> Rankings:
     items = len(content.names)
     if not items:
         raise DataError(f"{name} names no alternatives: it needs lines # ALTERNATIVE NAME 1: name")
@@ -196,7 +187,7 @@ def _table(content: _Content, name: str, suffix: str) -> RankingTable:
             f"{name}: {sum(counts):,} voters times {items:,} alternatives is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
-    return RankingTable(
+    return Rankings(
         np.repeat(np.array(rows, np.int32), counts, axis=0),
         item_names=tuple(content.names[k] for k in range(1, items + 1)),
         name=name,

@@ -18,30 +18,26 @@ read.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from privrank_jax._arguments import Argument, value_of
-from privrank_jax.data.errors import ITEMS, BadCell, DataError
+from privrank_jax.data.cells import WHOLE, number_of, text_of
+from privrank_jax.data.errors import BadCell, DataError, say
 from privrank_jax.data.names import MISSING
 from privrank_jax.data.places import places
 
 CELLS = ("ranks", "ratings", "costs")
-RANKS_SAID = "the cells are ranks, 1 = best"
-RATINGS_SAID = "the cells are ratings, the larger the better; equal ones are ties"
-COSTS_SAID = "the cells are ratings, the smaller the better; equal ones are ties"
-WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
-_NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
-CELLS_SAID = (
-    value_of("cells", "ratings"),
-    value_of("cells", "costs"),
-    value_of("cells", "ranks"),
-)
-_AS_RATINGS = f"ratings are read by {CELLS_SAID[0]} or {CELLS_SAID[1]}"
-_AS_RANKS = f"ranks, whatever they look like, by {CELLS_SAID[2]}"
+_NOTES = {
+    "ranks": "the cells are ranks, 1 = best",
+    "ratings": "the cells are ratings, the larger the better; equal ones are ties",
+    "costs": "the cells are ratings, the smaller the better; equal ones are ties",
+}
+_AS_RATINGS = f"ratings are read by {say('cells', 'ratings')} or {say('cells', 'costs')}"
+_AS_RANKS = f"ranks, whatever they look like, by {say('cells', 'ranks')}"
 _COMMA = re.compile(r"[+-]?[0-9]{1,18},[0-9]{1,18}", re.ASCII)
 _WORD = re.compile(r"[^\W\d_]+")
 _RATED = {
@@ -49,132 +45,62 @@ _RATED = {
     "likes", "mark", "marks", "utility", "approval", "percent", "percentage", "likert",
 }  # fmt: skip
 _BLOCK = 2**20  # cells that are checked together
-_FEW = 10  # ratings that may all differ and follow each other by chance
+_FEW = 10  # ratings that may all differ and follow each other by chance, or be alike
+_LEAST = 7.0  # minus the logarithm of a chance that counts
 
 
-class ZeroRank(BadCell):
-    """A cell that is 0, where ranks start at 1."""
-
-    def advised(self, least: int, most: int) -> BadCell:
-        """The error with what to do, by the smallest and the largest number of cells of a user that are 0."""
-        if least == 0 or most > 1:
-            hint = "Where 0 says that an item was not ranked, it must be blank: empty these cells"
-        else:
-            hint = "If 0 says that an item was not ranked, empty the cell; if ranks start at 0, add 1 to each"
-        return BadCell(f"{self}. {hint}", *self.arguments)
+def is_nothing(cell: Any) -> bool:
+    """Whether a cell holds no rank."""
+    text = text_of(cell)
+    return not text or text.casefold() in MISSING
 
 
-def zeros_of_users(cells: Iterable[tuple[Hashable, str | None]]) -> tuple[int, int]:
-    """The smallest and the largest number of cells of a user that are 0, of pairs of a user and a cell.
-
-    >>> zeros_of_users([("ann", "1"), ("ann", "0"), ("bob", "2"), ("bob", " "), ("cy", "")])
-    (0, 1)
-    """
-    zeros: dict[Hashable, int] = {}
-    for user, cell in cells:
-        text = (cell or "").strip()
-        if text and text.casefold() not in MISSING:
-            zeros[user] = zeros.get(user, 0) + is_zero(text)
-    return min(zeros.values(), default=0), max(zeros.values(), default=0)
-
-
-def is_zero(text: str) -> bool:
-    """Whether a cell is a whole number that is 0."""
-    return bool(WHOLE.fullmatch(text.strip())) and number_of(text) == 0
-
-
-class RankCodes(dict[Any, int]):
-    """Cells to ranks from 0, or -1 where there is none.
+def rank_of(cell: Any, most: int | None = None) -> int:
+    """The rank, from 0, that a cell holds; -1 for none.
 
     Args:
+        cell: text.
         most: the largest possible rank, if known.
+
+    Raises:
+        BadCell: it is no whole number from 1 on, or too large.
     """
-
-    def __init__(self, most: int | None = None) -> None:
-        super().__init__()
-        self.most = most
-
-    def __missing__(self, cell: str | None) -> int:
-        text = (cell or "").strip()
-        rank = -1
-        if text and text.casefold() not in MISSING:
-            value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0
-            if not 1 <= value < 2**31:
-                rated = f"; {_AS_RATINGS}" if is_number(text) else ""
-                raise (ZeroRank if is_zero(text) else BadCell)(
-                    f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where "
-                    f"the item was not ranked{rated}{_with_a_point(text)}",
-                    *CELLS_SAID,
-                )
-            if self.most is not None and value > self.most:
-                raise BadCell(
-                    f"{cell!r} is not a rank, 1 = best, of {self.most} items: {_AS_RATINGS}, {_AS_RANKS}",
-                    *CELLS_SAID,
-                )
-            rank = value - 1
-        self[cell] = rank
-        return rank
-
-    def ranks(self, codes: np.ndarray) -> np.ndarray:
-        """Decode the codes of cells: ranks from 0, int32, -1 for none."""
-        return codes
+    if is_nothing(cell):
+        return -1
+    text = text_of(cell)
+    value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0
+    if not 1 <= value < 2**31:
+        number = number_of(text)
+        rated = f"; {_AS_RATINGS}" if number is not None else ""
+        zero = ""
+        if number == 0:
+            zero = ". If 0 says that an item was not ranked, empty the cell; if ranks start at 0, add 1 to each"
+        raise BadCell(
+            f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where the item was "
+            f"not ranked{rated}{zero}{_with_a_point(text)}"
+        )
+    if most is not None and value > most:
+        raise BadCell(
+            f"{cell!r} is not a rank, 1 = best, of {most} items: {_AS_RATINGS}, {_AS_RANKS}"
+        )
+    return value - 1
 
 
-class RatingCodes(dict[Any, int]):
-    """Cells to codes of ratings by first appearance, or -1 where there is none.
+def rating_of(cell: Any) -> float:
+    """The rating that a cell holds; NaN for none.
 
-    Args:
-        less_is_better: whether the smallest rating is the best, not the largest.
+    Raises:
+        BadCell: it is no number.
     """
-
-    def __init__(self, less_is_better: bool = False) -> None:
-        super().__init__()
-        self.ratings: list[float] = []
-        self.less_is_better = less_is_better
-
-    def __missing__(self, cell: str | None) -> int:
-        text = (cell or "").strip()
-        code = -1
-        if text and text.casefold() not in MISSING:
-            value = number_of(text)
-            if value is None:
-                better = "smaller" if self.less_is_better else "larger"
-                raise BadCell(
-                    f"{cell!r} is not a rating: write a number, the {better} the better, or nothing where the item was "
-                    f"not rated{_with_a_point(text)}"
-                )
-            code = len(self.ratings)
-            self.ratings.append(value)
-        self[cell] = code
-        return code
-
-    def ranks(self, codes: np.ndarray) -> np.ndarray:
-        """Decode the codes of cells: ranks from 0 among all ratings, int32, -1 for none."""
-        if not self.ratings:
-            return codes
-        sign = 1 if self.less_is_better else -1
-        ranks = np.searchsorted(sign * self.scale(), sign * np.array(self.ratings))
-        return np.where(codes < 0, -1, ranks[codes]).astype(np.int32)
-
-    def scale(self) -> np.ndarray:
-        """The distinct ratings, float64, best first: those of the ranks 0, 1, ..."""
-        found = np.unique(self.ratings)
-        return found if self.less_is_better else found[::-1]
-
-
-def number_of(text: str) -> float | None:
-    """The finite number that a cell holds; None if it holds none.
-
-    >>> number_of(" 1.5"), number_of("1,5"), number_of("1e999")
-    (1.5, None, None)
-    """
-    value = float(text) if _NUMBER.fullmatch(text.strip()) else np.inf
-    return value if np.isfinite(value) else None
-
-
-def is_number(text: str) -> bool:
-    """Whether a cell is a number, with a decimal point or comma."""
-    return bool(_NUMBER.fullmatch(text.strip()) or _COMMA.fullmatch(text.strip()))
+    if is_nothing(cell):
+        return math.nan
+    value = number_of(text_of(cell))
+    if value is None:
+        raise BadCell(
+            f"{cell!r} is not a rating: write a number, or nothing where the item was not "
+            f"rated{_with_a_point(text_of(cell))}"
+        )
+    return value
 
 
 def _with_a_point(text: str) -> str:
@@ -184,17 +110,9 @@ def _with_a_point(text: str) -> str:
     return f". Numbers have a decimal point: write {text.replace(',', '.')}"
 
 
-def cell_codes(cells: str | None, most: int | None = None) -> RankCodes | RatingCodes:
-    """The reader of cells that are ``"ranks"``, ``"ratings"`` (more is better), ``"costs"`` (less is), or None: ranks,
-    of which none may exceed ``most``."""
-    if cells in ("ratings", "costs"):
-        return RatingCodes(less_is_better=cells == "costs")
-    return RankCodes(most if cells is None else None)
-
-
 def cells_note(cells: str | None) -> str:
     """What the cells are taken for, in words; nothing of it depends on the data."""
-    return {"ratings": RATINGS_SAID, "costs": COSTS_SAID}.get(cells or "", RANKS_SAID)
+    return _NOTES[cells or "ranks"]
 
 
 def meaning_of_blanks(cells: str | None) -> str:
@@ -210,36 +128,20 @@ def check_not_named_ratings(name: str, columns: Sequence[str], cells: str | None
         columns: of ranks: the one of a long file, or all of a wide file, which must all be named so.
         cells: what the caller says that they hold; None: nothing.
     """
-    if (
-        cells is None
-        and columns
-        and all(_RATED & set(_WORD.findall(c.casefold())) for c in columns)
-    ):
-        several = (
-            f"columns such as {columns[0]!r} are"
-            if len(columns) > 1
-            else f"column {columns[0]!r} is"
-        )
+    rated = (_RATED & set(_WORD.findall(column.casefold())) for column in columns)
+    if cells is None and columns and all(rated):
         raise DataError(
-            f"{name}: {several} named like ratings, and would be read as ranks, 1 = best. Say which: {_AS_RATINGS}, "
-            f"{_AS_RANKS}",
-            *CELLS_SAID,
+            f"{name}: columns such as {columns[0]!r} are named like ratings, and would be read as ranks, 1 = best. Say "
+            f"which: {_AS_RATINGS}, {_AS_RANKS}"
         )
 
 
 def check_like_ranks(name: str, unlike: int, users: int) -> None:
-    """Raise :class:`DataError` where of ``users`` who ranked something too many, ``unlike``, did not rank.
-
-    Args:
-        name: of the file.
-        unlike: as counted by :func:`unlike_ranks`.
-        users: users who ranked something, as counted there.
-    """
+    """Raise :class:`DataError` where of ``users`` who ranked something too many, ``unlike``, did not rank."""
     if 2 * unlike > users:
         raise DataError(
             f"{name}: the cells of {unlike:,} of {users:,} users don't look like ranks, 1 = best (numbers repeat and "
-            f"skip as in no ranking with ties, or nothing comes first): {_AS_RATINGS}, {_AS_RANKS}",
-            *CELLS_SAID,
+            f"skip as in no ranking with ties, or nothing comes first): {_AS_RATINGS}, {_AS_RANKS}"
         )
 
 
@@ -273,94 +175,158 @@ def _like_ranks(ranks: np.ndarray, left_out: bool) -> np.ndarray:
     return np.where(different == number, (first == 0) | left_out, tied)
 
 
-def who_ranked(column: str) -> str:
-    """What to do with a column that may be no item, where every row stands for a user."""
-    named, items = user_or_items(column)
-    return f"If it says who ranked, say {named}; if it is not an item, list the {items}"
-
-
-def user_or_items(column: str) -> tuple[Argument, Argument]:
-    """The arguments that :func:`who_ranked` names."""
-    return value_of("user", column), ITEMS
-
-
 def check_ranks_of_few(name: str, column: str, largest: int, items: int) -> None:
     """Raise :class:`DataError` where the largest rank of a long file, from 0, is too large for its items."""
     if largest >= items:
         raise DataError(
             f"{name}, column {column!r}: {largest + 1} is not a rank, 1 = best, of {items} items: {_AS_RATINGS}, "
-            f"{_AS_RANKS}",
-            *CELLS_SAID,
+            f"{_AS_RANKS}"
         )
 
 
-def check_no_numbers_of_rows(
-    name: str, columns: Sequence[str], ranks: np.ndarray, codes: RankCodes | RatingCodes
-) -> None:
-    """Raise :class:`DataError` where a column of a wide file seems to say who ranked.
+# --- columns that are no items, by what their cells hold -----------------------------------------------
+#
+# Whether a file is refused depends on answers, as it does for other faults of its cells; which columns are read does
+# not.
 
-    Ranks: it has another one in each of three rows or more, and without it each row ranks 1, 2, ... without a tie or
-    gap. Ratings: :func:`check_no_numbers_of_raters`.
+
+class Ends(NamedTuple):
+    """Of an item's ratings: how many, how many different ones, the smallest and the largest."""
+
+    number: int
+    different: int
+    least: float
+    largest: float
+
+
+def who_ranked(column: str) -> str:
+    """What to do with a column that may be no item, where every row stands for a user."""
+    return f"If it says who ranked, say {say('user', column)}; if it is not an item, list the {say('items')}"
+
+
+def check_no_numbers_of_rows(name: str, columns: Sequence[str], ranks: np.ndarray) -> None:
+    """Raise :class:`DataError` where a column of ranks seems to say who ranked.
+
+    It has another one in each of three rows or more, and without it each row ranks 1, 2, ... without a tie or gap.
 
     Args:
         name: of the file, of which each row stands for a user.
         columns: of items.
         ranks: (n, m) int, from 0 as they stand in the file; -1: not ranked.
-        codes: what the cells were read by.
     """
-    if isinstance(codes, RatingCodes):
-        worst = np.max(ranks, axis=0)
-        best = np.min(np.where(ranks < 0, worst + 1, ranks), axis=0)
-        found = zip(np.sum(ranks >= 0, axis=0), places(ranks.T).different, worst, best, strict=True)
-        check_no_numbers_of_raters(name, dict(zip(columns, found)), codes, len(ranks))
-        return
     if not 3 <= len(ranks) <= len(columns):
         return
-    # The others of the r ranks of a row are to be 0 to r - 2: what their sum leaves over is in that column.
-    number = np.sum(ranks >= 0, axis=1)
-    over = np.sum(np.maximum(ranks, 0), axis=1) - (number - 1) * (number - 2) // 2
-    for k in np.flatnonzero(np.all(ranks == over[:, None], axis=0)).tolist():
-        column, others = columns[k], np.delete(ranks, k, axis=1)
-        whole = (places(others).different == number - 1) & (np.max(others, axis=1) == number - 2)
-        if len(np.unique(ranks[:, k])) == len(ranks) and np.all(whole):
+    for k in np.flatnonzero(np.all(ranks == _over(ranks)[:, None], axis=0)).tolist():
+        if len(np.unique(ranks[:, k])) == len(ranks) and np.all(whole(np.delete(ranks, k, axis=1))):
             raise DataError(
-                f"{name}: column {column!r} seems to number the rows: it holds a different number in each, and "
-                f"without it each row is a whole ranking. {who_ranked(column)}; {_AS_RANKS}",
-                *user_or_items(column),
-                *CELLS_SAID,
+                f"{name}: column {columns[k]!r} seems to number the rows: it holds a different number in each, and "
+                f"without it each row is a whole ranking. {who_ranked(columns[k])}; {_AS_RANKS}"
             )
 
 
-def check_no_numbers_of_raters(
-    name: str,
-    columns: Mapping[str, tuple[int, int, int, int]],
-    codes: RatingCodes,
-    users: int,
-) -> None:
+def _over(ranks: np.ndarray) -> np.ndarray:
+    """What the sum of the r ranks of a row leaves over 0 + ... + (r - 2), the sum of the others of a whole ranking."""
+    number = np.sum(ranks >= 0, axis=1)
+    return np.sum(np.maximum(ranks, 0), axis=1) - (number - 1) * (number - 2) // 2
+
+
+def whole(ranks: np.ndarray) -> np.ndarray:
+    """Whether the ranks of each row are 0, 1, ... without ties, (n,) bool."""
+    number = np.sum(ranks >= 0, axis=1)
+    return (places(ranks).different == number) & (np.max(ranks, axis=1) == number - 1)
+
+
+def check_no_numbers_of_raters(name: str, columns: Mapping[str, Ends], users: int) -> None:
     """Raise :class:`DataError` where a column of ratings seems to say who rated.
 
     It is more than ten numbers, each another, that leave no gap or lie above all other ratings.
 
     Args:
         name: of the file, of which each row stands for a user.
-        columns: of each item how many rated it, the number of different ratings, and the ranks, from 0 among all
-            ratings, of the worst rating and of the best.
-        codes: what the cells were read by.
+        columns: of items that somebody rated.
         users: number of rows.
     """
-    scale = codes.scale()
-    columns = {column: facts for column, facts in columns.items() if facts[0]}
-    ends = {
-        column: sorted((scale[worst], scale[best])) for column, (*_, worst, best) in columns.items()
-    }
-    for column, (number, different, *_) in columns.items():
-        if not number == different == users > _FEW:
+    for column, ends in columns.items():
+        if not ends.number == ends.different == users > _FEW:
             continue
-        least, largest = ends[column]
-        above = all(least > high for other, (_, high) in ends.items() if other != column)
-        if above or largest - least == users - 1:
+        above = all(ends.least > one.largest for other, one in columns.items() if other != column)
+        if above or ends.largest - ends.least == users - 1:
             raise DataError(
                 f"{name}: column {column!r} seems to number the rows: it holds a different number in each. "
-                f"{who_ranked(column)}",
-                *user_or_items(column),
+                f"{who_ranked(column)}"
             )
+
+
+def is_beside(items: int, users: int, unlike: int) -> bool:
+    """Whether ``unlike`` of ``users`` rows of ``items`` columns are too many that are rankings but for one column.
+
+    Where each row is a ranking 1, 2, ... without ties once one column is left out, and most rows are none with it, that
+    column holds something else, such as a group or a flag. Were it an item, all ties would be ties with it. Of m items
+    a tie of two is with a given one with probability 2/m, so that with u such rows this happens by chance at most with
+    probability m(2/m)^u; it counts from (2/m)^u = e^-7 on.
+    """
+    return items > 2 and 2 * unlike >= users and unlike * math.log(items / 2) >= _LEAST
+
+
+def check_ranks_of_items(name: str, columns: Sequence[str], ranks: np.ndarray) -> None:
+    """Raise :class:`DataError` where rows are rankings but for one column.
+
+    Args:
+        name: of the file.
+        columns: of items.
+        ranks: (n, m) int, from 0 as they stand in the file; -1: not ranked.
+    """
+    ranks = ranks[np.any(ranks >= 0, axis=1)]
+    unlike = int(np.sum(~whole(ranks)))
+    if not is_beside(len(columns), len(ranks), unlike):
+        return
+    found = [
+        k
+        for k in np.flatnonzero(np.all(ranks == _over(ranks)[:, None], axis=0)).tolist()
+        if np.all(whole(np.delete(ranks, k, axis=1)))
+    ]
+    if len(found) == 1:
+        raise beside_rankings(name, columns[found[0]], unlike)
+
+
+def beside_rankings(name: str, column: str, unlike: int) -> DataError:
+    """The message on a column without which rows are rankings, ``unlike`` of which are none with it."""
+    return _no_item(
+        name, column, f"without it each row is a ranking, and with it {unlike:,} are not"
+    )
+
+
+def check_ratings_of_items(name: str, columns: Mapping[str, Ends]) -> None:
+    """Raise :class:`DataError` where a column has a scale of its own, or the same number in each row.
+
+    Numbers all above twice the others' scale, such as years; or, in more than ten rows, always the same one that is
+    neither the worst nor the best of the others, such as a wave. An item may be rated best, or worst, by all.
+
+    Args:
+        name: of the file.
+        columns: of items that somebody rated.
+    """
+    if len(columns) < 3:
+        return
+    low, high = (float(np.median([one[k] for one in columns.values()])) for k in (2, 3))
+    varied = sum(one.least < one.largest for one in columns.values())
+    for column, ends in columns.items():
+        if ends.number <= _FEW:
+            continue
+        if ends.least > high + max(high - low, abs(high)):
+            why = f"its numbers begin at {ends.least:g}, far above the ratings of most columns"
+            raise _no_item(name, column, why)
+        others = [one for other, one in columns.items() if other != column]
+        edges = min(one.least for one in others), max(one.largest for one in others)
+        constant = ends.least == ends.largest and ends.least not in edges
+        if constant and 2 * varied > len(columns):
+            why = f"it holds {ends.least:g} in each of {ends.number:,} rows"
+            raise _no_item(name, column, why)
+
+
+def _no_item(name: str, column: str, why: str) -> DataError:
+    """The message on a column that is no item."""
+    return DataError(
+        f"{name}: column {column!r} seems to be no item: {why}. Leave it out by {say('ignore', [column])}, or list the "
+        f"{say('items')}, with it if it is one"
+    )

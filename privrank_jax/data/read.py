@@ -202,6 +202,7 @@ def _of_file(
 
 
 def _with_origin(data: Any, origin: Origin) -> Any:
+    """The same data with where they come from, for kinds that keep it."""
     fields = (
         {field.name for field in dataclasses.fields(data)}
         if dataclasses.is_dataclass(data)
