@@ -65,7 +65,7 @@ class ComparisonRows:
     _source: Source
 
     questionnaire = weights = covariates = times = None  # of these nothing is known
-    remarks = ()
+    remarks = user_names = ()
 
     def __len__(self) -> int:
         return self.num_rows

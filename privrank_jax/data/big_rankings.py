@@ -82,7 +82,7 @@ class RankingRows:
     origin: Origin
     _source: Source
 
-    reading = remarks = ()
+    reading = remarks = user_names = ()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"

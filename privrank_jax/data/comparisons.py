@@ -355,7 +355,7 @@ def plan_of(
         raise DataError(f"{error}{advice_on(kept) if shape is None else ''}") from None
     check_no_counts(name, unused)
     if shape is None:
-        check_outcomes(name, unused, *pair)
+        check_outcomes(name, [one for one in kept if one not in pair], *pair)
     elif "tie" in columns and not isinstance(shape, Battle):
         raise DataError(
             f"{name}: column {tie!r} marks ties, and so may other columns: say {say('tie', None)} if outcomes say it, "

@@ -230,7 +230,9 @@ def _first_line(error: Exception) -> str:
 def stream(expression: Relation) -> Iterator[dict[str, Any]]:
     """Stream the rows of a table from the engine, without holding them all."""
     backend = expression.get_backend()
-    if backend.name == "duckdb":  # Ibis 12 streams from there by a method that DuckDB 2 no longer has
+    if (
+        backend.name == "duckdb"
+    ):  # Ibis 12 streams from there by a method that DuckDB 2 no longer has
         cursor = backend.raw_sql(backend.compile(expression))
         while chunk := cursor.fetchmany(65536):
             yield from (dict(zip(expression.columns, row)) for row in chunk)

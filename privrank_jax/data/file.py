@@ -92,6 +92,14 @@ class File(os.PathLike[str]):
         return str(self.path) == STANDARD_INPUT
 
     @property
+    def exists(self) -> bool:
+        """Whether there is such a file, or folder."""
+        try:
+            return self.path.exists()
+        except (OSError, ValueError):  # a name that no file can have
+            return False
+
+    @property
     def name(self) -> str:
         """Name of the file, for messages."""
         return "standard input" if self.piped else self.path.name
@@ -133,7 +141,7 @@ class File(os.PathLike[str]):
         """What tells one version of the file from another."""
         try:
             found = self.path.stat()
-        except OSError:
+        except (OSError, ValueError):
             return ()
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
@@ -269,8 +277,9 @@ def _check_path(path: Path) -> None:
     """Raise :class:`DataError` unless there is a file that can be read more than once."""
     try:
         folder, there = path.is_dir(), path.exists()
-    except OSError as error:
-        raise DataError(f"{path}: no such file ({error.strerror}); check the path") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "no file can have this name"
+        raise DataError(f"{path}: no such file ({why}); check the path") from error
     if folder:
         raise DataError(f"{path} is a folder: give one file in it")
     if not there:

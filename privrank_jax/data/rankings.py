@@ -305,6 +305,8 @@ def wide_columns(
     user: str | None,
     public: tuple[str, ...] | None,
     cells: str | None,
+    *,
+    by_form: bool = False,
 ) -> tuple[str, ...]:
     """The columns of a wide table that hold the ranks of an item.
 
@@ -314,15 +316,16 @@ def wide_columns(
         user: column of users.
         public: the list of items.
         cells: what the cells hold, if that was said.
+        by_form: whether all columns are known to be items, whatever their names.
 
     Raises:
         DataError: there are none, or some hold something else, by their names.
     """
     others = [column for column in header if column != user]
-    check_no_counts(
-        name, [one for one in others if one not in (public or ())], items=public is None
-    )
-    check_not_named_ratings(name, public or others, cells)
+    if not by_form:
+        unlisted = [one for one in others if one not in (public or ())]
+        check_no_counts(name, unlisted, items=public is None)
+        check_not_named_ratings(name, public or others, cells)
     if public is None:
         _check_shape(name, header)
     check_rows_of_users(name, header, user, listed=public is not None)
@@ -334,7 +337,8 @@ def wide_columns(
                     f"{', '.join(map(repr, header))}"
                 )
         return public
-    check_no_metadata(name, others, user)
+    if not by_form:
+        check_no_metadata(name, others, user)
     columns = item_list(others)
     if not all(column.strip() for column in columns):
         raise DataError(
@@ -398,10 +402,12 @@ def wide_rankings(
     missing: str,
     cells: str | None = None,
     count: str | None = None,
+    *,
+    by_form: bool = False,
 ) -> tuple[Rankings, np.ndarray]:
     """A table with a column per item, and the ranks as they stand in it, from 0, which rankings renumber."""
     name, user = table.name, spelled_in(header, user)
-    columns = wide_columns(name, header, user, public, cells)
+    columns = wide_columns(name, header, user, public, cells, by_form=by_form)
     roles = {"user": user, "count": count} | {f"item {k}": one for k, one in enumerate(columns)}
     named, unused = find_columns(name, table.header, roles)
     faults, found, people, often = _rows_of_users(table, named)

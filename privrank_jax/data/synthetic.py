@@ -82,7 +82,9 @@ def read_synthetic_rankings(
     column_of(table.name, table.header, "epsilon", SYNTHETIC)
     header = [column for column in table.header if column != SYNTHETIC]
     ranked = dataclasses.replace(table, header=header, columns=columns)
-    rankings, ranks = wide_rankings(ranked, header, user, public, missing or "last", "ranks")
+    rankings, ranks = wide_rankings(
+        ranked, header, user, public, missing or "last", "ranks", by_form=True
+    )
     faults = Faults(table)
     epsilon = faults.read(budgets[0], epsilon_of, float)
     faults.stop()
