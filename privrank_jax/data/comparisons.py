@@ -90,6 +90,7 @@ class Comparisons(Data):
         public: facts that this reading takes as public, by their names in a
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the data.
         weights: (N,) float64, at least 0, or None where each comparison counts once.
+        weight_column: the column that they come from.
         covariates: of each comparison, or None.
         times: (N,) datetime64[us], UTC, or None.
         users_are: what one user is, such as ``"column 'user'"``; "" where the data name none.
@@ -118,6 +119,7 @@ class Comparisons(Data):
     remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
     weights: Float[np.ndarray, "rows"] | None = None
+    weight_column: str = ""
     covariates: Covariates | None = None
     times: Shaped[np.ndarray, "rows"] | None = None
     users_are: str = ""
@@ -435,6 +437,7 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
         losers=np.where(turned, first, second)[each],
         tied=(outcome == TIE)[each],
         weights=None if weights is None else weights[met.rows][each],
+        weight_column=columns.get("weight", ""),
         covariates=found,
         times=times,
         item_names=names,

@@ -108,8 +108,13 @@ class File(os.PathLike[str]):
     def content(self) -> bytes:
         """All bytes, decompressed; of standard input as they were piped in, read once."""
         if not self.piped:
-            with self.binary() as binary:
-                return binary.read()
+            try:
+                with self.binary() as binary:
+                    return binary.read()
+            except damages() as error:
+                raise self._damaged() from error
+            except OSError as error:
+                raise DataError(f"{self} cannot be read: {error.strerror or error}") from error
         if sys.stdin is None or sys.stdin.isatty():
             raise DataError(
                 "standard input is a keyboard: pipe data into the command, or give a file"
