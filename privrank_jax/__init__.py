@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     )
     from privrank_jax.data.read import read
     from privrank_jax.estimate import Estimate
+    from privrank_jax.jobs.consensus import consensus
+    from privrank_jax.jobs.randomize import randomize
     from privrank_jax.jobs.rank import rank
     from privrank_jax.jobs.result import Ranking
     from privrank_jax.privacy.guarantee import Guarantee
@@ -72,6 +74,8 @@ _NAMES = {
     "Ledger": "privrank_jax.release.ledger",
     "Privacy": "privrank_jax.privacy.privacy",
     "Ranking": "privrank_jax.jobs.result",
+    "consensus": "privrank_jax.jobs.consensus",
+    "randomize": "privrank_jax.jobs.randomize",
     "rank": "privrank_jax.jobs.rank",
     "read": "privrank_jax.data.read",
 }
@@ -85,6 +89,7 @@ __all__ = [
     "__version__",
     "aggregation",
     "comparisons",
+    "consensus",
     "data",
     "datasets",
     "experiments",
@@ -97,6 +102,7 @@ __all__ = [
     "preferences",
     "privacy",
     "privacy_audit",
+    "randomize",
     "rank",
     "rankings",
     "read",

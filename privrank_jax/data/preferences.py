@@ -33,9 +33,11 @@ from typing import Any, NoReturn
 import numpy as np
 from jaxtyping import Bool, Float, Integer
 
+from privrank_jax._neighbors import NO_COLUMN, of_column
 from privrank_jax._validate import check_choice
 from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.file import File, Origin
 from privrank_jax.data.json_lines import SUFFIXES, JsonLines, is_json_lines
 from privrank_jax.data.names import Names
 from privrank_jax.data.preference_pairs import (
@@ -96,6 +98,21 @@ class PreferenceScan:
     def has_users(self) -> bool:
         """Whether the file names users."""
         return "user" in self.names
+
+    @property
+    def name(self) -> str:
+        """Name of the file."""
+        return self.path.name
+
+    @property
+    def users_are(self) -> str:
+        """What one user is."""
+        return of_column(self.names["user"]) if self.has_users else NO_COLUMN
+
+    @property
+    def sha256(self) -> str:
+        """Checksum of the file as it is now; what is written is checked against what was read."""
+        return Origin(File(self.path)).sha256
 
     def check_no_ties(self) -> None:
         """Raise :class:`DataError` if some pairs are twice the same answer."""

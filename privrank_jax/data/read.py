@@ -34,7 +34,7 @@ _TAKEN = {  # by kind, the arguments beside those that say how a file becomes a 
     "rankings": (*_SHARED, *_RANKING),
     "reports": ("user", "items"),
     "synthetic": ("user", "items", "missing"),
-    "preferences": (),
+    "preferences": ("user", "chosen", "rejected", "prompt", "id", "keep", "epsilon"),
 }
 
 
@@ -75,6 +75,11 @@ def read(
     missing: str | None = None,
     num_users: int | None = None,
     cells: str | None = None,
+    rejected: str | None = None,
+    prompt: str | None = "prompt",
+    id: str | None = "id",
+    keep: Sequence[str] = (),
+    epsilon: str | None = None,
 ) -> Any:
     """Read data of people: comparisons, choices, rankings, ratings, randomized reports, preferences.
 
@@ -123,6 +128,9 @@ def read(
         num_users: the public number of users of rankings with a row for each item, with those who ranked nothing.
         cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better) or ``"ranks"`` (1 = best,
             whatever they look like); default: ranks, refused where they don't look like any.
+        rejected, prompt, id, keep: of preferences for training, the fields beside ``chosen`` and ``user``, and further
+            ones to carry over.
+        epsilon: of preferences, the field of personal ε.
 
     Returns:
         :class:`~privrank_jax.data.Comparisons` (with covariates, ties, times and weights where columns are named),
@@ -144,7 +152,8 @@ def read(
         "left_score": left_score, "right_score": right_score, "weight": weight, "covariates": covariates,
         "side": side, "group": group, "time": time, "chosen": chosen, "shown": shown, "item": item, "rank": rank,
         "order": order, "order_separator": order_separator, "blank": blank, "missing": missing,
-        "num_users": num_users, "cells": cells,
+        "num_users": num_users, "cells": cells, "rejected": rejected, "prompt": prompt, "id": id, "keep": keep,
+        "epsilon": epsilon,
     }  # fmt: skip
     given = {key: value for key, value in asked.items() if not _omitted(key, value)}
     text = {"separator": separator, "encoding": encoding, "sheet": sheet}
@@ -170,9 +179,12 @@ def read(
     return _of_file(file, sheet, kind, given)
 
 
+_DEFAULTS = {"user": "user", "tie": "tie", "prompt": "prompt", "id": "id"}
+
+
 def _omitted(key: str, value: Any) -> bool:
     """Whether an argument has its default."""
-    return value == {"user": "user", "tie": "tie"}.get(key) or (
+    return value == _DEFAULTS.get(key) or (
         isinstance(value, (list, tuple)) and not value and key != "items"
     )
 
@@ -230,6 +242,8 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
     """
     kept = without(name, header, given.get("ignore", ()))
     forms = set(map(form, kept))
+    if any(key in given for key in ("rejected", "prompt", "id", "keep", "epsilon")):
+        return "preferences"
     if any(key in given for key in _CHOOSING):
         return "choices"
     if any(key in given for key in (*_COMPARING, *_SIDES) if key not in ("time", "tie")):
@@ -304,6 +318,23 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
     return scan_rankings(table, **given)
 
 
+def _preferences(table: Table | Source, given: dict[str, Any], file: File | None) -> Any:
+    from privrank_jax.data.preference_pairs import MARK, PreferenceFields
+    from privrank_jax.data.preferences import read_preferences, scan_preferences
+
+    if file is None:
+        raise DataError(f"{table.name}: preferences are read from .jsonl files: write them to one")
+    if MARK in table.header:
+        return read_preferences(file.path)
+    fields = {
+        role: given[role]
+        for role in ("chosen", "rejected", "prompt", "id", "user")
+        if role in given
+    }
+    beside = {"keep": given.get("keep", ()), "epsilon": given.get("epsilon")}
+    return scan_preferences(file.path, PreferenceFields(**fields), **beside)
+
+
 def _in_memory(read: Callable[..., Any]) -> Callable[..., Any]:
     def run(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
         if isinstance(table, Table):
@@ -338,6 +369,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "rankings": _rankings,
     "reports": _in_memory(_reports),
     "synthetic": _in_memory(_synthetic),
+    "preferences": _preferences,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -48,7 +49,15 @@ def check_noise(privacy: Privacy, noise: str | None, *, always_delta: bool = Fal
             "Gaussian noise (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n users. "
             "Or leave the noise out: all other noise keeps pure epsilon."
         )
-    epsilon = float(privacy.epsilon)
+    check_size(float(privacy.epsilon))
+
+
+def check_size(epsilon: float) -> None:
+    """Refuse an epsilon that is not a positive number, leaves only noise, or almost none."""
+    if not 0 < epsilon < math.inf:  # NaN too
+        raise ValueError(
+            f"epsilon (--epsilon) must be a positive number, got {epsilon:g}. Use a value such as 1."
+        )
     if epsilon < SMALLEST_EPSILON:
         raise ValueError(
             f"epsilon (--epsilon) {epsilon:g} is so small that the result would be noise alone, whatever the data: "
