@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         tables,
     )
     from privrank_jax.estimate import Estimate
+    from privrank_jax.jobs.leaderboard import leaderboard
     from privrank_jax.privacy.guarantee import Guarantee
     from privrank_jax.privacy.privacy import Privacy
 
@@ -64,6 +65,7 @@ _NAMES = {
     "Estimate": "privrank_jax.estimate",
     "Guarantee": "privrank_jax.privacy.guarantee",
     "Privacy": "privrank_jax.privacy.privacy",
+    "leaderboard": "privrank_jax.jobs.leaderboard",
 }
 
 __all__ = [
@@ -75,6 +77,7 @@ __all__ = [
     "comparisons",
     "datasets",
     "experiments",
+    "leaderboard",
     "links",
     "mallows",
     "metrics",

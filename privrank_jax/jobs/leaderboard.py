@@ -204,8 +204,8 @@ def _sha256(data: ComparisonTable) -> str:
 def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledger:
     """Refuse what the ledger does not allow, unless it was paid for before the data grew."""
     if not was_paid(ledger, paid_as):
-        ledger.check(promise)
         ledger.check_data(sha256, "this data set")
+        ledger.check(promise)
     return ledger
 
 
