@@ -21,8 +21,8 @@ from privrank_jax.cli.leaderboard import HELP as LEADERBOARD_HELP
 from privrank_jax.cli.leaderboard import leaderboard as leaderboard_command
 from privrank_jax.cli.ledger import HELP as LEDGER_HELP
 from privrank_jax.cli.ledger import ledger as ledger_command
-from privrank_jax.cli.plan.command import HELP as PLAN_HELP
-from privrank_jax.cli.plan.command import plan as plan_command
+from privrank_jax.cli.plan import HELP as PLAN_HELP
+from privrank_jax.cli.plan import plan as plan_command
 from privrank_jax.cli.privatize.command import HELP as PRIVATIZE_HELP
 from privrank_jax.cli.privatize.command import privatize as privatize_command
 from privrank_jax.cli.rank.command import HELP as RANK_HELP
