@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from privrank_jax.estimate import Estimate
     from privrank_jax.jobs.leaderboard import leaderboard
+    from privrank_jax.jobs.plan import plan
     from privrank_jax.privacy.guarantee import Guarantee
     from privrank_jax.privacy.privacy import Privacy
 
@@ -66,6 +67,7 @@ _NAMES = {
     "Guarantee": "privrank_jax.privacy.guarantee",
     "Privacy": "privrank_jax.privacy.privacy",
     "leaderboard": "privrank_jax.jobs.leaderboard",
+    "plan": "privrank_jax.jobs.plan",
 }
 
 __all__ = [
@@ -83,6 +85,7 @@ __all__ = [
     "metrics",
     "pairwise",
     "personalized",
+    "plan",
     "plotting",
     "preferences",
     "privacy",
