@@ -83,7 +83,9 @@ PARTS_OF_PROMISES = {
 # names unit and adjacency. Epsilon is not among them: the commands that spend it refuse to run without it.
 OPTION_DEFAULTS = {
     "cli.ledger Request.unit",
-    "cli.plan.request Design.adjacency",
+    "cli.leaderboard Request.adjacency",
+    "cli.leaderboard Request.unit",
+    "cli.plan Design.adjacency",
     "cli.rank.request Request.adjacency",
     "cli.rank.request Request.unit",
 }

@@ -103,7 +103,7 @@ def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, close
     (tmp_path / "v.csv").write_text(f"user,winner,loser,when\n{rows}")
     privrank("ledger", "l", "--data", "v.csv", "--budget", 1, "--public", "items")
     run = (
-        "rank",
+        "leaderboard",
         "v.csv",
         "--every",
         "day",
