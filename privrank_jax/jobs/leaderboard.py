@@ -142,6 +142,9 @@ def leaderboard(
             is given what a ledger calls the steps and the promise before anything is drawn, and returns the ledger that
             remembers what is published; then the caller pays.
 
+    Returns:
+        The leaderboard of the latest step, with those of all steps.
+
     Raises:
         ValueError: options that don't go together, no step has ended, or data that can't be used; see above.
         LeaderboardError: the state is on other terms, or can't be used. Nothing was published.

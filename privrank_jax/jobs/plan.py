@@ -136,7 +136,7 @@ def plan(
             Default: on average.
         trust: ``"local"``: each user randomizes the answers, the default of comparisons; ``"shuffled"``: each answers
             one question, and a shuffler hides who sent which; ``"central"``: a curator sees all, the default of
-            rankings; of comparisons it plans the scores of :func:`privrank_jax.rank`.
+            rankings; of comparisons it plans the scores of ``privrank rank``.
         delta: of shuffled reports, or of Gaussian noise.
         question: of shuffled comparisons: ``"secret"`` or ``"public"``, which pair a user answers for.
         method: of rankings: plan for one method only.
@@ -146,6 +146,9 @@ def plan(
         near: of curators: whether opponents are near in strength.
         error: of curators, what the target is: ``"largest"``, or ``"pairs"``, the share in the wrong order.
         optimum: of rankings: the best order costs at most so many pairs per user, as is publicly known.
+
+    Returns:
+        The plan: numbers, a table, words and a figure.
 
     Raises:
         ValueError: options that are out of range or don't go together, or a target that can't be reached.

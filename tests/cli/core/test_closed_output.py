@@ -33,7 +33,8 @@ def closed(monkeypatch):
     def print_table(*_, **__):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("privrank_jax.cli.core.output.print_table", print_table)
+    for module in ("core.output", "show"):
+        monkeypatch.setattr(f"privrank_jax.cli.{module}.print_table", print_table)
 
 
 def start(*words, stdout):
