@@ -6,7 +6,8 @@ import dataclasses
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable, Sequence
+import types
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -19,13 +20,18 @@ from privrank_jax.jobs.result import frame_of, html_of, text_of
 if TYPE_CHECKING:
     from privrank_jax.aggregation import ProvenError
 
-LINKS = ("logistic", "normal", "laplace")
-TRUSTS = ("central", "shuffled", "local")
-QUESTIONS = ("secret", "public")
 METHODS = (
     *("weights", "borda", "footrule", "noise-all"),
     *("exponential", "kwiksort", "hay-kwiksort"),
 )
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "link": ("logistic", "normal", "laplace"),
+    "question": ("secret", "public"),
+    "trust": (None, "central", "shuffled", "local"),
+    "method": (None, *METHODS),
+    "adjacency": ADJACENCIES,
+    "error": ("largest", "pairs"),
+}
 MOST_USERS, MOST_SHUFFLED = 10**15, 10**9
 _MOST_ITEMS = {"survey": 5_000, "scores": 300, "consensus": 200}
 _MOST_PER_USER, _MOST_EXPOSURE = 10**6, 10.0
@@ -33,8 +39,21 @@ _ONE_ANSWER = 1.01  # a share of pairs typed with three digits makes no more of 
 _CRUDE = 0.5  # beyond this error the theory, one linear step, is too crude to plan with
 _FEW_ITEMS = 200  # for which NumPy takes less time than to compile
 _STEPS, _WIDTH = 8, 10  # numbers of users in a picture, and their factor to either side of the plan
-_OF_COMPARISONS = ("link", "share_observed", "epsilon_max", "question")
+_OF_SURVEYS = ("link", "share_observed", "epsilon_max", "question")
 _OF_CURATORS = ("max_per_user", "adjacency", "exposure", "near", "error")
+_UNUSED = {  # by what is planned, and by the trust
+    "survey": ("method", "optimum", *_OF_CURATORS),
+    "scores": ("method", "optimum", *_OF_SURVEYS, "delta"),
+    "consensus": (*_OF_SURVEYS, *_OF_CURATORS),
+    "local": ("delta",),
+    "shuffled": ("share_observed", "epsilon_max"),
+    "central": (),
+}
+_WHAT = {
+    "survey": "a survey of comparisons",
+    "scores": "scores that a curator publishes",
+    "consensus": "a consensus of rankings",
+}
 _PUBLISHED = "hay-kwiksort"
 _KNOWN = 1e-3  # below it simulations of a few dozen crowds differ by chance
 _SHARP = 1e-3  # how far a needed number may lie above the least one
@@ -168,30 +187,8 @@ def plan(
     return dataclasses.replace(found, warnings=(*found.warnings, *large))
 
 
-@dataclasses.dataclass(frozen=True)
-class _Design:
-    """The arguments of :func:`plan`."""
-
-    items: int
-    rankings: bool
-    epsilon: float | None
-    epsilon_max: float | None
-    target: float | None
-    users: int | None
-    share_observed: float
-    spread: float
-    link: str
-    confidence: float | None
-    trust: str | None
-    delta: float
-    question: str
-    method: str | None
-    max_per_user: int | None
-    adjacency: str
-    exposure: float
-    near: bool
-    error: str
-    optimum: float | None
+class _Design(types.SimpleNamespace):
+    """The arguments of :func:`plan`, and what follows from them."""
 
     @property
     def kind(self) -> str:
@@ -236,14 +233,7 @@ class _Design:
 
     def check(self) -> None:
         """Refuse options that are out of range or don't go together."""
-        for name, choices in (
-            ("link", LINKS),
-            ("question", QUESTIONS),
-            ("trust", (None, *TRUSTS)),
-            ("method", (None, *METHODS)),
-            ("adjacency", ADJACENCIES),
-            ("error", ("largest", "pairs")),
-        ):
+        for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         most, many = _MOST_ITEMS[self.kind], self.most_users
         largest = 0.5 if self.error == "pairs" else math.inf  # a coin has half of all pairs wrong
@@ -273,29 +263,12 @@ class _Design:
             raise ValueError(
                 "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third."
             )
-        self._check_kind()
-
-    def _check_kind(self) -> None:
-        """Refuse options that don't apply to what is planned."""
-        what, unused = {
-            "survey": (
-                f"comparisons with trust={self.trusted!r}",
-                ("method", "optimum", *_OF_CURATORS),
-            ),
-            "scores": (
-                'scores that a curator publishes (trust="central")',
-                ("method", "optimum", *_OF_COMPARISONS, "delta"),
-            ),
-            "consensus": ("a consensus of rankings", (*_OF_COMPARISONS, *_OF_CURATORS)),
-        }[self.kind]
-        if self.trusted == "local":
-            unused += ("delta",)
-        if self.trusted == "shuffled":
-            unused += ("share_observed", "epsilon_max")
         defaults = inspect.signature(plan).parameters
-        for name in unused:
+        for name in (*_UNUSED[self.kind], *_UNUSED[self.trusted]):
             if getattr(self, name) != defaults[name].default:
-                raise ValueError(f"{_option(name)} does not apply to {what}: leave it out.")
+                raise ValueError(
+                    f"{_option(name)} does not apply to {_WHAT[self.kind]}, trust={self.trusted!r}: leave it out."
+                )
         if self.trusted == "shuffled" and not self.delta:
             raise ValueError(
                 "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
@@ -306,95 +279,94 @@ class _Design:
                 'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'
             )
 
+    def told(self, *names: str) -> dict[str, Any]:
+        """Facts of the design, by name."""
+        inner = {"trust": "trusted", "confidence": "certainty", "share_observed": "share_answered"}
+        return {name: getattr(self, inner.get(name, name)) for name in names}
+
     def solution(
         self,
         facts: dict[str, Any],
-        table: list[tuple[str, str]],
+        rows: list[tuple[str, str]],
         title: str,
         opening: str,
-        paragraphs: Sequence[str],
+        paragraphs: tuple[str, ...],
         errors: Callable[[int], tuple[Any, Any]],
     ) -> Plan:
         """The plan of comparisons.
 
         Args:
             facts: its numbers.
-            table: what they are, and their text.
+            rows: of the table, but for users: what they are, and their text.
             title: what is planned, in one line.
             opening: who sees what.
             paragraphs: the answer, and, last, what is protected.
             errors: finds the error at a number of users, and that without privacy.
         """
+        table = [("users", f"{facts['users']:,}"), *rows]
+        if (needed := facts["users_needed"]) is not None:
+            without = f"{facts['users_needed_without_privacy']:,}"
+            table.insert(1, ("users needed for the target", f"{needed:,}"))
+            table.insert(2, ("users needed without privacy", without))
         flat = {
             f"{name}_{part}" if part else name: one
             for name, value in facts.items()
             for part, one in (value.items() if isinstance(value, dict) else [("", value)])
         }
         error = facts["error"]["expected"]
-        crude = (
-            f"an error of {error:.2g} is too large for the theory to be exact; take it as a sign that this survey is "
-            "too small.",
-        ) * (error > _CRUDE)
-        draw = functools.partial(self._drawn, facts, title, paragraphs[-1], errors)
-        columns = dict(zip(("plan", ""), map(list, zip(*table))))
-        return Plan(title, opening, columns, tuple(paragraphs), facts, [flat], crude, draw)
+        crude = f"an error of {error:.2g} is too large for the theory to be exact; take it as a sign that this survey "
+        crude += "is too small."
+        columns = {"plan": [row[0] for row in table], "": [row[1] for row in table]}
+        warnings = (crude,) if error > _CRUDE else ()
 
-    def _drawn(
-        self,
-        facts: dict[str, Any],
-        title: str,
-        protected: str,
-        errors: Callable[[int], tuple[Any, Any]],
-    ) -> Any:
-        """The errors by the number of users, the plan itself, and the target."""
-        import jax
+        def draw() -> Any:
+            import jax
 
-        from privrank_jax.plotting import planned_errors
+            from privrank_jax.plotting import planned_errors
 
-        meant = "wrong_pairs" if self.error == "pairs" else "expected"
-        curves = {meant: "expected"}
-        if self.error != "pairs":
-            curves["upper"] = f"not exceeded with probability {self.certainty:g}"
-        rows = []
-        for users in _numbers(facts["users"], self.most_users):
-            with jax.enable_x64(self.kind != "survey"):
-                error, clear = errors(users)
-            ours = {name: float(getattr(error, name)) for name in curves}
-            rows.append({"users": users, **ours, "clear": float(getattr(clear, meant))})
-        return planned_errors(
-            rows,
-            {**curves, "clear": "expected, without privacy"},
-            (facts["users"], facts["error"][self.criterion]),
-            target=self.target,
-            guarantee_text=protected,
-            title=title,
-            **({"y_label": "share of pairs in the wrong order"} if self.error == "pairs" else {}),
-        )
+            pairs = self.error == "pairs"
+            meant = "wrong_pairs" if pairs else "expected"
+            curves = {
+                meant: "expected",
+                "upper": f"not exceeded with probability {self.certainty:g}",
+            }
+            points = []
+            for users in _numbers(facts["users"], self.most_users):
+                with jax.enable_x64(self.kind != "survey"):
+                    error, clear = errors(users)
+                ours = {name: float(getattr(error, name)) for name in (meant, "upper")}
+                points.append({"users": users, **ours, "clear": float(getattr(clear, meant))})
+            if pairs:
+                del curves["upper"]
+            return planned_errors(
+                points,
+                {**curves, "clear": "expected, without privacy"},
+                (facts["users"], facts["error"][self.criterion]),
+                target=self.target,
+                guarantee_text=paragraphs[-1],
+                title=title,
+                y_label="share of pairs in the wrong order"
+                if pairs
+                else "largest error of a score",
+            )
 
-    def answered(self, goal: str, epsilon: float, needed: int | None) -> str:
-        """The answer to what was asked, in one sentence.
+        return Plan(title, opening, columns, paragraphs, facts, [flat], warnings, draw)
 
-        Args:
-            goal: what the target asks for.
-            epsilon: the budget of a plan for a number of users.
-            needed: users needed.
-        """
+    def answer(self, epsilon: float, needed: int | None, otherwise: str) -> str:
+        """The answer to what was asked, in one sentence; ``otherwise``: where there is no target."""
+        if self.target is None:
+            return otherwise
+        on = "on average" if self.confidence is None else f"in {self.confidence:.0%} of surveys"
+        goal = f"a largest error of at most {self.target:g} {on}"
+        if self.error == "pairs":
+            goal = f"at most {self.target:g} of all pairs in the wrong order"
         if self.epsilon is None:
             return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
         if self.users is None:
             return f"For {goal}: {needed:,} users."
-        more = max((needed or 0) - self.users, 0)
-        return (
-            f"For {goal}: {more:,} more users."
-            if more
-            else f"{self.users:,} users are enough for {goal}."
-        )
-
-    @property
-    def goal(self) -> str:
-        """What a target for the largest error of a score asks for."""
-        words = "on average" if self.confidence is None else f"in {self.confidence:.0%} of surveys"
-        return f"a largest error of at most {self.target:g} {words}"
+        if (more := (needed or 0) - self.users) > 0:
+            return f"For {goal}: {more:,} more users."
+        return f"{self.users:,} users are enough for {goal}."
 
 
 def _option(name: str) -> str:
@@ -426,15 +398,6 @@ def _too_few(design: _Design, clear: float, what: str) -> ValueError:
         f"{design.users:,} users are too few: even without {what} the error would be {clear:.3g}, above the target "
         f"(--target) {design.target:g}; take more users, or a larger target."
     )
-
-
-def _of_users(found: dict[str, Any]) -> list[tuple[str, str]]:
-    rows = [("users", f"{found['users']:,}")]
-    if found["users_needed"] is None:
-        return rows
-    without = f"{found['users_needed_without_privacy']:,}"
-    needed = ("users needed for the target", f"{found['users_needed']:,}")
-    return [*rows, needed, ("users needed without privacy", without)]
 
 
 # --- a survey of comparisons whose answers the users randomize --------------------------------------
@@ -482,16 +445,10 @@ def _survey(design: _Design) -> Plan:
 
     users = design.users or needed or 1
     error, clear = errors(users)
-    of_error = ("expected", "upper", "rms")
-    found: dict[str, Any] = {
-        "items": design.items,
-        "trust": design.trusted,
-        "share_observed": design.share_answered,
-        "link": design.link,
-        "spread": design.spread,
-        "criterion": design.criterion,
-        "confidence": design.certainty,
-        "target": design.target,
+    told = design.told(
+        *("items", "trust", "share_observed", "link", "spread", "criterion", "confidence", "target")
+    )
+    found = told | {
         "users": users,
         "users_needed": needed,
         "more_users": None if needed is None else max(needed - (design.users or 0), 0),
@@ -499,8 +456,8 @@ def _survey(design: _Design) -> Plan:
         "answers_per_user": design.answers_per_user,
         "epsilon_per_user": high * max(design.answers_per_user, 1.0),
         "effective_users": float(error.effective_users),
-        "error": {name: float(getattr(error, name)) for name in of_error},
-        "error_without_privacy": {name: float(getattr(clear, name)) for name in of_error},
+        "error": _errors(error),
+        "error_without_privacy": _errors(clear),
         "rate": float(
             computed(planner.local_rate, design.items, error.effective_users, design.share_observed)
         ),
@@ -531,27 +488,27 @@ def _survey(design: _Design) -> Plan:
         ]
     title = f"{design.items} items, {design.link} model, scores from {-design.spread:g} to {design.spread:g}"
     rows = [
-        *_of_users(found),
         *of_budget,
         ("equivalent number of users without randomization", f"{found['effective_users']:,.1f}"),
         *_of_errors(found),
         ("largest error without privacy, expected", f"{free_of['expected']:.3g}"),
     ]
-    answer = "Halving the error takes four times the users."
-    if design.target is not None:
-        answer = design.answered(design.goal, low, needed)
+    answer = design.answer(low, needed, "Halving the error takes four times the users.")
     opening, protected = _of_survey(design, found, budget, of_user)
     return design.solution(found, rows, title, opening, (answer, protected), errors)
 
 
+def _errors(error: Any, *more: str) -> dict[str, float]:
+    return {name: float(getattr(error, name)) for name in ("expected", "upper", "rms", *more)}
+
+
 def _of_errors(found: dict[str, Any]) -> list[tuple[str, str]]:
-    error = found["error"]
-    upper = f"largest error, not exceeded with probability {found['confidence']:g}"
-    return [
-        ("largest error of a score, expected", f"{error['expected']:.3g}"),
-        (upper, f"{error['upper']:.3g}"),
-        ("typical error of a score (root mean square)", f"{error['rms']:.3g}"),
-    ]
+    words = {
+        "expected": "largest error of a score, expected",
+        "upper": f"largest error, not exceeded with probability {found['confidence']:g}",
+        "rms": "typical error of a score (root mean square)",
+    }
+    return [(words[name], f"{found['error'][name]:.3g}") for name in words]
 
 
 def _of_survey(
@@ -653,11 +610,7 @@ def _scores(design: _Design) -> Plan:
     from privrank_jax.pairwise.private_design import DESIGN_SHARE
 
     share = 1.0 if design.adjacency == "flip" else 1 - DESIGN_SHARE  # the rest is for intervals
-    assumed: dict[str, Any] = {
-        "exposure": design.exposure,
-        "near": design.near,
-        "confidence": design.certainty,
-    }
+    assumed = design.told("exposure", "near", "confidence")
     goal = {**assumed, "criterion": design.criterion}
     scores = np.linspace(-design.spread, design.spread, design.items)
 
@@ -689,18 +642,11 @@ def _scores(design: _Design) -> Plan:
             needed = _whole(enough(promise(epsilon)))
     users = design.users or needed or 1
     error, clear = error_at(users, epsilon), error_at(users, math.inf)
-    of_error = ("expected", "upper", "rms", "wrong_pairs")
-    found: dict[str, Any] = {
-        "items": design.items,
-        "trust": "central",
-        "adjacency": design.adjacency,
-        "max_per_user": design.max_per_user,
-        "exposure": design.exposure,
-        "near": design.near,
-        "spread": design.spread,
-        "criterion": design.criterion,
-        "confidence": design.certainty,
-        "target": design.target,
+    told = design.told(
+        *("items", "trust", "adjacency", "max_per_user", "exposure", "near", "spread"),
+        *("criterion", "confidence", "target"),
+    )
+    found = told | {
         "users": users,
         "users_needed": needed,
         "users_needed_without_privacy": free,
@@ -708,12 +654,11 @@ def _scores(design: _Design) -> Plan:
         "epsilon_of_scores": share * epsilon,
         "noise_scale": float(error.noise_scale),
         "gamma": float(error.gamma),
-        "error": {name: float(getattr(error, name)) for name in of_error},
-        "error_without_privacy": {name: float(getattr(clear, name)) for name in of_error},
+        "error": _errors(error, "wrong_pairs"),
+        "error_without_privacy": _errors(clear, "wrong_pairs"),
     }
     free_of = found["error_without_privacy"]
     rows = [
-        *_of_users(found),
         ("epsilon of a user", f"{epsilon:.3g}"),
         ("noise scale of a score's wins", f"{found['noise_scale']:.3g}"),
         ("share of pairs in the wrong order", f"{found['error']['wrong_pairs']:.3g}"),
@@ -728,13 +673,10 @@ def _scores(design: _Design) -> Plan:
         "In this plan a curator sees all answers and publishes only scores with noise (--trust central), as privrank "
         "rank does. epsilon counts for a user, with all comparisons."
     ) + " A tenth of it is for intervals (rank --intervals none keeps it)." * (share < 1)
-    answer = (
+    halves = (
         "Where the noise rules, twice the users halve the error; where the answers do, four times."
     )
-    if design.target is not None:
-        pairs = f"at most {design.target:g} of all pairs in the wrong order"
-        asked = pairs if design.error == "pairs" else design.goal
-        answer = design.answered(asked, epsilon, needed)
+    answer = design.answer(epsilon, needed, halves)
     change = {
         "flip": "is answered differently",
         "replace": "is replaced by any other",
@@ -754,16 +696,16 @@ def _scores(design: _Design) -> Plan:
 # --- a consensus of rankings ------------------------------------------------------------------------
 
 Point = tuple[int, float]
-"""Number of users and ε; one of them is looked for."""
+"""Number of users and ε; one of them may be looked for."""
 
 
 def _consensus(design: _Design) -> Plan:
-    quantity = None
-    if design.target is not None:
-        quantity = "epsilon" if design.epsilon is None else "users"
+    from privrank_jax.aggregation.auto import choose_method
+
+    quantity = "epsilon" if design.epsilon is None else "users"
     point, proven, expected = (design.users or 1000, design.epsilon or 1.0), None, None
-    if quantity is not None:
-        search = _Search(design, quantity, point)
+    search = _Search(design, quantity, point)
+    if design.target is not None:
         proven = search.proven_needed()
         near = point if proven is None else search.moved(proven["value"])
         expected = _Search(design, quantity, near).expected_needed()
@@ -775,17 +717,12 @@ def _consensus(design: _Design) -> Plan:
                 )
             point = search.moved(reached["value"])
     methods: list[dict[str, Any]] = []
-    for row in _proven(design, point):
-        cost = _expected(design, row, [point])
-        copied = ("method", "noise", "function", "pure", "ratio", "additive")
-        methods.append(
-            {name: getattr(row, name) for name in copied}
-            | {
-                "proven_cost": row.cost(design.optimum),
-                "expected_cost": None if cost is None else cost[0],
-            }
-            | {name: getattr(row, name) for name in ("order", "source", "remark")}
-        )
+    for row in search.rows(point):
+        first, costs = vars(row), search.expected(row, [point])
+        costs = {"proven_cost": row.cost(design.optimum), "expected_cost": costs and costs[0]}
+        names = ("method", "noise", "function", "pure", "ratio", "additive")
+        last = {name: first[name] for name in ("order", "source", "remark")}
+        methods.append({name: first[name] for name in names} | costs | last)
     by_proof = sorted(methods, key=lambda one: (one["proven_cost"], one["additive"]))
     likely = min(
         (one for one in methods if one["expected_cost"] is not None),
@@ -794,21 +731,19 @@ def _consensus(design: _Design) -> Plan:
     )
     users, epsilon = point
     found = {
-        "items": design.items,
-        "pairs": design.pairs,
-        "trust": design.trusted,
+        **design.told("items", "pairs", "trust"),
         "users": users,
         "epsilon": epsilon,
-        "delta": design.delta,
-        "optimum": design.optimum,
+        **design.told("delta", "optimum"),
         "confidence": design.confidence,
-        "spread": design.spread,
-        "target": design.target,
+        **design.told("spread", "target"),
         "methods": methods,
         "proven_best": _named(by_proof[0]),
         "expected_best": None if likely is None else _named(likely),
-        "auto": _auto(design, point),
-        "quantity": quantity,
+        "auto": choose_method(
+            design.items, users, search.privacy(point), trust=design.trusted, mechanism="one-pair"
+        ),
+        "quantity": quantity if design.target is not None else None,
         "proven_needed": proven,
         "expected_needed": expected,
     }
@@ -920,49 +855,6 @@ def _small(cost: float | None) -> str:
     return f"{cost:.2g}" if cost >= _KNOWN else f"< {_KNOWN:g}"
 
 
-def _privacy(design: _Design, point: Point) -> Privacy:
-    return Privacy(point[1], unit="user", adjacency="replace", delta=design.delta)
-
-
-def _auto(design: _Design, point: Point) -> str:
-    """What ``privrank aggregate`` takes at a point if no method is named."""
-    from privrank_jax.aggregation.auto import choose_method
-
-    privacy = _privacy(design, point)
-    return choose_method(
-        design.items, point[0], privacy, trust=design.trusted, mechanism="one-pair"
-    )
-
-
-def _proven(design: _Design, point: Point, like: ProvenError | None = None) -> list[ProvenError]:
-    """Proven rows at a point: all that were asked for, or one."""
-    from privrank_jax.aggregation import proven_errors
-
-    rows = proven_errors(
-        design.items,
-        point[0],
-        _privacy(design, point),
-        trust=design.trusted,
-        confidence=design.confidence,
-        method=design.method if like is None else like.method,
-        noise=None if like is None else like.noise,
-    )
-    if not rows and like is None:
-        raise ValueError(
-            "no method fits: it takes fewer items, more users than pairs of items (to ask each user for one pair), or "
-            "another method (--method) or trust (--trust)."
-        )
-    return list(rows)
-
-
-def _expected(design: _Design, row: ProvenError, points: list[Point]) -> list[float] | None:
-    from privrank_jax.aggregation import Setting, planned_costs
-
-    settings = [Setting(point[0], _privacy(design, point)) for point in points]
-    found = planned_costs(row, design.items, settings, spread=design.spread)
-    return None if found is None else found.tolist()
-
-
 @dataclasses.dataclass(frozen=True)
 class _Search:
     """The least number of users, or the least ε, that reaches the target; the other stays as at the start."""
@@ -970,6 +862,36 @@ class _Search:
     design: _Design
     quantity: str
     start: Point
+
+    def privacy(self, point: Point) -> Privacy:
+        return Privacy(point[1], unit="user", adjacency="replace", delta=self.design.delta)
+
+    def rows(self, point: Point, like: ProvenError | None = None) -> list[ProvenError]:
+        """Proven rows at a point: all that were asked for, or one."""
+        from privrank_jax.aggregation import proven_errors
+
+        rows = proven_errors(
+            self.design.items,
+            point[0],
+            self.privacy(point),
+            trust=self.design.trusted,
+            confidence=self.design.confidence,
+            method=self.design.method if like is None else like.method,
+            noise=None if like is None else like.noise,
+        )
+        if not rows and like is None:
+            raise ValueError(
+                "no method fits: it takes fewer items, more users than pairs of items (to ask each user for one pair), "
+                "or another method (--method) or trust (--trust)."
+            )
+        return list(rows)
+
+    def expected(self, row: ProvenError, points: list[Point]) -> list[float] | None:
+        from privrank_jax.aggregation import Setting, planned_costs
+
+        settings = [Setting(point[0], self.privacy(point)) for point in points]
+        found = planned_costs(row, self.design.items, settings, spread=self.design.spread)
+        return None if found is None else found.tolist()
 
     @property
     def of_users(self) -> bool:
@@ -993,7 +915,7 @@ class _Search:
         design, (users, epsilon) = self.design, self.start
         start = (max(users, 10 * design.pairs), epsilon) if self.of_users else self.start
         power = 1.0 if design.trusted == "central" or not self.of_users else 2.0
-        near = [(self.allowed(row), row) for row in _proven(design, start)]
+        near = [(self.allowed(row), row) for row in self.rows(start)]
         for _, row in sorted(
             (((row.additive / allowed) ** power, row) for allowed, row in near if allowed > 0),
             key=lambda one: one[0],
@@ -1019,7 +941,7 @@ class _Search:
         return low
 
     def reaches(self, like: ProvenError, value: float) -> bool:
-        rows = _proven(self.design, self.moved(value), like)
+        rows = self.rows(self.moved(value), like)
         return bool(rows) and rows[0].cost(self.design.optimum) <= self.target
 
     def least(self, reached: Callable[[float], bool]) -> float | None:
@@ -1049,7 +971,7 @@ class _Search:
         halves = range(-2, 13 if self.of_users else 9)
         grid = self.grid(min(max(top * 10 ** -(k / 2), low), high) for k in halves)
         best: tuple[float, ProvenError] | None = None
-        for row in _proven(self.design, self.start):
+        for row in self.rows(self.start):
             if row.noise in ("laplace", "duchi", "randomized-response") and not self.design.method:
                 continue  # worse than others at all numbers
             found = self.crossing(row, grid)
@@ -1069,7 +991,7 @@ class _Search:
 
     def crossing(self, row: ProvenError, grid: list[float]) -> float | None:
         """The first value of the grid from which on the expected cost is at most the target."""
-        costs = _expected(self.design, row, [self.moved(one) for one in grid])
+        costs = self.expected(row, [self.moved(one) for one in grid])
         if costs is None or costs[-1] > self.target:
             return None
         beyond = [k for k, cost in enumerate(costs) if cost > self.target]
