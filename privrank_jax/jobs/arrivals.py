@@ -53,10 +53,7 @@ class Arrivals:
     """Comparisons by the step in which they arrived.
 
     Attributes:
-        data: the comparisons.
-        items: names of the m items.
-        winners: ``(N,)`` index into ``items``; for a tie one of the two.
-        losers: ``(N,)`` the other item.
+        data: the comparisons, of the items of the leaderboard.
         times: ``(N,)`` datetime64, of each row.
         schedule: of the steps.
         steps: ``(N,)`` step of each row, from 0; T for rows beyond the last step, -1 for rows before the first.
@@ -67,9 +64,6 @@ class Arrivals:
     """
 
     data: ComparisonTable
-    items: tuple[str, ...]
-    winners: Int[np.ndarray, "rows"]
-    losers: Int[np.ndarray, "rows"]
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
     steps: Int[np.ndarray, "rows"]
@@ -80,7 +74,7 @@ class Arrivals:
     @property
     def pairs(self) -> Int[np.ndarray, "rows 2"]:
         """The two items of each row, in the order of the items."""
-        return np.sort(np.stack([self.winners, self.losers], 1), axis=1)
+        return np.sort(np.stack([self.data.winners, self.data.losers], 1), axis=1)
 
     def after(self, published: Sequence[Counted]) -> Arrivals:
         """The same data, of which the rows of further steps count."""
@@ -106,7 +100,7 @@ class Arrivals:
 
     def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
         """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
-        items, found = len(self.items), self._wins_and_losses(first, last)
+        items, found = self.data.num_items, self._wins_and_losses(first, last)
         if items <= MAX_PAIR_ITEMS:
             chosen = self._between(first, last)
             lower, upper = self.pairs[chosen].T
@@ -118,11 +112,11 @@ class Arrivals:
         return np.hstack(found)
 
     def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
-        chosen, items = self._between(first, last), len(self.items)
+        data, chosen, items = self.data, self._between(first, last), self.data.num_items
         cell = (self.steps[chosen] - first) * items
-        half = np.where(self.data.tied[chosen], 0.5, 1.0)
+        half = np.where(data.tied[chosen], 0.5, 1.0)
         size = (last - first) * items
-        ahead, behind = cell + self.winners[chosen], cell + self.losers[chosen]
+        ahead, behind = cell + data.winners[chosen], cell + data.losers[chosen]
         return [
             (
                 np.bincount(one, half, minlength=size)
@@ -151,12 +145,12 @@ class Arrivals:
 
     def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
         """The number and a hash of all rows of each of these steps, whatever their order in the data."""
-        users = self.data.user_names
+        data, users, items = self.data, self.data.user_names, self.data.item_names
         rows: list[list[str]] = [[] for _ in range(first, last)]
         for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
-            user = users[self.data.users[row]] if users else ""
-            pair = self.items[self.winners[row]], self.items[self.losers[row]]
-            cells = (str(self.times[row]), user, *pair, bool(self.data.tied[row]))
+            user = users[data.users[row]] if users else ""
+            pair = items[data.winners[row]], items[data.losers[row]]
+            cells = (str(self.times[row]), user, *pair, bool(data.tied[row]))
             rows[self.steps[row] - first].append(json.dumps(cells))
         return [
             (len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest())
@@ -226,21 +220,15 @@ def arrivals_of(
             f"{data.name}: the leaderboard has no item {new[0]!r}, and its items stay as they were: leave its rows "
             "out, or begin another leaderboard, at its own price."
         )
-    codes = np.array([place[name] for name in data.item_names], np.int64)
+    if items is not None:
+        codes = np.array([place[name] for name in data.item_names], np.int32)
+        winners, losers = codes[data.winners], codes[data.losers]
+        data = dataclasses.replace(
+            data, item_names=names, winners=winners, losers=losers, questionnaire=None
+        )
     steps = schedule.steps_of(times)
-    found = Arrivals(
-        data=data,
-        items=names,
-        winners=codes[data.winners],
-        losers=codes[data.losers],
-        times=times,
-        schedule=schedule,
-        steps=steps,
-        limit=limit,
-        pairs_are_public=pairs_are_public,
-        kept=np.zeros(steps.size, bool),
-    )
-    return found.after(())
+    kept = np.zeros(steps.size, bool)
+    return Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept).after(())
 
 
 def _tag(user: str) -> str:

@@ -182,18 +182,20 @@ def leaderboard(
     job.check()
     items = None if known is None else tuple(json.loads(known["items"]))
     arrivals = job.arrivals(getattr(data, "times", None) if times is None else times, items)
-    warnings = job.warnings(listed=known is not None)
+    rare = check_rare_items(data, written=False) if known is None else ()
+    if isinstance(ledger, Ledger):
+        pays, sha256 = ledger, _sha256(data)
+        begin = functools.partial(_begin, ledger, sha256)
+    else:
+        pays, sha256, begin = None, "", ledger
     with jax.enable_x64(True):
         if state is None or rehearsal:
-            return job.board(arrivals, job.rehearse(arrivals), warnings)
-        sha256 = _sha256(data) if isinstance(ledger, Ledger) else ""
-        begin = functools.partial(_begin, ledger, sha256) if isinstance(ledger, Ledger) else ledger
-        found = job.publish(arrivals, state, begin, fixed=until is not None)
-        board = job.board(arrivals, found, warnings)
-    if not isinstance(ledger, Ledger):
-        return board
+            found = job.rehearse(arrivals)
+        else:
+            found = job.publish(arrivals, state, begin, fixed=until is not None)
+        board = job.board(arrivals, found, rare)
     return paid(
-        board, ledger, sha256=sha256, name=data.name, job="leaderboard", paid_as=board.paid_as
+        board, pays, sha256=sha256, name=data.name, job="leaderboard", paid_as=board.paid_as
     )
 
 
@@ -285,18 +287,8 @@ class _Job:
             )
         flip, limit = self.promise.adjacency == "flip", self.promise.contributions
         found = arrivals_of(self.data, times, self.schedule, limit, flip, items)
-        check_items(name, len(found.items), _MOST_ITEMS, self.top_k)
+        check_items(name, found.data.num_items, _MOST_ITEMS, self.top_k)
         return found
-
-    def warnings(self, *, listed: bool) -> tuple[str, ...]:
-        """What the holder of the data must know; the list of items may be that of the state."""
-        by_exposure = self.method == "counts" and self.promise.adjacency != "flip"
-        return (
-            *hardly_private(float(self.promise.epsilon)),
-            *(() if listed else check_rare_items(self.data, written=False)),
-            *large_delta(self.promise, user=self.data.num_users, comparison=len(self.data)),
-            *((_BY_EXPOSURE,) if by_exposure else ()),
-        )
 
     def publish(
         self,
@@ -317,7 +309,7 @@ class _Job:
         with release.Leaderboard(
             state,
             self.promise,
-            items=arrivals.items,
+            items=arrivals.data.item_names,
             steps=self.schedule.steps,
             noise=self.noise,
             schedule=self.schedule.words,
@@ -351,7 +343,7 @@ class _Job:
 
     def rehearse(self, arrivals: Arrivals) -> _Published:
         """The same steps with simulated noise, and no state."""
-        last, items = self.schedule.ended, len(arrivals.items)
+        last, items = self.schedule.ended, arrivals.data.num_items
         self.schedule.check_ended(last)
         arrivals.check_dates()
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
@@ -370,7 +362,7 @@ class _Job:
         """What a ledger calls all steps together."""
         return f"{self.schedule.words}, {self.schedule.steps} steps, leaderboard {identifier}"
 
-    def board(self, arrivals: Arrivals, found: _Published, warnings: tuple[str, ...]) -> Board:
+    def board(self, arrivals: Arrivals, found: _Published, rare: tuple[str, ...]) -> Board:
         """The leaderboards of all published steps."""
         assert found.guarantee is not None
         guarantee = dataclasses.replace(
@@ -378,9 +370,9 @@ class _Job:
             note=f"It covers all {self.schedule.steps:,} steps together ({self.schedule.words}), those to come too, "
             "also where later comparisons depend on earlier leaderboards.",
         )
-        rehearsal = self.source.rehearsal
+        rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
-        items, steps = arrivals.items, []
+        items, steps = arrivals.data.item_names, []
         met = np.zeros((len(items), len(items)), np.int64)
         for step, counted in enumerate(found.counted):
             one, other, number = np.array(counted.met, np.int64).reshape(-1, 3).T
@@ -398,7 +390,13 @@ class _Job:
             "facts": latest.facts | {"notes": list(notes), "steps": in_short},
             "certainty": certainty,
             "notes": notes,
-            "warnings": (*warnings, *private_remark(*arrivals.left_out(found.counted))),
+            "warnings": (
+                *hardly_private(float(self.promise.epsilon)),
+                *rare,
+                *large_delta(self.promise, user=self.data.num_users, comparison=len(self.data)),
+                *((_BY_EXPOSURE,) if self.method == "counts" and not flip else ()),
+                *private_remark(*arrivals.left_out(found.counted)),
+            ),
         }
         paid_as = self.paid_as(found.identifier) if found.identifier else ""
         return Board(**{**vars(latest), **changed}, steps=tuple(steps), paid_as=paid_as)

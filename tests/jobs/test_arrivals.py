@@ -127,7 +127,7 @@ def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):
 
 def test_items_of_the_state_and_refusals(write):
     found = arrivals(write, *ROWS, items=["c", "b", "a", "d"])
-    assert found.items == ("c", "b", "a", "d")
+    assert found.data.item_names == ("c", "b", "a", "d")
     assert found.totals(0, 1).tolist() == [[1, 1, 0, 0]]
     with pytest.raises(
         ValueError, match="1 rows are dated before the start of the first step, 2024-01-01"
