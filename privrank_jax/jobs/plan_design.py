@@ -101,7 +101,7 @@ class Plan:
 
 
 class Design(types.SimpleNamespace):
-    """The arguments of :func:`plan`, and what follows from them."""
+    """The arguments of :func:`privrank_jax.jobs.plan.plan`, and what follows from them."""
 
     @property
     def kind(self) -> str:
