@@ -168,9 +168,10 @@ def leaderboard(
     if method is None:
         goes_on = known is not None and "publishes" not in known and privacy.adjacency != "flip"
         method = "counts" if goes_on else "scores"
+    users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
     job = _Job(
         data=data,
-        promise=privacy.given(public=data.public, users=getattr(data, "users_are", "")),
+        promise=privacy.given(public=data.public, users=users),
         schedule=schedule_of(every, start, steps, until),
         method=method,
         noise=noise or _NOISES[0],
@@ -180,8 +181,15 @@ def leaderboard(
         source=Randomness(key),
     )
     job.check()
+    when = getattr(data, "times", None) if times is None else times
+    if when is None:
+        raise ValueError(
+            f"{data.name} does not say when comparisons were made: give times (--time)."
+        )
     items = None if known is None else tuple(json.loads(known["items"]))
-    arrivals = job.arrivals(getattr(data, "times", None) if times is None else times, items)
+    flip, limit = privacy.adjacency == "flip", privacy.contributions
+    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
+    check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = check_rare_items(data, written=False) if known is None else ()
     if isinstance(ledger, Ledger):
         pays, sha256 = ledger, _sha256(data)
@@ -216,16 +224,7 @@ def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledge
 
 @dataclasses.dataclass(frozen=True)
 class _Published:
-    """What was published so far.
-
-    Attributes:
-        totals: ``(t, m)`` noisy totals after each step.
-        scores: ``(t, m)`` of each step, where they are fitted to noisy sums because it is private who compared what.
-        deviations: ``(t,)`` of the noise of win totals.
-        guarantee: of all steps together.
-        counted: what was counted in each step.
-        identifier: of the state; "" in a rehearsal.
-    """
+    """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
 
     totals: Float[np.ndarray, "t items"]
     scores: Float[np.ndarray, "t items"] | None
@@ -276,20 +275,6 @@ class _Job:
         if not 0 < self.level < 1:
             raise ValueError(f"level (--level) must lie between 0 and 1, got {self.level:g}.")
 
-    def arrivals(
-        self, times: Shaped[np.ndarray, "rows"] | None, items: tuple[str, ...] | None
-    ) -> Arrivals:
-        """The rows by steps."""
-        name = self.data.name
-        if times is None:
-            raise ValueError(
-                f"{name} does not say when comparisons were made: give times (--time)."
-            )
-        flip, limit = self.promise.adjacency == "flip", self.promise.contributions
-        found = arrivals_of(self.data, times, self.schedule, limit, flip, items)
-        check_items(name, found.data.num_items, _MOST_ITEMS, self.top_k)
-        return found
-
     def publish(
         self,
         arrivals: Arrivals,
@@ -298,14 +283,7 @@ class _Job:
         *,
         fixed: bool,
     ) -> _Published:
-        """Draw the steps that have ended, and collect all that was published.
-
-        Args:
-            arrivals: the rows by steps.
-            state: the file.
-            begin: the function that returns a ledger, see :func:`leaderboard`.
-            fixed: whether the caller said until when the data are complete.
-        """
+        """Draw the steps that have ended, and collect all; ``fixed``: whether the data are complete up to a time."""
         with release.Leaderboard(
             state,
             self.promise,
