@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from privrank_jax import (
         aggregation,
         comparisons,
+        data,
         datasets,
         experiments,
         links,
@@ -35,17 +36,22 @@ if TYPE_CHECKING:
         simulate,
         tables,
     )
+    from privrank_jax.data.read import read
     from privrank_jax.estimate import Estimate
     from privrank_jax.jobs.leaderboard import leaderboard
     from privrank_jax.jobs.plan import plan
+    from privrank_jax.jobs.rank import rank
+    from privrank_jax.jobs.result import Ranking
     from privrank_jax.privacy.guarantee import Guarantee
     from privrank_jax.privacy.privacy import Privacy
+    from privrank_jax.release.ledger import Ledger
 
 __version__ = "0.1.0"
 
 _MODULES = (
     "aggregation",
     "comparisons",
+    "data",
     "datasets",
     "experiments",
     "links",
@@ -65,18 +71,25 @@ _MODULES = (
 _NAMES = {
     "Estimate": "privrank_jax.estimate",
     "Guarantee": "privrank_jax.privacy.guarantee",
+    "Ledger": "privrank_jax.release.ledger",
     "Privacy": "privrank_jax.privacy.privacy",
     "leaderboard": "privrank_jax.jobs.leaderboard",
     "plan": "privrank_jax.jobs.plan",
+    "Ranking": "privrank_jax.jobs.result",
+    "rank": "privrank_jax.jobs.rank",
+    "read": "privrank_jax.data.read",
 }
 
 __all__ = [
     "Estimate",
     "Guarantee",
+    "Ledger",
     "Privacy",
+    "Ranking",
     "__version__",
     "aggregation",
     "comparisons",
+    "data",
     "datasets",
     "experiments",
     "leaderboard",
@@ -90,7 +103,9 @@ __all__ = [
     "preferences",
     "privacy",
     "privacy_audit",
+    "rank",
     "rankings",
+    "read",
     "release",
     "simulate",
     "tables",

@@ -21,9 +21,12 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.datasets import ComparisonTable
 from privrank_jax.jobs.schedule import Schedule, day
 from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
+
+Rows = Comparisons | ComparisonTable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,7 +66,7 @@ class Arrivals:
             its user.
     """
 
-    data: ComparisonTable
+    data: Rows
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
     steps: Int[np.ndarray, "rows"]
@@ -193,7 +196,7 @@ class Arrivals:
 
 
 def arrivals_of(
-    data: ComparisonTable,
+    data: Rows,
     times: Shaped[np.ndarray, "rows"],
     schedule: Schedule,
     limit: int | None,
@@ -225,6 +228,10 @@ def arrivals_of(
         winners, losers = codes[data.winners], codes[data.losers]
         data = dataclasses.replace(
             data, item_names=names, winners=winners, losers=losers, questionnaire=None
+        )
+    if times.shape != data.users.shape:
+        raise ValueError(
+            f"{data.name}: a row is several comparisons, and a leaderboard needs the time of each: repeat the rows."
         )
     steps = schedule.steps_of(times)
     kept = np.zeros(steps.size, bool)

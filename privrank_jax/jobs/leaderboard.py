@@ -32,8 +32,9 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.datasets import ComparisonTable
-from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
+from privrank_jax.jobs.arrivals import Arrivals, Counted, Rows, arrivals_of
+from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.checks import (
     check_items,
     check_noise,
@@ -96,7 +97,7 @@ class Board(Ranking):
 
 
 def leaderboard(
-    data: ComparisonTable,
+    data: Rows,
     privacy: Privacy,
     *,
     every: str,
@@ -150,11 +151,12 @@ def leaderboard(
         LeaderboardError: the state is on other terms, or can't be used. Nothing was published.
         LedgerError: the ledger does not allow it. Nothing was spent, and nothing is returned.
 
-    >>> votes = ComparisonTable([0, 1], [0, 0], [1, 1], [False, False], ("a", "b"), ("u", "v"), name="votes")
+    >>> import privrank_jax as pr
+    >>> rows = {"user": ["ann", "bob"], "winner": ["tea", "tea"], "loser": ["milk", "milk"]}
+    >>> votes = pr.read({**rows, "when": ["2026-01-01", "2026-01-02"]}, time="when", name="votes")
     >>> found = leaderboard(
     ...     votes,
     ...     Privacy(5.0, unit="user", adjacency="replace", contributions=1),
-    ...     times=np.array(["2026-01-01", "2026-01-02"], "datetime64[us]"),
     ...     **{"every": "day", "start": "2026-01-01", "steps": 365, "until": "2026-01-03"},
     ...     key=jax.random.key(0),
     ... )
@@ -192,7 +194,7 @@ def leaderboard(
     check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = check_rare_items(data, written=False) if known is None else ()
     if isinstance(ledger, Ledger):
-        pays, sha256 = ledger, _sha256(data)
+        pays, sha256 = ledger, getattr(data, "sha256", "")
         begin = functools.partial(_begin, ledger, sha256)
     else:
         pays, sha256, begin = None, "", ledger
@@ -205,13 +207,6 @@ def leaderboard(
     return paid(
         board, pays, sha256=sha256, name=data.name, job="leaderboard", paid_as=board.paid_as
     )
-
-
-def _sha256(data: ComparisonTable) -> str:
-    origin = getattr(data, "origin", None)
-    if origin is None:
-        raise ValueError(f"{data.name} has no checksum, by which a ledger knows data: read a file.")
-    return origin.sha256
 
 
 def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledger:
@@ -238,7 +233,7 @@ class _Published:
 class _Job:
     """What was asked for, see :func:`leaderboard`."""
 
-    data: ComparisonTable
+    data: Rows
     promise: Privacy
     schedule: Schedule
     method: str
@@ -268,12 +263,9 @@ class _Job:
                 f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
                 'of users (--user), or protect single comparisons by unit="comparison" (--unit comparison).'
             )
-        if self.gamma is not None and not 0 < self.gamma < np.inf:
+        Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
+        if self.gamma == 0:
             raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k (--top-k) must be at least 1, got {self.top_k}.")
-        if not 0 < self.level < 1:
-            raise ValueError(f"level (--level) must lie between 0 and 1, got {self.level:g}.")
 
     def publish(
         self,
@@ -437,9 +429,6 @@ class _Job:
         self, found: _Published, latest: Ranking, met: Int[np.ndarray, "items items"]
     ) -> Certainty:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
-        from privrank_jax.cli.rank.certainty import of_fit
-        from privrank_jax.cli.rank.none import components_of
-
         assert latest.scores is not None
         deviation = float(found.deviations[len(found.totals) - 1])
         if found.scores is not None:
@@ -456,7 +445,7 @@ class _Job:
         if (components := components_of(met)) > 1:
             return Certainty(notes=(SEVERAL_GROUPS.format(components),))
         cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
-        fitted = of_fit(
+        return of_fit(
             latest.scores,
             met,
             gamma=latest.facts["gamma"],
@@ -466,4 +455,3 @@ class _Job:
             noise_scale=deviation,
             noise="gaussian",
         )
-        return Certainty(**vars(fitted))

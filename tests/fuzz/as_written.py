@@ -13,7 +13,7 @@ import re
 
 import numpy as np
 
-from privrank_jax._cells.names import MISSING, form, place_of
+from privrank_jax.data.names import MISSING, form, place_of
 from tests.reference import cells as reference
 
 SIDES = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from privrank_jax import datasets
+from tests.data import readers
 
 PARQUET_LOADERS = (
-    datasets.read_comparisons, datasets.read_rankings, datasets.read_reports, datasets.read_synthetic_rankings,
-    lambda path: datasets.read_user_epsilon(path, "budget", "user"),
+    readers.comparisons, readers.rankings, readers.read_reports, readers.synthetic_rankings,
+    lambda path: readers.user_epsilon(path, "budget", "user"),
 )  # fmt: skip
 
 QUICK, THOROUGH = 20, 1_000  # files of each kind

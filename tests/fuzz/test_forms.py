@@ -15,8 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrank_jax import datasets
-from privrank_jax.datasets import DataError, File
+from privrank_jax.data.errors import DataError
+from privrank_jax.data.file import File
+from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.as_written import csv_rows
 from tests.fuzz.checks import QUICK, THOROUGH, _plain
@@ -63,10 +64,8 @@ def said(read, path, *arguments):
     return table.item_names, table.user_names, *(column.tolist() for column in columns)
 
 
-def readers(kind):
-    if kind in ("wide", "lists"):
-        return datasets.read_rankings, datasets.rankings_from
-    return datasets.read_comparisons, datasets.comparisons_from
+def reader_of(kind):
+    return readers.rankings if kind in ("wide", "lists") else readers.comparisons
 
 
 def from_stdin(content, read):
@@ -80,7 +79,7 @@ def from_stdin(content, read):
 
 
 def check(folder, kind, content):
-    read, read_frame = readers(kind)
+    read = reader_of(kind)
     path = folder / "votes.csv"
     path.write_bytes(content)
     expected = said(read, path, path)
@@ -103,7 +102,7 @@ def check(folder, kind, content):
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         for frame in FRAMES:
             name = folder / "the table"
-            assert said(lambda: read_frame(frame(columns)), name) == expected  # noqa: B023
+            assert said(lambda: read(frame(columns)), name) == expected  # noqa: B023
         cells = [[*columns], *([*row.values()] for row in rows)]
         if kind == "comparisons" and not any(NO_TEXT.search(text) for row in cells for text in row):
             book = folder / "votes.xlsx"
@@ -114,7 +113,7 @@ def check(folder, kind, content):
 def check_damaged(folder, suffix, content):
     path = folder / f"votes.csv{suffix}"
     path.write_bytes(content)
-    said(datasets.read_comparisons, path, path)
+    said(readers.comparisons, path, path)
 
 
 def forms_test(kind, examples):

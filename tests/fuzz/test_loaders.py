@@ -10,10 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from privrank_jax import datasets
-from privrank_jax.datasets import DataError
-from privrank_jax.datasets.formats import read_header
-from privrank_jax.datasets.kamishima import read_kamishima
+from privrank_jax.data.errors import DataError
+from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.as_written import (
     budgets_as_written,
@@ -43,7 +41,14 @@ COLUMN = st.sampled_from(
 
 
 def read_budgets(path, user, items):
-    return datasets.read_user_epsilon(path, "budget", user or "user")
+    return readers.user_epsilon(path, "budget", user or "user")
+
+
+def header_of(path):
+    try:
+        return readers.opened(path).header
+    except DataError:
+        return []
 
 
 def _of_items(header: list[str]) -> list[str]:
@@ -53,8 +58,8 @@ def _of_items(header: list[str]) -> list[str]:
 
 
 def read_battles(path, user, items):
-    winner, loser = _of_items(read_header(path))
-    return datasets.read_comparisons(path, user=user, items=items, winner=winner, loser=loser)
+    winner, loser = _of_items(header_of(path))
+    return readers.comparisons(path, user=user, items=items, winner=winner, loser=loser)
 
 
 def battles_as_written(table, rows, options):
@@ -67,20 +72,20 @@ def battles_as_written(table, rows, options):
 
 
 LOADERS = {
-    "comparisons": (datasets.read_comparisons, comparisons_as_written),
-    "wide": (datasets.read_rankings, ranks_as_written),
-    "long": (datasets.read_rankings, ranks_as_written),
-    "shapes": (datasets.read_rankings, ranks_as_written),
-    "ratings": (functools.partial(datasets.read_rankings, cells="ratings"), ratings_as_written),
-    "costs": (functools.partial(datasets.read_rankings, cells="costs"), costs_as_written),
-    "pairs": (datasets.read_comparisons, pairs_as_written),
-    "one-hot": (datasets.read_comparisons, one_hot_as_written),
+    "comparisons": (readers.comparisons, comparisons_as_written),
+    "wide": (readers.rankings, ranks_as_written),
+    "long": (readers.rankings, ranks_as_written),
+    "shapes": (readers.rankings, ranks_as_written),
+    "ratings": (functools.partial(readers.rankings, cells="ratings"), ratings_as_written),
+    "costs": (functools.partial(readers.rankings, cells="costs"), costs_as_written),
+    "pairs": (readers.comparisons, pairs_as_written),
+    "one-hot": (readers.comparisons, one_hot_as_written),
     "battles": (read_battles, battles_as_written),
-    "outcomes": (datasets.read_comparisons, outcomes_as_written),
-    "lists": (datasets.read_rankings, lists_as_written),
-    "objects": (datasets.read_comparisons, comparisons_as_written),
-    "reports": (datasets.read_reports, reports_as_written),
-    "synthetic": (datasets.read_synthetic_rankings, synthetic_as_written),
+    "outcomes": (readers.comparisons, outcomes_as_written),
+    "lists": (readers.rankings, lists_as_written),
+    "objects": (readers.comparisons, comparisons_as_written),
+    "reports": (readers.read_reports, reports_as_written),
+    "synthetic": (readers.synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
 }  # fmt: skip
 
@@ -146,7 +151,7 @@ def _check_preflib(folder: Path, content: bytes, suffix: str) -> None:
     path = folder / f"votes{suffix}"
     path.write_bytes(content)
     try:
-        table = datasets.read_preflib(path)
+        table = readers.rankings(path)
     except DataError as error:
         _plain(str(error), path)
         return
@@ -165,7 +170,7 @@ def _check_orders(folder: Path, content: bytes, names: bytes | None) -> None:
     if names is not None:
         beside.write_bytes(names)
     try:
-        table = read_kamishima(path)
+        table = readers.rankings(path)
     except DataError as error:
         _plain(str(error).replace(beside.name, path.name), path)
         return
@@ -226,7 +231,7 @@ def test_many_alternatives_are_read_in_a_moment(tmp_path):
     path, many = tmp_path / "many.soi", 3_000
     lines = [f"# ALTERNATIVE NAME {k}: name {k}" for k in range(1, many + 1)]
     path.write_text("\n".join([*lines, "1: 1,2"]), encoding="utf-8")
-    assert datasets.read_preflib(path).num_items == many
+    assert readers.rankings(path).num_items == many
 
 
 # --- Parquet
@@ -236,7 +241,7 @@ def test_many_alternatives_are_read_in_a_moment(tmp_path):
 
 
 TEXT_LOADERS = (
-    *PARQUET_LOADERS, datasets.read_preflib, read_kamishima, lambda path: datasets.read_epsilon(path, "budget"),
+    *PARQUET_LOADERS, readers.rankings, readers.rankings, lambda path: readers.epsilon(path, "budget"),
 )  # fmt: skip
 
 
@@ -267,8 +272,6 @@ def _check_paths(folder: Path, endings: tuple[str, ...], loaders) -> None:
             with pytest.raises(DataError) as refused:
                 load(path)
             _plain(str(refused.value), path)
-        assert not datasets.is_report_file(path)
-        assert not datasets.is_synthetic_rankings_file(path)
 
 
 def test_paths_that_are_no_files(tmp_path):

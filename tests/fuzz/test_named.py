@@ -8,22 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrank_jax import datasets
-from privrank_jax.datasets import DataError
-from privrank_jax.datasets.source import FILES
+from privrank_jax.data.errors import DataError
+from privrank_jax.data.read import load, named_sets
+from privrank_jax.data.source import FILES
 from tests.fuzz import strategies
 from tests.fuzz.checks import THOROUGH
 from tests.fuzz.strategies import fuzz
 
 # Without those that are part of the package, which no folder changes.
-NAMED = [
-    *((name, datasets.load) for name in datasets.available() if name != "coffee"),
-    *(
-        (name, datasets.load_rankings)
-        for name in datasets.available_rankings()
-        if name != "coffee-rankings"
-    ),
-]
+NAMED = [name for name in named_sets() if not name.startswith("coffee")]
 
 
 def named_test(examples):
@@ -42,7 +35,7 @@ def named_test(examples):
                 path.mkdir()
             else:
                 path.write_bytes(content)
-        for name, load in NAMED:
+        for name in NAMED:
             with pytest.raises(DataError, match=r"cannot read|not the published file"):
                 load(name, folder)
 
@@ -59,7 +52,7 @@ def test_named_data_sets_thoroughly(tmp_path):
 
 
 def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):
-    for name, load in NAMED:
+    for name in NAMED:
         load(name, data_folder)
     for file in FILES:
         content = bytearray((data_folder / file).read_bytes())
@@ -67,13 +60,12 @@ def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):
         path = tmp_path / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    for name, load in NAMED:
+    for name in NAMED:
         with pytest.raises(DataError, match=r"not the published file.*Restore"):
             load(name, tmp_path)
 
 
 @pytest.mark.parametrize("name", ["", "cars ", "\0", "\ud800", "../cars", "x" * 10_000, os.sep])
 def test_names_of_no_data_set(name):
-    for load in (datasets.load, datasets.load_rankings):
-        with pytest.raises(DataError, match="named"):
-            load(name)
+    with pytest.raises(DataError, match="named"):
+        load(name)

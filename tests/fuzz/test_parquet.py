@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from privrank_jax import datasets
-from privrank_jax.datasets import DataError
-from privrank_jax.datasets.ranking_table import RankingTable
+from privrank_jax.data.errors import DataError
+from privrank_jax.data.rankings import Rankings
+from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
+from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain
 from tests.fuzz.strategies import fuzz
@@ -109,15 +110,15 @@ def test_parquet_thoroughly(tmp_path):
 
 
 def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) -> None:
-    table = RankingTable(np.array([[0, 1], [1, 0]]), items, users)
-    rankings = datasets.SyntheticRankings(table, np.array([1.0, 2.0]))
+    table = Rankings(np.array([[0, 1], [1, 0]]), items, users)
+    rankings = SyntheticRankings(table, np.array([1.0, 2.0]))
     try:
-        datasets.write_synthetic_rankings(path, rankings)
+        write_synthetic_rankings(path, rankings)
     except DataError as error:
         assert "like a column of" in str(error)  # noqa: PT017
         return
     try:
-        found = datasets.read_synthetic_rankings(path).table
+        found = readers.synthetic_rankings(path).table
     except DataError as error:
         assert re.search("missing|blank name", str(error))  # noqa: PT017
         return
@@ -148,4 +149,4 @@ def test_parquet_columns_that_differ_by_case(tmp_path):
     for twin in (b"User", b"user"):
         path.write_bytes(content.replace(b"usex", twin))
         with pytest.raises(DataError, match="differ only by case"):
-            datasets.read_rankings(path)
+            readers.rankings(path)

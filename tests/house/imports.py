@@ -40,6 +40,7 @@ FLOORS = {
     "preferences": 3,
     "privacy_audit": 4,
     "simulate": 4,
+    "data": 5,
     "datasets": 5,
     "experiments": 5,
     "plotting": 5,

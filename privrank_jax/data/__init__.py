@@ -1,0 +1,72 @@
+"""Data as people have them: files, frames and tables of any size, read by one reader (:func:`privrank_jax.read`)."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from privrank_jax.data.big_comparisons import ComparisonRows
+    from privrank_jax.data.big_rankings import RankingRows
+    from privrank_jax.data.choices import Choices
+    from privrank_jax.data.comparisons import Comparisons, broken
+    from privrank_jax.data.covariates import Covariates
+    from privrank_jax.data.errors import DataError
+    from privrank_jax.data.file import File
+    from privrank_jax.data.likeness import suspicions
+    from privrank_jax.data.rankings import Rankings, Ratings
+    from privrank_jax.data.read import load, named_sets, read
+    from privrank_jax.data.reports import Reports, write_reports
+    from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
+
+_NAMES = {
+    "ComparisonRows": "big_comparisons",
+    "RankingRows": "big_rankings",
+    "Choices": "choices",
+    "Comparisons": "comparisons",
+    "broken": "comparisons",
+    "Covariates": "covariates",
+    "DataError": "errors",
+    "File": "file",
+    "suspicions": "likeness",
+    "Rankings": "rankings",
+    "Ratings": "rankings",
+    "load": "read",
+    "named_sets": "read",
+    "read": "read",
+    "Reports": "reports",
+    "write_reports": "reports",
+    "SyntheticRankings": "synthetic",
+    "write_synthetic_rankings": "synthetic",
+}
+
+__all__ = [
+    "Choices",
+    "ComparisonRows",
+    "Comparisons",
+    "Covariates",
+    "DataError",
+    "File",
+    "RankingRows",
+    "Rankings",
+    "Ratings",
+    "Reports",
+    "SyntheticRankings",
+    "broken",
+    "load",
+    "named_sets",
+    "read",
+    "suspicions",
+    "write_reports",
+    "write_synthetic_rankings",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,251 @@
+"""Columns as codes and distinct words, so that a word is checked once, and the first fault of a table.
+
+A table is read column by column: each cell is replaced by the number of its word, in order of first appearance. Whether
+a cell is a name, a rank or a mark of a tie is decided for each *distinct* word, and everything else is arithmetic on
+arrays of codes. A fault still says where it is: the first row that has the word.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from operator import itemgetter
+from typing import Any, TypedDict
+
+import numpy as np
+from jaxtyping import Bool, Int, Shaped
+
+from privrank_jax.data.errors import BadCell, DataError
+
+Word = str | tuple[str | None, ...] | None
+"""A cell as text, None where it is blank, a tuple where it is a list."""
+
+_CHUNK = 4096  # rows that are encoded together
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Column:
+    """A column of N cells.
+
+    Attributes:
+        name: of the column.
+        codes: ``(N,)`` int32, index into ``words``.
+        words: the distinct cells.
+    """
+
+    name: str
+    codes: Int[np.ndarray, "rows"]
+    words: list[Any]
+
+    def __len__(self) -> int:
+        return self.codes.size
+
+    def __repr__(self) -> str:
+        return f"<Column {self.name!r}; cells not shown>"
+
+    @functools.cached_property
+    def first(self) -> Int[np.ndarray, "words"]:
+        """The first row that has each word; N for none."""
+        found = np.full(len(self.words), len(self))
+        found[self.codes[::-1]] = np.arange(len(self))[::-1]
+        return found
+
+    def take(self, rows: Shaped[np.ndarray, "some"]) -> Column:
+        """The same column of some rows."""
+        return Column(self.name, self.codes[rows], self.words)
+
+    def in_order(self) -> Iterator[tuple[int, int, Any]]:
+        """First row, code and word of all that occur, in order of rows."""
+        for code in np.argsort(self.first, kind="stable").tolist():
+            if self.first[code] < len(self):
+                yield int(self.first[code]), code, self.words[code]
+
+
+class _Codes(dict[Any, int]):
+    def __missing__(self, word: Any) -> int:
+        self[word] = code = len(self)
+        return code
+
+
+def encode(rows: Iterator[Sequence[Any]], columns: dict[str, int]) -> list[Column]:
+    """Columns of a stream of rows.
+
+    Args:
+        rows: of cells.
+        columns: names of the columns, and their places in a row.
+    """
+    words = [_Codes() for _ in columns]
+    codes = [array("i") for _ in columns]
+    while chunk := list(islice(rows, _CHUNK)):
+        for place, known, found in zip(columns.values(), words, codes):
+            found.extend(map(known.__getitem__, map(itemgetter(place), chunk)))
+    return [
+        Column(name, np.frombuffer(found, np.int32), list(known))
+        for name, known, found in zip(columns, words, codes)
+    ]
+
+
+class Said(TypedDict):
+    """What data say of how they were read."""
+
+    notes: tuple[str, ...]
+    reading: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
+class Table:
+    """An opened table, of which columns are read once.
+
+    Attributes:
+        name: of the file or the frame, for messages.
+        header: names of the columns.
+        columns: reads some of them, by name; nothing else reads rows.
+        where: a row, from 0, in words, such as ``"line 5"``.
+        reading: what was detected in its form.
+        form: whether its columns are those of a form, which nobody's answers change. The keys of JSON objects are not:
+            they are their users'.
+    """
+
+    name: str
+    header: list[str]
+    columns: Callable[[Sequence[str]], list[Column]]
+    where: Callable[[int], str]
+    reading: tuple[str, ...] = ()
+    form: bool = True
+
+    def said(self, *detected: str, notes: Iterable[str], unused: Sequence[str]) -> Said:
+        """The fields of data on how they were read: public notes, what was detected, remarks for their holder alone.
+
+        Args:
+            detected: how the columns are read, as far as nobody said so.
+            notes: what does not depend on the names of columns.
+            unused: columns that were not read.
+        """
+        left = ("columns not used: " + ", ".join(unused),) * bool(unused)
+        reading = (*self.reading, *detected)
+        if self.form:
+            return {"notes": (*reading, *notes, *left), "reading": reading, "remarks": ()}
+        return {"notes": tuple(notes), "reading": reading, "remarks": left}
+
+
+class Faults:
+    """The first fault of a table, in order of rows and, within a row, of columns as they are checked."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self._found: tuple[int, int] | None = None
+        self._message = ""
+        self._checks = 0
+        self.rows: Int[np.ndarray, "rows"] | None = (
+            None  # numbers of the rows that are checked; None: all
+        )
+
+    def add(self, row: int, column: str, message: str | BadCell) -> None:
+        """Note a fault, if none before it was found."""
+        self._checks += 1
+        self._note(row, self._checks, column, str(message))
+
+    def part(self, rows: Int[np.ndarray, "some"]) -> Faults:
+        """Faults of some of the rows, to be joined again."""
+        found = Faults(self.table)
+        found.rows = rows if self.rows is None else self.rows[rows]
+        return found
+
+    def join(self, other: Faults) -> None:
+        """Note the first fault of a part of the rows."""
+        self._checks += 1
+        if other._found is not None:
+            row = other._found[0]
+            if self._found is None or (row, self._checks) < self._found:
+                self._found, self._message = (row, self._checks), other._message
+
+    def _note(self, row: int, check: int, column: str, message: str) -> None:
+        number = row if self.rows is None else int(self.rows[row])
+        if self._found is None or (number, check) < self._found:
+            self._found = number, check
+            of = f", column {column!r}" if column else ""
+            self._message = f"{self.table.name}, {self.table.where(number)}{of}: {message}"
+
+    def read(
+        self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
+    ) -> np.ndarray:
+        """The value of each cell, ``(N,)``.
+
+        Args:
+            column: the cells.
+            reader: from a word to its value; raises :class:`BadCell`.
+            dtype: of the values.
+        """
+        return self.values(column, reader, dtype)[column.codes]
+
+    def values(
+        self, column: Column, reader: Callable[[Any], Any], dtype: Any = np.int32
+    ) -> np.ndarray:
+        """The value of each word that occurs, ``(words,)``."""
+        found = np.zeros(len(column.words), dtype)
+        self._checks += 1
+        for row, code, word in column.in_order():
+            try:
+                found[code] = reader(word)
+            except BadCell as error:
+                self._note(row, self._checks, column.name, str(error))
+                break
+        return found
+
+    def together(self, columns: Sequence[Column], reader: Callable[[Any], int]) -> list[np.ndarray]:
+        """The same for columns of one kind of names, whose words are read in order of their first row."""
+        checks = range(self._checks + 1, self._checks + 1 + len(columns))
+        self._checks += len(columns)
+        found = [np.zeros(len(column.words), np.int32) for column in columns]
+        met = (
+            (row, check, code, word, k)
+            for k, (column, check) in enumerate(zip(columns, checks))
+            for row, code, word in column.in_order()
+        )
+        for row, check, code, word, k in sorted(met, key=itemgetter(0, 1)):
+            try:
+                found[k][code] = reader(word)
+            except BadCell as error:
+                self._note(row, check, columns[k].name, str(error))
+                break
+        return [values[column.codes] for values, column in zip(found, columns)]
+
+    def where(
+        self, wrong: Bool[np.ndarray, "rows"], column: str, message: Callable[[int], str | BadCell]
+    ) -> None:
+        """Note the first row of these, if there is one."""
+        self._checks += 1
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            self._note(row, self._checks, column, str(message(row)))
+
+    def stop(self) -> None:
+        """Raise :class:`DataError` with the first fault, if there is one."""
+        if self._found is not None:
+            raise DataError(self._message)
+
+
+def repeated(
+    name: str, counts: Int[np.ndarray, "rows"], most: int = 2**26
+) -> Int[np.ndarray, "all"]:
+    """The number of each row as often as it counts.
+
+    A row that counts c times is read as c equal rows, so that whatever is bounded, counted or protected is so for each
+    of them: c answers of the user whom the row names, and, where it names none, of c users if the caller says that each
+    ranking is another user's.
+
+    Raises:
+        DataError: of the file ``name``, if that is more than is read.
+
+    >>> repeated("f", np.array([2, 1])).tolist()
+    [0, 0, 1]
+    """
+    if counts.sum(dtype=float) > most:
+        raise DataError(
+            f"{name}: its counts add up to more than {most:,} rows, the most that are read"
+        )
+    return np.repeat(np.arange(len(counts)), counts)

@@ -1,0 +1,41 @@
+"""Errors that readers raise, and how their messages name an argument: as Python spells it, and as the commands do."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+_OPTIONS = {
+    ("cells", "ranks"): "--ranks",
+    ("cells", "ratings"): "--higher-is-better",
+    ("cells", "costs"): "--lower-is-better",
+    "num_users": "--users",
+}
+_NOTHING = object()
+
+
+class DataError(ValueError):
+    """Data that cannot be used as they are; the message says where, why, and what to do."""
+
+
+class BadCell(ValueError):
+    """What is wrong with a cell; the reader adds where it is."""
+
+
+def say(name: str, value: Any = _NOTHING) -> str:
+    """An argument of :func:`privrank_jax.read`, with its option, as messages name it.
+
+    >>> say("items"), say("user", None), say("cells", "costs")
+    ('items (--items)', 'user=None (--user none)', "cells='costs' (--lower-is-better)")
+    """
+    if value is _NOTHING:
+        return f"{name} ({_option(name)})"
+    if flag := _OPTIONS.get((name, value) if isinstance(value, str) else ""):
+        return f"{name}={value!r} ({flag})"
+    words = value if isinstance(value, (list, tuple)) else [value]
+    given = (shlex.quote("none" if word is None else str(word)) for word in words)
+    return f"{name}={value!r} ({' '.join(f'{_option(name)} {word}' for word in given)})"
+
+
+def _option(name: str) -> str:
+    return _OPTIONS.get(name, f"--{name.replace('_', '-')}")

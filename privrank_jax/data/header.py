@@ -1,0 +1,134 @@
+"""Columns of a header by the names that were given, whatever their case, and by usual names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from privrank_jax.data.errors import DataError, say
+from privrank_jax.data.names import did_you_mean, form
+
+_COUNTS = {
+    "count", "counts", "cnt", "n", "freq", "freqs", "frequency", "frequencies", "weight", "weights", "votes", "ballots",
+    "times", "multiplicity", "repetitions", "occurrences", "howoften", "howmany", "votecount", "ballotcount",
+    "rowcount", "numvotes", "nvotes", "numballots", "nballots", "numberofvotes", "numberofballots",
+}  # fmt: skip
+_TIES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
+
+
+def letters(column: str) -> str:
+    """The letters and digits of a column, without case.
+
+    >>> letters("Model_A ")
+    'modela'
+    """
+    return "".join(c for c in column.casefold() if c.isalnum())
+
+
+def spelled_in(header: Sequence[str], column: str | None) -> str | None:
+    """The column of a header that is meant: one of this name, else the only one that differs by case or outer blanks.
+
+    >>> spelled_in(["User ", "Winner"], "user"), spelled_in(["User", "USER"], "user"), spelled_in(["User"], None)
+    ('User ', 'user', None)
+    """
+    if column is None or column in header:
+        return column
+    found = [other for other in header if form(other) == form(column)]
+    return found[0] if len(found) == 1 else column
+
+
+def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str]:
+    """The columns of a header but those to ignore.
+
+    Args:
+        name: of the file, for messages.
+        header: its columns.
+        ignore: names of columns, also several in one text with commas between, where no column has that text as its
+            name.
+
+    Raises:
+        DataError: there is no such column.
+
+    >>> without("f", ["Age", "a", "b", "no, why"], ["age,b", "no, why"])
+    ['a']
+    """
+    found: set[str | None] = set()
+    for given in (ignore,) if isinstance(ignore, str) else ignore:
+        whole = spelled_in(header, given) in header
+        for column in (given,) if whole else map(str.strip, given.split(",")):
+            meant = spelled_in(header, column)
+            found.add(meant if meant in header else column_of(name, header, "ignore", column))
+    return [column for column in header if column not in found]
+
+
+def column_of(name: str, header: Sequence[str], role: str, column: str) -> str:
+    """The column that an argument names.
+
+    Raises:
+        DataError: there is none, or several have this name.
+    """
+    meant = spelled_in(header, column)
+    number = list(header).count(meant or "")
+    if number > 1:
+        raise DataError(f"{name}: {number} columns are named {column!r}: rename one")
+    if meant is None or not number:
+        raise DataError(
+            f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
+            f"{', '.join(map(repr, header))}. Name the {role} column of this file by {say(role.partition(' ')[0])}"
+        )
+    return meant
+
+
+def find_columns(
+    name: str, header: Sequence[str], roles: Mapping[str, str | None]
+) -> tuple[dict[str, str], list[str]]:
+    """Each role's column, and the columns without a role; a tie column of the default name may be absent.
+
+    Args:
+        name: of the file, for messages.
+        header: its columns.
+        roles: role to the name of its column; None if there is none.
+
+    Raises:
+        DataError: a column is missing, is there twice, or has two roles.
+    """
+    found: dict[str, str] = {}
+    for role, column in roles.items():
+        if column is None:
+            continue
+        if role == "tie" and column == "tie" and spelled_in(header, column) not in header:
+            _refuse_lookalikes(name, header, roles)
+            continue
+        meant = column_of(name, header, role, column)
+        if meant in found.values():
+            raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
+        found[role] = meant
+    return found, [column for column in header if column not in found.values()]
+
+
+def _refuse_lookalikes(name: str, header: Sequence[str], roles: Mapping[str, str | None]) -> None:
+    """Refuse a column of ties under another name, whose rows would be read as decisions."""
+    for column in header:
+        if letters(column) in _TIES and column not in roles.values():
+            raise DataError(
+                f"{name}: column {column!r} looks like a mark of ties: give {say('tie', column)} to use it, or "
+                f"{say('tie', None)} to read every row as a decision"
+            )
+
+
+def check_no_counts(name: str, unused: Iterable[str], *, items: bool = False) -> None:
+    """Raise :class:`DataError` if a column says, by its name, how often a row counts, and would not be used.
+
+    Args:
+        name: of the file.
+        unused: columns that no argument names.
+        items: whether they would be read as items.
+    """
+    for column in unused:
+        if letters(column) in _COUNTS:
+            item = f"; if it is an item, list the {say('items')}" if items else ""
+            weight = "" if items else f", or {say('weight', column)} if it is a weight"
+            raise DataError(
+                f"{name}: column {column!r} looks like how often a row counts, and each row would count once: say "
+                f"{say('count', column)}{weight}{item}; if it is something else, leave it out by "
+                f"{say('ignore', [column])}"
+            )

@@ -1,0 +1,384 @@
+"""``pr.read``: a file, a frame, a table of an engine or a named data set as data of a known kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax._neighbors import OWN
+from privrank_jax.data.columns import Table
+from privrank_jax.data.errors import DataError, say
+from privrank_jax.data.file import File, Origin
+from privrank_jax.data.header import spelled_in, without
+from privrank_jax.data.names import did_you_mean, form
+from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
+from privrank_jax.data.table import PARQUET, open_file, open_frame
+
+if TYPE_CHECKING:
+    from privrank_jax.data.engine import Source
+
+KINDS = ("comparisons", "choices", "orders", "rankings", "reports", "synthetic", "preferences")
+_COMPARING = ("winner", "loser", "tie", "weight", "side", "group", "time", "covariates")
+_SIDES = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
+_CHOOSING = ("chosen", "shown")
+_ORDERING = ("order", "order_separator", "blank")
+_RANKING = ("item", "rank", *_ORDERING, "missing", "num_users", "cells")
+_SHARED = ("user", "items", "ignore", "count")
+_TAKEN = {  # by kind, the arguments beside those that say how a file becomes a table
+    "comparisons": (*_SHARED, *_COMPARING, *_SIDES),
+    "choices": (*_SHARED, *_CHOOSING),
+    "orders": (*_SHARED, *_RANKING),
+    "rankings": (*_SHARED, *_RANKING),
+    "reports": ("user", "items"),
+    "synthetic": ("user", "items", "missing"),
+    "preferences": (),
+}
+
+
+def read(
+    source: Any,
+    *,
+    kind: str | Sequence[str] | None = None,
+    name: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    sheet: str | int | None = None,
+    user: str | None = "user",
+    items: Iterable[str] | None = None,
+    ignore: Iterable[str] = (),
+    count: str | None = None,
+    winner: str | None = None,
+    loser: str | None = None,
+    tie: str | None = "tie",
+    left: str | None = None,
+    right: str | None = None,
+    outcome: str | None = None,
+    left_wins: str | None = None,
+    right_wins: str | None = None,
+    left_score: str | None = None,
+    right_score: str | None = None,
+    weight: str | None = None,
+    covariates: Sequence[str] = (),
+    side: str | None = None,
+    group: str | None = None,
+    time: str | None = None,
+    chosen: str | None = None,
+    shown: Sequence[str] = (),
+    item: str | None = None,
+    rank: str | None = None,
+    order: str | None = None,
+    order_separator: str | None = None,
+    blank: Iterable[str] = (),
+    missing: str | None = None,
+    num_users: int | None = None,
+    cells: str | None = None,
+) -> Any:
+    """Read data of people: comparisons, choices, rankings, ratings, randomized reports, preferences.
+
+    Which of these a table holds, and which column is which, is recognized from the names of its columns alone, whatever
+    their case, so that it never depends on anyone's answers; ``reading`` of the data says what was. A faulty table is
+    refused as a whole, with the row, the column and the remedy; no row is dropped and no name is changed.
+
+    Args:
+        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi; .order;
+            all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as
+            ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data
+            frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in their engine.
+        kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
+            nothing; None: any.
+        name: of the data, for messages; default: the name of the file.
+        separator: what separates the cells of a text: a character, or ``"tab"``, ``"semicolon"``, ``"pipe"``.
+        encoding: of a text, such as ``"latin-1"``; default UTF-8, or UTF-16 by its mark.
+        sheet: of an Excel file, by name or number from 1; default: the first.
+        user: column of users. None: there is none, so that each row is a user of its own where rankings are read, and
+            comparisons can only be protected one by one.
+        items: the public list of items, in the order to use. Default: the items seen, sorted; that list is then public.
+        ignore: columns that are not used, whatever they are called.
+        count: column of how often a row counts, a whole number.
+        winner, loser: columns of the preferred item and of the other one; default ``winner``, ``loser``.
+        tie: column that marks ties: 1, true, yes; or 0, false, no, blank. None reads every row as a decision.
+        left, right, outcome: columns of two items, and of what says which is preferred: the item, its column, left,
+            right, A, B, W, L, 1, 0, tie, draw, 0.5, both bad. Default: usual names such as ``model_a``, ``model_b``,
+            ``winner``.
+        left_wins, right_wins: columns of how often each of the two items won, instead of an outcome.
+        left_score, right_score: columns of what each of the two items scored: the higher one wins, equal ones tie.
+        weight: column of weights of comparisons, numbers of at least 0.
+        covariates: names of columns of numbers, how much more the item of ``side`` has, or the ends of the names of two
+            columns such as ``winner_length`` and ``loser_length``.
+        side: column that names the item shown first (left, at home), blank where none was: the advantage of being first
+            is a covariate of its own.
+        group: column of groups of judges: that advantage is then one for each group.
+        time: column of times: ISO 8601, as UTC where no zone is said, or seconds since 1970.
+        chosen, shown: of choices from sets, the column of the item that was chosen, and the column of the items shown
+            (``A|B|C``) or the columns of one item each.
+        item, rank: of rankings with a row for each user and item, their columns; default ``item``, ``rank``.
+        order: column of texts such as ``A>B=C``, best first. Columns ``rank_1``, ``rank_2``, ... are read as places.
+        order_separator: what stands between the items of such a text; default: by its form.
+        blank: words that name no item where cells name items, such as ``"overvote"``.
+        missing: what an item means that a user did not rank: ``"last"`` or ``"unknown"``; default ``"last"``, of
+            ratings ``"unknown"``.
+        num_users: the public number of users of rankings with a row for each item, with those who ranked nothing.
+        cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better) or ``"ranks"`` (1 = best,
+            whatever they look like); default: ranks, refused where they don't look like any.
+
+    Returns:
+        :class:`~privrank_jax.data.Comparisons` (with covariates, ties, times and weights where columns are named),
+        :class:`~privrank_jax.data.Rankings`, :class:`~privrank_jax.data.Ratings`,
+        :class:`~privrank_jax.data.Choices`, :class:`~privrank_jax.data.Reports`,
+        :class:`~privrank_jax.data.SyntheticRankings` or :class:`~privrank_jax.data.Preferences`; of large tables
+        :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
+
+    Raises:
+        DataError: what is wrong, where (file, line, column), and how to fix it.
+
+    >>> votes = read({"user": ["ann", "bob"], "winner": ["tea", "milk"], "loser": ["milk", "tea"]})
+    >>> votes.item_names, votes.winners.tolist()
+    (('milk', 'tea'), [1, 0])
+    """
+    asked = {
+        "user": user, "items": items, "ignore": ignore, "count": count, "winner": winner, "loser": loser, "tie": tie,
+        "left": left, "right": right, "outcome": outcome, "left_wins": left_wins, "right_wins": right_wins,
+        "left_score": left_score, "right_score": right_score, "weight": weight, "covariates": covariates,
+        "side": side, "group": group, "time": time, "chosen": chosen, "shown": shown, "item": item, "rank": rank,
+        "order": order, "order_separator": order_separator, "blank": blank, "missing": missing,
+        "num_users": num_users, "cells": cells,
+    }  # fmt: skip
+    given = {key: value for key, value in asked.items() if not _omitted(key, value)}
+    text = {"separator": separator, "encoding": encoding, "sheet": sheet}
+    if not isinstance(source, str | os.PathLike):
+        if any(value is not None for value in text.values()):
+            raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
+        return _of_table(_opened(source, name or "the table"), kind, given)
+    if str(source) in named_sets():
+        if given or any(value is not None for value in text.values()):
+            said = ", ".join(
+                say(key) for key in (*given, *text) if given.get(key, text.get(key)) is not None
+            )
+            raise DataError(
+                f"{source} is a named data set with its own columns and items: leave out {said}"
+            )
+        return load(str(source))
+    file = source if isinstance(source, File) else File(source, separator, encoding)
+    if not (file.piped or file.path.suffix or file.exists):
+        raise DataError(
+            f"{str(source)!r} is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
+            f"named ones are {', '.join(named_sets())}."
+        )
+    return _of_file(file, sheet, kind, given)
+
+
+def _omitted(key: str, value: Any) -> bool:
+    """Whether an argument has its default."""
+    return value == {"user": "user", "tie": "tie"}.get(key) or (
+        isinstance(value, (list, tuple)) and not value and key != "items"
+    )
+
+
+def _of_file(
+    file: File, sheet: str | int | None, kind: str | Sequence[str] | None, given: dict[str, Any]
+) -> Any:
+    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
+    from privrank_jax.data.preflib import SUFFIXES, read_preflib
+
+    origin = Origin(file)
+    if file.suffix in (*SUFFIXES, SUFFIX):
+        if given.keys() - {"user", "missing"}:
+            said = ", ".join(map(say, sorted(given.keys() - {"user", "missing"})))
+            raise DataError(
+                f"{file.name} lists its items and a row for every user itself: leave out {said}"
+            )
+        found = (read_kamishima if file.suffix == SUFFIX else read_preflib)(file)
+        changed = {"missing": given["missing"]} if "missing" in given else {}
+        return dataclasses.replace(found, users_are=OWN, origin=origin, **changed)
+    if file.suffix in PARQUET and not file.piped and not file.compression:
+        from privrank_jax.data.engine import open_parquet
+
+        file.checked(PARQUET, "")
+        return _of_table(open_parquet(file.path), kind, given)
+    return _with_origin(_of_table(open_file(file, sheet), kind, given, file), origin)
+
+
+def _with_origin(data: Any, origin: Origin) -> Any:
+    """The same data with where they come from, for kinds that keep it."""
+    fields = (
+        {field.name for field in dataclasses.fields(data)}
+        if dataclasses.is_dataclass(data)
+        else set()
+    )
+    return dataclasses.replace(data, origin=origin) if "origin" in fields else data
+
+
+def _opened(source: Any, name: str) -> Table | Source:
+    """A frame in memory, or a table of an engine."""
+    module = type(source).__module__.split(".")[0]
+    if module == "pyspark":
+        from privrank_jax.data.engine import of_spark
+
+        source = of_spark(source)
+    elif module != "ibis":
+        return open_frame(source, name)
+    from privrank_jax.data.engine import Source
+
+    return Source(source, name)
+
+
+def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
+    """What a table holds, by its header and by the arguments that were given; "" if neither says.
+
+    >>> kind_of("f", ["user", "model_a", "model_b", "winner"], {}), kind_of("f", ["user", "tea", "milk"], {})
+    ('comparisons', '')
+    """
+    kept = without(name, header, given.get("ignore", ()))
+    forms = set(map(form, kept))
+    if any(key in given for key in _CHOOSING):
+        return "choices"
+    if any(key in given for key in (*_COMPARING, *_SIDES) if key not in ("time", "tie")):
+        return "comparisons"
+    if any(key in given for key in ("item", "rank", "cells", "num_users")):
+        return "rankings"
+    if "order" in given:
+        return "orders"
+    if SYNTHETIC in kept:
+        return "synthetic"
+    if "report" in forms and forms & {"epsilon", "item_1"} and not forms & {"winner", "loser"}:
+        return "reports"
+    if {"chosen", "rejected"} <= forms:
+        return "preferences"
+    if choice_columns(kept) is not None:
+        return "choices"
+    if {"winner", "loser"} <= forms or shape_of(name, kept, "winner", "loser") is not None:
+        return "comparisons"
+    user = spelled_in(kept, given.get("user", "user"))
+    if order_columns(name, kept, user, None, None):
+        return "orders"
+    return "rankings" if {"item", "rank"} <= forms else ""
+
+
+def _of_table(
+    table: Table | Source,
+    kind: str | Sequence[str] | None,
+    given: dict[str, Any],
+    file: File | None = None,
+) -> Any:
+    """Read a table as the kind of data that it holds."""
+    kinds = KINDS if kind is None else (kind,) if isinstance(kind, str) else tuple(kind)
+    if unknown := set(kinds) - set(KINDS):
+        raise DataError(f"kind {sorted(unknown)[0]!r} is unknown: it is one of {', '.join(KINDS)}")
+    found = kind_of(table.name, table.header, given)
+    if found not in kinds:
+        found = (found or "rankings") if kind is None else kinds[0]
+    taken = _TAKEN[found]
+    if others := [key for key in given if key not in taken]:
+        raise DataError(
+            f"{table.name} is read as {found}: leave out {', '.join(map(say, others))}, or say which kind it is by "
+            f"{say('kind')}"
+        )
+    return _READERS[found](table, given, file)
+
+
+def _comparisons(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
+    from privrank_jax.data.comparisons import plan_of, read_planned
+
+    plan = plan_of(table.name, table.header, **given)
+    if isinstance(table, Table):
+        return read_planned(table, plan)
+    if plan.by_cells:
+        from privrank_jax.data.big_comparisons import scan_comparisons
+
+        return scan_comparisons(table, plan)
+    return _with_origin(read_planned(table.table(), plan), table.origin)
+
+
+def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
+    from privrank_jax.data.rankings import read_rankings
+
+    if isinstance(table, Table):
+        return read_rankings(table, **given)
+    kept = without(table.name, table.header, given.get("ignore", ()))
+    user = spelled_in(kept, given.get("user", "user"))
+    orders = order_columns(table.name, kept, user, given.get("order"), given.get("items"))
+    if orders or given.get("count") is not None or given.get("order_separator") is not None:
+        return _with_origin(read_rankings(table.table(), **given), table.origin)
+    from privrank_jax.data.big_rankings import scan_rankings
+
+    return scan_rankings(table, **given)
+
+
+def _in_memory(read: Callable[..., Any]) -> Callable[..., Any]:
+    def run(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
+        if isinstance(table, Table):
+            return read(table, **given)
+        return _with_origin(read(table.table(), **given), table.origin)
+
+    return run
+
+
+def _choices(table: Table, **given: Any) -> Any:
+    from privrank_jax.data.choices import read_choices
+
+    return read_choices(table, **given)
+
+
+def _reports(table: Table, **given: Any) -> Any:
+    from privrank_jax.data.reports import read_reports
+
+    return read_reports(table, **given)
+
+
+def _synthetic(table: Table, **given: Any) -> Any:
+    from privrank_jax.data.synthetic import read_synthetic_rankings
+
+    return read_synthetic_rankings(table, **given)
+
+
+_READERS: dict[str, Callable[..., Any]] = {
+    "comparisons": _comparisons,
+    "choices": _in_memory(_choices),
+    "orders": _rankings,
+    "rankings": _rankings,
+    "reports": _in_memory(_reports),
+    "synthetic": _in_memory(_synthetic),
+}
+
+
+# --- named data sets ----------------------------------------------------------------------------------
+
+
+def named_sets() -> list[str]:
+    """Names of the data sets that :func:`read` knows: of comparisons, then of rankings.
+
+    >>> named_sets()[:5]
+    ['cars', 'cars2', 'cemspc', 'coffee', 'immig']
+    """
+    from privrank_jax.data import named, named_rankings
+
+    return [*named.available(), *named_rankings.available_rankings()]
+
+
+def load(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
+    """A named data set with its default options.
+
+    Args:
+        name: one of :func:`named_sets`.
+        folder: root of the data; default the environment variable ``PRIVRANK_DATA``, else what is public is fetched.
+
+    Raises:
+        DataError: unknown name; a file absent, or with a different checksum.
+    """
+    from privrank_jax.data import named, named_rankings
+    from privrank_jax.data.source import recorded
+
+    if name not in named_sets():
+        near = did_you_mean(str(name), named_sets())
+        raise DataError(f"no data set named {name!r}{near}: choose one of {named_sets()}")
+    with recorded() as checksums:
+        if name in named.available():
+            found = named.load(name, folder)
+        else:
+            found = named_rankings.load_rankings(name, folder)
+    one = "\n".join(sorted(checksums))
+    sha256 = one if len(checksums) == 1 else hashlib.sha256(one.encode()).hexdigest()
+    return dataclasses.replace(found, users_are=OWN, origin=Origin(None, sha256))

@@ -1,0 +1,500 @@
+"""Any file or frame as a :class:`~privrank_jax.data.columns.Table`: opened once, decoded once.
+
+CSV and JSON are read by the standard library: it is there, starts at once, refuses what is no CSV, and names the line.
+Excel files are read by openpyxl, Parquet files and tables of engines by :mod:`privrank_jax.data.engine`, frames by the
+methods that they have, so that no package is imported for them.
+"""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import io
+import itertools
+import json
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from privrank_jax.data.columns import Column, Table, Word, encode
+from privrank_jax.data.errors import DataError, say
+from privrank_jax.data.file import SEPARATORS, File
+
+DELIMITERS = {".csv": ",", ".tsv": "\t"}
+OBJECTS = (".jsonl", ".ndjson", ".json")
+PARQUET = (".parquet", ".pq")
+SHEETS = (".xlsx", ".xlsm")
+TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
+_NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
+_SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
+_HEAD = 64  # lines in which the header of a CSV file ends
+_CHUNK = 4096  # rows that are checked together
+_LINE_ENDS = re.compile(r"\r\n|\r|\n")
+_COMPUTED = ("collect", "to_pyarrow", "to_arrow_table")  # polars' lazy frames, DuckDB
+_LISTS = ("to_pylist", "to_list", "tolist")  # Arrow, polars and pandas, NumPy
+_NO_SCALARS = (bytes, bytearray, Mapping, set, frozenset)
+
+
+def open_file(file: File, sheet: str | int | None = None) -> Table:
+    """Open a file of rows; Parquet is opened by :mod:`privrank_jax.data.engine`.
+
+    Args:
+        file: ends in a suffix of CSV, JSON or Excel, or has a separator.
+        sheet: of an Excel file, by name or number from 1; None: the first.
+
+    Raises:
+        DataError: it cannot be read, or has none of these formats.
+    """
+    suffix = file.checked(TABLES, "give a .csv, .tsv, .jsonl, .parquet or .xlsx file")
+    for name, value, lacking in (
+        ("separator", file.separator, (*PARQUET, *OBJECTS, *SHEETS)),
+        ("encoding", file.encoding, (*PARQUET, *SHEETS)),
+        ("sheet", sheet, (*DELIMITERS, *PARQUET, *OBJECTS)),
+    ):
+        if value is not None and suffix in lacking:
+            raise DataError(f"{file.name} has no {name}: leave out {say(name, value)}")
+    if suffix in OBJECTS:
+        return _objects(file)
+    return _workbook(file, sheet) if suffix in SHEETS else _csv(file)
+
+
+# --- CSV ----------------------------------------------------------------------------------------------
+
+
+def _csv(file: File) -> Table:
+    lines = file.lines()
+    head = list(itertools.islice(lines, _HEAD))
+    separator, reading = _separator(file, head)
+    reader = csv.reader(itertools.chain(head, lines), delimiter=separator, strict=True)
+    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))  # a cell may hold a conversation
+    numbers = _Numbers()
+    chunks = _csv_chunks(file.name, reader, numbers)
+    first = next(chunks, [])
+    if not first:
+        raise DataError(f"{file.name} is empty: it needs a header row and one row below it each")
+    header = first[0]
+
+    def rows() -> Iterator[list[str]]:
+        for row in first[1:4]:
+            _check_no_header(row, file.name)
+        yield from first[1:]
+        for chunk in chunks:
+            yield from chunk
+
+    return Table(
+        file.name,
+        header,
+        _selecting(header, rows()),
+        lambda row: f"line {numbers.line(row + 1)}",  # row 0 of the file is the header
+        (*file.reading, *reading),
+    )
+
+
+def _separator(file: File, head: list[str]) -> tuple[str, tuple[str, ...]]:
+    """What separates the cells, and a sentence where the header said so.
+
+    It is what was said, else the separator of the suffix if the header has it, else the only other one that it has.
+    """
+    usual = DELIMITERS.get(file.suffix, ",")
+    if file.separator is not None:
+        return file.separator, ()
+
+    def splits(sign: str) -> bool:
+        try:
+            rows = csv.reader(head, delimiter=sign, strict=True)
+            return len(next((row for row in rows if row), [])) > 1
+        except csv.Error:
+            return False
+
+    found = [sign for sign in (usual, *(set(",;\t") - {usual})) if splits(sign)]
+    if not found or found[0] == usual:
+        return usual, ()
+    if len(found) > 1:
+        raise DataError(
+            f"{file.name}: its header has {' and '.join(sorted(_NAMES[sign] for sign in found))} characters, and it "
+            f"is unclear which separate cells: say so, such as {say('separator', _NAMES[found[0]])}"
+        )
+    return found[0], (f"cells are separated by {_NAMES[found[0]]}s, as its header shows",)
+
+
+class _Numbers:
+    """Numbers of lines by rows: chunks in which each row is a line, and the lines of all rows in others."""
+
+    def __init__(self) -> None:
+        self._chunks: list[tuple[int, int, list[int]]] = []
+        self._rows = 0
+
+    def add(self, begin: int, end: int, raw: list[list[str]], kept: int) -> None:
+        """Note a chunk whose rows stand between two lines, of which the first is not in it."""
+        exact: list[int] = []
+        if end - begin != kept:
+            line = begin
+            for row in raw:
+                line += 1 + sum(len(_LINE_ENDS.findall(cell)) for cell in row)
+                exact += [line] if row else []
+        self._chunks.append((self._rows, begin, exact))
+        self._rows += kept
+
+    def line(self, row: int) -> int:
+        """The number of the line in which a row ends."""
+        start, begin, exact = next(one for one in reversed(self._chunks) if one[0] <= row)
+        return exact[row - start] if exact else begin + 1 + row - start
+
+
+def _csv_chunks(name: str, reader: Any, numbers: _Numbers) -> Iterator[list[list[str]]]:
+    """Rows as long as the header, in chunks; wholly empty lines are skipped."""
+    width = 0
+    while True:
+        begin, raw = reader.line_num, []
+        try:
+            raw.extend(itertools.islice(reader, _CHUNK))
+        except csv.Error as error:
+            _check_widths(name, raw, begin, width)
+            raise DataError(
+                f"{name}, line {reader.line_num}: not valid CSV ({error}): check the double quotes"
+            ) from error
+        if not raw:
+            return
+        rows = [row for row in raw if row] if [] in raw else raw
+        width = width or (len(rows[0]) if rows else 0)
+        _check_widths(name, raw, begin, width)
+        numbers.add(begin, reader.line_num, raw, len(rows))
+        if rows:
+            yield rows
+
+
+def _check_widths(name: str, raw: list[list[str]], begin: int, width: int) -> None:
+    if set(map(len, raw)) <= {0, width}:
+        return
+    width = width or next(map(len, filter(None, raw)))
+    numbers = _Numbers()
+    numbers.add(begin, -1, raw, sum(map(bool, raw)))
+    rows = [row for row in raw if row]
+    for k, row in enumerate(rows):
+        if len(row) != width:
+            raise DataError(
+                f"{name}, line {numbers.line(k)}: {len(row)} fields where the header has {width}: put a name that "
+                "holds the separator into double quotes, or add what is missing"
+            )
+
+
+def _check_no_header(row: Sequence[Word], name: str) -> None:
+    """Refuse the rows that survey platforms write below the names of the columns: texts of questions, and their ids."""
+    if any(isinstance(cell, str) and cell.startswith(_SECOND_HEADERS) for cell in row):
+        raise DataError(
+            f"{name}: a second header row, as Qualtrics and other survey platforms write it (texts of questions, ids): "
+            "keep the row with the names of the columns and the answers, and remove all rows between"
+        )
+
+
+def _selecting(
+    header: Sequence[str], rows: Iterator[Sequence[Word]]
+) -> Callable[[Sequence[str]], list[Column]]:
+    """Columns by name of a stream of rows."""
+    return lambda names: encode(rows, {name: list(header).index(name) for name in names})
+
+
+# --- JSON ---------------------------------------------------------------------------------------------
+
+
+def _objects(file: File) -> Table:
+    """Objects, one per line (JSON Lines) or in one list, which may be the only value of an object.
+
+    The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then blank. Keys are part
+    of a user's answers, as cells are, and no form fixes them: nothing that is published may depend on them but a list
+    of items, which is then public and said to be. Numbers stay as they are written.
+    """
+    listed = _list_of(file) if file.suffix == ".json" else None
+    keys: set[str] = set()
+    for place, found in _records(file, listed):
+        if not isinstance(found, dict):
+            raise DataError(
+                f'{file.name}, {place}: each row must be an object, such as {{"user": "u1", ...}}'
+            )
+        keys |= found.keys()
+    if not keys:
+        raise DataError(f"{file.name} is empty: it needs one JSON object per row")
+    places: list[str] = []
+
+    def columns(names: Sequence[str]) -> list[Column]:
+        def rows() -> Iterator[list[Word]]:
+            for place, found in _records(file, listed):
+                places.append(place)
+                yield [
+                    _json_word(found.get(key), f"{file.name}, {place}, key {key!r}")
+                    for key in names
+                ]
+
+        return encode(rows(), {name: k for k, name in enumerate(names)})
+
+    return Table(file.name, sorted(keys), columns, places.__getitem__, file.reading, form=False)
+
+
+def _list_of(file: File) -> list[Any] | None:
+    """The list of a .json file; None for a file of lines, which is read as a stream."""
+    lines = file.lines()
+    first = next((line for line in lines if line.strip()), "")
+    whole = _whole(first)
+    if isinstance(whole, dict) and not _only_list(whole):
+        return None  # a row in each line
+    if not first.lstrip().startswith(("[", "{")):
+        return None
+    text = first + "".join(lines)
+    found = _whole(text) if first.lstrip().startswith("{") else _parsed(text, file.name)
+    if isinstance(found, dict):
+        return _only_list(found) or [found]
+    return found if isinstance(found, list) else None
+
+
+def _whole(text: str) -> Any:
+    try:
+        return _parsed(text, "")
+    except DataError:
+        return None
+
+
+def _only_list(found: dict[str, Any]) -> list[Any] | None:
+    """The list of objects that is the only value of an object."""
+    only = next(iter(found.values())) if len(found) == 1 else None
+    return only if isinstance(only, list) and only and isinstance(only[0], dict) else None
+
+
+def _records(file: File, listed: list[Any] | None) -> Iterator[tuple[str, Any]]:
+    """The place of each row, and what stands there."""
+    if listed is not None:
+        yield from ((f"object {number}", found) for number, found in enumerate(listed, start=1))
+        return
+    for number, line in enumerate(file.lines(), start=1):
+        if line.strip():
+            yield f"line {number}", _parsed(line, f"{file.name}, line {number}")
+
+
+def _parsed(text: str, place: str) -> Any:
+    try:
+        return json.loads(
+            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_unique
+        )
+    except (ValueError, RecursionError) as error:
+        why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
+        raise DataError(
+            f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
+        ) from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which each field stands there once; ``ValueError`` for any other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the field {twice!r} stands there twice")
+    return found
+
+
+def _json_word(value: Any, place: str) -> Word:
+    """A value as text, or a tuple of texts; numbers are text already."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):
+        return tuple(_json_word(one, place) for one in value)  # type: ignore[misc]
+    raise DataError(f"{place}: an object, where a name, a number or a list of these is expected")
+
+
+# --- Excel --------------------------------------------------------------------------------------------
+
+
+def _workbook(file: File, sheet: str | int | None) -> Table:
+    """A sheet of a workbook.
+
+    Numbers become text as Python writes them, dates as ISO 8601, without a time that is midnight. The value of a
+    formula is the one that was saved with it; one without, as programs other than Excel may leave it, is refused.
+    """
+    pairs, reading = _cells_of(file, sheet)
+    numbers: list[int] = []
+
+    def filled() -> Iterator[list[Word]]:
+        for number, (values, formulas) in enumerate(pairs, start=1):
+            place = f"{file.name}, row {number}"
+            found = [_sheet_word(*cell, place) for cell in zip(values, formulas)]
+            while found and not found[-1]:
+                found.pop()
+            if found:
+                numbers.append(number)
+                yield found
+
+    below = filled()
+    header = [str(name or "") for name in next(below, [])]
+    if not header:
+        raise DataError(f"{file.name}: its sheet is empty: it needs a header row{_others(reading)}")
+
+    def rows() -> Iterator[list[Word]]:
+        for k, row in enumerate(below):
+            if len(row) > len(header):
+                raise DataError(
+                    f"{file.name}, row {numbers[-1]}: a cell beyond the last column of the header, which has "
+                    f"{len(header)}: remove it, or name its column in the first row"
+                )
+            if k < 3:
+                _check_no_header(row, file.name)
+            yield row + [None] * (len(header) - len(row))
+
+    def where(row: int) -> str:
+        return f"row {numbers[row + 1]}"
+
+    return Table(file.name, header, _selecting(header, rows()), where, (*file.reading, *reading))
+
+
+def _others(reading: tuple[str, ...]) -> str:
+    return f" ({reading[0]})" if reading else ""
+
+
+def _cells_of(
+    file: File, wanted: str | int | None
+) -> tuple[Iterator[tuple[Any, Any]], tuple[str, ...]]:
+    """Rows of values beside rows with the formulas behind them, and a sentence that names the sheet of several."""
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise DataError(
+            f'{file.name}: reading Excel files needs openpyxl: pip install "privrank-jax[excel]", or save the sheet as '
+            "CSV"
+        ) from error
+    content = io.BytesIO(file.content)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # on styles
+            books = [
+                openpyxl.load_workbook(content, read_only=True, data_only=values)
+                for values in (True, False)
+            ]
+    except Exception as error:  # of zipfile, XML, or openpyxl's own
+        raise DataError(
+            f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, or of an old kind?): save "
+            "the sheet as CSV"
+        ) from error
+    titles = [one.title for one in books[0].worksheets]
+    at = 0 if wanted is None else _sheet_number(file.name, titles, wanted)
+    sheets = [book.worksheets[at] for book in books]
+    for one in sheets:
+        one.reset_dimensions()  # some programs write wrong ones
+    reading = ()
+    if len(titles) > 1:
+        others = ", ".join(repr(title) for k, title in enumerate(titles) if k != at)
+        reading = (
+            f"only its sheet {titles[at]!r} is read, not {others}; another by {say('sheet')}",
+        )
+    return zip(*(one.iter_rows(values_only=True) for one in sheets)), reading
+
+
+def _sheet_number(name: str, titles: list[str], wanted: str | int) -> int:
+    if wanted in titles:
+        return titles.index(str(wanted))
+    if str(wanted).isdigit() and 1 <= int(wanted) <= len(titles):
+        return int(wanted) - 1
+    raise DataError(f"{name}: no sheet {wanted!r}; the sheets are {', '.join(map(repr, titles))}")
+
+
+def _sheet_word(cell: Any, formula: Any, place: str) -> Word:
+    if cell is None and formula is not None:
+        raise DataError(
+            f"{place}: a cell has the formula {formula!r}, of which no value was saved: open and save the file in "
+            "Excel, or put the value there"
+        )
+    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
+        cell = cell.date()
+    text = word_of(cell, place)
+    if isinstance(text, str) and text.startswith("#"):
+        from openpyxl.cell.cell import ERROR_CODES
+
+        if text in ERROR_CODES:
+            raise DataError(f"{place}: a cell shows the error {text} of Excel: mend or empty it")
+    return text
+
+
+# --- frames -------------------------------------------------------------------------------------------
+
+
+def open_frame(data: Any, name: str = "the table") -> Table:
+    """Open columns in memory: a mapping from names to cells, or a frame.
+
+    Args:
+        data: a mapping, or an object with ``columns`` (or ``column_names``), of which ``frame[name]`` is a column that
+            becomes a list by ``to_pylist``, ``to_list`` or ``tolist``; or one that becomes such an object by
+            ``collect``, ``to_pyarrow`` or ``to_arrow_table``.
+        name: of the data, for messages.
+
+    Raises:
+        DataError: none of these.
+
+    >>> table = open_frame({"user": [1, 2], "winner": ["a", None]})
+    >>> [(column.codes.tolist(), column.words) for column in table.columns(["winner", "user"])]
+    [([0, 1], ['a', None]), ([0, 1], ['1', '2'])]
+    """
+    if not isinstance(data, Mapping):
+        convert = next((one for one in _COMPUTED if callable(getattr(data, one, None))), None)
+        data = data if convert is None else getattr(data, convert)()
+    found: Any = data if isinstance(data, Mapping) else getattr(data, "column_names", None)
+    if found is None and not isinstance(data, str):
+        found = getattr(data, "columns", None)
+    names = [] if found is None else list(found)
+    if not names:
+        raise DataError(
+            f"{name} is a {type(data).__name__}, not a table with columns: give a file, a dict of columns, or a frame "
+            "of pandas, polars, Arrow, Ibis, DuckDB or Spark"
+        )
+    for column in names:
+        if not isinstance(column, str):
+            raise DataError(f"{name}: a column is named {column!r}: name columns by text")
+
+    def columns(wanted: Sequence[str]) -> list[Column]:
+        found = [_words(data, column, name) for column in wanted]
+        if len(set(map(len, found))) > 1:
+            raise DataError(f"{name}: its columns have different lengths")
+        return [encode(zip(words), {column: 0})[0] for column, words in zip(wanted, found)]
+
+    return Table(name, names, columns, lambda row: f"row {row + 1}")
+
+
+def _words(data: Any, column: str, name: str) -> list[Word]:
+    found = data[column]
+    listed = next((one for one in _LISTS if callable(getattr(found, one, None))), None)
+    try:
+        cells = list(found if listed is None else getattr(found, listed)())
+    except TypeError:
+        cells = None
+    if cells is None or isinstance(found, str):
+        raise DataError(f"{name}: column {column!r} is no list of cells")
+    if all(type(cell) is str for cell in cells):
+        return cells
+    return [word_of(cell, f"{name}, row {k}") for k, cell in enumerate(cells, start=1)]
+
+
+def word_of(cell: Any, place: str) -> Word:
+    """A cell in memory as the text that a file would have, a tuple of texts if it is a list; None for a blank.
+
+    Args:
+        cell: text, a number, a truth value, a date, None, or a list of these.
+        place: where it is, for messages.
+
+    Raises:
+        DataError: it is a structure.
+    """
+    if cell is None or isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, float) and cell != cell:
+        return None  # how pandas marks a blank
+    listed: Any = getattr(cell, "tolist", None)
+    if getattr(cell, "ndim", 0) == 1 and listed:
+        cell = listed()
+    if isinstance(cell, (list, tuple)) and not any(isinstance(one, (list, tuple)) for one in cell):
+        return tuple(word_of(one, place) for one in cell)  # type: ignore[misc]
+    if isinstance(cell, (list, tuple, *_NO_SCALARS)) or getattr(cell, "ndim", 0):
+        raise DataError(
+            f"{place}: a cell is a {type(cell).__name__}, where a name or a number is expected"
+        )
+    return str(cell)

@@ -1,0 +1,185 @@
+"""What is asked of :func:`privrank_jax.rank`: one value that its models share, checked before any data are read."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from privrank_jax._neighbors import SHAPED_ADJACENCIES
+from privrank_jax._promise import SHAPED_NOISES, Privacy
+from privrank_jax._validate import check_choice
+from privrank_jax.jobs.checks import check_noise
+from privrank_jax.jobs.mechanisms import MECHANISMS
+
+METHODS = ("scores", "counts", "one-shot")
+TIES = ("half", "davidson")
+INTERVALS = ("auto", "none")
+LINKS = ("logistic", "laplace", "normal")
+_MOST_PER_USER = 2**31 - 1
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The arguments of :func:`privrank_jax.rank`, but for the data, the promise and the randomness.
+
+    Attributes:
+        method: ``"scores"``, ``"counts"`` or ``"one-shot"``.
+        noise, link, ties, gamma, max_per_item, bounds, weight_most, top_k, level, intervals: as there.
+    """
+
+    method: str = "scores"
+    noise: str | None = None
+    link: str = "logistic"
+    ties: str = "half"
+    gamma: float | None = None
+    max_per_item: int | None = None
+    bounds: Mapping[str, tuple[float, float] | None] = dataclasses.field(default_factory=dict)
+    weight_most: float | None = None
+    top_k: int | None = None
+    level: float = 0.95
+    intervals: str = "auto"
+
+    def check(
+        self, privacy: Privacy | None, *, covariates: bool = False, weights: bool = False
+    ) -> None:
+        """Refuse what does not go together, before any data are read.
+
+        Args:
+            privacy: the promise; None: no privacy.
+            covariates: whether there are covariates.
+            weights: whether comparisons have weights.
+
+        Raises:
+            ValueError: with what to do.
+        """
+        self.check_scores()
+        check_choice("method (--method)", self.method, METHODS)
+        check_choice("ties (--ties)", self.ties, TIES)
+        fitted = self.method == "scores"
+        if self.ties == "davidson" or covariates:
+            what = "covariates are" if covariates else "ties='davidson' (--ties davidson) is"
+            if not fitted or self.link != "logistic":
+                raise ValueError(
+                    f"{what} fitted with the scores of the logistic link: leave method and link out."
+                )
+        if weights and (covariates or self.ties == "davidson"):
+            raise ValueError(
+                "weights (--weight) go neither with covariates nor with ties='davidson'."
+            )
+        if self.max_per_item is not None and self.max_per_item < 1:
+            raise ValueError(
+                f"max_per_item (--max-per-item) must be at least 1, got {self.max_per_item}."
+            )
+        if privacy is not None:
+            self._check_private(privacy, covariates, weights)
+        elif self.max_per_item is not None:
+            raise ValueError(
+                "max_per_item (--max-per-item) lowers privacy noise, and there is none: leave it out."
+            )
+
+    def _check_private(self, privacy: Privacy, covariates: bool, weights: bool) -> None:
+        if self.noise is not None:
+            check_choice("noise (--noise)", self.noise, SHAPED_NOISES)
+        check_noise(privacy, self.noise)
+        if privacy.contributions is not None and privacy.contributions > _MOST_PER_USER:
+            raise ValueError(
+                f"contributions (--max-per-user) must be at most {_MOST_PER_USER:,}; the noise grows with it, so use "
+                "what users give."
+            )
+        if self.method == "one-shot" and self.top_k is None:
+            raise ValueError(
+                "one-shot selects a top list: give its length, such as top_k=3 (--top-k 3)."
+            )
+        if self.method == "scores" and self.gamma == 0:
+            raise ValueError(
+                "gamma (--gamma) must be positive under privacy; leave it out for a good default."
+            )
+        flips = privacy.adjacency == "flip"
+        if covariates and not flips:
+            for name, ends in self.bounds.items():
+                if ends is None:
+                    raise ValueError(
+                        f"covariate {name} is private, so its range can't be read from the data: give bounds that are "
+                        f"known without looking (--covariate {name}:-3:3), or take adjacency='flip' if covariates and "
+                        "who compared what are public."
+                    )
+        if weights and (self.method != "scores" or flips):
+            raise ValueError(
+                "weights (--weight) are for scores under adjacency replace or add-remove, and for none without privacy."
+            )
+        if weights and self.weight_most is None:
+            raise ValueError(
+                "a largest weight is needed that is known without looking at the data, such as weight_most=10 "
+                "(--weight COLUMN:10); larger ones count as that."
+            )
+        mechanism = self.mechanism(privacy, covariates=covariates, weights=weights)
+        if self.max_per_item is not None and not (
+            mechanism == "noisy-counts" and self.noise == "gaussian" and privacy.unit == "user"
+        ):
+            raise ValueError(
+                "max_per_item (--max-per-item) lowers Gaussian noise on win totals that protects users: it needs "
+                "unit='user', noise='gaussian' with a delta, and counts, or scores with adjacency='flip'."
+            )
+        if self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism):
+            raise ValueError(
+                "k-norm noise (--noise k-norm) is for win totals that protect users: it needs unit='user', the "
+                "logistic link, and adjacency='flip' or 'replace'; with covariates flip."
+            )
+        if self.noise is not None and self.noise not in (*MECHANISMS[mechanism].noises, "k-norm"):
+            raise ValueError(
+                "this list, or these scores with covariates or ties whose design is private, have Laplace noise: leave "
+                "noise (--noise) and delta out."
+            )
+
+    def check_scores(self) -> None:
+        """Refuse invalid arguments of scores, whether fitted to answers or to randomized reports."""
+        check_choice("link (--link)", self.link, LINKS)
+        check_choice("intervals (--intervals)", self.intervals, INTERVALS)
+        if not 0 < self.level < 1:
+            raise ValueError(
+                f"level (--level) must lie between 0 and 1, got {self.level:g}; 0.95 is usual."
+            )
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k (--top-k) must be at least 1, got {self.top_k}.")
+        if self.gamma is not None and not 0 <= self.gamma < math.inf:
+            raise ValueError(f"gamma (--gamma) must be finite and at least 0, got {self.gamma:g}.")
+
+    def mechanism(
+        self, privacy: Privacy, *, covariates: bool = False, weights: bool = False
+    ) -> str:
+        """Name of the mechanism in the table of mechanisms."""
+        flips = privacy.adjacency == "flip"
+        if self.method == "one-shot":
+            return "one-shot-top-k"
+        if covariates and not flips:
+            return "perturbed-covariates"
+        if covariates:
+            return "covariate-ties" if self.ties == "davidson" else "covariate-sums"
+        if self.ties == "davidson":
+            return "noisy-tie-counts" if flips else "perturbed-davidson"
+        # Where it is public who compared what, noise on the totals is enough for a fit.
+        on_totals = flips and self.fits_totals(weights)
+        return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
+
+    def fits_totals(self, weights: bool) -> bool:
+        """Whether scores are fitted to noisy win totals where it is public how often each pair was compared."""
+        return self.method == "scores" and self.link == "logistic" and not weights
+
+    def fits_questionnaire(self, privacy: Privacy, weights: bool) -> bool:
+        """Whether they are, where only the questions are public."""
+        of_users = privacy.kind == ("user", "replace")
+        return of_users and self.fits_totals(weights) and self.ties == "half"
+
+    def shapes_noise(self, privacy: Privacy, mechanism: str, weights: bool = False) -> bool:
+        """Whether K-norm noise serves, if the data say which pairs all users were asked."""
+        shaped = privacy.unit == "user" and privacy.adjacency in SHAPED_ADJACENCIES
+        by_questions = mechanism == "perturbed-mle" and self.fits_questionnaire(privacy, weights)
+        drawn = "noisy-counts" if by_questions else mechanism
+        return shaped and "k-norm" in MECHANISMS[drawn].noises
+
+    @property
+    def weight_facts(self) -> dict[str, Any]:
+        """The largest weight as a fact."""
+        return {} if self.weight_most is None else {"weight_most": self.weight_most}

@@ -1,0 +1,267 @@
+"""Uncertainty of fitted scores: intervals of scores and ranks, and items told apart, from the release alone."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._types import PairMatrixLike
+from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.jobs.result import (
+    ANSWERS,
+    OF_USERS,
+    SEVERAL_GROUPS,
+    UNDONE,
+    Certainty,
+    each_by_itself,
+)
+from privrank_jax.pairwise import (
+    CovariateDavidsonScores,
+    DavidsonScores,
+    clustered_covariance,
+    confidence_intervals,
+    davidson_errors,
+    quasi_variances,
+    standard_errors,
+)
+from privrank_jax.pairwise.davidson_errors import davidson_center_is_near
+from privrank_jax.pairwise.graph import component_labels
+from privrank_jax.pairwise.intervals import Intervals, center_is_near, intervals_of
+from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
+from privrank_jax.pairwise.standard_errors import Uncertainty
+
+TOO_FAR = (
+    "no intervals: the scores are shrunk toward 0 too strongly to recover the true ranks, as where some items "
+    "hardly ever lose or win, or where noise or gamma is large compared with the number of comparisons"
+)
+
+_UNKNOWN = "no intervals, and how much of the order is noise is not known: that needs"
+PRIVATE_GRAPH = f"{_UNKNOWN} the number of comparisons of each pair, which is private here"
+PRIVATE_SETS = f"{_UNKNOWN} the sets that were shown, which are private here"
+PRIVATE_WEIGHTS = f"{_UNKNOWN} sums of squared weights, which are private here"
+
+
+def of_fit(
+    scores: np.ndarray,
+    comparisons: PairMatrixLike,
+    *,
+    gamma: float,
+    link: str,
+    level: float,
+    words: str,
+    **told: float | str | np.ndarray | None,
+) -> Certainty:
+    """Certainty of scores fitted to comparisons; ``told`` is what standard errors are told of noise, or of ties."""
+
+    def about(target: str) -> Uncertainty:
+        errors = functools.partial(standard_errors, gamma=gamma, link=link, target=target, **told)
+        return quickly(errors, scores, comparisons)
+
+    drawn = functools.partial(about, "penalized")
+    return of_scores(
+        scores, comparisons, about("truth"), drawn, link=link, level=level, words=words
+    )
+
+
+def of_scores(
+    scores: np.ndarray,
+    weights: PairMatrixLike,
+    errors: Uncertainty,
+    drawn: Callable[[], Uncertainty] | None = None,
+    *,
+    link: str,
+    level: float,
+    words: str,
+) -> Certainty:
+    """Certainty of fitted scores; intervals where all items are linked and the shrinkage of the ridge can be undone.
+
+    Args:
+        scores: centered scores.
+        weights: ``(m, m)``, weights of compared pairs.
+        errors: the uncertainty about the true scores.
+        drawn: the uncertainty about the scores as shrunk by the ridge, to tell items apart without intervals.
+        link: link of the fit.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
+    """
+    near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
+    return certain(scores, errors, near, drawn, level=level, words=words)
+
+
+def of_private_design(
+    scores: np.ndarray, design: NoisyDesign, *, level: float, **told: float | str
+) -> Certainty:
+    """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
+    errors = quickly(functools.partial(errors_under_private_design, **told), scores, design)
+    found = quickly(functools.partial(intervals_of, level=level), scores, errors)
+    cover = (
+        f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
+    )
+    words = each_by_itself("the true score", f"{cover}{UNDONE}")
+    return Certainty(np.asarray(found.better), ends(found) | _quasi(errors), words)
+
+
+def certain(
+    scores: np.ndarray,
+    errors: Uncertainty,
+    near: bool,
+    shrunk: Callable[[], Uncertainty] | None,
+    *,
+    level: float,
+    words: str,
+) -> Certainty:
+    """Intervals where the shrinkage of the ridge can be undone, else only what tells items apart.
+
+    Args:
+        scores: centered scores.
+        errors: the uncertainty about the true scores.
+        near: whether their center is near enough to the scores for intervals.
+        shrunk: the uncertainty about the scores as shrunk by the ridge, to tell items apart without intervals.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
+    """
+    intervals = functools.partial(intervals_of, level=level)
+    if not near:
+        better = None
+        if shrunk is not None:
+            better = np.asarray(quickly(intervals, scores, shrunk()).better)
+        return Certainty(better, notes=(TOO_FAR,))
+    found = quickly(intervals, scores, errors)
+    better = np.asarray(found.better)
+    if not np.all(np.isfinite(np.asarray(found.standard_errors))):
+        return Certainty(better)
+    return Certainty(better, ends(found) | _quasi(errors), words)
+
+
+def of_davidson(
+    value: DavidsonScores,
+    comparisons: PairMatrixLike,
+    *,
+    level: float,
+    words: str,
+    **told: float | str | np.ndarray | None,
+) -> tuple[Certainty, tuple[float, float]]:
+    """Certainty of a fit of Davidson's model, and the interval of its tie parameter ν.
+
+    Args:
+        value: the fit.
+        comparisons: ``(m, m)``, comparison counts.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
+        told: what :func:`~privrank_jax.pairwise.davidson_errors` is told of ridges and noise.
+    """
+    of_truth = quickly(functools.partial(davidson_errors, **told), value, comparisons)
+    low, high = quickly(functools.partial(confidence_intervals, level=level), of_truth.log_tie)
+    tie = float(np.exp(np.asarray(low)[0])), float(np.exp(np.asarray(high)[0]))
+    near = bool(quickly(davidson_center_is_near, value, comparisons, of_truth))
+    about = functools.partial(davidson_errors, target="penalized", **told)
+
+    def shrunk() -> Uncertainty:
+        return quickly(about, value, comparisons).scores
+
+    scores = np.asarray(value.scores)
+    return certain(scores, of_truth.scores, near, shrunk, level=level, words=words), tie
+
+
+def tie_facts(
+    value: DavidsonScores | CovariateDavidsonScores,
+    interval: tuple[float, float] | None,
+    level: float,
+) -> dict[str, Any]:
+    """What a result says of the tie parameter, as facts and as a note; ``None`` where no interval is known."""
+    tie, between, facts = float(value.tie), "", {}
+    if interval is not None:
+        low, high = min(interval[0], tie), max(interval[1], tie)
+        between = f", {100 * level:g}% interval {low:.3g} to {high:.3g}"
+        facts = {"tie_parameter_low": low, "tie_parameter_high": high}
+    note = (
+        f"ties are an outcome of their own (Davidson's model): nu = {tie:.3g}{between}, so that equal items tie in "
+        f"{100 * tie / (2 + tie):.0f}% of comparisons; at nu = 2 ties would be like half wins"
+    )
+    return {"tie_model": "davidson", "tie_parameter": tie, **facts, "tie_note": note}
+
+
+def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
+    """Quasi standard errors of all items; nothing where an item has none."""
+    found = np.asarray(quickly(quasi_variances, errors).variances)
+    known = np.all((found >= 0) & (found < np.inf))
+    return {"quasi_standard_error": np.sqrt(found)} if known else {}
+
+
+def ends(found: Intervals) -> dict[str, np.ndarray]:
+    """The ends of score and rank intervals as NumPy arrays."""
+    names = ("low", "high", "rank_low", "rank_high")
+    return {name: np.asarray(getattr(found, name)) for name in names}
+
+
+def components_of(weights: PairMatrixLike) -> int:
+    """Groups of items linked by comparisons."""
+    return len(np.unique(quickly(component_labels, np.asarray(weights) > 0)))
+
+
+def doubts_of(components: int, code: int) -> list[str]:
+    """Warnings where the items fall into groups, or the solver did not converge."""
+    found = [SEVERAL_GROUPS.format(components)] if components > 1 else []
+    if code > 1:
+        found.append(f"the fit did not converge ({CODES[code]}); try a larger gamma (--gamma).")
+    return found
+
+
+# --- sampling: errors clustered by user, where the data name users and somebody compared several times ---
+
+_MOST_CLUSTERED = 2**23  # comparisons, of some 200 bytes each while they are added up
+_TOO_MANY = f"more than {_MOST_CLUSTERED:,} comparisons: intervals take all of them as independent"
+_CLUSTERED = "answers of one user may hang together, so standard errors are clustered by user"
+_WEIGHTED = "standard errors are those of weighted comparisons, each independent of the others"
+
+
+@dataclasses.dataclass(frozen=True)
+class Sampling:
+    """How answers vary.
+
+    Attributes:
+        told: what standard errors are told.
+        words: what intervals cover.
+        facts: diagnostics.
+        notes: what a result says of it.
+    """
+
+    told: dict[str, Any]
+    words: str = ANSWERS
+    facts: dict[str, int] = dataclasses.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def sampling_of(table: Any, weights: np.ndarray | None, scores: np.ndarray, link: str) -> Sampling:
+    """How the answers vary to which scores were fitted under a link: those of one user may hang together.
+
+    Args:
+        table: the comparisons.
+        weights: what each counts; None: all count once.
+        scores: of the items.
+        link: of the fit.
+    """
+    several = table.has_users and table.num_users > 1 and table.comparisons_per_user > 1
+    if weights is None and (not several or len(table) > _MOST_CLUSTERED):
+        told = {"ties": table.ties_of_pairs() if table.ties else None}
+        return Sampling(told, notes=(_TOO_MANY,) if several else ())
+    if isinstance(table, Comparisons):
+        rows = {"winners": table.winners, "losers": table.losers, "tied": table.tied}
+        rows["users"] = table.users if several else np.arange(len(table))
+        rows["weights"] = np.ones(len(table)) if weights is None else weights
+    else:
+        names = ("users", "winners", "losers", "weights")
+        rows = dict(zip(names, table.wins_by_user(), strict=True))
+    outcomes = clustered_covariance(scores, **rows, link=link)
+    told = {"outcomes": np.asarray(outcomes)}
+    if not several:
+        return Sampling(told, notes=(_WEIGHTED,))
+    number = table.num_users
+    note = f"{_CLUSTERED} ({number:,} users)"
+    return Sampling(told, OF_USERS, {"clusters": number}, (note,))

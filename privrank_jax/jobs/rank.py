@@ -1,0 +1,153 @@
+"""``pr.rank``: a ranking of items by comparisons, choices, rankings or randomized reports."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import jax
+
+from privrank_jax._types import Key
+from privrank_jax.data.big_comparisons import ComparisonRows
+from privrank_jax.data.choices import Choices
+from privrank_jax.data.comparisons import Comparisons, broken
+from privrank_jax.data.rankings import Rankings
+from privrank_jax.data.reports import Reports
+from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.checks import check_rare_items, hardly_private, large_delta
+from privrank_jax.jobs.choices import rank_choices
+from privrank_jax.jobs.comparisons import rank_comparisons
+from privrank_jax.jobs.covariates import rank_covariates
+from privrank_jax.jobs.mechanisms import Randomness
+from privrank_jax.jobs.reports import rank_reports
+from privrank_jax.jobs.result import Ranking
+from privrank_jax.jobs.spending import paid
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.ledger import Ledger
+
+Data = Comparisons | ComparisonRows | Choices | Rankings | Reports
+
+
+def rank(
+    data: Data,
+    privacy: Privacy | None,
+    *,
+    method: str = "scores",
+    noise: str | None = None,
+    link: str = "logistic",
+    ties: str = "half",
+    gamma: float | None = None,
+    max_per_item: int | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    weight_most: float | None = None,
+    top_k: int | None = None,
+    level: float = 0.95,
+    intervals: str = "auto",
+    key: Key | None = None,
+    accept_idealized: bool = False,
+    ledger: Ledger | None = None,
+) -> Ranking:
+    """Rank items, with or without privacy.
+
+    Without ``key`` the noise is drawn exactly, from the entropy of the operating system, and what comes back may be
+    published. The promise must hold for all who read it: every release of the same data adds to what is spent.
+
+    Args:
+        data: of :func:`privrank_jax.read`. Rankings are broken into the comparisons of their pairs; reports are
+            randomized already, so ranking them spends nothing.
+        privacy: the promise; ``contributions`` is L, the most comparisons of one user, of whom a random choice of L
+            stays. None: no privacy.
+        method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often) or
+            ``"one-shot"`` (only the list of the ``top_k`` best).
+        noise: ``"laplace"``, ``"gaussian"`` (with a δ), or ``"k-norm"`` (in the shape of what one user can change);
+            default: the best that keeps pure ε.
+        link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.
+        ties: ``"half"``: half a win for both items; ``"davidson"``: an outcome of its own, whose frequency is fitted.
+        gamma: ridge of fitted scores, in comparisons; default: chosen without the answers.
+        max_per_item: the most comparisons of one user about one item; Gaussian noise on win totals is smaller then.
+        bounds: of covariates, name to (low, high), between which they are clipped; needed where they are private.
+        weight_most: the largest weight, known without looking at the data; needed where weights are private.
+        top_k: how many items are shown.
+        level: confidence of the intervals.
+        intervals: ``"auto"``: where who compared what is private, a tenth of ε buys noisy numbers of comparisons, from
+            which intervals follow; ``"none"``: all of it goes to the scores.
+        key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
+        accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
+        ledger: of the data; pays before anything is returned.
+
+    Returns:
+        The ranking, with its guarantee, intervals and notes; ``warnings`` are for the holder of the data alone.
+
+    Raises:
+        ValueError: arguments, or data, that do not go together; nothing was spent.
+        LedgerError: the ledger does not allow it; nothing was spent.
+
+    >>> import privrank_jax as pr
+    >>> votes = pr.read("coffee")
+    >>> promise = pr.Privacy(1.0, unit="user", adjacency="flip")
+    >>> ranking = pr.rank(votes, promise, key=jax.random.key(0))
+    >>> ranking.names[:2], ranking.rehearsal
+    (['Yirga', 'Huila'], True)
+    """
+    asked = Asked(
+        method=method,
+        noise=noise,
+        link=link,
+        ties=ties,
+        gamma=gamma,
+        max_per_item=max_per_item,
+        bounds=dict(bounds or {}),
+        weight_most=weight_most,
+        top_k=top_k,
+        level=level,
+        intervals=intervals,
+    )
+    source = Randomness(key, accept_idealized=accept_idealized)
+    if ledger is not None and privacy is None and not isinstance(data, Reports):
+        raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
+    ranking = ranked(data, privacy, asked, source)
+    return paid(ranking, ledger, sha256=data.sha256, name=data.name, job="rank")
+
+
+def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness) -> Ranking:
+    """The ranking, before anything is paid.
+
+    Args:
+        data: as for :func:`rank`.
+        privacy: the promise.
+        asked: further arguments.
+        source: of the noise.
+
+    Raises:
+        ValueError: what does not go together.
+    """
+    with jax.enable_x64(True):
+        if isinstance(data, Reports):
+            if privacy is not None or source.rehearsal:
+                raise ValueError(
+                    f"{data.name} holds reports, each randomized with the epsilon of its row: ranking them adds no "
+                    "noise and spends nothing more. Leave out the promise; for another epsilon, randomize the answers "
+                    "again (both together then spend the sum)."
+                )
+            return rank_reports(data, asked)
+        warnings: tuple[str, ...] = ()
+        if isinstance(data, Rankings):
+            if privacy is not None:
+                warnings = check_rare_items(data, written=True)
+            data = broken(data)
+        covariates, weights = data.covariates if not isinstance(data, Choices) else None, False
+        if not isinstance(data, Choices):
+            weights = data.weights is not None
+        asked.check(privacy, covariates=covariates is not None, weights=weights)
+        if privacy is not None:
+            number = {"user": max(data.num_users, 1), "comparison": len(data)}
+            warnings += hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)
+        if isinstance(data, Choices):
+            found = rank_choices(data, privacy, asked, source)
+        elif isinstance(data, Comparisons) and covariates is not None:
+            found = rank_covariates(data, privacy, asked, source)
+        else:
+            found = rank_comparisons(data, privacy, asked, source)
+    if not warnings:
+        return found
+    return dataclasses.replace(found, warnings=(*warnings, *found.warnings))

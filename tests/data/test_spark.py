@@ -1,0 +1,53 @@
+"""The same expressions on Spark, in local mode: the same rows kept, the same counts; a cluster's table to a ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.data.read import read
+from tests.parquet import parquet
+
+sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+pytestmark = pytest.mark.slow
+
+VOTES = (
+    "SELECT 'u' || (hash(i) % 40) AS \"user\", 'i' || (hash(i * 3) % 7) AS winner, "
+    "'i' || (7 + hash(i * 5) % 7) AS loser, hash(i * 7) % 9 = 0 AS tie FROM range(2000) t(i)"
+)
+BATTLES = (
+    "SELECT 'u' || (hash(i) % 40) AS \"user\", 'i' || (hash(i * 3) % 7) AS model_a, "
+    "'i' || (7 + hash(i * 5) % 7) AS model_b, "
+    "(['model_a', 'model_b', 'tie', 'both bad'])[1 + (hash(i * 7) % 4)::INT] AS winner "
+    "FROM range(2000) t(i)"
+)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    builder = sql.SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    yield session
+    session.stop()
+
+
+@pytest.mark.parametrize("query", [VOTES, BATTLES], ids=["votes", "battles"])
+def test_comparisons(spark, tmp_path, query):
+    path = parquet(tmp_path, query)
+    here, there = read(path), read(spark.read.parquet(str(path)))
+    for name in ("item_names", "num_users", "comparisons_per_user", "num_rows", "ties", "reading"):
+        assert getattr(there, name) == getattr(here, name)
+    np.testing.assert_array_equal(there.win_counts().matrix, here.win_counts().matrix)
+    np.testing.assert_array_equal(
+        there.win_counts(7, "salt").matrix, here.win_counts(7, "salt").matrix
+    )
+    assert there.rare_items == here.rare_items
+    np.testing.assert_array_equal(there.ties_of_pairs(), here.ties_of_pairs())
+
+
+def test_faults_are_refused(spark):
+    frame = spark.createDataFrame(
+        [("ann", "a", "b"), ("bob", "a", "a")], ["user", "winner", "loser"]
+    )
+    with pytest.raises(ValueError, match="'loser'"):
+        read(frame)
