@@ -180,25 +180,18 @@ _PASSED = (
 
 
 def _read(request: Request) -> ComparisonTable:
-    from privrank_jax.cli.core.sources import (
-        COUNTING,
-        comparison_roles,
-        found_columns,
-        given_columns,
-        say_reading,
-        shape_roles,
-    )
+    from privrank_jax.cli.core import sources
     from privrank_jax.datasets import read_comparisons
 
-    if several := given_columns(request, COUNTING):
+    if several := sources.given_columns(request, sources.COUNTING):
         raise Refusal(
             f"{', '.join(several)}: a row is several comparisons, and a leaderboard reads the time of each: repeat the "
             "rows in the file instead."
         )
-    roles = comparison_roles(request, request.items, by_user=request.unit == "user")
-    roles["ignore"] = [*roles["ignore"], *found_columns(request.file, request.time)]
-    table = read_comparisons(request.file, **shape_roles(request), **roles)
-    say_reading(table, listed=roles["items"] is not None)
+    roles = sources.comparison_roles(request, request.items, by_user=request.unit == "user")
+    roles["ignore"] = [*roles["ignore"], *sources.found_columns(request.file, request.time)]
+    table = read_comparisons(request.file, **sources.shape_roles(request), **roles)
+    sources.say_reading(table, listed=roles["items"] is not None)
     return table
 
 

@@ -91,7 +91,27 @@ def plan_consensus(design: Design) -> Plan:
     sure = "on average"
     if design.confidence is not None:
         sure = f"with probability {design.confidence:g}"
-    draw = functools.partial(_drawn_consensus, design, by_proof, title, budget, sure)
+
+    def draw() -> Any:
+        from privrank_jax.plotting import planned_costs
+
+        missing = (
+            " Where there is no blue mark, the expected cost of the method is not computed for "
+        )
+        missing += f"{design.items} items."
+        known = all(one["expected_cost"] is not None for one in methods)
+        return planned_costs(
+            [{**one, "name": _named(one)} for one in by_proof],
+            most=design.pairs,
+            least=_KNOWN,
+            target=design.target,
+            label="name",
+            guarantee_text=f"Each user (one ranking) is protected with {budget}. Proven: {sure} over the noise, "
+            "whatever the users prefer. Expected: where they prefer items by scores from "
+            f"{-design.spread:g} to {design.spread:g}.{'' if known else missing}",
+            title=title,
+        )
+
     seen = {
         "central": "a curator sees all rankings and publishes only a noisy consensus",
         "local": "users randomize their own rankings before sending them, so that nobody else sees one as it was meant",
@@ -140,31 +160,6 @@ def _meaning(design: Design, sure: str) -> str:
         f"above it, {known}. Expected: on average above the best order where users prefer items by scores from "
         f"{-design.spread:g} to {design.spread:g} (--spread). noise-all and weights take the best ranking for noisy "
         "votes, which is found and proven for about 30 items."
-    )
-
-
-def _drawn_consensus(
-    design: Design, by_proof: list[dict[str, Any]], title: str, budget: str, sure: str
-) -> Any:
-    """What each method is proven and expected to cost, and the target."""
-    from privrank_jax.plotting import planned_costs
-
-    missing = ""
-    if any(one["expected_cost"] is None for one in by_proof):
-        missing = (
-            " Where there is no blue mark, the expected cost of the method is not computed for "
-            f"{design.items} items."
-        )
-    return planned_costs(
-        [{**one, "name": _named(one)} for one in by_proof],
-        most=design.pairs,
-        least=_KNOWN,
-        target=design.target,
-        label="name",
-        guarantee_text=f"Each user (one ranking) is protected with {budget}. Proven: {sure} over the noise, whatever "
-        f"the users prefer. Expected: where they prefer items by scores from {-design.spread:g} to "
-        f"{design.spread:g}.{missing}",
-        title=title,
     )
 
 
@@ -223,10 +218,6 @@ class _Search:
         return self.quantity == "users"
 
     @property
-    def target(self) -> float:
-        return self.design.target or 0.0
-
-    @property
     def ends(self) -> tuple[float, float]:
         """The least and the largest value."""
         users = (1.0, float(self.design.most_users))
@@ -255,7 +246,7 @@ class _Search:
 
         def reaches(additive: float) -> bool:
             cost = dataclasses.replace(row, additive=additive).cost(self.design.optimum)
-            return cost <= self.target
+            return cost <= self.design.target
 
         low, high = 0.0, float(row.pairs)
         if not reaches(low):
@@ -267,7 +258,7 @@ class _Search:
 
     def reaches(self, like: ProvenError, value: float) -> bool:
         rows = self.rows(self.moved(value), like)
-        return bool(rows) and rows[0].cost(self.design.optimum) <= self.target
+        return bool(rows) and rows[0].cost(self.design.optimum) <= self.design.target
 
     def least(self, reached: Callable[[float], bool]) -> float | None:
         """The least value that suffices, to a thousandth; None if there is none."""
@@ -317,7 +308,7 @@ class _Search:
     def crossing(self, row: ProvenError, grid: list[float]) -> float | None:
         """The first value of the grid from which on the expected cost is at most the target."""
         costs = self.expected(row, [self.moved(one) for one in grid])
-        if costs is None or costs[-1] > self.target:
+        if costs is None or costs[-1] > self.design.target:
             return None
-        beyond = [k for k, cost in enumerate(costs) if cost > self.target]
+        beyond = [k for k, cost in enumerate(costs) if cost > self.design.target]
         return grid[beyond[-1] + 1 if beyond else 0]
