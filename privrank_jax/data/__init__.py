@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
     from privrank_jax.data.likeness import suspicions
+    from privrank_jax.data.preference_pairs import PreferenceFields
+    from privrank_jax.data.preferences import (
+        Preferences,
+        read_preferences,
+        scan_preferences,
+        write_preferences,
+    )
     from privrank_jax.data.rankings import Rankings, Ratings
     from privrank_jax.data.read import load, named_sets, read
     from privrank_jax.data.reports import Reports, write_reports
@@ -21,6 +28,11 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "ComparisonRows": "big_comparisons",
+    "PreferenceFields": "preference_pairs",
+    "Preferences": "preferences",
+    "read_preferences": "preferences",
+    "scan_preferences": "preferences",
+    "write_preferences": "preferences",
     "RankingRows": "big_rankings",
     "Choices": "choices",
     "Comparisons": "comparisons",
@@ -47,6 +59,8 @@ __all__ = [
     "Covariates",
     "DataError",
     "File",
+    "PreferenceFields",
+    "Preferences",
     "RankingRows",
     "Rankings",
     "Ratings",
@@ -56,7 +70,10 @@ __all__ = [
     "load",
     "named_sets",
     "read",
+    "read_preferences",
+    "scan_preferences",
     "suspicions",
+    "write_preferences",
     "write_reports",
     "write_synthetic_rankings",
 ]

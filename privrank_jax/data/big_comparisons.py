@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from privrank_jax.comparisons import WinCounts, default_float
 from privrank_jax.data.bounding import bounded_rows
 from privrank_jax.data.columns import Column, Table
-from privrank_jax.data.comparisons import Plan, read_planned
+from privrank_jax.data.comparisons import Comparisons, Plan, read_planned
 from privrank_jax.data.engine import ROW, Relation, Source, check_users, one_row
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.file import Origin
@@ -63,12 +63,19 @@ class ComparisonRows:
     users_are: str
     origin: Origin
     _source: Source
+    _plan: Plan
 
     questionnaire = weights = covariates = times = None  # of these nothing is known
     remarks = user_names = ()
 
     def __len__(self) -> int:
         return self.num_rows
+
+    def in_memory(self) -> Comparisons:
+        """The same comparisons as arrays, for what needs them one by one."""
+        return dataclasses.replace(
+            read_planned(self._source.table(), self._plan), origin=self.origin
+        )
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
@@ -226,8 +233,8 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
     import ibis
     import pyarrow
 
-    people, plan = plan.columns.get("user"), plan.but("user")
-    columns = list(plan.columns.values())
+    people, shared = plan.columns.get("user"), plan.but("user")
+    columns = list(shared.columns.values())
     with source.explained():
         texts = source.texts([*columns, *((people,) if people else ())])
         first = {"first": texts[ROW].min()} if source.numbered else {}
@@ -237,7 +244,7 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
             raise DataError(f"{source.name}: too many different comparisons, {size:,}, to check")
         met = (distinct.order_by("first") if first else distinct).to_pyarrow()
         named = check_users(source, people) if people else None
-    read = read_planned(_small(source, met), plan)
+    read = read_planned(_small(source, met), shared)
     if read.num_items > MOST_ITEMS:
         raise DataError(
             f"{source.name} has {read.num_items:,} items; a table of all pairs is kept, for at most {MOST_ITEMS:,}."
@@ -268,6 +275,7 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
         users_are=read.users_are,
         origin=source.origin,
         _source=source,
+        _plan=plan,
     )
 
 

@@ -14,7 +14,7 @@ t, and 2 for each of the c_i - b who ranked i alone, and 1 for each of the n - c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,14 @@ from privrank_jax.data.file import Origin
 from privrank_jax.data.header import check_no_counts, find_columns, spelled_in, without
 from privrank_jax.data.kinds import SEEN_ITEMS, Meetings, public_facts
 from privrank_jax.data.names import Names, form, public_items
-from privrank_jax.data.rankings import COLUMNS_ARE_ITEMS, ONE_ROW_EACH, is_long, wide_columns
+from privrank_jax.data.rankings import (
+    COLUMNS_ARE_ITEMS,
+    ONE_ROW_EACH,
+    Rankings,
+    is_long,
+    read_rankings,
+    wide_columns,
+)
 from privrank_jax.data.ranks import (
     CELLS,
     Ends,
@@ -81,8 +88,15 @@ class RankingRows:
     users_are: str
     origin: Origin
     _source: Source
+    _asked: dict[str, Any]
 
     reading = remarks = user_names = ()
+    whole = False
+
+    def in_memory(self) -> Rankings:
+        """The same rankings as arrays, for methods that need users one by one."""
+        found = read_rankings(self._source.table(), **self._asked)
+        return replace(found, origin=self.origin)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}, {self.num_items} items; users and answers not shown>"
@@ -195,6 +209,9 @@ def scan_rankings(
     missing = missing or meaning_of_blanks(cells)
     check_choice("missing", missing, MISSING)
     public, blank = None if items is None else public_items(items), tuple(blank)
+    ignore = tuple([ignore] if isinstance(ignore, str) else ignore)
+    asked = {"user": user, "item": item, "rank": rank, "items": public, "missing": missing}
+    asked |= {"ignore": ignore, "blank": blank, "num_users": num_users, "cells": cells}
     header = without(source.name, source.header, ignore)
     long = is_long(source.name, header, item, rank)
     with source.explained():
@@ -247,6 +264,7 @@ def scan_rankings(
         users_are=NO_COLUMN if user is None else of_column(user),
         origin=source.origin,
         _source=source,
+        _asked=asked,
     )
 
 

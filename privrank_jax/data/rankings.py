@@ -102,6 +102,7 @@ class Rankings(Data):
             :class:`~privrank_jax.privacy.Guarantee`: ``"items"`` where the list of items was read off the rows,
             ``"participation"`` where users who ranked nothing leave no trace.
         users_are: what one user is, such as ``"column 'user'"``.
+        whole: whether it is public, by the kind of file or the data set, that users rank all items.
         origin: where the data come from.
 
     Raises:
@@ -122,6 +123,7 @@ class Rankings(Data):
     remarks: tuple[str, ...] = ()
     public: tuple[str, ...] = ()
     users_are: str = ""
+    whole: bool = False
     origin: Origin | None = None
 
     def __post_init__(self) -> None:
@@ -147,6 +149,11 @@ class Rankings(Data):
     def num_users(self) -> int:
         """Number n of users, including those who ranked nothing."""
         return len(self.ranks)
+
+    @property
+    def partial_users(self) -> int:
+        """Number of users who did not rank all items. Private."""
+        return int(np.sum(np.any(self.ranks < 0, axis=1)))
 
     @property
     def complete(self) -> bool:

@@ -192,7 +192,8 @@ def _of_file(
             )
         found = (read_kamishima if file.suffix == SUFFIX else read_preflib)(file)
         changed = {"missing": given["missing"]} if "missing" in given else {}
-        return dataclasses.replace(found, users_are=OWN, origin=origin, **changed)
+        whole = file.suffix in (".soc", ".toc")
+        return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
     if file.suffix in PARQUET and not file.piped and not file.compression:
         from privrank_jax.data.engine import open_parquet
 
@@ -203,12 +204,8 @@ def _of_file(
 
 def _with_origin(data: Any, origin: Origin) -> Any:
     """The same data with where they come from, for kinds that keep it."""
-    fields = (
-        {field.name for field in dataclasses.fields(data)}
-        if dataclasses.is_dataclass(data)
-        else set()
-    )
-    return dataclasses.replace(data, origin=origin) if "origin" in fields else data
+    kept: Any = data if hasattr(data, "origin") else None
+    return data if kept is None else dataclasses.replace(kept, origin=origin)
 
 
 def _opened(source: Any, name: str) -> Table | Source:
@@ -378,7 +375,7 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
         if name in named.available():
             found = named.load(name, folder)
         else:
-            found = named_rankings.load_rankings(name, folder)
+            found = dataclasses.replace(named_rankings.load_rankings(name, folder), whole=True)
     one = "\n".join(sorted(checksums))
     sha256 = one if len(checksums) == 1 else hashlib.sha256(one.encode()).hexdigest()
     return dataclasses.replace(found, users_are=OWN, origin=Origin(None, sha256))

@@ -283,11 +283,9 @@ def _count(
         weights: ``(N,)``, what each row counts, of a table in memory; None: all count once.
         per_item: the most rows of a user about one item; None for any number.
     """
+    if isinstance(table, ComparisonRows) and per_item is not None:
+        table = table.in_memory()  # for the rows of a user about an item
     if isinstance(table, ComparisonRows):
-        if per_item is not None:
-            raise ValueError(
-                "max_per_item (--max-per-item) needs a table in memory: read it from a file other than Parquet."
-            )
         wins = table.win_counts(limit, None if limit is None else source.salt())
         counts: Any = np.asarray(wins.matrix)
         ties: Any = np.asarray(wins.ties)

@@ -14,7 +14,7 @@ from jaxtyping import Float, Integer
 
 from privrank_jax._types import ReportsLike, RowsLike
 from privrank_jax._validate import check_positive
-from privrank_jax.datasets.preferences_file import (
+from privrank_jax.data.preferences import (
     PreferenceFields,
     labels_guarantee,
     scan_preferences,
@@ -108,7 +108,7 @@ def privatize_preferences(
 ) -> Guarantee:
     """Randomize which answer was chosen in a file of preferences, and write the file that may be shared.
 
-    As ``privrank privatize FILE.jsonl``; :mod:`privrank_jax.datasets.preferences_file` describes both files.
+    As ``privrank privatize FILE.jsonl``; :mod:`privrank_jax.data.preferences` describes both files.
 
     Args:
         source: a .jsonl or .jsonl.gz file of prompts, chosen and rejected answers.

@@ -1,0 +1,209 @@
+"""What the noise leaves certain of a consensus: bounds on all scores, or on all majorities, at once."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Protocol
+
+import numpy as np
+
+from privrank_jax._host.evaluate import quickly
+from privrank_jax.aggregation.borda import score_radius
+from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.aggregation.local_bounds import ONE_ANSWER
+from privrank_jax.jobs.mechanisms import Drawn
+from privrank_jax.jobs.result import Certainty, noise_reach, of_noise
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.cube_lattice import cube_lattice_reach
+from privrank_jax.privacy.geometry import Cube, Zonotope
+from privrank_jax.release.exact_aggregation import CHANGE
+from privrank_jax.release.k_norm import zonotope_parts
+
+LEVEL = 0.95
+
+
+class AskedOf(Protocol):
+    """The method and the noise that were asked for."""
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        ...
+
+    @property
+    def noise_drawn(self) -> str:
+        """Name of the noise."""
+        ...
+
+
+_SCORE = "The score of an item is how many others a user, on average, ranks behind it"
+_ANSWERS = ", with who was asked what, taken as normal"
+_IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
+
+
+def of_scores(scores: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn) -> Certainty:
+    """Certainty of noisy Borda scores.
+
+    Args:
+        scores: ``(m,)``, as released.
+        num_users: n.
+        asked: the arguments.
+        drawn: the release.
+    """
+    return of_noise(
+        scores,
+        _score_reach(scores.size, num_users, asked, drawn),
+        what="scores",
+        more=f". {_SCORE}",
+    )
+
+
+def of_scores_from_answers(
+    scores: np.ndarray, num_users: int, mechanism: str, epsilon: float
+) -> Certainty:
+    """Certainty of Borda scores from one answer per user: the errors of k weights have k times their variance at most.
+
+    Args:
+        scores: ``(m,)``, as released.
+        num_users: n.
+        mechanism: ``"one-pair"`` or ``"shuffled-pair"``.
+        epsilon: of a report.
+    """
+    items = scores.size
+    deviation = math.sqrt(items - 1) * _deviation_of_answers(mechanism, items, num_users, epsilon)
+    reach = noise_reach(deviation, "gaussian", LEVEL, items)
+    return of_noise(scores, reach, what="scores", more=f"{_ANSWERS}. {_SCORE}")
+
+
+def of_scores_from_reports(
+    scores: np.ndarray, num_users: int, about: ReportDiagnostics
+) -> Certainty:
+    """Certainty of Borda scores from one report per user, by Student's law, for all items (Bonferroni).
+
+    Few reports may agree by chance, so a standard error counts as no less than the mean over items of what it is if all
+    users rank all items: the noise of a report has the square B² - ‖x‖², x the user's scores.
+
+    Args:
+        scores: ``(m,)``, as released.
+        num_users: n.
+        about: of the release.
+    """
+    from scipy import special
+
+    if num_users < 2:
+        return Certainty(notes=("one report alone says nothing of its own error: no intervals",))
+    beyond = (1 - LEVEL) / (2 * scores.size)
+    square = max(float(about.report_norm) ** 2 - score_radius(scores.size) ** 2, 0.0)
+    usual = math.sqrt(square / (scores.size * num_users))
+    errors = np.maximum(np.asarray(about.standard_errors), usual)
+    reach = -float(special.stdtrit(num_users - 1, beyond)) * errors
+    more = f", taken as normal, by the variance of the reports. {_SCORE}"
+    return of_noise(scores, reach, what="scores", more=more)
+
+
+def of_majorities(
+    weights: np.ndarray, ranks: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn
+) -> Certainty:
+    """Certainty of noisy weights: i is surely better than j if surely most users have it ahead.
+
+    Where the majorities of the users have no cycle, the order by them has the least disagreement, and respects those
+    that are sure. So an item's rank in it is at least the number of those that are surely ahead, by a chain of sure
+    majorities, and likewise from behind.
+
+    Args:
+        weights: ``(m, m)``, as released, before any shrinkage; clipped to [0, 1] or not.
+        ranks: ``(m,)`` ranks that are published for them.
+        num_users: n.
+        asked: the arguments.
+        drawn: the release.
+    """
+    reach = _weight_reach(len(weights), num_users, asked, drawn)
+    return Certainty() if reach is None else _majorities(weights, ranks, reach, "")
+
+
+def of_majorities_from_answers(
+    weights: np.ndarray, ranks: np.ndarray, num_users: int, mechanism: str, epsilon: float
+) -> Certainty:
+    """Certainty of weights from one answer per user, as :func:`of_majorities`.
+
+    Args:
+        weights: ``(m, m)``, as released.
+        ranks: ``(m,)`` ranks that are published for them.
+        num_users: n.
+        mechanism: ``"one-pair"`` or ``"shuffled-pair"``.
+        epsilon: of a report.
+    """
+    items = len(weights)
+    deviation = _deviation_of_answers(mechanism, items, num_users, epsilon)
+    reach = noise_reach(deviation, "gaussian", LEVEL, items * (items - 1) // 2)
+    return _majorities(weights, ranks, reach, _ANSWERS)
+
+
+def _majorities(weights: np.ndarray, ranks: np.ndarray, reach: float, more: str) -> Certainty:
+    better = weights - reach > 0.5
+    ahead = _chained(better)
+    best, worst = ahead.sum(axis=0), len(weights) - 1 - ahead.sum(axis=1)
+    if not np.all((best <= ranks) & (ranks <= worst)):
+        return Certainty(better, notes=(_IN_A_CYCLE,))
+    words = (
+        "for the ranks by the majorities of the users, if these never form a cycle (A ahead of B, B of C, and C of A), "
+        f"all items together; they cover the privacy noise alone{more}. Two items are told apart where surely more "
+        "than half of the users have the same one ahead"
+    )
+    return Certainty(better, {"rank_low": best, "rank_high": worst}, words)
+
+
+def _chained(better: np.ndarray) -> np.ndarray:
+    """Which items are ahead of which by a chain of steps."""
+    while True:
+        steps = better.astype(np.float32)
+        longer = better | (steps @ steps > 0)
+        if np.array_equal(longer, better):
+            return better
+        better = longer
+
+
+def _score_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float:
+    """Half-width that holds the noise of all scores."""
+    if asked.noise_drawn != "k-norm":
+        return _independent_reach(drawn, asked.noise_drawn, num_items, num_users)
+    body = Zonotope.of_all_pairs(num_items)
+    if not drawn.exact:
+        return drawn.scale * noise_law.reach(body, LEVEL)
+    epsilon = float(drawn.guarantee.promise.epsilon)
+    step = 0.5 / num_users / zonotope_parts(CHANGE, epsilon)
+    return step * noise_law.lattice_reach(body, LEVEL, step / drawn.scale)
+
+
+def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float | None:
+    """Half-width that holds the noise of all weights; None if they were made of scores alone."""
+    pairs = num_items * (num_items - 1) // 2
+    epsilon = float(drawn.guarantee.promise.epsilon)
+    about = drawn.estimate.diagnostics
+    of_cycles = float(getattr(about, "cycle_scale", 0.0))
+    if not math.isfinite(of_cycles):
+        return None
+    if asked.noise_drawn == "k-norm":  # which spends all of the budget on pairs, or all on scores
+        if drawn.exact:
+            return cube_lattice_reach(pairs, LEVEL, epsilon / CHANGE) / (CHANGE * num_users)
+        return noise_law.reach(Cube.of_pairs(num_items), LEVEL) / (epsilon * num_users)
+    if asked.method != "weights":
+        return _independent_reach(drawn, asked.noise_drawn, pairs, num_users)
+    # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
+    # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
+    square = (num_items - 1) * float(about.gradient_scale) ** 2
+    square += (num_items - 1) * (num_items - 2) / 2 * of_cycles**2
+    deviation = math.sqrt(square / pairs)
+    return noise_reach(deviation, "gaussian", LEVEL, pairs) + drawn.exact / num_users
+
+
+def _deviation_of_answers(mechanism: str, items: int, num_users: int, epsilon: float) -> float:
+    """Standard deviation of a weight, at most."""
+    variance = functools.partial(ONE_ANSWER[mechanism], items, num_users)
+    return math.sqrt(float(quickly(variance, epsilon)))
+
+
+def _independent_reach(drawn: Drawn, noise: str, numbers: int, num_users: int) -> float:
+    """The same for independent noise, exact noise on half-integer totals."""
+    return noise_reach(drawn.scale, noise, LEVEL, numbers) + 0.5 / num_users * drawn.exact

@@ -1,0 +1,811 @@
+"""``pr.consensus``: one ranking of many rankings, or ratings, by users."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Mapping
+from typing import TypedDict
+
+import jax
+import numpy as np
+
+from privrank_jax import aggregation
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._promise import FOOTRULE_NOISES, SHAPED_NOISES
+from privrank_jax._types import Key, PairMatrixLike
+from privrank_jax._validate import check_choice
+from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.aggregation.auto import choose_method
+from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
+from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
+from privrank_jax.aggregation.integer_program import ProvenRanking
+from privrank_jax.aggregation.private_weights import shrunk_weights
+from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
+from privrank_jax.aggregation.query_budget import refusal_bound
+from privrank_jax.data.big_rankings import RankingRows
+from privrank_jax.data.rankings import Rankings
+from privrank_jax.data.synthetic import SyntheticRankings
+from privrank_jax.jobs.beyond_noise import (
+    of_majorities,
+    of_majorities_from_answers,
+    of_scores,
+    of_scores_from_answers,
+    of_scores_from_reports,
+)
+from privrank_jax.jobs.checks import (
+    check_items,
+    check_noise,
+    check_rare_items,
+    hardly_private,
+    large_delta,
+    private_remark,
+)
+from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
+from privrank_jax.jobs.result import Certainty, Ranking, best_first
+from privrank_jax.jobs.spending import paid
+from privrank_jax.jobs.synthetic import consensus_of_synthetic
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.vectors import report_norm
+from privrank_jax.release.exact_aggregation import counted_weights
+from privrank_jax.release.footrule_costs import counted_histograms
+from privrank_jax.release.ledger import Ledger
+
+METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "footrule", "exponential")
+TRUSTS = ("central", "shuffled", "local")
+MAX_ITEMS = 2_000
+SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
+# Mechanisms by method and trust. Local reports of real numbers need consent; otherwise each user answers for one pair.
+_CENTRAL = {
+    "borda": "dp-borda",
+    "kwiksort": "dp-kwiksort",
+    "noise-all": "noise-all",
+    "weights": "private-weights",
+    "footrule": "dp-footrule",
+    "exponential": "exponential-kemeny",
+}
+_LOCAL = {
+    "borda": "ldp-borda",
+    "kwiksort": "ldp-kwiksort",
+    "noise-all": "local-weights",
+    "footrule": "ldp-footrule",
+}
+# How users report unless idealized reports are accepted.
+_ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
+# Mechanisms of users who answer for one pair: their names in the library, and of their scores.
+_ANSWERS = {
+    "one-pair-weights": (_ONE_PAIR, "Borda scores from one answer per user"),
+    "shuffled-pair-weights": ("shuffled-pair", "Borda scores from one shuffled answer per user"),
+}
+_SIMULATED_USERS = (
+    "local trust: the users' reports were drawn here, from a file of raw rankings, just as each user would draw "
+    "it at home; the guarantee is that of the reports, and the holder of the file knows the rankings"
+)
+
+_SIMULATED_SHUFFLER = (
+    "shuffled trust: users and shuffler were simulated here, from a file of raw rankings, whose holder knows them. The "
+    "shuffler must receive one report of each user over channels that nobody else reads, wait until all are there, "
+    "remove names, addresses, times and anything else that came with them, pass them on in random order or as counts, "
+    "and collude with nobody; the guarantee counts all users of the file as honest"
+)
+
+
+class Limit(TypedDict):
+    """A bound on the expected cost, for JSON."""
+
+    ratio: float
+    additive: float
+
+
+def consensus(
+    data: Rankings | RankingRows | SyntheticRankings,
+    privacy: Privacy | None,
+    *,
+    method: str = "auto",
+    trust: str = "central",
+    noise: str | None = None,
+    xi: float = 0.0,
+    key: Key | None = None,
+    accept_idealized: bool = False,
+    ledger: Ledger | None = None,
+) -> Ranking:
+    """Find one ranking for many, with or without privacy.
+
+    Without ``key`` the noise is drawn exactly, from the entropy of the operating system, and what comes back may be
+    published.
+
+    Args:
+        data: of :func:`privrank_jax.read`. Synthetic rankings are randomized already: they are debiased, and that
+            spends nothing.
+        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``. None: no
+            privacy, the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
+        method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
+            majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
+            ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
+            pairs), ``"footrule"`` (the least sum of distances to noisy positions) or ``"exponential"`` (a random
+            ranking, better ones more likely; up to 20 items).
+        trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
+            ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ); of footrule also ``"tree"``. Default: the best.
+        xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
+        key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
+        accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
+        ledger: of the data; pays before anything is returned.
+
+    Returns:
+        The ranking, with its guarantee, bounds and notes; ``warnings`` are for the holder of the data alone.
+
+    Raises:
+        ValueError: arguments, or data, that do not go together; nothing was spent.
+        LedgerError: the ledger does not allow it; nothing was spent.
+
+    >>> import privrank_jax as pr
+    >>> ballots = pr.read("coffee-rankings")
+    >>> promise = pr.Privacy(1.0, unit="user", adjacency="replace")
+    >>> pr.consensus(ballots, promise, key=jax.random.key(0)).names[0]
+    'Yirga'
+    """
+    asked = Asked(method=method, trust=trust, noise=noise, xi=xi, accepts=accept_idealized)
+    source = Randomness(key, accept_idealized=accept_idealized)
+    if ledger is not None and privacy is None:
+        raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
+    ranking = agreed(data, privacy, asked, source)
+    sha256 = "" if isinstance(data, SyntheticRankings) else data.sha256
+    return paid(ranking, ledger, sha256=sha256, name=ranking.facts["data"], job="aggregate")
+
+
+def agreed(
+    data: Rankings | RankingRows | SyntheticRankings,
+    privacy: Privacy | None,
+    asked: Asked,
+    source: Randomness,
+) -> Ranking:
+    """The consensus, before anything is paid.
+
+    Args:
+        data, privacy: as for :func:`consensus`.
+        asked: further arguments.
+        source: of the noise.
+
+    Raises:
+        ValueError: what does not go together.
+    """
+    with jax.enable_x64(True):
+        if isinstance(data, SyntheticRankings):
+            check_items(data.table.name, data.table.num_items, MAX_ITEMS)
+            if privacy is not None or source.rehearsal:
+                raise ValueError(
+                    f"{data.table.name} holds synthetic rankings, each drawn with the epsilon of its row: their "
+                    "consensus adds no noise and spends nothing more. Leave out the promise; for another epsilon, "
+                    "randomize the rankings again (both together then spend the sum)."
+                )
+            return consensus_of_synthetic(data, asked.method, asked.xi)
+        asked.check(privacy)
+        return _release(_prepared(data, privacy, asked, source), asked)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Asked:
+    """The arguments of :func:`consensus`, but for the data, the promise and the randomness.
+
+    Attributes:
+        method, trust, noise, xi: as there.
+        accepts: whether idealized reports are accepted.
+        private: whether there is a promise.
+    """
+
+    method: str = "auto"
+    trust: str = "central"
+    noise: str | None = None
+    xi: float = 0.0
+    accepts: bool = False
+
+    @property
+    def local(self) -> bool:
+        """Whether users randomize their own rankings, and no one hides who sent which report."""
+        return self.trust == "local"
+
+    @property
+    def shuffled(self) -> bool:
+        """Whether a shuffler hides who sent which report."""
+        return self.trust == "shuffled"
+
+    @property
+    def at_home(self) -> bool:
+        """Whether users randomize their own rankings, whatever happens to their reports."""
+        return self.local or self.shuffled
+
+    @property
+    def mechanism(self) -> str:
+        """Name in the table of mechanisms; auto counts as borda, which offers the same noises."""
+        if self.shuffled:
+            return "shuffled-pair-weights"
+        method = "borda" if self.method == "auto" else self.method
+        if not self.local:
+            return _CENTRAL[method]
+        if method in ("kwiksort", "footrule") or self.accepts:
+            return _LOCAL[method]
+        return "one-pair-weights"
+
+    @property
+    def noise_drawn(self) -> str:
+        """The noise: as requested, or the default of the mechanism."""
+        return MECHANISMS[self.mechanism].noise_of(self.noise)
+
+    def check(self, privacy: Privacy | None) -> None:
+        """Refuse what does not go together, before any data are read.
+
+        Raises:
+            ValueError: with what to do.
+        """
+        check_choice("method (--method)", self.method, METHODS)
+        check_choice("trust (--trust)", self.trust, TRUSTS)
+        if not 0 <= self.xi < math.inf:
+            raise ValueError(f"xi (--xi) must be finite and at least 0, got {self.xi:g}.")
+        if privacy is None:
+            return
+        if self.xi and self.method not in ("weights", "noise-all"):
+            raise ValueError(
+                "xi (--xi) is for the methods that look for the best ranking: weights, noise-all, or none."
+            )
+        if privacy.kind != ("user", "replace"):
+            raise ValueError(
+                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'."
+            )
+        central = self.method == "footrule" and not self.at_home
+        if self.noise is not None:
+            check_choice(
+                "noise (--noise)", self.noise, FOOTRULE_NOISES if central else SHAPED_NOISES
+            )
+        if self.shuffled and self.noise is not None:
+            raise ValueError("shuffled answers add no noise to sums: leave noise (--noise) out.")
+        check_noise(privacy, self.noise, always_delta=self.shuffled)
+        if self.at_home and self.method in ("exponential", "weights"):
+            raise ValueError(
+                f"{self.method} needs someone who holds all rankings; with trust={self.trust!r} use borda or "
+                "noise-all, or with local trust kwiksort or footrule."
+            )
+        if self.shuffled and self.method not in ("auto", "borda", "noise-all"):
+            raise ValueError(
+                f"{self.method} does not work on shuffled reports: use borda, noise-all or auto."
+            )
+        noises = MECHANISMS[self.mechanism].noises
+        if self.noise_drawn not in noises:
+            raise ValueError(
+                f"{self.method} with trust={self.trust!r} has no {self.noise} noise: choose {' or '.join(noises)}, or "
+                "leave noise (--noise) and delta out."
+            )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """Rankings, ready for a consensus.
+
+    Attributes:
+        table: as they were read.
+        complete: whether it is public, by the kind of file or the data set, that all users ranked all items.
+        warnings: remarks for the holder of the data; not covered by the guarantee.
+        source: of the noise.
+        privacy: what is promised, with what is public and what a user is; None: nothing.
+    """
+
+    table: Rankings | RankingRows
+    complete: bool
+    warnings: tuple[str, ...]
+    source: Randomness
+    privacy: Privacy | None
+
+    @property
+    def promise(self) -> Privacy:
+        """What is promised."""
+        assert self.privacy is not None
+        return self.privacy
+
+    @functools.cached_property
+    def ranks(self) -> np.ndarray:
+        """``(n, m)``, of users one by one."""
+        table = self.table
+        return (table if isinstance(table, Rankings) else table.in_memory()).ranks
+
+    @property
+    def in_engine(self) -> bool:
+        """Whether the rows stay in an engine, which counts how users order pairs."""
+        return not isinstance(self.table, Rankings)
+
+    @functools.cached_property
+    def weights(self) -> PairWeights:
+        """How users order each pair, which is all that a curator uses."""
+        if isinstance(self.table, Rankings):
+            return counted_weights(self.table.ranks, self.table.missing)
+        return self.table.weights()
+
+    @functools.cached_property
+    def histograms(self) -> PositionHistograms:
+        """How many users have each item at each position, which is all that a curator uses for footrules."""
+        return counted_histograms(self.ranks, self.table.missing)
+
+    @property
+    def rule(self) -> str:
+        """How the table treats an item that was not ranked, in words."""
+        if self.table.missing == "last":
+            return "an item that a user did not rank counts as behind all that the user ranked (--missing last)"
+        return "of pairs with an item that a user did not rank, that user gives both half a vote (--missing unknown)"
+
+
+def _prepared(
+    table: Rankings | RankingRows, privacy: Privacy | None, asked: Asked, source: Randomness
+) -> Prepared:
+    check_items(table.name, table.num_items, MAX_ITEMS)
+    warnings, partial = private_remark(*table.remarks), table.partial_users
+    if partial:
+        other = "unknown" if table.missing == "last" else "last"
+        warnings += private_remark(
+            f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
+            f"missing={other!r} (--missing {other}) is the other rule."
+        )
+    if privacy is not None:
+        check_rare_items(table, written=True)
+        warnings += hardly_private(float(privacy.epsilon))
+        warnings += large_delta(privacy, user=table.num_users)
+        privacy = privacy.given(public=table.public, users=table.users_are)
+    complete = table.whole and not partial
+    return Prepared(
+        table=table, complete=complete, warnings=warnings, source=source, privacy=privacy
+    )
+
+
+def _release(data: Prepared, asked: Asked) -> Ranking:
+    """Run the requested method."""
+    table = data.table
+    if data.privacy is None:
+        return without_privacy(data, asked)
+    if asked.method == "auto":
+        method = choose_method(
+            table.num_items,
+            table.num_users,
+            data.promise,
+            trust=asked.trust,
+            noise=asked.noise_drawn,
+            mechanism="privunit" if asked.accepts else _ONE_PAIR,
+        )
+        asked = dataclasses.replace(asked, method=method)
+    mechanism = _mechanism(data, asked)
+    MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)  # refuses early
+    if mechanism in _ANSWERS:
+        _check_pairs(data)
+    return _METHODS[asked.method, asked.trust](data, asked)
+
+
+def _mechanism(data: Prepared, asked: Asked) -> str:
+    """Name in the table of mechanisms, once the method and the numbers of users and items are known."""
+    if asked.method == "borda" and asked.mechanism == "one-pair-weights":
+        items, users = data.table.num_items, data.table.num_users
+        if aggregation.choose_report(items, users, data.promise) == _TWO_SETS:
+            return "ldp-borda-subsets"
+    return asked.mechanism
+
+
+def _draw(data: Prepared, asked: Asked, **options: object) -> Drawn:
+    """A release by the mechanism of the method.
+
+    Users answer for themselves; a curator uses weights, which the exact twins count themselves.
+    """
+    mechanism = _mechanism(data, asked)
+    exact = MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)
+    if asked.at_home or (exact and not data.in_engine):
+        votes, options = data.ranks, {**options, "missing": data.table.missing}
+    else:
+        votes = data.weights
+    return draw(mechanism, data.source, votes, data.promise, **options)
+
+
+def _central_borda(data: Prepared, asked: Asked) -> Ranking:
+    table = data.table
+    drawn = _draw(data, asked, noise=asked.noise_drawn)
+    scores = np.asarray(drawn.estimate.value)
+    bound = aggregation.borda_bound(
+        table.num_items, table.num_users, data.promise, noise=asked.noise_drawn
+    )
+    certainty = of_scores(scores, table.num_users, asked, drawn)
+    found = result(data, asked, drawn, scores=scores, bound=bound)
+    return dataclasses.replace(found, certainty=certainty)
+
+
+def _check_pairs(data: Prepared) -> None:
+    """Check that there is a user for every pair; both numbers are public."""
+    items, users = data.table.num_items, data.table.num_users
+    if users < items * (items - 1) // 2:
+        raise ValueError(
+            f"{data.table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
+            "each user for one pair, as exact local and shuffled reports require. Use central trust, or local trust "
+            "with accept_idealized (--accept-idealized) for floating-point reports on all pairs."
+        )
+
+
+def _reported_borda(data: Prepared, asked: Asked) -> Ranking:
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.promise.epsilon
+    found = _mechanism(data, asked)
+    if found in _ANSWERS:
+        mechanism, named = _ANSWERS[found]
+        drawn = _draw(data, asked)
+        scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
+    else:
+        two_sets = found == "ldp-borda-subsets"
+        mechanism = _TWO_SETS if two_sets else _local_mechanism(items - 1, epsilon)
+        named = MECHANISMS[found].label
+        drawn = _draw(data, asked, mechanism=mechanism)
+        scores = np.asarray(drawn.estimate.value)
+    limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=mechanism)
+    epsilon = _report_epsilon(data, asked, drawn)
+    whole = result(
+        data,
+        asked,
+        drawn,
+        named=named,
+        scores=scores,
+        bound=quickly(limit, users, epsilon),
+        facts={"mechanism": mechanism},
+    )
+    if found in _ANSWERS:
+        certainty = of_scores_from_answers(scores, users, mechanism, epsilon)
+    else:
+        certainty = of_scores_from_reports(scores, users, drawn.estimate.diagnostics)
+    return _with_certainty(whole, certainty)
+
+
+def _report_epsilon(data: Prepared, asked: Asked, drawn: Drawn) -> float:
+    """ε of one report, which is larger than that of the release if a shuffler hides its sender."""
+    if asked.shuffled:
+        return float(drawn.estimate.diagnostics.local_epsilon)
+    return float(data.promise.epsilon)
+
+
+def _central_kwiksort(data: Prepared, asked: Asked) -> Ranking:
+    table = data.table
+    drawn = _draw(data, asked, noise=asked.noise_drawn, split=SPLIT)
+    bound = None
+    if table.num_items <= MAX_EXACT_LAW:
+        bound = aggregation.kwiksort_bound(
+            table.num_items, table.num_users, data.promise, noise=asked.noise_drawn, split=SPLIT
+        )
+    return result(data, asked, drawn, bound=bound)
+
+
+def _local_kwiksort(data: Prepared, asked: Asked) -> Ranking:
+    items, users = data.table.num_items, data.table.num_users
+    if users < items:
+        raise ValueError(
+            f"kwiksort with local trust splits the users into as many groups as there are items, and "
+            f"{data.table.name} has {users:,} users for {items:,} items: use borda."
+        )
+    drawn = _draw(data, asked, split=SPLIT)
+    uses = int(drawn.estimate.diagnostics.max_uses)
+    never_refused = uses >= items * (items - 1) // 2
+    bound = aggregation.ldp_kwiksort_bound(
+        items,
+        users,
+        data.promise.epsilon,
+        max_uses=uses,
+        failure=0.0 if never_refused else refusal_bound(items, uses),
+        split=1 - 1e-12 if never_refused else SPLIT,
+    )
+    return result(data, asked, drawn, bound=bound)
+
+
+def _central_noise_all(data: Prepared, asked: Asked) -> Ranking:
+    items, users = data.table.num_items, data.table.num_users
+    drawn = _draw(data, asked, noise=asked.noise_drawn)
+    bound = functools.partial(
+        aggregation.noise_all_bound, items, users, data.promise, noise=asked.noise_drawn
+    )
+    weights = np.asarray(drawn.estimate.value)
+    found = solved(data, asked, drawn, weights, bound)
+    ranks = np.argsort(found.order)
+    return _with_certainty(found, of_majorities(weights, ranks, users, asked, drawn))
+
+
+def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
+    """Add what the noise leaves certain, or why that is little."""
+    return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
+
+
+def _central_weights(data: Prepared, asked: Asked) -> Ranking:
+    items, users = data.table.num_items, data.table.num_users
+    drawn = _draw(data, asked, noise=asked.noise_drawn, shrink="none")
+    unshrunk = np.asarray(drawn.estimate.value)
+    about = drawn.estimate.diagnostics
+    value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
+    # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
+    weights = np.clip(np.asarray(value), 0, 1)
+    about = dataclasses.replace(about, cycle_factor=factor)
+    drawn = dataclasses.replace(
+        drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
+    )
+    bound = functools.partial(
+        aggregation.private_weights_bound, items, users, data.promise, noise=asked.noise_drawn
+    )
+    found = solved(data, asked, drawn, weights, bound)
+    ranks = np.argsort(found.order)
+    return _with_certainty(found, of_majorities(unshrunk, ranks, users, asked, drawn))
+
+
+def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
+    items, users = data.table.num_items, data.table.num_users
+    if asked.mechanism in _ANSWERS:
+        mechanism, drawn = _ANSWERS[asked.mechanism][0], _draw(data, asked)
+    else:
+        mechanism = _local_mechanism(items * (items - 1) // 2, data.promise.epsilon)
+        drawn = _draw(data, asked, mechanism=mechanism)
+    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
+    epsilon = _report_epsilon(data, asked, drawn)
+    bound = functools.partial(
+        aggregation.local_noise_all_bound, items, users, epsilon, mechanism=mechanism
+    )
+    found = solved(data, asked, drawn, weights, bound, mechanism=mechanism)
+    if asked.mechanism not in _ANSWERS:
+        return found
+    ranks = np.argsort(found.order)
+    certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon)
+    return _with_certainty(found, certainty)
+
+
+def _central_footrule(data: Prepared, asked: Asked) -> Ranking:
+    drawn = draw(
+        asked.mechanism,
+        data.source,
+        data.histograms,
+        data.promise,
+        noise=asked.noise_drawn,
+    )
+    items, users = data.table.num_items, data.table.num_users
+    bound = aggregation.footrule_bound(items, users, data.promise, noise=asked.noise_drawn)
+    return by_footrule(data, asked, drawn, bound)
+
+
+def _local_footrule(data: Prepared, asked: Asked) -> Ranking:
+    items, users, epsilon = data.table.num_items, data.table.num_users, data.promise.epsilon
+    if items > MAX_FOOTRULE:
+        raise ValueError(
+            f"footrule with local trust takes at most {MAX_FOOTRULE} items; {data.table.name} has "
+            f"{items:,}. Use borda."
+        )
+    limit = functools.partial(aggregation.ldp_footrule_bound, items)
+    return by_footrule(data, asked, _draw(data, asked), quickly(limit, users, epsilon))
+
+
+def _exponential(data: Prepared, asked: Asked) -> Ranking:
+    table = data.table
+    if table.num_items > MAX_EXPONENTIAL:
+        raise ValueError(
+            f"exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
+            f"{table.name} has {table.num_items:,}. Use borda."
+        )
+    bound = aggregation.exponential_bound(table.num_items, table.num_users, data.promise)
+    return result(data, asked, _draw(data, asked), bound=bound)
+
+
+def _local_mechanism(dimension: int, epsilon: float) -> str:
+    """The local mechanism with the shorter reports; the choice depends on public facts only."""
+    return min(("duchi", "privunit"), key=lambda name: float(report_norm(name, dimension, epsilon)))
+
+
+_METHODS = {
+    ("borda", "central"): _central_borda,
+    ("borda", "local"): _reported_borda,
+    ("kwiksort", "central"): _central_kwiksort,
+    ("kwiksort", "local"): _local_kwiksort,
+    ("noise-all", "central"): _central_noise_all,
+    ("noise-all", "local"): _reported_noise_all,
+    ("weights", "central"): _central_weights,
+    ("footrule", "central"): _central_footrule,
+    ("footrule", "local"): _local_footrule,
+    ("exponential", "central"): _exponential,
+    ("borda", "shuffled"): _reported_borda,
+    ("noise-all", "shuffled"): _reported_noise_all,
+}
+
+
+# --- results ------------------------------------------------------------------------------------------
+
+
+def without_privacy(data: Prepared, asked: Asked) -> Ranking:
+    """Find the consensus of least disagreement, with its certificate."""
+    best = aggregation.kemeny(data.weights, asked.xi)
+    found, words = _certificate(best, data.table.num_items, "")
+    return Ranking(
+        title=_title(data, "least disagreement (Kemeny), without privacy"),
+        items=data.table.item_names,
+        order=np.argsort(best.ranks),
+        guarantee=None,
+        facts=_facts(data, asked, certificate=found, xi=asked.xi),
+        notes=(words, *_notes(data), *data.table.remarks),
+        warnings=(*data.warnings, *_unproven(best, asked)),
+    )
+
+
+def solved(
+    data: Prepared,
+    asked: Asked,
+    drawn: Drawn,
+    weights: PairMatrixLike,
+    bound: Callable[..., aggregation.Bound],
+    **facts: str,
+) -> Ranking:
+    """Find the best ranking for noisy weights; its certificate depends on those alone."""
+    best = aggregation.kemeny(np.asarray(weights), asked.xi)
+    found, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
+    # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
+    limit = bound(xi=asked.xi) if best.ratio <= 1 + asked.xi else None
+    whole = result(
+        data,
+        asked,
+        drawn,
+        named="Kemeny ranking of noisy weights",
+        ranks=best.ranks,
+        bound=limit,
+        facts={"certificate": found, **facts},
+    )
+    return dataclasses.replace(
+        whole,
+        notes=(words, *whole.notes),
+        warnings=(*whole.warnings, *_unproven(best, asked)),
+    )
+
+
+def by_footrule(
+    data: Prepared, asked: Asked, drawn: Drawn, bound: aggregation.Bound | None = None
+) -> Ranking:
+    """Assign items to places at the least noisy cost; what is said depends on the costs alone."""
+    from scipy.optimize import linear_sum_assignment
+
+    costs = np.asarray(drawn.estimate.value, np.float64)
+    ranks = linear_sum_assignment(costs)[1]
+    items = len(costs)
+    spent = float(costs[np.arange(items), ranks].sum())
+    noise = float(np.asarray(drawn.estimate.diagnostics.cost_deviation))
+    told = "noisy counts of the places at which users have each item"
+    if asked.at_home:
+        told = "a cut of each user's ranking, with a set of items likely ahead of it"
+    words = (
+        f"released: {told}; the mean distance of an item from a place has noise of {noise:.2g}. By these counts no "
+        "order is nearer to the users' than this one"
+    )
+    if 0 <= spent <= items * items // 2:
+        words += f": {spent:.4g} places off on average, summed over items"
+    whole = result(data, asked, drawn, ranks=ranks, bound=bound, facts={"noisy_footrule": spent})
+    return dataclasses.replace(whole, notes=(words, *whole.notes))
+
+
+def _unproven(best: ProvenRanking, asked: Asked) -> tuple[str, ...]:
+    """Warn if the solver ran out of time."""
+    if best.ratio <= 1 + asked.xi:
+        return ()
+    return (
+        f"no ranking was proven to be within xi (--xi) {asked.xi:g} of the best in a minute; the best one found is "
+        "shown, and the notes say what is proven of it. A larger xi ends sooner.",
+    )
+
+
+def result(
+    data: Prepared,
+    asked: Asked,
+    drawn: Drawn,
+    *,
+    named: str | None = None,
+    scores: np.ndarray | None = None,
+    ranks: np.ndarray | None = None,
+    bound: aggregation.Bound | None = None,
+    facts: Mapping[str, object] | None = None,
+) -> Ranking:
+    """Build the result of a private method.
+
+    Args:
+        data: the rankings.
+        request: the options.
+        drawn: the release.
+        named: name of the method; None for the label of the mechanism.
+        scores: scores that determine the order.
+        ranks: ranks that determine the order; without either, the value of the release holds them.
+        bound: bound on the expected cost.
+        facts: further diagnostics.
+    """
+    if scores is not None:
+        order = best_first(scores)
+    else:
+        order = np.argsort(np.asarray(drawn.estimate.value if ranks is None else ranks))
+    notes, facts = list(_notes(data)), dict(facts or {})
+    if bound is not None:
+        limit: Limit = {"ratio": float(bound.ratio), "additive": float(bound.additive)}
+        facts["expected_cost_bound"] = limit
+        notes.insert(0, _bound_words(limit, data, asked))
+    if asked.local:
+        notes.append(_SIMULATED_USERS)
+    if asked.shuffled:
+        notes.append(_SIMULATED_SHUFFLER)
+    found = {
+        name: np.asarray(value).item()
+        for name, value in vars(drawn.estimate.diagnostics).items()
+        if np.ndim(value) == 0
+    }
+    found = {name: value for name, value in found.items() if math.isfinite(value)}
+    with_noise = not asked.at_home and bool(
+        {"noise_scale", "gradient_scale", "cost_deviation"} & set(found)
+    )
+    return Ranking(
+        title=_title(data, named or MECHANISMS[asked.mechanism].label),
+        items=data.table.item_names,
+        order=order,
+        guarantee=drawn.guarantee,
+        facts=_facts(data, asked, noise=drawn.law if with_noise else None, **found, **facts),
+        scores=scores,
+        notes=tuple(notes),
+        warnings=(*data.warnings, *drawn.warnings),
+    )
+
+
+def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str, object], str]:
+    """The certificate of a ranking, for JSON and in words."""
+    pairs = items * (items - 1) // 2
+    ratio = best.ratio if math.isfinite(best.ratio) else None
+    found: dict[str, object] = {
+        "cost": best.cost,
+        "lower_bound": best.lower_bound,
+        "ratio": ratio,
+        "solver": best.solver,
+        "pairs": pairs,
+    }
+    if where:
+        found["of"] = "noisy weights"
+    words = f"{where}the average user disagrees with {best.cost:.4g} of the {pairs} pairs of this order, and with "
+    if best.ratio <= 1 + 1e-9:
+        return found, f"{words}at least as many of any other (proven by {best.solver})"
+    near = "" if ratio is None else f", so this one is within {100 * (ratio - 1):.2g}% of the best"
+    return found, f"{words}at least {best.lower_bound:.4g} of any order{near}"
+
+
+def _bound_words(limit: Limit, data: Prepared, asked: Asked) -> str:
+    pairs = data.table.num_items * (data.table.num_items - 1) // 2
+    full = ""
+    if asked.at_home and asked.method != "footrule" and not data.complete:
+        full = ", where all users rank all items"
+    if 2 * limit["additive"] >= pairs:  # a random order has as much
+        return (
+            "proven error: no useful bound at this number of users and epsilon; the consensus may be "
+            "mostly noise"
+        )
+    times = "" if limit["ratio"] == 1 else f"{limit['ratio']:.4g} times "
+    votes = "whatever the votes"
+    if (
+        asked.method == "kwiksort" and limit["ratio"] > 5
+    ):  # the probability of its fallback depends on that
+        votes = "where majorities have no cycle"
+    return (
+        f"proven error, {votes}{full}: the average user disagrees, in expectation, with at most "
+        f"{times}the fewest possible pairs plus {limit['additive']:.2g} of {pairs}"
+    )
+
+
+def _title(data: Prepared, named: str) -> str:
+    table = data.table
+    return f"{table.name}: consensus of {table.num_users:,} rankings of {table.num_items} items, by {named}"
+
+
+def _notes(data: Prepared) -> tuple[str, ...]:
+    return data.table.notes if data.complete else (data.rule, *data.table.notes)
+
+
+def _facts(data: Prepared, asked: Asked, **facts: object) -> dict[str, object]:
+    """Diagnostics: public facts, and values computed from private releases."""
+    table = data.table
+    common = {
+        "method": asked.method if data.privacy is not None else "none",
+        "data": table.name,
+        "items": table.num_items,
+        "users": table.num_users,
+        "missing": table.missing,
+        **facts,
+        "seed": data.source.seed,
+        "notes": list(_notes(data)),
+    }
+    return {name: value for name, value in common.items() if value is not None}
