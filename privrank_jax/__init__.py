@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from privrank_jax.data.read import read
     from privrank_jax.estimate import Estimate
     from privrank_jax.jobs.consensus import consensus
+    from privrank_jax.jobs.leaderboard import leaderboard
+    from privrank_jax.jobs.plan import plan
     from privrank_jax.jobs.randomize import randomize
     from privrank_jax.jobs.rank import rank
     from privrank_jax.jobs.result import Ranking
@@ -73,6 +75,8 @@ _NAMES = {
     "Guarantee": "privrank_jax.privacy.guarantee",
     "Ledger": "privrank_jax.release.ledger",
     "Privacy": "privrank_jax.privacy.privacy",
+    "leaderboard": "privrank_jax.jobs.leaderboard",
+    "plan": "privrank_jax.jobs.plan",
     "Ranking": "privrank_jax.jobs.result",
     "consensus": "privrank_jax.jobs.consensus",
     "randomize": "privrank_jax.jobs.randomize",
@@ -93,11 +97,13 @@ __all__ = [
     "data",
     "datasets",
     "experiments",
+    "leaderboard",
     "links",
     "mallows",
     "metrics",
     "pairwise",
     "personalized",
+    "plan",
     "plotting",
     "preferences",
     "privacy",

@@ -17,10 +17,12 @@ from privrank_jax.cli.audit import HELP as AUDIT_HELP
 from privrank_jax.cli.audit import audit as audit_command
 from privrank_jax.cli.demo import HELP as DEMO_HELP
 from privrank_jax.cli.demo import demo as demo_command
+from privrank_jax.cli.leaderboard import HELP as LEADERBOARD_HELP
+from privrank_jax.cli.leaderboard import leaderboard as leaderboard_command
 from privrank_jax.cli.ledger import HELP as LEDGER_HELP
 from privrank_jax.cli.ledger import ledger as ledger_command
-from privrank_jax.cli.plan.command import HELP as PLAN_HELP
-from privrank_jax.cli.plan.command import plan as plan_command
+from privrank_jax.cli.plan import HELP as PLAN_HELP
+from privrank_jax.cli.plan import plan as plan_command
 from privrank_jax.cli.privatize.command import HELP as PRIVATIZE_HELP
 from privrank_jax.cli.privatize.command import privatize as privatize_command
 from privrank_jax.cli.rank.command import HELP as RANK_HELP
@@ -35,6 +37,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("rank", help=RANK_HELP)(rank_command)
+app.command("leaderboard", help=LEADERBOARD_HELP)(leaderboard_command)
 app.command("aggregate", help=AGGREGATE_HELP)(aggregate_command)
 app.command("privatize", help=PRIVATIZE_HELP)(privatize_command)
 app.command("ledger", help=LEDGER_HELP)(ledger_command)

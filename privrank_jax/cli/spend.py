@@ -213,7 +213,7 @@ _NOT_SPENT = "nothing was spent from {}"
 def _advice(command: str, found: Neighbors, wanted: Neighbors) -> str:
     """Say which options of a command would make its releases count in the ledger."""
     if found.kind not in COVERS[wanted.kind]:
-        if command == "rank":
+        if command in ("rank", "leaderboard"):
             return f"Release with --unit {wanted.unit} --adjacency {wanted.adjacency}."
         return (
             f"privrank {command} has no other guarantee for these data: it counts in a ledger made with "

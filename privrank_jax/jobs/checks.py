@@ -92,13 +92,25 @@ def large_delta(promise: Privacy | None, **units: int) -> tuple[str, ...]:
         promise: None without privacy.
         units: ``user=`` and ``comparison=``, how many there are of each. Private, where units may be added or removed.
     """
-    if promise is None or float(promise.delta) < 1 / (count := units[promise.unit]):
+    if promise is None:
         return ()
-    of = promise.unit
-    return private_remark(
-        f"delta = {float(promise.delta):g} is at least 1 over the number of {of}s, {count:,}: a release that shows "
-        f"everyone all about one {of} chosen at random would keep such a promise. Take a delta far below "
-        f"{1 / count:.2g}; 1/n**2 is common, here {count**-2:.2g}."
+    return private_remark(*about_delta(float(promise.delta), units[promise.unit], promise.unit))
+
+
+def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
+    """Why a δ of 1 over the number of units or more protects none of them.
+
+    Args:
+        delta: of the promise.
+        count: how many users, or comparisons, there are.
+        of: ``"user"`` or ``"comparison"``.
+    """
+    if delta < 1 / count:
+        return ()
+    return (
+        f"delta = {delta:g} is at least 1 over the number of {of}s, {count:,}: a release that shows everyone all "
+        f"about one {of} chosen at random would keep such a promise. Take a delta far below {1 / count:.2g}; "
+        f"1/n**2 is common, here {count**-2:.2g}.",
     )
 
 

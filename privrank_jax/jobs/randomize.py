@@ -311,8 +311,8 @@ def _tied_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[
     if ties == "refuse":
         raise ValueError(
             f"{count}, and a report is a yes or a no. ties='coin' (--ties coin) lets a fair coin decide each tie "
-            "before it is randomized: ties stay as protected as answers, and count half on average. ties='drop' leaves them "
-            "out, which shows everyone who knows the questions that they were ties."
+            "before it is randomized: ties stay as protected as answers, and count half on average. ties='drop' leaves "
+            "them out, which shows everyone who knows the questions that they were ties."
         )
     if ties == "coin":
         return np.ones(len(table), bool), private_remark(f"{count}; a fair coin decided each.")

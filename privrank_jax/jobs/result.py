@@ -6,6 +6,7 @@ import dataclasses
 import html
 import math
 import os
+from collections.abc import Iterable
 from statistics import NormalDist
 from typing import Any, NotRequired, TypedDict
 
@@ -202,38 +203,11 @@ class Ranking:
         return found
 
     def __str__(self) -> str:
-        columns = {heading: [heading, *cells] for heading, cells in self.columns().items()}
-        widths = {heading: max(map(len, cells)) for heading, cells in columns.items()}
-        lines = [
-            "  ".join(
-                cell.ljust(widths[heading]) if heading == "item" else cell.rjust(widths[heading])
-                for heading, cell in zip(columns, row)
-            ).rstrip()
-            for row in zip(*columns.values())
-        ]
-        return "\n".join([self.title, "", *lines, "", *self.paragraphs])
+        return text_of(self.title, self.columns(), "item", self.paragraphs)
 
     def _repr_html_(self) -> str:
         """The table, as notebooks show it."""
-        columns = self.columns()
-        aligned = {name: "left" if name == "item" else "right" for name in columns}
-        head = "".join(
-            f'<th style="text-align:{side}">{html.escape(name)}</th>'
-            for name, side in aligned.items()
-        )
-        rows = (
-            "".join(
-                f'<td style="text-align:{side}">{html.escape(cell)}</td>'
-                for side, cell in zip(aligned.values(), cells)
-            )
-            for cells in zip(*columns.values())
-        )
-        body = "".join(f"<tr>{row}</tr>" for row in rows)
-        below = "".join(f"<p>{html.escape(text)}</p>" for text in self.paragraphs)
-        return (
-            f"<div><table><caption>{html.escape(self.title)}</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{body}</tbody></table>{below}</div>"
-        )
+        return html_of(self.title, self.columns(), "item", self.paragraphs)
 
     def to_dict(self) -> dict[str, Any]:
         """The ranking as plain values, as ``--json`` prints it: ``ranking``, ``guarantee`` and ``diagnostics``."""
@@ -337,6 +311,48 @@ class Ranking:
                 "the result has numbers beyond the range of floating point: take an epsilon, a level or a gamma that "
                 "is nearer to usual values. Nothing is shown."
             )
+
+
+def text_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
+    """A table as text, between a title and paragraphs.
+
+    Args:
+        title: above the table.
+        columns: cells by heading.
+        left: the column whose cells stand at its left.
+        paragraphs: below.
+    """
+    whole = {heading: [heading, *cells] for heading, cells in columns.items()}
+    widths = {heading: max(map(len, cells)) for heading, cells in whole.items()}
+    lines = [
+        "  ".join(
+            cell.ljust(widths[heading]) if heading == left else cell.rjust(widths[heading])
+            for heading, cell in zip(whole, row)
+        ).rstrip()
+        for row in zip(*whole.values())
+    ]
+    return "\n".join([title, "", *lines, "", *paragraphs])
+
+
+def html_of(title: str, columns: dict[str, list[str]], left: str, paragraphs: Iterable[str]) -> str:
+    """The same as a fragment of HTML."""
+    aligned = {name: "left" if name == left else "right" for name in columns}
+    head = "".join(
+        f'<th style="text-align:{side}">{html.escape(name)}</th>' for name, side in aligned.items()
+    )
+    rows = (
+        "".join(
+            f'<td style="text-align:{side}">{html.escape(cell)}</td>'
+            for side, cell in zip(aligned.values(), cells)
+        )
+        for cells in zip(*columns.values())
+    )
+    body = "".join(f"<tr>{row}</tr>" for row in rows)
+    below = "".join(f"<p>{html.escape(text)}</p>" for text in paragraphs)
+    return (
+        f"<div><table><caption>{html.escape(title)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{below}</div>"
+    )
 
 
 def frame_of(rows: Any) -> Any:

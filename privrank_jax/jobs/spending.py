@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from privrank_jax._neighbors import COVERS
 from privrank_jax.jobs.result import Ranking
@@ -13,8 +13,12 @@ if TYPE_CHECKING:
     from privrank_jax._promise import Privacy
     from privrank_jax.privacy.guarantee import Guarantee
 
+Paid = TypeVar("Paid", bound=Ranking)
 
-def paid(ranking: Ranking, ledger: Ledger | None, *, sha256: str, name: str, job: str) -> Ranking:
+
+def paid(
+    ranking: Paid, ledger: Ledger | None, *, sha256: str, name: str, job: str, paid_as: str = ""
+) -> Paid:
     """The ranking after its budget was spent, with a note of what is left; a rehearsal spends nothing.
 
     Args:
@@ -23,6 +27,8 @@ def paid(ranking: Ranking, ledger: Ledger | None, *, sha256: str, name: str, job
         sha256: checksum of the data.
         name: of the data.
         job: that made the ranking, for readers of the ledger.
+        paid_as: what the ledger calls a ranking of several runs, the first of which pays for all: its method ends with
+            this. "" for a ranking of one run.
 
     Raises:
         LedgerError: nothing was spent.
@@ -33,22 +39,31 @@ def paid(ranking: Ranking, ledger: Ledger | None, *, sha256: str, name: str, job
         return ranking
     if ranking.guarantee is None:
         raise ValueError("a ranking without a guarantee can't be paid for: leave out the ledger.")
-    ledger.check_data(sha256, name)
-    used = price(ranking.guarantee, ledger)
-    ledger.check(used)
-    if ranking.rehearsal:
-        return ranking
-    ledger.spend(
-        used,
-        trust=ranking.guarantee.trust,
-        numerics=ranking.guarantee.numerics,
-        command=job,
-        method=str(ranking.facts["method"]),
-    )
-    words = left_in(ledger)
+    if was_paid(ledger, paid_as):
+        words = f"budget: an earlier run has paid for all steps ({ledger.path.name})"
+    else:
+        ledger.check_data(sha256, name)
+        used = price(ranking.guarantee, ledger)
+        ledger.check(used)
+        if ranking.rehearsal:
+            return ranking
+        method = str(ranking.facts["method"])
+        ledger.spend(
+            used,
+            trust=ranking.guarantee.trust,
+            numerics=ranking.guarantee.numerics,
+            command=job,
+            method=f"{method}, {paid_as}" if paid_as else method,
+        )
+        words = left_in(ledger)
     return dataclasses.replace(
         ranking, notes=(*ranking.notes, words), facts={**ranking.facts, "ledger": words}
     )
+
+
+def was_paid(ledger: Ledger, paid_as: str) -> bool:
+    """Whether an earlier run has paid for all; its data may have grown since."""
+    return bool(paid_as) and any(one.method.endswith(paid_as) for one in ledger.spends())
 
 
 def left_in(ledger: Ledger) -> str:

@@ -88,7 +88,7 @@ def test_counted_comparisons_are_of_one_user(privrank, write):
 @pytest.mark.parametrize(
     ("command", "options", "words"),
     [
-        ("rank", EVERY, "--every reads"),
+        ("leaderboard", EVERY, "a leaderboard reads"),
         ("rank", ("--method", "none", "--covariate", "x"), "covariates are read of each row"),
         ("privatize", ("--out", "out.csv", "--epsilon-column", "x"), "gives each row an epsilon"),
         ("rank", ("--method", "none", "--order-separator", ";"), "is for cells of orders"),

@@ -76,7 +76,7 @@ COMMANDS = {  # in this order: what the first of them import is looked at
     "plan of a survey": ["plan", "--items", "10", "--epsilon", "1", "--target", "0.1"],
     "plan of shuffled answers": [
         *["plan", "--items", "10", "--epsilon", "1", "--users", "9000"],
-        *["--shuffled", "--delta", "1e-8"],
+        *["--trust", "shuffled", "--delta", "1e-8"],
     ],
     "plan of a consensus": [
         *["plan", "--rankings", "--items", "10", "--epsilon", "1", "--users", "1000"],

@@ -107,8 +107,6 @@ def _check(request: Request) -> None:
         raise Refusal(
             "--max-per-item is for comparisons of two items, not for choices: leave it out."
         )
-    if request.every is not None:
-        raise Refusal("--every publishes leaderboards of comparisons, not of choices from sets.")
     if request.method == "one-shot":
         raise Refusal(
             "--method one-shot is for comparisons: use --method counts with --top-k, which publishes all counts."

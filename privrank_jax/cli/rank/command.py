@@ -24,8 +24,7 @@ HELP = (
     "  privrank rank votes.csv --epsilon 1 --noise gaussian --delta 1e-6\n\n"
     "  privrank rank coffee --epsilon 1                     (made-up data, to try it)\n\n"
     "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
-    "  privrank rank votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state --epsilon 1 "
-    "--noise gaussian --delta 1e-6 --max-per-user 10     (run it again when more rows have arrived)\n\n"
+    "  privrank leaderboard votes.csv --every day ...     (a ranking a day, from a file that grows: another command)\n\n"
     "  privrank rank games.csv --epsilon 1 --unit comparison --adjacency flip --ties davidson\n\n"
     "  privrank rank choices.csv --epsilon 1 --max-per-user 5 --adjacency flip     (columns user, chosen, "
     "shown, such as A|B|C)\n\n"
@@ -54,13 +53,6 @@ def rank(request: Request) -> None:
     from privrank_jax.cli.rank.choice_sets import holds_choices
 
     choosing = holds_choices(request)
-    if request.every is not None:
-        from privrank_jax.cli.rank.over_time import rank_over_time
-
-        with jax.enable_x64(True):
-            rank_over_time(request)
-        return
-
     from privrank_jax.cli.core.output import print_result
     from privrank_jax.cli.core.saving import finish
     from privrank_jax.cli.core.sources import large_delta

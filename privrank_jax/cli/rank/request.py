@@ -24,7 +24,6 @@ from privrank_jax.cli.core.request import (
     Release,
 )
 from privrank_jax.cli.rank.column_options import ChoiceOptions, Covariates, Weighted
-from privrank_jax.cli.rank.schedule import OverTime
 
 METHODS = ("scores", "counts", "one-shot", "none")
 _OLD_NAMES = {"mle": "scores"}
@@ -36,7 +35,7 @@ _MOST_PER_USER = 2**31 - 1
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Request(
-    Budget, ComparisonColumns, Weighted, Orders, ChoiceOptions, Covariates, OverTime, Files, Release
+    Budget, ComparisonColumns, Weighted, Orders, ChoiceOptions, Covariates, Files, Release
 ):
     """The options of one run."""
 
@@ -201,9 +200,8 @@ class Request(
         check_choice("--adjacency", self.adjacency, ADJACENCIES)
         self._check_ties()
         self.check_scores()
-        self.check_over_time()
-        if self.blank and (self.with_covariates or self.every is not None):
-            raise Refusal("--blank is for orders, which have neither covariates nor steps in time.")
+        if self.blank and self.with_covariates:
+            raise Refusal("--blank is for orders, which have no covariates.")
         if self.with_covariates:
             self._check_covariates()
         if self.weight is not None:
@@ -253,7 +251,7 @@ class Request(
 
     def _check_per_item(self) -> None:
         """Refuse a bound for each item where it would not lower the noise."""
-        on_totals = self.mechanism == "noisy-counts" and self.every is None
+        on_totals = self.mechanism == "noisy-counts"
         if not (self.private and on_totals and self.noise == "gaussian" and self.unit == "user"):
             raise Refusal(
                 "--max-per-item lowers Gaussian noise on win totals that protects users: it needs --unit user, --noise "
@@ -295,8 +293,8 @@ class Request(
 
     def _check_weights(self) -> None:
         """Refuse weights where no weighted fit is made, or where their bound would be read from the data."""
-        others = (self.with_covariates, self.every is not None, self.ties == "davidson")
-        for of, given in zip(("covariates", "--every", "--ties davidson"), others, strict=True):
+        others = (self.with_covariates, self.ties == "davidson")
+        for of, given in zip(("covariates", "--ties davidson"), others, strict=True):
             if given:
                 raise Refusal(f"--weight does not go with {of}: leave one of them out.")
         if self.private and (self.method != "scores" or self.adjacency == "flip"):
@@ -317,8 +315,6 @@ class Request(
                 "--ties davidson is a model with the logistic link, fitted by --method scores, or without privacy by "
                 "--method none. Use those, or --ties half."
             )
-        if self.ties == "davidson" and self.every is not None:
-            raise Refusal("--ties davidson is not fitted by --every: leave one of them out.")
 
     def check_scores(self) -> None:
         """Refuse invalid options for scores, whether fitted to answers or to randomized reports."""

@@ -33,7 +33,8 @@ def closed(monkeypatch):
     def print_table(*_, **__):
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("privrank_jax.cli.core.output.print_table", print_table)
+    for module in ("core.output", "show"):
+        monkeypatch.setattr(f"privrank_jax.cli.{module}.print_table", print_table)
 
 
 def start(*words, stdout):
@@ -103,7 +104,7 @@ def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, close
     (tmp_path / "v.csv").write_text(f"user,winner,loser,when\n{rows}")
     privrank("ledger", "l", "--data", "v.csv", "--budget", 1, "--public", "items")
     run = (
-        "rank",
+        "leaderboard",
         "v.csv",
         "--every",
         "day",

@@ -178,15 +178,6 @@ def test_two_results_need_two_files(tmp_path, monkeypatch):
     assert not (tmp_path / "r.svg").exists()
 
 
-def test_a_leaderboard_over_time_has_no_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "v.csv").write_text("user,winner,loser,when\nu,a,b,2026-01-01\n")
-    words = "--every day --time when --start 2026-01-01 --steps 2 --state s --epsilon 1 --max-per-user 1"
-    result = run("rank", "v.csv", *words.split(), "--out", "r.csv")
-    assert result.exit_code == 2
-    assert "leave out --out" in result.stderr
-
-
 def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = "user,winner,loser\nu,a,b\nv,b,a\n"

@@ -103,7 +103,7 @@ BOARD = (
         ("rank", VOTES, ("--noise", "gaussian", "--unit", "comparison"), 20),
         ("rank", VOTES, (*GAUSSIAN, *FLIP, "--ties", "davidson"), 10),
         ("rank", VOTES, (*GAUSSIAN, *FLIP, "--covariate", "cost:-2:2"), 10),
-        ("rank", VOTES, (*GAUSSIAN, *BOARD), 10),
+        ("leaderboard", VOTES, (*GAUSSIAN, *BOARD), 10),
         ("rank", CHOICES, (*GAUSSIAN, "--method", "counts"), 10),
         ("rank", CHOICES, (*FLIP, "--noise", "gaussian", "--unit", "comparison"), 20),
         ("aggregate", BALLOTS, ("--noise", "gaussian"), 10),
@@ -126,7 +126,7 @@ def test_a_delta_of_1_over_the_units_is_told_to_the_holder_alone(
         assert "at least 1 over" not in json.dumps(result.json())
 
 
-@pytest.mark.parametrize("more", [("--shuffled",), ("--rankings", "--trust", "central")])
+@pytest.mark.parametrize("more", [("--trust", "shuffled"), ("--rankings", "--trust", "central")])
 def test_a_plan_warns_of_a_delta_that_protects_nobody(privrank, more):
     usual = ("--items", 5, "--users", 100, "--epsilon", 1, *more)
     assert "number of users, 100:" in privrank("plan", *usual, "--delta", 0.01).err

@@ -88,21 +88,6 @@ def test_users_keep_as_many_choices_as_was_said(privrank, choices):
         (("--noise", "k-norm"), "no shape for choices"),
         (("--winner", "chosen", "--chosen", "chosen"), "name columns of comparisons"),
         ((*MLE, "--side", "shown"), "without covariates"),
-        (
-            (
-                "--every",
-                "day",
-                "--time",
-                "user",
-                "--start",
-                "2026-01-01",
-                "--steps",
-                3,
-                "--state",
-                "s",
-            ),
-            "--every publishes leaderboards of comparisons",
-        ),
     ],
 )
 def test_what_choices_have_no_use_for_is_refused_before_anything_is_read(

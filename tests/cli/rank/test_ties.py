@@ -108,11 +108,6 @@ def test_other_methods_refuse_the_model_of_ties(options):
         Request(source="votes.csv", **options).check()
 
 
-def test_schedules_are_refused_beside_it():
-    with pytest.raises(Refusal, match="not fitted by --every"):
-        Request(source="votes.csv", **PRIVATE, every="day").check()
-
-
 def test_unknown_models_and_no_ridge_are_refused(games):
     with pytest.raises(Refusal, match="--ties"):
         Request(source="votes.csv", ties="rao-kupper", epsilon=1.0).check()

@@ -1,8 +1,9 @@
-"""``privrank rank --every day``: steps, resumption, refusals, the ledger, and a replay on neighboring files."""
+"""``privrank leaderboard``: steps, resumption, refusals, the ledger, and a replay on neighboring files."""
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import json
 import random
 import shutil
@@ -36,13 +37,15 @@ SCHEDULE = ("--every", "day", "--time", "when", "--start", "2024-01-01", "--step
 
 @pytest.fixture
 def run(privrank, tmp_path):
-    def rank(*rows, until="2024-01-04", budget=USUAL, more=COUNTS, state="board.state"):
+    def board(*rows, until="2024-01-04", budget=USUAL, more=COUNTS, state="board.state"):
         path = tmp_path / "votes.csv"
         path.write_text("\n".join((HEADER, *rows)) + "\n")
         words = ("--state", tmp_path / state) if state else ()
-        return privrank("rank", path, *SCHEDULE, *budget, *more, *words, "--until", until, "--json")
+        return privrank(
+            "leaderboard", path, *SCHEDULE, *budget, *more, *words, "--until", until, "--json"
+        )
 
-    return rank
+    return board
 
 
 def scores(result):
@@ -148,34 +151,46 @@ def test_other_terms_are_refused(run, changed, words):
     ("changed", "words"),
     [
         ({"until": "2024-01-01T12:00"}, "no step has ended: the first ends at 2024-01-02"),
-        ({"state": None}, "needs --state"),
-        ({"more": ()}, "--every needs --max-per-user"),
-        (
-            {"more": ("--max-per-user", 2, "--method", "one-shot", "--top-k", 1), "budget": ("--epsilon", 1)},
-            "--every is for --method scores or counts",
-        ),
-        ({"more": (*SCORES, "--link", "laplace")}, "--link logistic"),
-        ({"more": (*SCORES, "--gamma", 0)}, "--gamma must be positive"),
-        (
-            {"more": ("--max-per-user", 2, "--method", "scores", "--adjacency", "flip", "--side", "first")},
-            "--every fits no covariates",
-        ),
-        ({"more": ("--max-per-user", 2), "budget": ("--epsilon", 1, "--noise", "k-norm")}, "serves one release"),
+        ({"state": None}, "--state"),
+        ({"more": ()}, "--max-per-user"),
+        ({"more": ("--max-per-user", 2, "--method", "one-shot")}, "method"),
+        ({"more": (*SCORES, "--gamma", 0)}, "--gamma"),
+        ({"more": (*SCORES, "--count", "n")}, "--count"),
+        ({"more": (*SCORES, "--user", "none")}, "--user"),
+        ({"more": (*SCORES, "--top-k", 9)}, "--top-k"),
+        ({"more": (*SCORES, "--seed", 3)}, "--seed"),
+        ({"more": (*SCORES, "--out", "board.txt")}, "--out"),
+        ({"more": SCORES, "budget": ()}, "--epsilon"),
+        ({"more": SCORES, "budget": ("--epsilon", 1, "--noise", "k-norm")}, "noise"),
+        ({"more": SCORES, "budget": ("--epsilon", 1, "--noise", "gaussian")}, "--delta"),
     ],
-)  # fmt: skip
+)
 def test_refusals(run, changed, words):
     found = run(*ROWS, **changed)
-    assert found.code == 2
+    assert (found.code, found.out) == (2, "")
     assert words in " ".join(found.err.split())
-    assert found.out == ""
 
 
-def test_named_data_sets_have_no_column_of_times(privrank, tmp_path):
-    name = datasets.available()[0]
-    words = ("--state", tmp_path / "board", "--max-per-user", 1)
-    found = privrank("rank", name, *SCHEDULE, *USUAL, *words)
+def test_neither_named_data_nor_the_command_rank_have_steps(privrank, tmp_path):
+    words = (*SCHEDULE, *USUAL, "--state", tmp_path / "board", "--max-per-user", 1)
+    found = privrank("leaderboard", datasets.available()[0], *words)
     assert found.code == 2
-    assert "is a named data set, and --every reads times" in " ".join(found.err.split())
+    assert "is a named data set" in found.err
+    assert privrank("rank", "votes.csv", *words).code == 2
+
+
+def test_the_latest_step_goes_to_files_too(run, tmp_path):
+    names = {
+        name: tmp_path / f"board.{end}"
+        for name, end in (("out", "csv"), ("plot", "svg"), ("report", "html"))
+    }
+    more = [word for name, path in names.items() for word in (f"--{name}", path)]
+    found = run(*ROWS, more=(*COUNTS, *more)).json()
+    with names["out"].open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["item"] for row in rows] == [row["item"] for row in found["ranking"]]
+    assert "step 3 of 5" in names["report"].read_text()
+    assert "<svg" in names["plot"].read_text()
 
 
 def test_scores_and_tables(run, privrank, tmp_path):
@@ -184,7 +199,7 @@ def test_scores_and_tables(run, privrank, tmp_path):
         assert sum(step.values()) == pytest.approx(0, abs=1e-9)
     assert found.json()["diagnostics"]["gamma"] > 1
     shown = privrank(
-        "rank", tmp_path / "votes.csv", *SCHEDULE, "--epsilon", 1, "--unit", "comparison", "--method", "counts",
+        "leaderboard", tmp_path / "votes.csv", *SCHEDULE, "--epsilon", 1, "--unit", "comparison", "--method", "counts",
         "--state", tmp_path / "other.state", "--until", "2024-01-04",
     )  # fmt: skip
     assert shown.code == 0, shown.err
@@ -251,7 +266,7 @@ def test_one_spend_pays_for_all_steps(run, privrank, tmp_path):
     with Ledger(ledger) as book:
         (spend,) = book.spends()
     assert (float(spend.privacy.epsilon), spend.state) == (1.0, "printed")
-    assert spend.method.startswith("counts every day from 2024-01-01, 5 steps, leaderboard ")
+    assert spend.method.startswith("counts, every day from 2024-01-01, 5 steps, leaderboard ")
     other = run(*ROWS[:4], more=more, state="other.state")
     assert other.code == 2
     assert "0.5" in other.err
@@ -330,7 +345,7 @@ def test_an_old_export_spends_no_year(privrank, tmp_path):
     start = today - np.timedelta64(300, "D")
     last = export(path, start, 140)
     words = (
-        "rank",
+        "leaderboard",
         path,
         "--every",
         "week",
@@ -386,7 +401,9 @@ def test_a_replay_loses_no_more_than_was_promised(tmp_path, budget, method, leas
             folder.mkdir()
             (folder / "votes.csv").write_text("\n".join((HEADER, *own, *others)) + "\n")
             state = ("--max-per-user", 2, "--until", "2024-01-04", "--state", f"{folder}.state")
-            words = map(str, ("rank", "votes.csv", *SCHEDULE, *budget, *state, "--method", method))
+            words = map(
+                str, ("leaderboard", "votes.csv", *SCHEDULE, *budget, *state, "--method", method)
+            )
             runs.append(replaying.running(folder, list(words)))
         found = replay.audit(runs[0], runs[1], DOORS)
         assert found.violations(1.0) == ()
@@ -399,7 +416,7 @@ def test_killed_runs_show_one_noise_for_a_step(tmp_path):
     path, chance = tmp_path / "votes.csv", random.Random(4)
     path.write_text("\n".join((HEADER, *ROWS)) + "\n")
     words = [*SCHEDULE, *USUAL, "--max-per-user", 2, "--state", tmp_path / "board", "--json"]
-    command = [sys.executable, "-m", "privrank_jax", "rank", path, *words]
+    command = [sys.executable, "-m", "privrank_jax", "leaderboard", path, *words]
     seen, usual = [], 0.0
     for number in range(9):
         last = number == 8

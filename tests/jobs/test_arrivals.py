@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank.arrivals import Counted, pairs_met, read_arrivals
-from privrank_jax.cli.rank.request import Request
-from privrank_jax.cli.rank.schedule import schedule_of
+from privrank_jax.datasets import read_comparisons
+from privrank_jax.datasets.row_times import read_times
+from privrank_jax.jobs.arrivals import Counted, arrivals_of
+from privrank_jax.jobs.schedule import schedule_of
 
 HEADER = "user,winner,loser,tie,when"
 ROWS = (
@@ -22,33 +22,25 @@ ROWS = (
 )
 
 
-def arrivals(write, *rows, items=None, **options):
+def arrivals(write, *rows, items=None, limit=2, flip=False):
     path = write(*rows, header=HEADER)
-    request = Request(
-        **{
-            "source": str(path), "epsilon": 1.0, "every": "day", "time": "when", "start": "2024-01-01",
-            "steps": 3, "max_per_user": 2, **options,
-        }
-    )  # fmt: skip
-    return read_arrivals(request, schedule_of(request), items)
-
-
-def schedule():
-    return schedule_of(Request(source="v", every="day", start="2024-01-01", steps=3))
+    data = read_comparisons(path, ignore=["when"])
+    schedule = schedule_of("day", "2024-01-01", 3)
+    return arrivals_of(data, read_times(path, "when"), schedule, limit, flip, items)
 
 
 def met(found, last):
     """How often each pair was compared before a step, by hand."""
     result = np.zeros((3, 3), int)
-    for step, one, other, number in pairs_met(found.counted(0, 3)).tolist():
-        if step < last:
+    for step in found.counted(0, last):
+        for one, other, number in step.met:
             result[one, other] += number
             result[other, one] += number
     return result
 
 
 def test_totals_of_steps(write):
-    found = arrivals(write, *ROWS, max_per_user=9, adjacency="flip")
+    found = arrivals(write, *ROWS, limit=9, flip=True)
     assert found.totals(0, 3).tolist() == [[0, 1, 1], [0.5, 0, 0.5], [1, 0, 0]]
     assert found.totals(1, 2).tolist() == [[0.5, 0, 0.5]]
     np.testing.assert_array_equal(met(found, 2), [[0, 0, 2], [0, 0, 1], [2, 1, 0]])
@@ -60,7 +52,7 @@ def test_the_first_rows_of_a_user_stay_whatever_arrives_later(write):
     assert found.kept.tolist() == [False, True, True, True, True]
     early = arrivals(write, *ROWS[1:4])
     np.testing.assert_array_equal(early.totals(0, 2), found.totals(0, 2))
-    every = arrivals(write, *ROWS, unit="comparison", max_per_user=None)
+    every = arrivals(write, *ROWS, limit=None)
     assert every.kept.all()
 
 
@@ -73,7 +65,7 @@ def test_an_answer_does_not_decide_which_pairs_stay(write):
             for k, pair in enumerate(("a,b", "b,c", "a,c"))
         ]
         others = "u2,a,b,0,2024-01-02", "u3,b,c,0,2024-01-02"
-        found = arrivals(write, *rows, *others, items=["a", "b", "c"], adjacency="flip")
+        found = arrivals(write, *rows, *others, items=["a", "b", "c"], flip=True)
         pairs.add(met(found, 1).tobytes())
     assert len(pairs) == 1
 
@@ -82,7 +74,7 @@ def test_fingerprints_tell_changes_and_ignore_the_order_of_rows(write):
     found = arrivals(write, *ROWS).counted(0, 2)
     again = arrivals(write, *reversed(ROWS))
     assert [step.text for step in again.counted(0, 2)] == [step.text for step in found]
-    assert again.left_out(found, schedule()) == [
+    assert again.left_out(found) == [
         "votes.csv: 1 rows are dated beyond the last step, and are left out."
     ]
     for changed, rows in (
@@ -93,7 +85,7 @@ def test_fingerprints_tell_changes_and_ignore_the_order_of_rows(write):
         ((*ROWS[:3], "u2,a,c,1,2024-01-02"), 1),
         ((*ROWS[:3], "u1,a,c,1,2024-01-02T01:00"), 1),
     ):
-        told = arrivals(write, *changed).left_out(found, schedule())[0]
+        told = arrivals(write, *changed).left_out(found)[0]
         assert "rows dated in 1 of the 2 published steps are not those that were counted" in told
         assert (
             f"first in step 2 (2024-01-02 to 2024-01-03), which had 1 rows and now has {rows}"
@@ -102,11 +94,11 @@ def test_fingerprints_tell_changes_and_ignore_the_order_of_rows(write):
 
 
 def test_what_the_state_keeps_is_text(write):
-    (step,) = arrivals(write, *ROWS, adjacency="flip").counted(0, 1)
+    (step,) = arrivals(write, *ROWS, flip=True).counted(0, 1)
     assert Counted(**json.loads(step.text)) == step
     assert (step.rows, sorted(step.used.values())) == (2, [1, 1])
     assert not any(user in step.text for user in ("u1", "u2"))
-    assert not arrivals(write, *ROWS, unit="comparison", max_per_user=None).counted(0, 1)[0].used
+    assert not arrivals(write, *ROWS, limit=None).counted(0, 1)[0].used
 
 
 def test_of_a_user_no_more_rows_count_than_are_allowed_whatever_becomes_of_the_file(write):
@@ -129,17 +121,17 @@ def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):
     found = arrivals(write, *(f"u1,c,b,0,2023-12-{day}" for day in (29, 30, 31)), *ROWS)
     assert found.totals(0, 1).tolist() == [[0, 1, 1]]
     assert "3 rows are dated before the first step, and are left out" in " ".join(
-        found.left_out((), schedule())
+        found.left_out(())
     )
 
 
 def test_items_of_the_state_and_refusals(write):
     found = arrivals(write, *ROWS, items=["c", "b", "a", "d"])
-    assert found.table.item_names == ("c", "b", "a", "d")
+    assert found.data.item_names == ("c", "b", "a", "d")
     assert found.totals(0, 1).tolist() == [[1, 1, 0, 0]]
     with pytest.raises(
-        Refusal, match=r"1 rows are dated before the start of the first step, 2024-01-01"
+        ValueError, match="1 rows are dated before the start of the first step, 2024-01-01"
     ):
-        arrivals(write, *ROWS, "u3,a,b,0,2023-12-31").check_dates(schedule())
-    with pytest.raises(Refusal, match="does not say who compared"):
-        arrivals(write, *ROWS, user="none")
+        arrivals(write, *ROWS, "u3,a,b,0,2023-12-31").check_dates()
+    with pytest.raises(ValueError, match="no item 'c'"):
+        arrivals(write, *ROWS, items=["a", "b"])

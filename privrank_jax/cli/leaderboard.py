@@ -1,0 +1,204 @@
+"""``privrank leaderboard``: a leaderboard after each day, from a file that grows, under one budget for all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+import typer
+
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal, Side, print_table
+from privrank_jax.cli.core.checks import check_rehearsal
+from privrank_jax.cli.core.request import Budget, ComparisonColumns, Files, Items, Release
+from privrank_jax.cli.options import command
+
+if TYPE_CHECKING:
+    from privrank_jax.cli.spend import Spending
+    from privrank_jax.datasets import ComparisonTable
+    from privrank_jax.jobs.leaderboard import Board
+    from privrank_jax.release.ledger import Ledger
+
+HELP = (
+    "Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.\n\n"
+    "Run it again when more rows have arrived: it publishes the steps that have ended since, and shows all published "
+    "steps. The schedule is public, so it is chosen without looking at the data. Everything on standard output is "
+    "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
+    "Examples:\n\n"
+    "  privrank leaderboard votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state "
+    "--epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10\n\n"
+    "  privrank leaderboard games.csv --every week --time date --start 2024-01-01 --steps 52 --state board.state "
+    "--epsilon 1 --unit comparison --adjacency flip"
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, ComparisonColumns, Files, Release):
+    """The options of one run."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) with a header row, and one "
+            "comparison per row.",
+        ),
+    ]
+    every: Annotated[
+        str, typer.Option(metavar="PERIOD", help="Publish after every hour, day, week or month.")
+    ]
+    time: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the times of comparisons.")]
+    start: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Public start of the first step, such as 2024-01-01 (UTC)."
+        ),
+    ]
+    steps: Annotated[
+        int,
+        typer.Option(
+            metavar="T",
+            help="Public number of steps that will ever be published; noise grows little with it.",
+        ),
+    ]
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made by the first run, "
+            "with FILE.published beside it. It is as private as the data: never publish it.",
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Publish the steps that end by then: the file is complete up to it. Default: now, and a file whose "
+            "newest row is older than a step is refused.",
+        ),
+    ] = None
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="scores (fitted under privacy), or counts (noisy win totals, for items that are compared equally "
+            "often). Default: scores; a leaderboard of counts goes on as one.",
+        ),
+    ] = None
+    unit: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="What is protected: user (all that a user said) or comparison."
+        ),
+    ] = "user"
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Neighboring data differ by one unit that answers differently (flip; who compared what, and when, is "
+            "public), is replaced (replace), or is there or not (add-remove).",
+        ),
+    ] = "replace"
+    max_per_user: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            help="Most comparisons of one user in all steps together; the first ones stay. Needed with --unit user.",
+        ),
+    ] = None
+    top_k: Annotated[int | None, typer.Option(metavar="K", help="Publish only the K best.")] = None
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="Ridge of scores, in comparisons. Default: chosen without the answers."),
+    ] = None
+    items: Items = None
+    level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
+
+    LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
+
+
+@command
+def leaderboard(request: Request) -> None:
+    """Publish a leaderboard after each step of a public schedule, under one budget for all of them."""
+    request.check_files(Path(request.source), request.ledger, request.state)
+    check_rehearsal(request)
+    if request.epsilon is None:
+        raise Refusal("--epsilon is missing: how much privacy to spend is your choice, such as 1.")
+    import jax
+
+    from privrank_jax import datasets
+    from privrank_jax.cli.core.sources import users_of
+    from privrank_jax.cli.show import publish
+    from privrank_jax.cli.spend import Spending
+    from privrank_jax.datasets.row_times import read_times
+    from privrank_jax.jobs.leaderboard import leaderboard as publish_steps
+
+    if request.source in datasets.available():
+        raise Refusal(f"{request.source} is a named data set, without times: give a file.")
+    seed = secrets.randbits(31) if request.seed is None else request.seed
+    payers: list[Spending] = []
+
+    def begin(paid_as: str, promise: Privacy) -> Ledger | None:
+        payers.append(Spending("leaderboard", request, paid_as=paid_as))
+        payers[0].check(promise)
+        return payers[0].ledger
+
+    board = publish_steps(
+        _read(request),
+        Privacy(
+            request.epsilon,
+            unit=request.unit,
+            adjacency=request.adjacency,
+            delta=request.delta,
+            contributions=request.max_per_user,
+            users=users_of(request.source, request.user) if request.unit == "user" else "",
+        ),
+        **{name: getattr(request, name) for name in _PASSED},
+        times=read_times(request.file, request.time),
+        key=jax.random.key(seed) if request.simulate else None,
+        ledger=begin,
+    )
+    first = functools.partial(_print_steps, board) if len(board.steps) > 1 else None
+    publish(board, request, "leaderboard", *payers, first=first)
+
+
+_PASSED = (
+    "every",
+    "start",
+    "steps",
+    "until",
+    "state",
+    "method",
+    "noise",
+    "gamma",
+    "top_k",
+    "level",
+)
+
+
+def _read(request: Request) -> ComparisonTable:
+    from privrank_jax.cli.core import sources
+    from privrank_jax.datasets import read_comparisons
+
+    if several := sources.given_columns(request, sources.COUNTING):
+        raise Refusal(
+            f"{', '.join(several)}: a row is several comparisons, and a leaderboard reads the time of each: repeat the "
+            "rows in the file instead."
+        )
+    roles = sources.comparison_roles(request, request.items, by_user=request.unit == "user")
+    roles["ignore"] = [*roles["ignore"], *sources.found_columns(request.file, request.time)]
+    table = read_comparisons(request.file, **sources.shape_roles(request), **roles)
+    sources.say_reading(table, listed=roles["items"] is not None)
+    return table
+
+
+def _print_steps(board: Board) -> None:
+    """The first items of every step."""
+    heads: list[tuple[str, Side]] = [
+        (name, "right" if name == "step" else "left") for name in board.history[0]
+    ]
+    title = f"{board.facts['data']}: published steps ({board.facts['schedule']})"
+    print_table(title, heads, [list(row.values()) for row in board.history])

@@ -1,1 +1,0 @@
-"""``privrank plan``."""

@@ -1,0 +1,457 @@
+"""A leaderboard that is published again and again, from data that grow, under one budget for all steps.
+
+**Order of what happens.** The noise of new steps is drawn and is on disk in the state before anything else; then the
+budget of all steps is spent, if this state has not spent it; then the leaderboards are returned, to be shown. Killed at
+any point, a later run shows what was drawn, draws nothing twice, and finds in the ledger that this state has paid. The
+ledger remembers the published steps as well, so that an older copy of the state can't draw one of them from other data.
+
+**What is public.** When steps end, how many have been published, the items, and under ``flip`` who compared what and
+when. Which steps a run publishes depends on the clock or on ``until``, never on which rows have arrived: rows that come
+too late for their step are left out.
+
+**What the holder alone may see.** Whether a run is refused depends on the data: for a new item, for rows before the
+first step, and, without ``until``, for a newest row that is older than a step. A refusal spends and publishes nothing,
+but that nothing was published on time is then seen by all, and no guarantee covers what it tells. With ``until`` the
+age of rows plays no part.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+import os
+from collections.abc import Callable
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int, Shaped
+
+from privrank_jax import pairwise, release
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._promise import Privacy
+from privrank_jax._types import Key
+from privrank_jax._validate import check_choice
+from privrank_jax.jobs.arrivals import Arrivals, Counted, Rows, arrivals_of
+from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.certainty import components_of, of_fit
+from privrank_jax.jobs.checks import (
+    check_items,
+    check_noise,
+    check_rare_items,
+    hardly_private,
+    large_delta,
+    private_remark,
+)
+from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, rehearsed
+from privrank_jax.jobs.result import (
+    ANSWERS,
+    SEVERAL_GROUPS,
+    UNDONE,
+    Certainty,
+    Ranking,
+    best_first,
+    each_by_itself,
+    noise_reach,
+    of_noise,
+)
+from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
+from privrank_jax.jobs.spending import paid, was_paid
+from privrank_jax.pairwise.continual import continual_totals
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.release.leaderboard_file import stored_terms
+from privrank_jax.release.ledger import Ledger
+
+METHODS = ("scores", "counts")
+_NOISES = ("laplace", "gaussian")
+_MOST_ITEMS = 10_000
+_PLACES = ("first", "second", "third")
+_BY_EXPOSURE = (
+    "win totals follow how often items were compared, so they order items by how good they are only where all were "
+    'compared about equally often: method="scores" (--method scores) publishes fitted scores instead.'
+)
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Board(Ranking):
+    """The leaderboard of the latest step, with those of all published steps.
+
+    Attributes:
+        steps: the leaderboard of each published step; intervals has the latest alone.
+        paid_as: what a ledger calls all steps together; "" in a rehearsal.
+    """
+
+    steps: tuple[Ranking, ...] = ()
+    paid_as: str = ""
+
+    @property
+    def history(self) -> list[dict[str, str]]:
+        """The first items of each step, as text: cells by heading."""
+        return [
+            {"step": str(one.facts["step"]), "until": str(one.facts["ends"])}
+            | dict(zip(_PLACES, (one.items[item] for item in one.order.tolist())))
+            for one in self.steps
+        ]
+
+
+def leaderboard(
+    data: Rows,
+    privacy: Privacy,
+    *,
+    every: str,
+    start: Time,
+    steps: int,
+    until: Time | None = None,
+    state: str | os.PathLike[str] | None = None,
+    times: Shaped[np.ndarray, "rows"] | None = None,
+    method: str | None = None,
+    noise: str | None = None,
+    gamma: float | None = None,
+    top_k: int | None = None,
+    level: float = 0.95,
+    key: Key | None = None,
+    ledger: Ledger | Callable[[str, Privacy], Ledger | None] | None = None,
+) -> Board:
+    """Publish the steps that have ended, and return the leaderboards of all published steps.
+
+    Call it again, with the same promise, schedule and state, when more comparisons have arrived: steps that were
+    published come out as they were, and the budget is that of one release for all steps together.
+
+    Args:
+        data: the comparisons so far.
+        privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
+            count of one of them in all steps, chosen without looking at the data: their first ones stay.
+        every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
+        start: public start of the first step, such as ``"2026-01-01"`` (UTC).
+        steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
+        until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
+            row is older than a step are refused.
+        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made by the
+            first call, with one of that name and ``.published`` beside it. It is as private as the data: never publish
+            it.
+        times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
+        method: ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are compared
+            equally often. Default: scores, and a leaderboard that was begun with counts goes on as one.
+        noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
+        gamma: ridge of scores. Default: chosen without the answers.
+        top_k: how many items are shown. Default: all.
+        level: confidence of the intervals.
+        key: makes a rehearsal with simulated noise, without a state.
+        ledger: pays for all steps before anything is returned; nothing where an earlier call has. Or a function that
+            is given what a ledger calls the steps and the promise before anything is drawn, and returns the ledger that
+            remembers what is published; then the caller pays.
+
+    Returns:
+        The leaderboard of the latest step, with those of all steps.
+
+    Raises:
+        ValueError: options that don't go together, no step has ended, or data that can't be used; see above.
+        LeaderboardError: the state is on other terms, or can't be used. Nothing was published.
+        LedgerError: the ledger does not allow it. Nothing was spent, and nothing is returned.
+
+    >>> import privrank_jax as pr
+    >>> rows = {"user": ["ann", "bob"], "winner": ["tea", "tea"], "loser": ["milk", "milk"]}
+    >>> votes = pr.read({**rows, "when": ["2026-01-01", "2026-01-02"]}, time="when", name="votes")
+    >>> found = leaderboard(
+    ...     votes,
+    ...     Privacy(5.0, unit="user", adjacency="replace", contributions=1),
+    ...     **{"every": "day", "start": "2026-01-01", "steps": 365, "until": "2026-01-03"},
+    ...     key=jax.random.key(0),
+    ... )
+    >>> found.title, len(found.steps)
+    ('votes: 2 items by private scores (log-odds), step 2 of 365, until 2026-01-03', 2)
+    """
+    rehearsal = key is not None
+    if state is None and not rehearsal:
+        raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
+    known = None if state is None or rehearsal else stored_terms(state)
+    if method is None:
+        goes_on = known is not None and "publishes" not in known and privacy.adjacency != "flip"
+        method = "counts" if goes_on else "scores"
+    users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
+    job = _Job(
+        data=data,
+        promise=privacy.given(public=data.public, users=users),
+        schedule=schedule_of(every, start, steps, until),
+        method=method,
+        noise=noise or _NOISES[0],
+        gamma=gamma,
+        top_k=top_k,
+        level=level,
+        source=Randomness(key),
+    )
+    job.check()
+    when = getattr(data, "times", None) if times is None else times
+    if when is None:
+        raise ValueError(
+            f"{data.name} does not say when comparisons were made: give times (--time)."
+        )
+    items = None if known is None else tuple(json.loads(known["items"]))
+    flip, limit = privacy.adjacency == "flip", privacy.contributions
+    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
+    check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
+    rare = check_rare_items(data, written=False) if known is None else ()
+    if isinstance(ledger, Ledger):
+        pays, sha256 = ledger, getattr(data, "sha256", "")
+        begin = functools.partial(_begin, ledger, sha256)
+    else:
+        pays, sha256, begin = None, "", ledger
+    with jax.enable_x64(True):
+        if state is None or rehearsal:
+            found = job.rehearse(arrivals)
+        else:
+            found = job.publish(arrivals, state, begin, fixed=until is not None)
+        board = job.board(arrivals, found, rare)
+    return paid(
+        board, pays, sha256=sha256, name=data.name, job="leaderboard", paid_as=board.paid_as
+    )
+
+
+def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledger:
+    """Refuse what the ledger does not allow, unless it was paid for before the data grew."""
+    if not was_paid(ledger, paid_as):
+        ledger.check_data(sha256, "this data set")
+        ledger.check(promise)
+    return ledger
+
+
+@dataclasses.dataclass(frozen=True)
+class _Published:
+    """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
+
+    totals: Float[np.ndarray, "t items"]
+    scores: Float[np.ndarray, "t items"] | None
+    deviations: Float[np.ndarray, "t"]
+    guarantee: Guarantee | None
+    counted: list[Counted]
+    identifier: str = ""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Job:
+    """What was asked for, see :func:`leaderboard`."""
+
+    data: Rows
+    promise: Privacy
+    schedule: Schedule
+    method: str
+    noise: str
+    gamma: float | None
+    top_k: int | None
+    level: float
+    source: Randomness
+
+    @property
+    def fits_sums(self) -> bool:
+        """Whether scores are fitted to noisy sums; under flips they are fitted to totals."""
+        return self.method == "scores" and self.promise.adjacency != "flip"
+
+    def check(self) -> None:
+        """Refuse options that don't go together."""
+        check_choice("method", self.method, METHODS)
+        check_choice("noise", self.noise, _NOISES)
+        check_noise(self.promise, self.noise)
+        if self.promise.unit == "user" and self.promise.contributions is None:
+            raise ValueError(
+                "a leaderboard needs contributions (--max-per-user): the most comparisons that count of one user in "
+                "all steps together, chosen without looking at the data; the first ones of users with more stay."
+            )
+        if self.promise.unit == "user" and not self.data.has_users:
+            raise ValueError(
+                f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
+                'of users (--user), or protect single comparisons by unit="comparison" (--unit comparison).'
+            )
+        Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
+        if self.gamma == 0:
+            raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
+
+    def publish(
+        self,
+        arrivals: Arrivals,
+        state: str | os.PathLike[str],
+        begin: Callable[[str, Privacy], Ledger | None] | None,
+        *,
+        fixed: bool,
+    ) -> _Published:
+        """Draw the steps that have ended, and collect all; ``fixed``: whether the data are complete up to a time."""
+        with release.Leaderboard(
+            state,
+            self.promise,
+            items=arrivals.data.item_names,
+            steps=self.schedule.steps,
+            noise=self.noise,
+            schedule=self.schedule.words,
+            publishes="scores" if self.fits_sums else "totals",
+        ) as board:
+            ledger = None
+            if begin is not None:
+                ledger = begin(self.paid_as(board.identifier), self.promise.for_any_user())
+            if ledger is not None:
+                board.remember_in(ledger)
+            done = board.published
+            known = board.remembered  # more than the state has, if an older copy was put back
+            last = max(known, self.schedule.ended)
+            self.schedule.check_ended(last)
+            if not done:
+                arrivals.check_dates()
+            if last > known and not fixed:
+                self.schedule.check_recent(arrivals.times, self.data.name)
+            published = [Counted(**json.loads(note)) for note in board.notes]
+            fresh = arrivals.after(published)
+            counted = [*published, *fresh.counted(done, last)]
+            if last > done:
+                notes = [step.text for step in counted[done:]]
+                counts = fresh.sums if self.fits_sums else fresh.totals
+                board.publish(counts(done, last), notes, after=done)
+            scores = board.scores(self.gamma) if self.fits_sums else None
+            deviations = np.asarray(board.diagnostics.deviations)
+            return _Published(
+                board.totals, scores, deviations, board.guarantee, counted, board.identifier
+            )
+
+    def rehearse(self, arrivals: Arrivals) -> _Published:
+        """The same steps with simulated noise, and no state."""
+        last, items = self.schedule.ended, arrivals.data.num_items
+        self.schedule.check_ended(last)
+        arrivals.check_dates()
+        counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
+        counts = np.zeros((self.schedule.steps, counted.shape[1]))
+        counts[:last] = counted
+        sums = functools.partial(continual_sums, num_items=items)
+        draw = sums if self.fits_sums else continual_totals
+        found = draw(self.source.key(), counts, self.promise, noise=self.noise)
+        told, noisy = found.diagnostics, np.asarray(found.value)[:last]
+        scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
+        deviations = np.asarray(told.deviations)
+        met = arrivals.counted(0, last)
+        return _Published(noisy[:, :items], scores, deviations, found.guarantee, met)
+
+    def paid_as(self, identifier: str) -> str:
+        """What a ledger calls all steps together."""
+        return f"{self.schedule.words}, {self.schedule.steps} steps, leaderboard {identifier}"
+
+    def board(self, arrivals: Arrivals, found: _Published, rare: tuple[str, ...]) -> Board:
+        """The leaderboards of all published steps."""
+        assert found.guarantee is not None
+        guarantee = dataclasses.replace(
+            found.guarantee.for_any_user(),
+            note=f"It covers all {self.schedule.steps:,} steps together ({self.schedule.words}), those to come too, "
+            "also where later comparisons depend on earlier leaderboards.",
+        )
+        rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
+        guarantee = rehearsed(guarantee) if rehearsal else guarantee
+        items, steps = arrivals.data.item_names, []
+        met = np.zeros((len(items), len(items)), np.int64)
+        for step, counted in enumerate(found.counted):
+            one, other, number = np.array(counted.met, np.int64).reshape(-1, 3).T
+            met[one, other] += number
+            met[other, one] += number
+            steps.append(self.ranking(items, found, step, guarantee, met))
+        latest, certainty = steps[-1], self.certainty(found, steps[-1], met)
+        notes = (*latest.notes, *certainty.notes, *((REHEARSAL,) if rehearsal else ()))
+        in_short = [
+            {name: one.facts[name] for name in ("step", "ends")}
+            | {"ranking": [{k: row[k] for k in ("item", "rank", "score")} for row in one.rows]}
+            for one in steps
+        ]
+        changed = {
+            "facts": latest.facts | {"notes": list(notes), "steps": in_short},
+            "certainty": certainty,
+            "notes": notes,
+            "warnings": (
+                *hardly_private(float(self.promise.epsilon)),
+                *rare,
+                *large_delta(self.promise, user=self.data.num_users, comparison=len(self.data)),
+                *((_BY_EXPOSURE,) if self.method == "counts" and not flip else ()),
+                *private_remark(*arrivals.left_out(found.counted)),
+            ),
+        }
+        paid_as = self.paid_as(found.identifier) if found.identifier else ""
+        return Board(**{**vars(latest), **changed}, steps=tuple(steps), paid_as=paid_as)
+
+    def ranking(
+        self,
+        items: tuple[str, ...],
+        found: _Published,
+        step: int,
+        guarantee: Guarantee,
+        met: Int[np.ndarray, "items items"],
+    ) -> Ranking:
+        """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
+        totals, deviation = found.totals[step], float(found.deviations[step])
+        name, fits, gamma = self.data.name, self.method == "scores", None
+        scores = totals if found.scores is None else found.scores[step]
+        if fits and found.scores is None:
+            gamma = self.gamma or float(
+                quickly(least_risk_gamma, float(met.sum()) / len(met), deviation**2)
+            )
+            scores = np.asarray(quickly(pairwise.scores_from_totals, totals, met, gamma).value)
+        end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
+        facts = {
+            "method": self.method,
+            "data": name,
+            "items": len(items),
+            "max_per_user": self.promise.contributions,
+            "step": step + 1,
+            "ends": end,
+            "schedule": self.schedule.words,
+            "num_steps": self.schedule.steps,
+            "state": found.identifier or None,
+            "noise": f"{'' if rehearsal else 'discrete '}{self.noise.capitalize()}, correlated over steps",
+            "noise_deviation": deviation,
+            "level": self.level,
+            "seed": self.source.seed,
+            "gamma": gamma,
+        }
+        when = ", and when each comparison was made" * (self.promise.adjacency == "flip")
+        notes = [f"taken as public: when steps end and how many there are{when}"]
+        if "items" in self.data.public:
+            notes.append(
+                "the list of items was taken from the data of the first run and is treated as public"
+            )
+        what = "private scores (log-odds)" if fits else "noisy win totals"
+        return Ranking(
+            title=f"{name}: {len(items)} items by {what}, step {step + 1} of {self.schedule.steps}, until {end}",
+            items=items,
+            order=best_first(scores),
+            guarantee=guarantee,
+            facts={name: value for name, value in facts.items() if value is not None},
+            scores=scores,
+            score_name="score" if fits else "noisy wins",
+            level=self.level,
+            top_k=self.top_k,
+            notes=tuple(notes),
+        )
+
+    def certainty(
+        self, found: _Published, latest: Ranking, met: Int[np.ndarray, "items items"]
+    ) -> Certainty:
+        """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
+        assert latest.scores is not None
+        deviation = float(found.deviations[len(found.totals) - 1])
+        if found.scores is not None:
+            why = (
+                "how often each pair was compared is private here, and known by noisy counts alone"
+            )
+            return Certainty(notes=(f"no intervals: {why}",))
+        if self.noise != "gaussian":
+            return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
+        if self.method == "counts":
+            reach = noise_reach(deviation, "gaussian", self.level, latest.scores.size)
+            more = ", not the chance in the answers; this step by itself"
+            return of_noise(latest.scores, reach, what="totals", more=more)
+        if (components := components_of(met)) > 1:
+            return Certainty(notes=(SEVERAL_GROUPS.format(components),))
+        cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
+        return of_fit(
+            latest.scores,
+            met,
+            gamma=latest.facts["gamma"],
+            link="logistic",
+            level=self.level,
+            words=each_by_itself("the true score", cover),
+            noise_scale=deviation,
+            noise="gaussian",
+        )

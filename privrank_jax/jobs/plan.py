@@ -1,0 +1,87 @@
+"""Users, budget or error of a survey, of scores that a curator publishes, or of a consensus, before there are data."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+
+from privrank_jax.jobs.checks import about_delta
+from privrank_jax.jobs.plan_consensus import plan_consensus
+from privrank_jax.jobs.plan_design import Design, Plan
+from privrank_jax.jobs.plan_scores import plan_scores, plan_survey
+
+
+def plan(
+    items: int,
+    *,
+    rankings: bool = False,
+    epsilon: float | None = None,
+    epsilon_max: float | None = None,
+    target: float | None = None,
+    users: int | None = None,
+    share_observed: float = 1.0,
+    spread: float = 1.0,
+    link: str = "logistic",
+    confidence: float | None = None,
+    trust: str | None = None,
+    delta: float = 0.0,
+    question: str = "secret",
+    method: str | None = None,
+    max_per_user: int | None = None,
+    adjacency: str = "replace",
+    exposure: float = 0.0,
+    near: bool = False,
+    error: str = "largest",
+    optimum: float | None = None,
+) -> Plan:
+    """Plan a survey, or a consensus of rankings: how many users, which ε, or what error to expect. Uses no data.
+
+    Give two of ``epsilon``, ``target`` and ``users`` to get the third; all three tell how many more users it takes.
+
+    Args:
+        items: number of items.
+        rankings: plan a consensus of whole rankings, one per user; else comparisons.
+        epsilon: budget of one answer; of a user with ``rankings`` or a trust other than local.
+        epsilon_max: users choose budgets of an answer evenly between ``epsilon`` and this.
+        target: error wanted: largest error of a score, or with ``rankings`` the pairs per user that the consensus may
+            cost above the best one.
+        users: number of users.
+        share_observed: share of all pairs that a user is asked.
+        spread: scores to plan for, evenly from minus this.
+        link: of comparisons: ``"logistic"``, ``"normal"`` or ``"laplace"``.
+        confidence: the error must stay below the target with this probability; with ``rankings`` the proven one.
+            Default: on average.
+        trust: ``"local"``: each user randomizes the answers, the default of comparisons; ``"shuffled"``: each answers
+            one question, and a shuffler hides who sent which; ``"central"``: a curator sees all, the default of
+            rankings; of comparisons it plans the scores of ``privrank rank``.
+        delta: of shuffled reports, or of Gaussian noise.
+        question: of shuffled comparisons: ``"secret"`` or ``"public"``, which pair a user answers for.
+        method: of rankings: plan for one method only.
+        max_per_user: of curators: comparisons of each user.
+        adjacency: of curators: how neighbors differ in a user.
+        exposure: of curators: items are shown in proportion to 1/rank to this power.
+        near: of curators: whether opponents are near in strength.
+        error: of curators, what the target is: ``"largest"``, or ``"pairs"``, the share in the wrong order.
+        optimum: of rankings: the best order costs at most so many pairs per user, as is publicly known.
+
+    Returns:
+        The plan: numbers, a table, words and a figure.
+
+    Raises:
+        ValueError: options that are out of range or don't go together, or a target that can't be reached.
+
+    >>> found = plan(items=10, epsilon=1, target=0.1)
+    >>> found.facts["users_needed"] > 10 * found.facts["users_needed_without_privacy"] / 3
+    True
+    """
+    design = Design(**locals())
+    design.check(inspect.signature(plan).parameters)
+    import jax
+
+    of_kind = {"survey": plan_survey, "scores": plan_scores, "consensus": plan_consensus}[
+        design.kind
+    ]
+    with jax.enable_x64(design.kind != "survey"):
+        found = of_kind(design)
+    large = about_delta(delta, found.facts["users"], "user")
+    return dataclasses.replace(found, warnings=(*found.warnings, *large))

@@ -1,0 +1,106 @@
+"""Leaderboards as a function: the one state, rehearsals, a ledger that pays, and what is refused."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+from privrank_jax import Privacy, leaderboard
+from privrank_jax.data import Comparisons
+from privrank_jax.data.file import Origin
+from privrank_jax.release.ledger import Ledger, create
+
+PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6, contributions=2)
+COMMON = {"every": "day", "start": "2024-01-01", "steps": 5, "noise": "gaussian"}
+DAYS = np.array(["2024-01-01", "2024-01-01", "2024-01-02", "2024-01-04"], "datetime64[us]")
+
+
+def votes(items="abc", public=("items",), times=DAYS, sha256=""):
+    """Four comparisons of four users: a beats b, b beats c, a beats c twice."""
+    place = {item: number for number, item in enumerate(items)}
+    winners, losers = ([place[item] for item in side] for side in ("abaa", "bccc"))
+    return Comparisons(
+        range(4), winners, losers, [False] * 4, tuple(items), tuple("uvwx"), "votes",
+        public=public, times=times, origin=Origin(None, sha256),
+    )  # fmt: skip
+
+
+def published(state, until="2024-01-03", data=None, promise=PROMISE, **options):
+    return leaderboard(data or votes(), promise, state=state, until=until, **{**COMMON, **options})
+
+
+def test_steps_stay_as_they_were_and_each_is_a_ranking(tmp_path):
+    first = published(tmp_path / "board")
+    later = published(tmp_path / "board", "2024-01-05", votes("cba"))  # items in another order
+    assert (len(first.steps), len(later.steps)) == (2, 4)
+    for one, again in zip(first.steps, later.steps):
+        assert (one.title, one.rows, one.items) == (again.title, again.rows, again.items)
+    assert later.rows == later.steps[-1].rows
+    assert [row["until"] for row in later.history] == [f"2024-01-0{k}" for k in (2, 3, 4, 5)]
+    assert later.guarantee.attained.public == ("items",)
+    assert str(later).startswith("votes: 3 items by private scores (log-odds), step 4 of 5")
+
+
+@pytest.mark.parametrize("method", ["scores", "counts"])
+@pytest.mark.parametrize("adjacency", ["flip", "replace"])
+def test_a_rehearsal_needs_no_state(method, adjacency):
+    promise = Privacy(1e4, unit="comparison", adjacency=adjacency, delta=0.1)
+    found = published(
+        None, data=votes(public=()), promise=promise, method=method, key=jax.random.key(3)
+    )
+    assert found.rehearsal
+    assert found.facts["seed"] == 3
+    assert found.guarantee.numerics == "simulation"
+    by_exposure = any("win totals follow" in one for one in found.warnings)
+    assert by_exposure == (method == "counts" and adjacency == "replace")
+    if method == "counts":
+        np.testing.assert_allclose(found.scores, [2, 1, 0], atol=1)
+        assert bool(found.certainty.intervals)
+
+
+def test_a_ledger_pays_once(tmp_path):
+    data, grown = votes(sha256="ab" * 32), votes(sha256="cd" * 32)
+    budget = Privacy(1.5, unit="user", adjacency="replace", delta=1e-5, public=("items",))
+    create(tmp_path / "ledger", budget, data="votes", sha256="ab" * 32)
+    with Ledger(tmp_path / "ledger") as ledger:
+        first = published(tmp_path / "board", data=data, ledger=ledger)
+        later = published(tmp_path / "board", "2024-01-05", grown, ledger=ledger)
+        (spend,) = ledger.spends()
+        assert spend.method == f"scores, {first.paid_as}"
+        assert "earlier run has paid" in later.facts["ledger"]
+        with pytest.raises(ValueError, match="has other content"):
+            published(tmp_path / "other", data=grown, ledger=ledger)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "one-shot"}, "method"),
+        ({"noise": "k-norm"}, "noise"),
+        ({"gamma": 0.0}, "gamma"),
+        ({"level": 1.0}, "level"),
+        ({"top_k": 0}, "top_k"),
+        ({"top_k": 4}, "top_k"),
+        ({"until": "2024-01-01"}, "no step has ended"),
+        ({"until": None}, "old export"),
+        ({"state": None}, "state"),
+        ({"data": votes(times=None)}, "times"),
+        ({"data": votes(times=DAYS[:3])}, "repeat the rows"),
+        ({"data": votes("abcd")}, "no item 'd'"),
+        ({"promise": Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)}, "contributions"),
+        ({"promise": Privacy(1.0, unit="comparison", adjacency="replace")}, "delta"),
+    ],
+)
+def test_refusals(tmp_path, options, words):
+    if options.get("data") and options["data"].num_items > 3:
+        published(tmp_path / "board")
+    given = {
+        "data": votes(),
+        "promise": PROMISE,
+        "state": tmp_path / "board",
+        "until": "2024-01-03",
+    }
+    given |= {**COMMON, **options}
+    with pytest.raises(ValueError, match=words):
+        leaderboard(given.pop("data"), given.pop("promise"), **given)
