@@ -144,7 +144,7 @@ def consensus(
     >>> ballots = pr.read("coffee-rankings")
     >>> promise = pr.Privacy(1.0, unit="user", adjacency="replace")
     >>> pr.consensus(ballots, promise, key=jax.random.key(0)).names[0]
-    'Yirga'
+    'Huila'
     """
     asked = Asked(method=method, trust=trust, noise=noise, xi=xi, accepts=accept_idealized)
     source = Randomness(key, accept_idealized=accept_idealized)
