@@ -24,7 +24,7 @@ HELP = (
     "  privrank rank votes.csv --epsilon 1 --noise gaussian --delta 1e-6\n\n"
     "  privrank rank coffee --epsilon 1                     (made-up data, to try it)\n\n"
     "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
-    "  privrank leaderboard votes.csv --every day ...     (a ranking a day: another command)\n\n"
+    "  privrank leaderboard votes.csv --every day ...     (a ranking a day, from a file that grows)\n\n"
     "  privrank rank games.csv --epsilon 1 --unit comparison --adjacency flip --ties davidson\n\n"
     "  privrank rank choices.csv --epsilon 1 --max-per-user 5 --adjacency flip     (columns user, chosen, "
     "shown, such as A|B|C)\n\n"
