@@ -37,7 +37,16 @@ def find(known: Mapping[str, Row], name: str, what: str, names: list[str]) -> Ro
         ValueError: there is none; the message suggests the nearest names, or else lists ``names``.
     """
     if name not in known:
-        near = difflib.get_close_matches(name, list(known), cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"choose one of {names}."
-        raise ValueError(f"no {what} named {name!r}; {hint}")
+        hint = nearest(name, known) or f"; choose one of {names}."
+        raise ValueError(f"no {what} named {name!r}{hint}")
     return known[name]
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """The end of a message on an unknown name: which known ones are near; "" if none is.
+
+    >>> nearest("user", ["users", "items"])
+    '; did you mean users?'
+    """
+    near = difflib.get_close_matches(name, list(known), cutoff=0.5)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -46,6 +49,67 @@ def test_links_of_the_site_lead_somewhere(site, pages):
     built = {str(page.relative_to(site).with_suffix("")) for page in pages}
     assert {source.stem for source in SOURCES[1:] if source.parent.name == "notebooks"} <= built
     assert broken_in_site(site, pages) == []
+
+
+def test_the_first_page_shows_what_the_readme_shows(site):
+    page = Page(site / "index.html")
+    text = (site / "index.html").read_text(encoding="utf-8")
+    assert any("coffee.png" in link for link in page.loaded)
+    assert "privrank rank coffee" in re.sub("<[^>]*>", "", text)
+    assert "notation.html" in page.links  # by the hidden tables of contents
+
+
+def test_names_of_functions_lead_to_the_reference(site):
+    page = Page(site / "functions.html")
+    assert "api/pairwise.html#privrank_jax.pairwise.mle" in page.links
+    assert sum("#privrank_jax." in link for link in page.links) > 50
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "name"),
+    [
+        ("pairwise.mle", None, "pairwise.mle"),
+        ("pr.pairwise.mle(wins, gamma=1)", None, "pairwise.mle"),
+        ("mle", "pairwise", "pairwise.mle"),
+        ("noisy_counts", "privacy", "pairwise.noisy_counts"),
+        ("Privacy", None, "Privacy"),
+        ("WinCounts.from_comparisons(...)", None, "comparisons.WinCounts.from_comparisons"),
+        ("mle", None, ""),  # an old name of a method, for instance
+        ("release", None, ""),  # the extra
+        ("privrank_jax.release", None, "release"),
+        ("simulate.worlds", None, ""),  # there is one, outside of the reference
+        ("wins", "pairwise", ""),
+        ("np.pad(matrix)", None, ""),
+        ("--adjacency flip", None, ""),
+    ],
+)
+def test_inline_code_is_a_name_of_ours_or_not(text, package, name):
+    assert _names().find(text, package) == name
+
+
+@pytest.mark.parametrize("text", ["pairwise.gone", "pr.gone", "pr.pairwise.gone(1)"])
+def test_names_that_are_gone_are_found(text):
+    with pytest.raises(LookupError):
+        _names().find(text, None)
+
+
+def _names():
+    """The names of a small reference, by the settings of the pages."""
+    settings = runpy.run_path(str(ROOT / "notebooks" / "conf.py"))
+    kinds = {
+        "pairwise": "module",
+        "simulate": "module",
+        "release": "module",
+        "Privacy": "class",
+        "pairwise.mle": "function",
+        "pairwise.noisy_counts": "function",
+        "comparisons.WinCounts.from_comparisons": "method",
+    }
+    entries = {
+        f"privrank_jax.{name}": SimpleNamespace(objtype=kind, aliased=False)
+        for name, kind in kinds.items()
+    }
+    return settings["_Names"](SimpleNamespace(objects=entries))
 
 
 def test_pages_load_nothing_from_elsewhere_and_describe_their_pictures(pages):

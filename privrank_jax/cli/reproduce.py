@@ -40,6 +40,9 @@ HELP = (
     "Example:\n\n"
     "  privrank reproduce --list\n\n"
     "  privrank reproduce cai-fig1 --replicates 100 --out results\n\n"
+    "Other parameters than the published ones, which --list shows of a study that is named:\n\n"
+    "  privrank reproduce cai-fig6 --list\n\n"
+    "  privrank reproduce cai-fig6 --set users=250,500 --set per_user=10\n\n"
     "Several studies run in processes of their own, --jobs at a time; one that fails does not stop the others:\n\n"
     "  privrank reproduce --all --out results\n\n"
     "After an interruption, the same command resumes from STUDY.unfinished. It uses all devices of the machine, "
@@ -70,10 +73,23 @@ class Request(Seed, Folder, hardware.Processes, Json):
             help="Replicates of each cell; below 30 all verdicts are undecided.  [default: that of the study]",
         ),
     ] = None
+    set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PARAMETER=VALUE",
+            help="Replace a parameter of the study, e.g. users=250,500; may be repeated. Its files have names of their "
+            "own, and nothing is compared with printed values.",
+        ),
+    ] = None
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Start over, whatever an interrupted run has left.")
     ] = False
-    listing: Annotated[bool, typer.Option("--list", help="List the studies, and stop.")] = False
+    listing: Annotated[
+        bool,
+        typer.Option(
+            "--list", help="List the studies, or the parameters of those named, and stop."
+        ),
+    ] = False
 
     @property
     def named(self) -> list[str]:
@@ -104,7 +120,10 @@ class Request(Seed, Folder, hardware.Processes, Json):
 def reproduce(request: Request) -> None:
     """Run a published study again: a table, a picture, and a verdict on each claim of the paper."""
     if request.listing:
-        _print_list(request.json)
+        if request.named:
+            _print_parameters(request.named, request.json)
+        else:
+            _print_list(request.json)
         return
     request.check()
     if request.every or len(request.named) > 1:
@@ -121,12 +140,14 @@ def _reproduce_several(request: Request) -> None:
 
         names = experiments.names() if request.every else request.named
         for name in names:
-            experiments.get(name)
+            _asked(request, name)
     check_folder(request.out)
     _interrupt.say(_GOES_ON)
     options = ["--out", str(request.out), "--seed", str(request.seed)]
     if request.replicates is not None:
         options += ["--replicates", str(request.replicates)]
+    for setting in request.set or ():
+        options += ["--set", setting]
     if request.fresh:
         options.append("--fresh")
     say(f"{len(names)} studies, {min(request.jobs, len(names))} at a time")
@@ -177,6 +198,16 @@ def _print_several(found: Sequence[Finished], seconds: float) -> None:
         rows,
     )
     print_paragraphs(*(f"{one.name} failed: {one.reason}" for one in found if one.document is None))
+    notes = {one.name: one.document.get("note") for one in found if one.document is not None}
+    print_paragraphs(*(f"{name}: {note}" for name, note in notes.items() if note))
+
+
+def _asked(request: Request, name: str) -> Experiment:
+    """The study of that name with the parameters that were asked for."""
+    from privrank_jax import experiments
+
+    study = experiments.get(name)
+    return study.configured(**study.read(request.set or ()))
 
 
 def _reproduce_one(request: Request, name: str) -> None:
@@ -189,7 +220,7 @@ def _reproduce_one(request: Request, name: str) -> None:
         if request.coordinator is None:
             hardware.use_cores()
         first = hardware.join(request)
-        found = experiments.get(name)
+        found = _asked(request, name)
     check_folder(request.out)
     _interrupt.say(_GOES_ON)
     try:
@@ -212,6 +243,43 @@ def _reproduce_one(request: Request, name: str) -> None:
         print_json({**result.as_dict(), "seed": request.seed})
     else:
         _print_result(result)
+
+
+def _print_parameters(names: Sequence[str], json: bool) -> None:
+    from privrank_jax import experiments
+    from privrank_jax.experiments.parameters import written
+
+    found = [experiments.get(name) for name in names]
+    if json:
+        print_json(
+            {
+                "studies": [
+                    {
+                        "name": study.name,
+                        "parameters": [
+                            {
+                                "name": one.name,
+                                "published": written(one.published),
+                                "meaning": one.meaning,
+                            }
+                            for one in study.parameters.values()
+                        ],
+                    }
+                    for study in found
+                ]
+            }
+        )
+        return
+    columns: list[tuple[str, Side]] = [
+        (head, "left") for head in ("parameter", "published", "meaning")
+    ]
+    for study in found:
+        print_table(
+            f"{study.name}: {study.title}",
+            columns,
+            [(o.name, written(o.published), o.meaning) for o in study.parameters.values()],
+        )
+    print_paragraphs("Change one by --set PARAMETER=VALUE, with commas between several values.")
 
 
 def _print_list(json: bool) -> None:
@@ -265,7 +333,8 @@ def _print_result(result: ExperimentResult) -> None:
     study = result.experiment
     header, body = result.outline()
     print_table(
-        f"{study.name}: {study.title} ({result.replicates:,} replicates)",
+        f"{study.full_name}: {'as published, ' * bool(study.changes)}{study.title} "
+        f"({result.replicates:,} replicates)",
         [(name, "left") for name in header],
         body,
     )
@@ -276,11 +345,14 @@ def _print_result(result: ExperimentResult) -> None:
             [(name, "right" if "SE" in name else "left") for name in header],
             body,
         )
-    print_table(
-        f"Claims ({study.paper})",
-        (("verdict", "left"), ("claim", "left"), ("evidence", "left")),
-        [(verdict.word, claim.text, verdict.evidence) for claim, verdict in result.verdicts],
-    )
+    if study.note:
+        print_paragraphs(study.note, "")
+    if result.verdicts:
+        print_table(
+            f"Claims ({study.paper})",
+            (("verdict", "left"), ("claim", "left"), ("evidence", "left")),
+            [(verdict.word, claim.text, verdict.evidence) for claim, verdict in result.verdicts],
+        )
     if study.differences:
         print_paragraphs("How this differs from the printed study:")
         print_paragraphs(*(f"- {text}" for text in study.differences), "")

@@ -68,10 +68,12 @@ class Claim:
     Attributes:
         text: the claim.
         check: pure function of the table.
+        of_printed: whether it compares with printed values, which hold for the published parameters only.
     """
 
     text: str
     check: Callable[[StudyResult], Verdict]
+    of_printed: bool = False
 
 
 def claim(text: str, check: Callable[..., Verdict], **arguments: object) -> Claim:

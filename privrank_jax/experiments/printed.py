@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -85,7 +86,8 @@ def verdict(row: Row, least: bool) -> str:
 
 def beside_printed(text: str, least: bool = True, **wanted: Wanted) -> Claim:
     """Claim: every printed cell is met, i.e. ours is not worse by more than 3 combined standard errors."""
-    return claims.claim(text, _met, least=least, wanted=wanted)
+    found = claims.claim(text, _met, least=least, wanted=wanted)
+    return dataclasses.replace(found, of_printed=True)
 
 
 def _met(table: StudyResult, *, least: bool, wanted: Mapping[str, Any]) -> Verdict:

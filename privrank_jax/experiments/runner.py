@@ -61,6 +61,8 @@ class ExperimentResult:
             "experiment": self.experiment.name,
             "title": self.experiment.title,
             "paper": self.experiment.paper,
+            "changed": _finite(self.experiment.changes),
+            "note": self.experiment.note,
             "replicates": self.replicates,
             "verdicts": [
                 {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
@@ -124,6 +126,9 @@ def run(
     interruption the same call resumes from there and gives the same table. With several processes (``jax.distributed``)
     each computes its part, and the first writes.
 
+    Other parameters make another study: ``run(key, "cai-fig6", users=(250, 500))``. Its files have names of their own,
+    with the parameters in them, and nothing is compared with printed values, which are of the published parameters.
+
     Args:
         key: PRNG key, JAX's default kind.
         experiment: a name, see :func:`~privrank_jax.experiments.names`, or an experiment.
@@ -133,13 +138,14 @@ def run(
         progress: show a progress bar.
         fresh: start over and ignore the results of an earlier run.
         notice: called with messages, e.g. where the run resumed or that memory ran out.
-        changes: config fields to replace, for a smaller or another grid.
+        changes: parameters of the study to replace, see :attr:`Experiment.parameters`: a smaller or another grid.
 
     Returns:
         The :class:`ExperimentResult`.
 
     Raises:
-        ValueError: unknown study or setting, or missing data (the message says what to do).
+        ValueError: unknown study or parameter, a value that it cannot have, or missing data (the message says what to
+            do).
     """
     started = time.perf_counter()
     found = get(experiment) if isinstance(experiment, str) else experiment
@@ -147,7 +153,7 @@ def run(
     replicates = found.replicates if replicates is None else replicates
     kept = None
     if folder is not None:
-        kept = simulate.Checkpoints(Path(folder) / f"{found.name}.unfinished", fresh=fresh)
+        kept = simulate.Checkpoints(Path(folder) / f"{found.file_name}.unfinished", fresh=fresh)
     options: dict[str, Any] = {"progress": progress, "checkpoints": kept, "notice": notice}
     if found.measure is not None:
         run_one = functools.partial(simulate.run, **options)
@@ -157,7 +163,7 @@ def run(
             key, found.studies(), replicates, batch_size=found.pairs_at_once(), **options
         )
     table = found.table(result)
-    verdicts = tuple((claim, claim.check(table)) for claim in found.claims)
+    verdicts = found.judged(table)
     paths = {}
     if folder is not None and is_first():
         paths = _write(key, found, table, verdicts, Path(folder))
@@ -185,12 +191,13 @@ def _write(
     folder: Path,
 ) -> dict[str, Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {"csv": folder / f"{experiment.name}.csv"}
+    name = experiment.file_name
+    paths = {"csv": folder / f"{name}.csv"}
     table.to_csv(paths["csv"])
     if importlib.util.find_spec("duckdb"):
-        paths["parquet"] = folder / f"{experiment.name}.parquet"
+        paths["parquet"] = folder / f"{name}.parquet"
         table.to_parquet(paths["parquet"])
-    paths["claims"] = folder / f"{experiment.name}-claims.csv"
+    paths["claims"] = folder / f"{name}-claims.csv"
     write_csv(
         [
             {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
@@ -198,10 +205,11 @@ def _write(
         ],
         paths["claims"],
     )
-    paths["config"] = folder / f"{experiment.name}-config.json"
+    paths["config"] = folder / f"{name}-config.json"
     settings = {
         "experiment": experiment.name,
         "config": _finite(dataclasses.asdict(experiment.config)),
+        "changed": _finite(experiment.changes),
         "replicates": max(row["replicates"] for row in table.rows),
         "key": jax.random.key_data(key).tolist(),
         "privrank_jax": privrank_jax.__version__,
@@ -212,7 +220,7 @@ def _write(
     if importlib.util.find_spec("matplotlib"):
         from privrank_jax import plotting
 
-        paths["picture"] = folder / f"{experiment.name}.png"
+        paths["picture"] = folder / f"{name}.png"
         plotting.save(experiment.draw(table), paths["picture"])
     return paths
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 
 import pytest
 from rich.cells import cell_len
@@ -19,6 +20,7 @@ def small(monkeypatch):
     study = experiments.get(NAME).configured(
         items=(4, 8), users=(60,), epsilons=(1.0, float("inf"))
     )
+    study = dataclasses.replace(study, published=study.config)  # as if that were published
     monkeypatch.setattr(experiments, "get", lambda name: study)
 
 
@@ -83,6 +85,28 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
     assert not (folder / f"{NAME}.unfinished").exists()
 
 
+def test_parameters_are_listed(privrank):
+    printed = privrank("reproduce", NAME, "--list").out
+    assert "12,16,20,24,28,32" in printed
+    assert "comparisons of each user" in printed
+    assert "--set PARAMETER=VALUE" in printed
+    (study,) = privrank("reproduce", NAME, "--list", "--json").json()["studies"]
+    found = {one["name"]: one["published"] for one in study["parameters"]}
+    assert (study["name"], found["per_user"], found["users"]) == (NAME, "5", "1000")
+
+
+def test_a_changed_study_says_so_and_compares_nothing_with_print(privrank, tmp_path):
+    settings = ("--set", "items=5", "--set", "users=20", "--set", "gaps=0.1")
+    result = privrank("reproduce", "xu-table8", *settings, "--replicates", 2, "--out", tmp_path)
+    assert (result.code, result.err) == (0, "")
+    assert result.out.startswith("xu-table8 with items=5, users=20, gaps=0.1: as published, ")
+    assert result.out.count("Printed values are of the published parameters") == 1
+    assert "Beside the printed values" not in result.out
+    assert "printed mean" not in result.out
+    assert "ranking errors fall" in result.out
+    assert (tmp_path / "xu-table8-items=5-users=20-gaps=0.1.csv").exists()
+
+
 def test_words(privrank, small, tmp_path):
     result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path)
     assert (result.code, result.err) == (0, "")
@@ -116,6 +140,12 @@ def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
         ((), "reproduce --list"),
         (("cai-fig55",), "did you mean cai-fig5"),
         ((NAME, "--all"), "name none"),
+        ((NAME, "--set", "users"), "write PARAMETER=VALUE, such as items=12,16"),
+        ((NAME, "--set", "user=3"), "did you mean users"),
+        ((NAME, "--set", "user=3"), "as published: items=12,16,20,24,28,32, users=1000, epsilons="),
+        ((NAME, "--set", "users=few"), "users must be whole numbers of at least 1"),
+        ((NAME, "--set", "users=3", "--set", "users=4"), "set twice"),
+        ((NAME, "cai-fig1", "--set", "users=3"), "cai-fig1 has no parameter 'users'"),
         ((NAME, "cai-fig55"), "did you mean cai-fig5"),
         ((NAME, "cai-fig6", "--jobs", 0), "at least 1"),
         ((NAME, "cai-fig6", "--coordinator", "auto"), "one study"),

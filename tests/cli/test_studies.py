@@ -127,8 +127,9 @@ def test_the_command_prints_all_and_fails_if_one_does(fake, privrank, tmp_path):
     assert "1 of 2 studies" in found.out
     assert "cai-fig8 failed: no data" in found.out
 
-    document = privrank(*command, "--replicates", 3, "--json").json()
-    given = ["--out", str(tmp_path), "--seed", "0", "--replicates", "3", "--fresh", "--json"]
+    document = privrank(*command, "--replicates", 3, "--set", "dtype=float32", "--json").json()
+    given = ["--out", str(tmp_path), "--seed", "0", "--replicates", "3"]
+    given += ["--set", "dtype=float32", "--fresh", "--json"]
     assert document["studies"] == [DOCUMENT | {"given": given}]
     assert document["failed"] == {"cai-fig8": "no data"}
     assert document["seed"] == 0

@@ -15,10 +15,10 @@ def test_settings_are_replaced_and_unknown_ones_refused():
     changed = experiment.configured(items=(12, 16))
     assert changed.config == dataclasses.replace(experiment.config, items=(12, 16))
     assert experiment.config.items == tuple(range(100, 701, 75))  # the registered one stays
-    message = r"cai-fig1 has no setting \['item'\]; it has \['name', 'items', 'probabilities'"
+    message = r"cai-fig1 has no parameter 'item'; did you mean items\? .*: items=\(100, 175, "
     with pytest.raises(ValueError, match=message):
         experiment.configured(item=(12,))
-    with pytest.raises(ValueError, match="no setting"):
+    with pytest.raises(ValueError, match="no parameter"):
         experiment.studies(size=3)
 
 

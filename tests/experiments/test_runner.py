@@ -20,6 +20,38 @@ from tests.experiments.conftest import RUN_GRID, RUN_KEY
 # --- a run ---------------------------------------------------------------------------------------
 
 
+def test_a_changed_study_is_told_from_the_published_one(users_result):
+    study = users_result.experiment
+    assert study.changes == RUN_GRID
+    assert users_result.table.study == "cai-fig6 with items=5,6, users=20,30, epsilons=1,2.5,inf"
+    names = {path.name.partition(".")[0] for path in users_result.paths.values()}
+    stem = "cai-fig6-items=5,6-users=20,30-epsilons=1,2"
+    assert names == {stem}
+    assert json.loads(users_result.paths["config"].read_text())["changed"]["users"] == [20, 30]
+    document = users_result.as_dict()
+    assert document["changed"]["epsilons"] == [1.0, 2.5, "inf"]
+    assert document["note"].startswith("Changed: items=5,6, users=20,30")
+
+
+def test_an_interrupted_study_is_not_taken_for_one_with_other_parameters(tmp_path, monkeypatch):
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    said = []
+    run = {"replicates": 3, "folder": tmp_path, "notice": said.append, **RUN_GRID}
+    with monkeypatch.context() as patched:
+        patched.setattr("privrank_jax.experiments.runner._write", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            experiments.run(RUN_KEY, "cai-fig6", **run)
+    (left,) = tmp_path.iterdir()
+    assert left.name == "cai-fig6-items=5,6-users=20,30-epsilons=1,2.5,inf.unfinished"
+    experiments.run(RUN_KEY, "cai-fig6", **(run | {"per_user": 2}))
+    assert (said, left.exists()) == ([], True)
+    experiments.run(RUN_KEY, "cai-fig6", **run)
+    assert ["resumed" in line for line in said] == [True]
+    assert not left.exists()
+
+
 def test_users_are_one_program_and_every_cell_has_its_rows(users_result):
     assert users_result.diagnostics["compilations"] == 1
     assert users_result.diagnostics["failed_fits"] == users_result.diagnostics["nonfinite"] == 0
@@ -48,7 +80,7 @@ def test_the_same_key_gives_the_same_table_and_another_key_another(users_result)
 
 def test_an_experiment_may_stand_for_its_name():
     experiment = dataclasses.replace(experiments.get("cai-fig6"), name="mine", claims=())
-    with pytest.raises(ValueError, match="mine has no setting"):
+    with pytest.raises(ValueError, match="mine has no parameter"):
         experiments.run(RUN_KEY, experiment, 2, nothing=1)
     with pytest.raises(ValueError, match="no study named"):
         experiments.run(RUN_KEY, "cai-fig9", 2)

@@ -1,19 +1,13 @@
 """The house rules, each a function that lists what breaks it; ``python -m tests.house`` prints all of them.
 
-They read the sources (imports, signatures, docstrings, file sizes) without importing them, so they run in a second.
+They read the sources (imports, signatures, docstrings) without importing them, so they run in a second.
 """
 
 from __future__ import annotations
 
 from tests.house.docstrings import undocumented, unreachable_heads
 from tests.house.exports import unexported_types
-from tests.house.files import (
-    british_spelling,
-    long_files,
-    repeated_names,
-    tests_that_import_tests,
-    untested,
-)
+from tests.house.files import tests_that_import_tests
 from tests.house.imports import (
     circles_of_files,
     circles_of_packages,
@@ -39,15 +33,11 @@ RULES = (
     promises_in_parts,
     default_promises,
     dict_diagnostics,
-    long_files,
-    repeated_names,
-    british_spelling,
     undocumented,
     unreachable_heads,
     stale_references,
     without_shapes,
     unexported_types,
     bare_products,
-    untested,
     tests_that_import_tests,
 )

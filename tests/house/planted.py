@@ -77,9 +77,6 @@ PLANTED: tuple[Planted, ...] = (
         "def facts():\n    return {'a': 1}\nx = Estimate(1, None, diagnostics=facts())\n",
         "are a dict",
     ),
-    ("repeated_names", "pairwise/mallows_model/borda.py", "", "borda: "),
-    ("british_spelling", _F, "def minimise(x):\n    pass\n", "minimise"),
-    ("british_spelling", _F, "best_centre = 1\n", "best_centre"),
     (
         "unreachable_heads",
         "pairwise/mle.py",
@@ -129,5 +126,4 @@ PLANTED: tuple[Planted, ...] = (
         "dot_general without",
     ),
     ("bare_products", _F, "import jax\nx = y.dot(z)\n", "y.dot without"),
-    ("untested", _F, "", "no tests/pairwise/test_planted.py"),
 )

@@ -158,8 +158,13 @@ def coverage(table: StudyResult) -> Figure:
 
 
 def surveys(table: StudyResult) -> Figure:
-    """Mean rank difference against ε: a row per survey, a column per family of calibrations."""
-    rows = [row for row in table.rows if row.get("ties") == "half" and row["estimator"]]
+    """Mean rank difference against ε: a row per survey, a column per family of calibrations.
+
+    Ties are half a win for both, where the study has that.
+    """
+    counted = dict.fromkeys(row.get("ties") for row in table.rows if row["estimator"])
+    shown = "half" if "half" in counted else next(iter(counted))
+    rows = [row for row in table.rows if row["estimator"] and row.get("ties") == shown]
     names = list(dict.fromkeys(row["data"] for row in rows))
     columns = (
         ("published noise", (("published", 0),)),

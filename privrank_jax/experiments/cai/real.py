@@ -71,6 +71,10 @@ class SurveyConfig:
     data_folder: str | None = None
     dtype: str = "float32"
 
+    def __post_init__(self) -> None:
+        if not self.data:
+            raise ValueError("data must name a survey")
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)

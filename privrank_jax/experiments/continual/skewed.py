@@ -101,7 +101,7 @@ def trial(key: Key, cell: Parameters, *, config: SkewedConfig) -> Metrics:
 
 
 def build(config: SkewedConfig) -> tuple[Study, ...]:
-    """Build one study per kind of opponents."""
+    """Build one study per kind of opponents that a crowd has."""
     names = ("num_items", "num_users", "per_user", "near")
     run = functools.partial(trial, config=config)
     return tuple(
@@ -113,6 +113,7 @@ def build(config: SkewedConfig) -> tuple[Study, ...]:
             AXES,
         )
         for near, name in ((False, "random opponents"), (True, "opponents near in strength"))
+        if any(crowd[-1] == near for crowd in config.crowds)
     )
 
 

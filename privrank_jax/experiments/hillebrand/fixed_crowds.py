@@ -21,6 +21,7 @@ A crowd has 300 voters. More voters are copies of them.
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ from privrank_jax.aggregation import (
 from privrank_jax.experiments.alabi.crowds import data_ranks
 
 VOTERS = 300
+LEAST_ITEMS = 3  # with two, the voters of some crowds all agree, and costs have no ratio
 GRUDGE, TURNED, NOISY, CAMPS = "one grudge", "turned minority", "turned, with noise", "three camps"
 MALLOWS, LUCE, SUSHI = "Mallows", "Plackett-Luce", "sushi"
 MINORITIES = (GRUDGE, TURNED, NOISY)
@@ -78,6 +80,23 @@ def exists(name: str, num_items: int) -> bool:
         return name in NAMES
     data = data_ranks(SUSHI)
     return data is not None and data.shape[1] == num_items
+
+
+def places(items: Iterable[int], names: Sequence[str]) -> list[tuple[str, int]]:
+    """Name and number of items of each crowd.
+
+    Args:
+        items: the numbers of items.
+        names: of the crowds, each of which is taken at every number of items that it has.
+
+    Raises:
+        ValueError: a number of items that no crowd has.
+    """
+    found = [(name, m) for m in items for name in names if exists(name, m)]
+    for m in items:
+        if m not in {number for _, number in found}:
+            raise ValueError(f"none of the crowds {list(names)} has {m} items")
+    return found
 
 
 def rankings(name: str, num_items: int) -> Int[np.ndarray, "voters items"]:

@@ -71,6 +71,10 @@ class RatioConfig:
     delta: float = 1e-6
     crowds: tuple[str, ...] = crowds.NAMES
 
+    def __post_init__(self) -> None:
+        if min(self.items) < crowds.LEAST_ITEMS:
+            raise ValueError(f"items must be at least {crowds.LEAST_ITEMS}; got {min(self.items)}")
+
 
 class Stack(NamedTuple):
     """All crowds, in the order of :func:`places`; items beyond those of a crowd pad it.
@@ -87,13 +91,12 @@ class Stack(NamedTuple):
 
 
 def places(config: RatioConfig) -> list[tuple[str, int]]:
-    """Name and number of items of each crowd."""
-    return [
-        (name, items)
-        for items in config.items
-        for name in config.crowds
-        if crowds.exists(name, items)
-    ]
+    """Name and number of items of each crowd.
+
+    Raises:
+        ValueError: no crowd has that many items.
+    """
+    return crowds.places(config.items, config.crowds)
 
 
 def stack(config: RatioConfig) -> Stack:

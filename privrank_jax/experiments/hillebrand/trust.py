@@ -62,6 +62,18 @@ class TrustConfig:
     delta: float = 1e-6
     crowds: tuple[str, ...] = crowds.NAMES
 
+    def __post_init__(self) -> None:
+        for items, users in self.sizes:
+            if (
+                items < crowds.LEAST_ITEMS
+                or users % crowds.VOTERS
+                or users < items * (items - 1) / 2
+            ):
+                raise ValueError(
+                    f"sizes must be (m, n) with m at least {crowds.LEAST_ITEMS}, n a multiple of {crowds.VOTERS} "
+                    f"and at least m(m-1)/2; got ({items}, {users})"
+                )
+
 
 class Group(NamedTuple):
     """All crowds of as many items.
@@ -80,9 +92,13 @@ class Group(NamedTuple):
 
 
 def places(config: TrustConfig) -> list[tuple[str, int]]:
-    """Name and number of items of each crowd."""
+    """Name and number of items of each crowd.
+
+    Raises:
+        ValueError: no crowd has that many items.
+    """
     items = dict.fromkeys(items for items, _ in config.sizes)
-    return [(name, m) for m in items for name in config.crowds if crowds.exists(name, m)]
+    return crowds.places(items, config.crowds)
 
 
 def _group(at: list[tuple[str, int]], first: int) -> Group:

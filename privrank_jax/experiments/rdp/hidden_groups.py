@@ -48,6 +48,13 @@ class GroupConfig:
     users: tuple[int, ...] = (1000, 10_000, 100_000)
     epsilons: tuple[float, ...] = (7.5,)
 
+    def __post_init__(self) -> None:
+        if self.movers + self.block > self.num_items:
+            raise ValueError(
+                f"movers and block must be at most num_items={self.num_items} together; got "
+                f"movers={self.movers}, block={self.block}"
+            )
+
 
 GROUP_METHODS = (MALLOWS, UNBIASED, LAPLACE, RAW_LAPLACE, NO_PRIVACY)
 _GROUP_PAIRS = (

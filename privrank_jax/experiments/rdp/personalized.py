@@ -70,6 +70,12 @@ class NetworkConfig:
     patience: int = 10
     max_rounds: int = 50
 
+    def __post_init__(self) -> None:
+        if min(self.users) <= self.held_out:
+            raise ValueError(
+                f"users must be more than held_out={self.held_out}, or none is left to train on; got {min(self.users)}"
+            )
+
 
 # Networks trained in one batch stop after similar numbers of rounds.
 _TOGETHER = ((MALLOWS, LAPLACE), (UNBIASED, NO_PRIVACY))
@@ -174,9 +180,11 @@ def sushi_ranks(config: SushiConfig) -> np.ndarray:
     """Ranks ``(n, m)`` of the chosen items among themselves.
 
     Raises:
-        ValueError: the data are missing.
+        ValueError: the data are missing, or have no item of that name.
     """
     table = datasets.load_rankings(config.data)
+    if unknown := sorted(set(config.items) - set(table.item_names)):
+        raise ValueError(f"items {unknown} are not in {config.data}: choose of {table.item_names}")
     columns = [table.item_names.index(name) for name in config.items]
     return np.argsort(np.argsort(np.asarray(table.ranks)[:, columns], axis=1), axis=1)
 

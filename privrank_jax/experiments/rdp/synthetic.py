@@ -29,6 +29,7 @@ from privrank_jax.simulate.table_files import Row
 KEPT, EPSILON_HAT = "concordant_pairs", "estimated_epsilon"
 GAIN = minus(MALLOWS, LAPLACE)
 _CHUNK = 1 << 15  # rankings drawn at once
+_MOST_ITEMS = 7
 _NULLS = 4000  # number of estimates from exact probabilities, for the band
 _OUTSIDE = 1e-3  # share of them outside the band
 
@@ -149,6 +150,12 @@ class CountingConfig:
     items: tuple[int, ...] = (3, 4, 5)
     epsilons: tuple[float, ...] = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
     draws: int = 10_000_000
+
+    def __post_init__(self) -> None:
+        if max(self.items) > _MOST_ITEMS:
+            raise ValueError(
+                f"items must be at most {_MOST_ITEMS}, as all m! rankings are counted; got {max(self.items)}"
+            )
 
 
 def counting_trial(key: Key, cell: Parameters, *, config: CountingConfig) -> Metrics:
