@@ -25,8 +25,8 @@ from privrank_jax.cli.plan import HELP as PLAN_HELP
 from privrank_jax.cli.plan import plan as plan_command
 from privrank_jax.cli.privatize.command import HELP as PRIVATIZE_HELP
 from privrank_jax.cli.privatize.command import privatize as privatize_command
-from privrank_jax.cli.rank.command import HELP as RANK_HELP
-from privrank_jax.cli.rank.command import rank as rank_command
+from privrank_jax.cli.rank import HELP as RANK_HELP
+from privrank_jax.cli.rank import rank as rank_command
 from privrank_jax.cli.reproduce import HELP as REPRODUCE_HELP
 from privrank_jax.cli.reproduce import reproduce as reproduce_command
 
