@@ -657,6 +657,9 @@ def broken(rankings: Rankings) -> Comparisons:
     Args:
         rankings: -1 for items that a user did not rank.
 
+    Returns:
+        Their comparisons, sorted by user.
+
     >>> from privrank_jax.data import Rankings
     >>> found = broken(Rankings([[1, 0, -1], [0, 0, 1]], item_names=("a", "b", "c")))
     >>> found.winners.tolist(), found.losers.tolist(), found.tied.tolist()

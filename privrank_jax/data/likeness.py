@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -40,6 +40,7 @@ _SERIES = 4  # names that differ in one place, beyond which they are labels
 _SHORT = 5  # letters of a word below which one letter makes another name, such as Iran and Iraq
 
 
+@runtime_checkable
 class _Named(Protocol):
     @property
     def name(self) -> str: ...
@@ -56,6 +57,14 @@ def suspicions(data: _Named, *, listed: bool = False) -> tuple[str, ...]:
     Args:
         data: of named items and users.
         listed: whether the items were given rather than read, so that none of them is a slip of an answer.
+
+    Returns:
+        The sentences.
+
+    >>> from privrank_jax import read
+    >>> votes = read({"winner": ["Sakura", "Sakrua"], "loser": ["Momo", "Momo"], "user": ["u", "v"]})
+    >>> [remark.split(" are ")[0] for remark in suspicions(votes)]
+    ["the table: 'Sakrua' and 'Sakura'"]
     """
     said, names = [], data.item_names
     if found := data.users_alike:

@@ -133,7 +133,7 @@ def coffee(folder: Folder = None) -> Comparisons:
 
     Returns:
         2,841 comparisons, in the order of the file, ``data/coffee/comparisons.csv`` in the package's folder; beside
-        it lie rankings by the same tasters, :func:`~privrank_jax.data.load_rankings` of ``"coffee-rankings"``.
+        it lie rankings by the same tasters, :func:`~privrank_jax.data.load` of ``"coffee-rankings"``.
 
     >>> table = coffee()
     >>> len(table), table.num_users, table.item_names

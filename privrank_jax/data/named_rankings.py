@@ -41,7 +41,7 @@ def sushi(folder: Folder = None) -> Rankings:
 
     Args:
         folder: holds ``sushi/sushi_rankings.csv``; default ``PRIVRANK_DATA``. There is nothing to fetch; the author's
-            own ``.order`` files are read by :func:`~privrank_jax.data.read_rankings`.
+            own ``.order`` files are read by :func:`~privrank_jax.data.read`.
 
     Source: Kamishima (2003), KDD, 583-588; as in the R package BayesMallows. PrefLib's copy has shifted names.
     """
@@ -166,7 +166,7 @@ def nascar(folder: Folder = None) -> Rankings:
 
 
 def coffee(folder: Folder = None) -> Rankings:
-    """Full rankings of 6 coffees by the 200 made-up tasters of :func:`privrank_jax.data.coffee`.
+    """Full rankings of 6 coffees by the 200 made-up tasters of ``privrank_jax.data.load("coffee")``.
 
     Args:
         folder: not used; the file comes with this package.

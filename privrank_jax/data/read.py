@@ -406,6 +406,9 @@ _READERS: dict[str, Callable[..., Any]] = {
 def named_sets() -> list[str]:
     """Names of the data sets that :func:`read` knows: of comparisons, then of rankings.
 
+    Returns:
+        The names.
+
     >>> named_sets()[:5]
     ['cars', 'cars2', 'cemspc', 'coffee', 'immig']
     """
@@ -421,8 +424,14 @@ def load(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
         name: one of :func:`named_sets`.
         folder: root of the data; default the environment variable ``PRIVRANK_DATA``, else what is public is fetched.
 
+    Returns:
+        Comparisons or Rankings.
+
     Raises:
         DataError: unknown name; a file absent, or with a different checksum.
+
+    >>> len(load("coffee"))
+    2841
     """
     from privrank_jax.data import named, named_rankings
     from privrank_jax.data.source import recorded

@@ -42,14 +42,14 @@ class Asked:
     intervals: str = "auto"
 
     def check(
-        self, privacy: Privacy | None, *, covariates: bool = False, weights: bool = False
+        self, privacy: Privacy | None, *, covariates: bool = False, weighted: bool = False
     ) -> None:
         """Refuse what does not go together, before any data are read.
 
         Args:
             privacy: the promise; None: no privacy.
             covariates: whether there are covariates.
-            weights: whether comparisons have weights.
+            weighted: whether comparisons have weights.
 
         Raises:
             ValueError: with what to do.
@@ -64,7 +64,7 @@ class Asked:
                 raise ValueError(
                     f"{what} fitted with the scores of the logistic link: leave method and link out."
                 )
-        if weights and (covariates or self.ties == "davidson"):
+        if weighted and (covariates or self.ties == "davidson"):
             raise ValueError(
                 "weights (--weight) go neither with covariates nor with ties='davidson'."
             )
@@ -73,13 +73,13 @@ class Asked:
                 f"max_per_item (--max-per-item) must be at least 1, got {self.max_per_item}."
             )
         if privacy is not None:
-            self._check_private(privacy, covariates, weights)
+            self._check_private(privacy, covariates, weighted)
         elif self.max_per_item is not None:
             raise ValueError(
                 "max_per_item (--max-per-item) lowers privacy noise, and there is none: leave it out."
             )
 
-    def _check_private(self, privacy: Privacy, covariates: bool, weights: bool) -> None:
+    def _check_private(self, privacy: Privacy, covariates: bool, weighted: bool) -> None:
         if self.noise is not None:
             check_choice("noise (--noise)", self.noise, SHAPED_NOISES)
         check_noise(privacy, self.noise)
@@ -105,16 +105,16 @@ class Asked:
                         f"known without looking (--covariate {name}:-3:3), or take adjacency='flip' if covariates and "
                         "who compared what are public."
                     )
-        if weights and (self.method != "scores" or flips):
+        if weighted and (self.method != "scores" or flips):
             raise ValueError(
                 "weights (--weight) are for scores under adjacency replace or add-remove, and for none without privacy."
             )
-        if weights and self.weight_most is None:
+        if weighted and self.weight_most is None:
             raise ValueError(
                 "a largest weight is needed that is known without looking at the data, such as weight_most=10 "
                 "(--weight COLUMN:10); larger ones count as that."
             )
-        mechanism = self.mechanism(privacy, covariates=covariates, weights=weights)
+        mechanism = self.mechanism(privacy, covariates=covariates, weighted=weighted)
         if self.max_per_item is not None and not (
             mechanism == "noisy-counts" and self.noise == "gaussian" and privacy.unit == "user"
         ):
@@ -147,7 +147,7 @@ class Asked:
             raise ValueError(f"gamma (--gamma) must be finite and at least 0, got {self.gamma:g}.")
 
     def mechanism(
-        self, privacy: Privacy, *, covariates: bool = False, weights: bool = False
+        self, privacy: Privacy, *, covariates: bool = False, weighted: bool = False
     ) -> str:
         """Name of the mechanism in the table of mechanisms."""
         flips = privacy.adjacency == "flip"
@@ -160,22 +160,22 @@ class Asked:
         if self.ties == "davidson":
             return "noisy-tie-counts" if flips else "perturbed-davidson"
         # Where it is public who compared what, noise on the totals is enough for a fit.
-        on_totals = flips and self.fits_totals(weights)
+        on_totals = flips and self.fits_totals(weighted)
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
 
-    def fits_totals(self, weights: bool) -> bool:
+    def fits_totals(self, weighted: bool) -> bool:
         """Whether scores are fitted to noisy win totals where it is public how often each pair was compared."""
-        return self.method == "scores" and self.link == "logistic" and not weights
+        return self.method == "scores" and self.link == "logistic" and not weighted
 
-    def fits_questionnaire(self, privacy: Privacy, weights: bool) -> bool:
+    def fits_questionnaire(self, privacy: Privacy, weighted: bool) -> bool:
         """Whether they are, where only the questions are public."""
         of_users = privacy.kind == ("user", "replace")
-        return of_users and self.fits_totals(weights) and self.ties == "half"
+        return of_users and self.fits_totals(weighted) and self.ties == "half"
 
-    def shapes_noise(self, privacy: Privacy, mechanism: str, weights: bool = False) -> bool:
+    def shapes_noise(self, privacy: Privacy, mechanism: str, weighted: bool = False) -> bool:
         """Whether K-norm noise serves, if the data say which pairs all users were asked."""
         shaped = privacy.unit == "user" and privacy.adjacency in SHAPED_ADJACENCIES
-        by_questions = mechanism == "perturbed-mle" and self.fits_questionnaire(privacy, weights)
+        by_questions = mechanism == "perturbed-mle" and self.fits_questionnaire(privacy, weighted)
         drawn = "noisy-counts" if by_questions else mechanism
         return shaped and "k-norm" in MECHANISMS[drawn].noises
 

@@ -88,8 +88,8 @@ class Prepared:
         wins: win counts of the comparisons that were kept.
         warnings: remarks for the holder of the data; not covered by the guarantee.
         source: of the noise.
-        weights: ``(N,)``, what each comparison counts; None: all count once.
         privacy: what is promised, with L, what is public and what a user is; None: nothing.
+        weights: ``(N,)``, what each comparison counts; None: all count once.
         noise: the noise.
         questionnaire: for K-norm noise: ``(m, m)``, how often each user is asked each pair.
         design: the same where scores are fitted to it, as who compared what is private.
@@ -102,8 +102,8 @@ class Prepared:
     wins: WinCounts
     warnings: tuple[str, ...]
     source: Randomness
+    privacy: Privacy | None
     weights: np.ndarray | None = None
-    privacy: Privacy | None = None
     noise: str = ""
     questionnaire: np.ndarray | None = None
     design: np.ndarray | None = None
@@ -139,7 +139,9 @@ def _prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Rando
     weights = _weights(table, asked, private=privacy is not None)
     if privacy is None:
         wins = _count(table, None, source, weights)[0]
-        return Prepared(table=table, wins=wins, warnings=warnings, source=source, weights=weights)
+        return Prepared(
+            table=table, wins=wins, warnings=warnings, source=source, privacy=None, weights=weights
+        )
     warnings += check_rare_items(table, written=False)
     by_user, limit, most = privacy.unit == "user", None, 1
     if by_user:
@@ -152,7 +154,7 @@ def _prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Rando
         warnings += private_remark(*_unequal_exposure(wins))
     if limit is not None and kept < len(table):
         warnings += left_out(len(table), kept, limit, per_item=asked.max_per_item)
-    mechanism = asked.mechanism(privacy, weights=weights is not None)
+    mechanism = asked.mechanism(privacy, weighted=weights is not None)
     noise, pairs = _noise(table, asked, privacy, mechanism, weighted=weights is not None)
     design = None
     if (
@@ -399,7 +401,7 @@ def _scores(data: Prepared, asked: Asked) -> Ranking:
     if asked.ties == "davidson":
         flips = data.promise.adjacency == "flip"
         return (_scores_with_ties if flips else _ties_in_objective)(data, asked)
-    mechanism = asked.mechanism(data.promise, weights=data.weights is not None)
+    mechanism = asked.mechanism(data.promise, weighted=data.weights is not None)
     on_totals = mechanism == "noisy-counts" or data.design is not None
     return (_scores_from_totals if on_totals else _objective_perturbation)(data, asked)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime
 from html import escape
+from typing import Any
 
 from privrank_jax import __version__
-from privrank_jax.jobs.result import Ranking
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -35,8 +35,8 @@ footer { margin-top: 3rem; font-size: 0.85rem; }
 """
 
 
-def page(ranking: Ranking) -> str:
-    """The page: title, table, picture, what the intervals mean, the guarantee, notes."""
+def page(ranking: Any) -> str:
+    """The page of a ``Ranking``: title, table, picture, what the intervals mean, the guarantee, notes."""
     apart, certain = ranking.told_apart, ranking.certainty.words
     parts = [
         f"<h1>{escape(ranking.title)}</h1>",
@@ -71,7 +71,7 @@ def page(ranking: Ranking) -> str:
     )
 
 
-def _table(ranking: Ranking) -> str:
+def _table(ranking: Any) -> str:
     columns = ranking.columns()
     sides = ["left" if name == "item" else "right" for name in columns]
     head = "".join(

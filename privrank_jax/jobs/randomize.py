@@ -156,6 +156,9 @@ def randomize(
         accept_idealized: draw even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
 
+    Returns:
+        The randomized answers, with their guarantee.
+
     Raises:
         ValueError: arguments, or data, that do not go together; nothing was spent.
         LedgerError: the ledger does not allow it; nothing was spent.

@@ -138,7 +138,7 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
         covariates, weights = data.covariates if not isinstance(data, Choices) else None, False
         if not isinstance(data, Choices):
             weights = data.weights is not None
-        asked.check(privacy, covariates=covariates is not None, weights=weights)
+        asked.check(privacy, covariates=covariates is not None, weighted=weights)
         if privacy is not None:
             number = {"user": max(data.num_users, 1), "comparison": len(data)}
             warnings += hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)

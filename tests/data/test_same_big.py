@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from privrank_jax import tables
 from privrank_jax.data.read import read
-from tests.data.test_same_comparisons import said
+from tests.data.agreement import said
 from tests.fuzz import strategies
 from tests.fuzz.strategies import fuzz
 from tests.parquet import as_parquet

@@ -14,11 +14,11 @@ from privrank_jax.data.choices import read_choices
 from privrank_jax.data.comparisons import read_comparisons
 from privrank_jax.data.file import File
 from privrank_jax.data.table import open_file
+from tests.data.agreement import FIELDS, said
 from tests.fuzz import strategies
 from tests.fuzz.checks import THOROUGH
 from tests.fuzz.strategies import fuzz
 
-FIELDS = ("item_names", "user_names", "notes", "reading", "remarks", "public", "name")
 ARRAYS = ("users", "winners", "losers", "tied", "weights")
 KINDS = ("comparisons", "battles", "outcomes", "pairs", "one-hot", "objects")
 EXTRA = (
@@ -35,13 +35,6 @@ EXTRA = (
     {"left": "home", "right": "away", "outcome": "Result", "user": "judge"},
     {"left_wins": "a", "right_wins": "b"},
 )
-
-
-def said(read, *arguments, **options):
-    try:
-        return read(*arguments, **options), None
-    except ValueError as error:
-        return None, str(error)
 
 
 def new(path, **options):

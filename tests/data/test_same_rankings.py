@@ -13,7 +13,7 @@ from privrank_jax import datasets
 from privrank_jax.data.file import File
 from privrank_jax.data.rankings import read_rankings
 from privrank_jax.data.table import open_file
-from tests.data.test_same_comparisons import FIELDS, said
+from tests.data.agreement import FIELDS, said
 from tests.fuzz import strategies
 from tests.fuzz.checks import THOROUGH
 from tests.fuzz.strategies import fuzz

@@ -11,6 +11,9 @@ from tests.sources import NAME, Function, Module, modules, parameters_of, public
 
 # Examples of these would need files, pictures, tables in an engine, or a whole study.
 WITHOUT_EXAMPLE = {
+    "data.preferences": {"read_preferences", "scan_preferences", "write_preferences"},
+    "data.reports": {"write_reports"},
+    "data.synthetic": {"write_synthetic_rankings"},
     "datasets.comparisons_file": {"read_comparisons"},
     "datasets.covariate_rows": {"add_covariates"},
     "datasets.named": {"cars", "cars2", "cemspc", "immig", "load"},

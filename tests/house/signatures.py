@@ -59,6 +59,9 @@ PARTS_OF_PROMISES = {
     "experiments.rdp.synthetic count_rankings",
     "experiments.rdp.training wins_by_method",
     "jobs.plan plan",
+    "jobs.randomize randomize",
+    "jobs.randomize randomized",
+    "jobs.randomize simulated_mallows",
     "mallows.laplace laplace_ranks",
     "mallows.sampling sample",
     "pairwise.questionnaire_noise noise_shape",
@@ -92,8 +95,9 @@ OPTION_DEFAULTS = {
 }
 
 
-# Plans spend nothing, and what they print names the adjacency.
-PLANS = {"jobs.plan plan"}
+# Plans spend nothing, and what they print names the adjacency. Answers are randomized each by itself unless the user
+# says otherwise, and what is written holds each answer's ε.
+SAID = {"jobs.plan plan", "jobs.randomize randomize", "jobs.randomize randomized"}
 
 
 def wrong_order_of_arguments() -> list[str]:
@@ -169,7 +173,7 @@ def default_promises() -> list[str]:
     """
     wrong = []
     for module, name, function in public_functions():
-        if f"{module.name} {name}" in PLANS:
+        if f"{module.name} {name}" in SAID:
             continue
         defaults = {p for p, _, default in parameters_of(function) if default and _decides(p)}
         if defaults:

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.datasets import DataError, PreferenceFields, read_preferences
+from privrank_jax.data.errors import DataError
+from privrank_jax.data.preferences import PreferenceFields, read_preferences
 from privrank_jax.release import exact_labels, privatize_preferences
 from privrank_jax.release.preference_labels import split_epsilon
 from tests.promises import promise
