@@ -120,7 +120,14 @@ def ledger(request: Request) -> None:
 
 
 def _make(request: Request, data: str, budget: str) -> None:
-    from privrank_jax.data.read import defines_users, header_of, kind_of, load, named_sets, sha256_of
+    from privrank_jax.data.read import (
+        defines_users,
+        header_of,
+        kind_of,
+        load,
+        named_sets,
+        sha256_of,
+    )
 
     sha256 = sha256_of(data)
     if sha256 is None:

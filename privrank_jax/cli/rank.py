@@ -181,7 +181,7 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
         """Whether there is a promise."""
         return self.method != "none"
 
-    @functools.cached_property
+    @property
     def promised(self) -> Privacy | None:
         """The promise, if there is one; the data say what is public, and what a user is."""
         if not self.private or self.epsilon is None:
@@ -268,7 +268,7 @@ def rank(request: Request) -> None:
     columns = {"covariates": tuple(request.bounds), "weight": request.weights[0]}
     of_rows = bool(columns["covariates"] or {"side", "covariate_group"} & request.columns.keys())
     if promise is not None or not request.private:
-        request.asked.check(promise, covariates=of_rows, weights=columns["weight"] is not None)
+        request.asked.check(promise, covariates=of_rows, weighted=columns["weight"] is not None)
     spending = begin("rank", request)
     data = read_data(request, _KINDS, **columns, **_no_users(request))
     if isinstance(data, Reports):

@@ -25,6 +25,7 @@ from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs.schedule import Schedule, day
 from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
 
+
 @dataclasses.dataclass(frozen=True)
 class Counted:
     """What was counted in a step; the state keeps it.

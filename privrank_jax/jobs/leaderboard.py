@@ -32,6 +32,7 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
+from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit

@@ -16,6 +16,7 @@ import sys
 
 import numpy as np
 import pytest
+from privrank_jax.cli.rank.request import METHODS
 
 from privrank_jax import datasets
 from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS_METHODS
@@ -25,7 +26,6 @@ from privrank_jax.cli.core.result import Certainty
 from privrank_jax.cli.privatize import comparison_files
 from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.cli.rank import methods as rank_methods
-from privrank_jax.cli.rank.request import METHODS
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.privacy_audit import replay

@@ -70,8 +70,9 @@ def test_twins_take_the_same(name):
 
 
 def test_a_mechanism_without_twin_needs_consent():
-    from privrank_jax.cli.console import Refusal
     from privrank_jax.cli.rank.request import Request
+
+    from privrank_jax.cli.console import Refusal
 
     release = Request(source="votes.csv", epsilon=1.0)
     mechanism = MECHANISMS["local-weights"]
