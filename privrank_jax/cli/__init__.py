@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from privrank_jax import __version__
-from privrank_jax.cli.aggregate.command import HELP as AGGREGATE_HELP
-from privrank_jax.cli.aggregate.command import aggregate as aggregate_command
+from privrank_jax.cli.aggregate import HELP as AGGREGATE_HELP
+from privrank_jax.cli.aggregate import aggregate as aggregate_command
 from privrank_jax.cli.audit import HELP as AUDIT_HELP
 from privrank_jax.cli.audit import audit as audit_command
 from privrank_jax.cli.demo import HELP as DEMO_HELP

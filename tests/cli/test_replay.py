@@ -16,11 +16,11 @@ import sys
 
 import numpy as np
 import pytest
+from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS_METHODS
+from privrank_jax.cli.aggregate.request import TRUSTS
 from privrank_jax.cli.rank.request import METHODS
 
 from privrank_jax import datasets
-from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS_METHODS
-from privrank_jax.cli.aggregate.request import TRUSTS
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.result import Certainty
 from privrank_jax.cli.privatize import comparison_files
