@@ -148,23 +148,24 @@ def aggregate(request: Request) -> None:
     from privrank_jax.jobs.consensus import agreed
     from privrank_jax.jobs.mechanisms import Randomness
 
-    promise = request.promised
+    promise, asked = request.promised, request.asked
     if not request.private and _UNUSED & request.given:
         warn(
             "--method none adds no noise: --epsilon, --noise, --delta, --trust and --simulate are not used."
         )
     if promise is not None or not request.private:
-        request.asked.check(promise)
+        asked.check(promise)
     spending = begin("aggregate", request)
     data = read_data(request, ("rankings", "synthetic"))
     if isinstance(data, SyntheticRankings):
         what = f"{request.source} holds synthetic rankings"
         budget = ("epsilon", "noise", "delta", "trust")
         check_already_randomized(request, _FOR_SYNTHETIC, budget, what, "rankings")
+        asked = dataclasses.replace(asked, method=request.method)
     elif request.private and promise is None:
         raise Refusal(
             "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; "
             "--method none ranks without privacy."
         )
     source = Randomness(request.key, accept_idealized=request.accept_idealized)
-    publish(agreed(data, promise, request.asked, source), request, "aggregate", spending)
+    publish(agreed(data, promise, asked, source), request, "aggregate", spending)

@@ -235,7 +235,7 @@ def _opened(source: Any, name: str) -> Table | Source:
 
 
 def header_of(source: str | os.PathLike[str]) -> list[str]:
-    """Names of the columns of a file; none of one without a header, or that can't be read, of which reading says why."""
+    """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why."""
     from privrank_jax.data.engine import open_parquet
 
     file = File(source)
