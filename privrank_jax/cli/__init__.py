@@ -23,8 +23,8 @@ from privrank_jax.cli.ledger import HELP as LEDGER_HELP
 from privrank_jax.cli.ledger import ledger as ledger_command
 from privrank_jax.cli.plan import HELP as PLAN_HELP
 from privrank_jax.cli.plan import plan as plan_command
-from privrank_jax.cli.privatize.command import HELP as PRIVATIZE_HELP
-from privrank_jax.cli.privatize.command import privatize as privatize_command
+from privrank_jax.cli.privatize import HELP as PRIVATIZE_HELP
+from privrank_jax.cli.privatize import privatize as privatize_command
 from privrank_jax.cli.rank import HELP as RANK_HELP
 from privrank_jax.cli.rank import rank as rank_command
 from privrank_jax.cli.reproduce import HELP as REPRODUCE_HELP

@@ -50,7 +50,7 @@ def arguments(request: Release) -> dict[str, Any]:
             value = item_list(value)
         elif name == "sheet" and value.isdigit():
             value = int(value)
-        found[name] = None if value == "none" and name in ("user", "tie") else value
+        found[name] = None if value == "none" and name in ("user", "tie", "prompt", "id") else value
     return found
 
 

@@ -253,6 +253,25 @@ def sha256_of(source: str | os.PathLike[str] | File) -> str | None:
     return Origin(file).sha256 if file.piped or file.exists else None
 
 
+def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> Any:
+    """Personal ε of the rows of comparisons, or of the users of rankings, from a column of their file.
+
+    Args:
+        file: of the data.
+        data: as they were read.
+        column: of ε.
+        given: the arguments that they were read with.
+    """
+    from privrank_jax.data.reports import read_epsilon
+    from privrank_jax.data.synthetic import read_user_epsilon
+
+    table = open_file(file)
+    long = bool({"item", "rank"} & given.keys()) or {"item", "rank"} <= set(map(form, table.header))
+    if long and hasattr(data, "ranks"):
+        return read_user_epsilon(table, column, given.get("user") or "user")
+    return read_epsilon(table, column)
+
+
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
     from privrank_jax.data.kamishima import SUFFIX
