@@ -173,7 +173,7 @@ def read(
     file = source if isinstance(source, File) else File(source, separator, encoding)
     if not (file.piped or file.path.suffix or file.exists):
         raise DataError(
-            f"{str(source)!r} is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
+            f"'{source}' is neither a file nor a named data set{did_you_mean(str(source), named_sets())}; the "
             f"named ones are {', '.join(named_sets())}."
         )
     return _of_file(file, sheet, kind, given)

@@ -17,8 +17,7 @@ QUICK, THOROUGH = 20, 1_000  # files of each kind
 
 def _plain(message: str, path: Path) -> None:
     """A refusal that names the file, or the list of items, and speaks of it, not of the inside of Python."""
-    shown = repr(path.name)[1:-1]  # a name with a NUL or without letters is shown escaped
-    assert path.name in message or shown in message or message.startswith(("items ", "items: "))
+    assert path.name in message or message.startswith(("items ", "items: "))
     assert not re.search(
         r"\[Errno|codec|invalid literal|cannot convert|could not convert|out of range|too large to convert|"
         r"null byte|np\.|array\(|NoneType|Exceeds the limit",
