@@ -5,9 +5,9 @@ The packages by topic: ranking from pairwise comparisons (:mod:`~privrank_jax.pa
 learned from those (:mod:`~privrank_jax.personalized`), losses for private preference labels
 (:mod:`~privrank_jax.preferences`), privacy and its audits (:mod:`~privrank_jax.privacy`,
 :mod:`~privrank_jax.privacy_audit`), simulations and experiments (:mod:`~privrank_jax.simulate`,
-:mod:`~privrank_jax.experiments`), and real data (:mod:`~privrank_jax.datasets`; :mod:`~privrank_jax.tables`, for tables
-of any size). Modules are loaded on first use, so ``import privrank_jax`` takes little more time than importing JAX.
-Nothing here changes JAX's global configuration.
+:mod:`~privrank_jax.experiments`), and real data of any size (:mod:`~privrank_jax.data`). Modules are loaded on first
+use, so ``import privrank_jax`` takes little more time than importing JAX. Nothing here changes JAX's global
+configuration.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         aggregation,
         comparisons,
         data,
-        datasets,
         experiments,
         links,
         mallows,
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
         rankings,
         release,
         simulate,
-        tables,
     )
     from privrank_jax.data.read import read
     from privrank_jax.estimate import Estimate
@@ -54,7 +52,6 @@ _MODULES = (
     "aggregation",
     "comparisons",
     "data",
-    "datasets",
     "experiments",
     "links",
     "mallows",
@@ -68,7 +65,6 @@ _MODULES = (
     "rankings",
     "release",
     "simulate",
-    "tables",
 )
 _NAMES = {
     "Estimate": "privrank_jax.estimate",
@@ -95,7 +91,6 @@ __all__ = [
     "comparisons",
     "consensus",
     "data",
-    "datasets",
     "experiments",
     "leaderboard",
     "links",
@@ -114,7 +109,6 @@ __all__ = [
     "read",
     "release",
     "simulate",
-    "tables",
 ]
 
 

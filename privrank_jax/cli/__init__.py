@@ -11,8 +11,8 @@ from typing import Annotated
 import typer
 
 from privrank_jax import __version__
-from privrank_jax.cli.aggregate.command import HELP as AGGREGATE_HELP
-from privrank_jax.cli.aggregate.command import aggregate as aggregate_command
+from privrank_jax.cli.aggregate import HELP as AGGREGATE_HELP
+from privrank_jax.cli.aggregate import aggregate as aggregate_command
 from privrank_jax.cli.audit import HELP as AUDIT_HELP
 from privrank_jax.cli.audit import audit as audit_command
 from privrank_jax.cli.demo import HELP as DEMO_HELP
@@ -23,10 +23,10 @@ from privrank_jax.cli.ledger import HELP as LEDGER_HELP
 from privrank_jax.cli.ledger import ledger as ledger_command
 from privrank_jax.cli.plan import HELP as PLAN_HELP
 from privrank_jax.cli.plan import plan as plan_command
-from privrank_jax.cli.privatize.command import HELP as PRIVATIZE_HELP
-from privrank_jax.cli.privatize.command import privatize as privatize_command
-from privrank_jax.cli.rank.command import HELP as RANK_HELP
-from privrank_jax.cli.rank.command import rank as rank_command
+from privrank_jax.cli.privatize import HELP as PRIVATIZE_HELP
+from privrank_jax.cli.privatize import privatize as privatize_command
+from privrank_jax.cli.rank import HELP as RANK_HELP
+from privrank_jax.cli.rank import rank as rank_command
 from privrank_jax.cli.reproduce import HELP as REPRODUCE_HELP
 from privrank_jax.cli.reproduce import reproduce as reproduce_command
 

@@ -155,7 +155,7 @@ def busy(what: str) -> Iterator[None]:
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Refuse a value that is not one of ``choices``."""
     if value not in choices:
-        from privrank_jax._cells.names import did_you_mean
+        from privrank_jax.data.names import did_you_mean
 
         listed = " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
         raise Refusal(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -18,7 +17,6 @@ from privrank_jax.cli.options import command
 
 if TYPE_CHECKING:
     from privrank_jax.cli.spend import Spending
-    from privrank_jax.datasets import ComparisonTable
     from privrank_jax.jobs.leaderboard import Board
     from privrank_jax.release.ledger import Ledger
 
@@ -127,18 +125,11 @@ def leaderboard(request: Request) -> None:
     check_rehearsal(request)
     if request.epsilon is None:
         raise Refusal("--epsilon is missing: how much privacy to spend is your choice, such as 1.")
-    import jax
-
-    from privrank_jax import datasets
-    from privrank_jax.cli.core.sources import users_of
+    from privrank_jax.cli.reading import read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import Spending
-    from privrank_jax.datasets.row_times import read_times
     from privrank_jax.jobs.leaderboard import leaderboard as publish_steps
 
-    if request.source in datasets.available():
-        raise Refusal(f"{request.source} is a named data set, without times: give a file.")
-    seed = secrets.randbits(31) if request.seed is None else request.seed
     payers: list[Spending] = []
 
     def begin(paid_as: str, promise: Privacy) -> Ledger | None:
@@ -146,19 +137,18 @@ def leaderboard(request: Request) -> None:
         payers[0].check(promise)
         return payers[0].ledger
 
+    alone = request.unit == "comparison" and request.user is None
     board = publish_steps(
-        _read(request),
+        read_data(request, "comparisons", **({"user": None} if alone else {})),
         Privacy(
             request.epsilon,
             unit=request.unit,
             adjacency=request.adjacency,
             delta=request.delta,
             contributions=request.max_per_user,
-            users=users_of(request.source, request.user) if request.unit == "user" else "",
         ),
         **{name: getattr(request, name) for name in _PASSED},
-        times=read_times(request.file, request.time),
-        key=jax.random.key(seed) if request.simulate else None,
+        key=request.key,
         ledger=begin,
     )
     first = functools.partial(_print_steps, board) if len(board.steps) > 1 else None
@@ -177,22 +167,6 @@ _PASSED = (
     "top_k",
     "level",
 )
-
-
-def _read(request: Request) -> ComparisonTable:
-    from privrank_jax.cli.core import sources
-    from privrank_jax.datasets import read_comparisons
-
-    if several := sources.given_columns(request, sources.COUNTING):
-        raise Refusal(
-            f"{', '.join(several)}: a row is several comparisons, and a leaderboard reads the time of each: repeat the "
-            "rows in the file instead."
-        )
-    roles = sources.comparison_roles(request, request.items, by_user=request.unit == "user")
-    roles["ignore"] = [*roles["ignore"], *sources.found_columns(request.file, request.time)]
-    table = read_comparisons(request.file, **sources.shape_roles(request), **roles)
-    sources.say_reading(table, listed=roles["items"] is not None)
-    return table
 
 
 def _print_steps(board: Board) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from privrank_jax import _interrupt
-from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed
+from privrank_jax._neighbors import NO_COLUMN, OWN, PUBLIC, listed, of_column
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import (
     Refusal,
@@ -120,62 +120,62 @@ def ledger(request: Request) -> None:
 
 
 def _make(request: Request, data: str, budget: str) -> None:
-    from privrank_jax.cli.core.sources import load_named, users_of
-    from privrank_jax.release.ledger import content_sha256
+    from privrank_jax.data.read import (
+        defines_users,
+        header_of,
+        kind_of,
+        load,
+        named_sets,
+        sha256_of,
+    )
 
-    named = load_named(data)
-    if named is None and not Path(data).is_file():
+    sha256 = sha256_of(data)
+    if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
+    header = [] if data in named_sets() else header_of(data)
+    trained = kind_of(Path(data).name, header, {}) == "preferences"  # which only privatize releases
     if request.public is not None:
         facts = [fact for fact in request.public if fact != "none"]
-    elif named is None:
-        facts = [] if users_of(data, None) == OWN else ["items"]
+    elif data in named_sets():
+        asked = getattr(load(data), "questionnaire", None)
+        facts = [] if asked is None else ["questionnaire"]
     else:
-        facts = ["questionnaire"] if getattr(named.table, "questionnaire", None) is not None else []
+        facts = [] if defines_users(data) else ["items"]
     promise = Privacy(
         amount(budget, "--budget"),
         unit=request.unit,
-        adjacency=request.adjacency or ("flip" if _holds_preferences(data) else "replace"),
+        adjacency=request.adjacency or ("flip" if trained else "replace"),
         delta=amount(request.budget_delta, "--budget-delta", zero=True),
         public=tuple(facts),
-        users=_users(request, data),
+        users=_users(request, data, header, trained=trained),
     )
-    sha256 = content_sha256(data) if named is None else named.sha256
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
         create(request.file, promise, data=Path(data).name, sha256=sha256)
 
 
-def _holds_preferences(data: str) -> bool:
-    """Whether the data are preferences under their usual names, which only ``privrank privatize`` releases."""
-    from privrank_jax._cells.preference_pairs import names_answers
-    from privrank_jax.datasets.formats import read_header
-    from privrank_jax.datasets.json_lines import is_json_lines
-
-    return is_json_lines(data) and names_answers(read_header(data))
-
-
-def _users(request: Request, data: str) -> str:
+def _users(request: Request, data: str, header: list[str], *, trained: bool) -> str:
     """What one user is."""
-    from privrank_jax._cells.columns import spelled_in
-    from privrank_jax.cli.core.sources import users_of
-    from privrank_jax.datasets.formats import read_header
+    from privrank_jax.data.header import spelled_in
+    from privrank_jax.data.read import defines_users
 
     if request.unit == "comparison":  # belongs to one unnamed user
         return ""
-    users = users_of(data, request.user)
-    if users == OWN and request.user is not None:
-        raise Refusal(f"{data} defines its users itself: leave out --user.")
-    if users not in (OWN, NO_COLUMN):
-        column, header = request.user or "user", read_header(data)
-        if header and spelled_in(header, column) not in header:
-            other = "say --user none where each row is one user"
-            if _holds_preferences(data):
-                other = "protect single labels by --unit comparison"
-            raise Refusal(
-                f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
-                f"column by --user, or {other}."
-            )
-    return users
+    if defines_users(data):
+        if request.user is not None:
+            raise Refusal(f"{data} defines its users itself: leave out --user.")
+        return OWN
+    if request.user == "none":
+        return NO_COLUMN
+    column = request.user or "user"
+    if header and spelled_in(header, column) not in header:
+        other = "say --user none where each row is one user"
+        if trained:
+            other = "protect single labels by --unit comparison"
+        raise Refusal(
+            f"{data} has no column {column!r}, and a budget for users needs to know what a user is: name the "
+            f"column by --user, or {other}."
+        )
+    return of_column(column)
 
 
 def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:

@@ -167,12 +167,9 @@ def plan(design: Design) -> None:
         print_paragraphs(found.opening)
         print_table(found.title, heads, list(zip(*found.columns.values())))
         print_paragraphs(*found.paragraphs)
-    if design.out is not None:
-        from privrank_jax.cli.show import write_table
+    if design.files:
+        from privrank_jax.cli.show import write_file
 
-        write_table(design.out, found.rows, found.to_dict())
-    if design.plot is not None:
-        from privrank_jax.plotting import save
-
-        save(found.plot(), design.plot)
+        for path in design.files.values():
+            write_file(found, path)
     warn(*found.warnings)

@@ -19,6 +19,7 @@ _LONG = 40  # letters of a name beyond which it is cut there
 _ARGUMENTS = tuple(inspect.signature(read).parameters)
 _LISTS = ("ignore", "blank", "shown")
 _OPTIONS = {"group": "covariate_group", "num_users": "users"}
+_OTHERS = ("source", "kind", "separator", "encoding", "epsilon")  # of FILE, or of another meaning
 
 
 def read_data(request: Release, kind: str | Sequence[str], **changed: Any) -> Any:
@@ -30,23 +31,26 @@ def read_data(request: Release, kind: str | Sequence[str], **changed: Any) -> An
         changed: arguments that the command decides.
     """
     given = arguments(request) | changed
-    data = read(request.file.path if given.keys() & {"sheet"} else request.file, kind=kind, **given)
+    data = read(request.file, kind=kind, **given)
     say_reading(data, listed="items" in given)
     return data
 
 
 def arguments(request: Release) -> dict[str, Any]:
     """The options that were given, as arguments of the reader."""
+    columns = getattr(request, "columns", {})
     found: dict[str, Any] = {}
     for name in _ARGUMENTS:
-        value = getattr(request, _OPTIONS.get(name, name), None)
-        if value is None or name in ("source", "kind", "separator", "encoding"):
+        value = columns.get(name, getattr(request, _OPTIONS.get(name, name), None))
+        if value is None or name in _OTHERS:
             continue
         if name in _LISTS:
             value = [word.strip() for one in value for word in _split(name, one)]
         elif name == "items":
             value = item_list(value)
-        found[name] = None if value == "none" and name in ("user", "tie") else value
+        elif name == "sheet" and value.isdigit():
+            value = int(value)
+        found[name] = None if value == "none" and name in ("user", "tie", "prompt", "id") else value
     return found
 
 

@@ -6,10 +6,12 @@ is made from the ranking alone, so the guarantee covers it.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from privrank_jax import __version__, _interrupt
 from privrank_jax._whole_file import whole_file
@@ -22,10 +24,13 @@ from privrank_jax.cli.console import (
     printable,
     warn,
 )
-from privrank_jax.cli.core.request import Files
+from privrank_jax.cli.core.request import TABLES, Files
 from privrank_jax.cli.spend import Spending
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting.words import told_by
+
+if TYPE_CHECKING:
+    from privrank_jax.jobs.plan_design import Plan
 
 
 def publish(
@@ -49,6 +54,8 @@ def publish(
         OSError: a file could not be written, or stdout takes no more.
         Refusal: likewise, and a budget was spent.
     """
+    if request.title is not None:
+        ranking = dataclasses.replace(ranking, title=request.title)
     if spending is None:
         ranking.check_finite()
     else:
@@ -90,17 +97,29 @@ def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = 
 
 
 def write_files(ranking: Ranking, files: Files, command: str) -> None:
-    """Write what the options ask for: a table, a picture, a page."""
-    if files.out is not None:
-        about = _about(ranking, files.line(command))
-        write_table(files.out, ranking.rows, ranking.to_dict(), about)
+    """Write what the options ask for: tables, pictures, pages."""
     with told_by(warn):
-        if files.plot is not None:
-            from privrank_jax.plotting import save
+        for path in files.files.values():
+            if path.suffix.lower() in files.PAGES:
+                ranking.report(path)
+            else:
+                write_file(ranking, path, _about(ranking, files.line(command)))
 
-            save(ranking.plot(), files.plot)
-        if files.report is not None:
-            ranking.report(files.report)
+
+def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:
+    """Write a table or a picture, by the ending of the file.
+
+    Args:
+        result: has rows, a document and a picture.
+        path: of the file.
+        about: pairs of a subject and its words, for the second sheet of an .xlsx file.
+    """
+    if path.suffix.lower() in TABLES:
+        write_table(path, result.rows, result.to_dict(), about)
+        return
+    from privrank_jax.plotting import save
+
+    save(result.plot(), path)
 
 
 def write_table(

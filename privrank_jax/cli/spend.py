@@ -13,7 +13,7 @@ from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax.cli.console import Refusal, at_end, printable, say, warn
 from privrank_jax.cli.core.request import Release
-from privrank_jax.cli.core.sources import data_sha256
+from privrank_jax.data.read import sha256_of
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.jobs.spending import left_in, price
 from privrank_jax.release.ledger import Ledger, LedgerError, in_words, numbers
@@ -93,7 +93,7 @@ class Spending:
             privacy = dataclasses.replace(privacy, users=self._ledger.account.budget.users)
             self._check_covers(privacy)
             self._ledger.check(privacy)
-        known = data_sha256(self._request.file)
+        known = sha256_of(self._request.file)
         if known is not None:  # otherwise reading it says what is wrong
             self._ledger.check_data(known, self._request.source)
 
@@ -134,7 +134,7 @@ class Spending:
         if self._was_paid():
             return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         # The file was read between two checks of its content.
-        ledger.check_data(data_sha256(self._request.file) or "", self._request.source)
+        ledger.check_data(sha256_of(self._request.file) or "", self._request.source)
         used = price(guarantee, ledger)
         self._check_covers(used)
         if self._request.simulate:
@@ -191,7 +191,7 @@ class Spending:
 
     def printed(self) -> None:
         """Note that the result was shown."""
-        sys.stdout.flush()  # of what was printed without :func:`~privrank_jax.cli.core.output.print_result`
+        sys.stdout.flush()
         if self._ledger is None:
             _interrupt.release(self._shown)
             return

@@ -234,6 +234,52 @@ def _opened(source: Any, name: str) -> Table | Source:
     return Source(source, name)
 
 
+def header_of(source: str | os.PathLike[str]) -> list[str]:
+    """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why."""
+    from privrank_jax.data.engine import open_parquet
+
+    file = File(source)
+    try:
+        return (open_parquet(file.path) if file.suffix in PARQUET else open_file(file)).header
+    except DataError:
+        return []
+
+
+def sha256_of(source: str | os.PathLike[str] | File) -> str | None:
+    """Checksum of the content of a file or a named data set, by which a ledger knows it; None if there is neither."""
+    file = source if isinstance(source, File) else File(source)
+    if not file.piped and str(file.path) in named_sets():
+        return load(str(file.path)).sha256
+    return Origin(file).sha256 if file.piped or file.exists else None
+
+
+def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> Any:
+    """Personal ε of the rows of comparisons, or of the users of rankings, from a column of their file.
+
+    Args:
+        file: of the data.
+        data: as they were read.
+        column: of ε.
+        given: the arguments that they were read with.
+    """
+    from privrank_jax.data.reports import read_epsilon
+    from privrank_jax.data.synthetic import read_user_epsilon
+
+    table = open_file(file)
+    long = bool({"item", "rank"} & given.keys()) or {"item", "rank"} <= set(map(form, table.header))
+    if long and hasattr(data, "ranks"):
+        return read_user_epsilon(table, column, given.get("user") or "user")
+    return read_epsilon(table, column)
+
+
+def defines_users(source: str | os.PathLike[str]) -> bool:
+    """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
+    from privrank_jax.data.kamishima import SUFFIX
+    from privrank_jax.data.preflib import SUFFIXES
+
+    return str(source) in named_sets() or File(source).suffix in (*SUFFIXES, SUFFIX)
+
+
 def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
     """What a table holds, by its header and by the arguments that were given; "" if neither says.
 

@@ -22,11 +22,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.datasets import ComparisonTable
 from privrank_jax.jobs.schedule import Schedule, day
 from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
-
-Rows = Comparisons | ComparisonTable
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +63,7 @@ class Arrivals:
             its user.
     """
 
-    data: Rows
+    data: Comparisons
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
     steps: Int[np.ndarray, "rows"]
@@ -196,7 +193,7 @@ class Arrivals:
 
 
 def arrivals_of(
-    data: Rows,
+    data: Comparisons,
     times: Shaped[np.ndarray, "rows"],
     schedule: Schedule,
     limit: int | None,

@@ -32,7 +32,8 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.jobs.arrivals import Arrivals, Counted, Rows, arrivals_of
+from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
 from privrank_jax.jobs.checks import (
@@ -97,7 +98,7 @@ class Board(Ranking):
 
 
 def leaderboard(
-    data: Rows,
+    data: Comparisons,
     privacy: Privacy,
     *,
     every: str,
@@ -233,7 +234,7 @@ class _Published:
 class _Job:
     """What was asked for, see :func:`leaderboard`."""
 
-    data: Rows
+    data: Comparisons
     promise: Privacy
     schedule: Schedule
     method: str

@@ -28,10 +28,19 @@ from privrank_jax._validate import check_choice
 from privrank_jax.data.big_comparisons import ComparisonRows
 from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.preferences import PreferenceScan, labels_guarantee, write_preferences
+from privrank_jax.data.preferences import (
+    PreferenceScan,
+    check_preferences_destination,
+    labels_guarantee,
+    write_preferences,
+)
 from privrank_jax.data.rankings import Rankings
-from privrank_jax.data.reports import Reports, write_reports
-from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
+from privrank_jax.data.reports import Reports, check_destination, write_reports
+from privrank_jax.data.synthetic import (
+    SyntheticRankings,
+    check_item_names,
+    write_synthetic_rankings,
+)
 from privrank_jax.jobs.checks import check_rare_items, check_size, hardly_private, private_remark
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, Sampled, sample
 from privrank_jax.jobs.reports import reports_guarantee
@@ -90,6 +99,29 @@ class Randomized:
     def rehearsal(self) -> bool:
         """Whether the noise is simulated, so that nothing may be given away."""
         return self.seed is not None
+
+    @property
+    def kind(self) -> str:
+        """What was randomized: ``"comparisons"``, ``"rankings"`` or ``"preferences"``."""
+        names = {Reports: "comparisons", SyntheticRankings: "rankings"}
+        return names.get(type(self.data), "preferences")
+
+    @property
+    def most_labels(self) -> int:
+        """Of preferences: the most labels of one user; else 0."""
+        if self.labels is None:
+            return 0
+        assert isinstance(self.data, PreferenceScan)
+        return int(np.unique(self.data.users[self.labels[0]], return_counts=True)[1].max())
+
+    def check_destination(self, path: str | os.PathLike[str]) -> None:
+        """Raise :class:`~privrank_jax.data.DataError` unless they can be written to a file of this name."""
+        if isinstance(self.data, PreferenceScan):
+            check_preferences_destination(path)
+            return
+        check_destination(path)
+        if isinstance(self.data, SyntheticRankings):
+            check_item_names(Path(path), self.data.table.item_names)
 
     def write(self, path: str | os.PathLike[str]) -> tuple[str, ...]:
         """Write them to a file, whose rows are sorted, and return the names of its columns or fields.

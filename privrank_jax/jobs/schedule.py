@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from privrank_jax._validate import check_choice
-from privrank_jax.datasets.row_times import parsed_time
+from privrank_jax.data.cells import parsed_time
 from privrank_jax.jobs.checks import private_remark
 from privrank_jax.release.exact_strategy import MAX_STEPS
 

@@ -7,14 +7,14 @@ what a label says, tanh²(ε/2), ``table.weights``:
 
 >>> import json, pathlib, tempfile
 >>> import jax, jax.numpy as jnp
->>> from privrank_jax import datasets, preferences, privacy, release
+>>> from privrank_jax import preferences, privacy, read, release
 >>> folder = pathlib.Path(tempfile.mkdtemp())
 >>> pairs = [{"user": k % 300, "chosen": "a" * (3 + k % 4), "rejected": "a" * (1 + k % 2)} for k in range(400)]
 >>> _ = (folder / "prefs.jsonl").write_text("\\n".join(map(json.dumps, pairs)))
 >>> promise = privacy.Privacy(3.0, unit="user", adjacency="flip")
 >>> private = folder / "private.jsonl"  # may be shared; the command for it: privrank privatize prefs.jsonl --unit user
 >>> guarantee = release.privatize_preferences(folder / "prefs.jsonl", promise, private)
->>> table = datasets.read_preferences(private)
+>>> table = read(private)
 >>> chosen, rejected = (jnp.array([float(len(x)) for x in side]) for side in (table.chosen, table.rejected))
 >>> def mean_loss(weight):
 ...     return jnp.mean(preferences.reward_loss(weight * chosen, weight * rejected, table.epsilon))

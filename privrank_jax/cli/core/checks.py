@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import SHAPED_NOISES
 from privrank_jax.cli.console import Refusal, check_choice, check_seed, warn
-from privrank_jax.cli.core.mechanisms import Mechanism
 from privrank_jax.cli.core.request import Budget, Release
 from privrank_jax.cli.options import Options, option
+from privrank_jax.jobs.mechanisms import Mechanism
 
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0

@@ -5,16 +5,20 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 import typer
 
-from privrank_jax._cells.text_files import File
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import Json, Options, option
+from privrank_jax.data.file import File
+
+if TYPE_CHECKING:
+    from privrank_jax._types import Key
 
 REHEARSAL = (
     "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
@@ -48,8 +52,8 @@ Blank = Annotated[
 ]
 
 KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
-_TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
-_PAGES = (".html", ".htm")
+TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
+PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -106,6 +110,13 @@ class Text(Options):
             help="Leave out this column, which is no item; several with commas between, or one each time.",
         ),
     ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Sheet of an Excel file, by its name or its number. Default: the first.",
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -124,71 +135,63 @@ class Counted(Text):
     ] = None
 
 
+Role = Annotated[str | None, typer.Option(metavar="COLUMN")]
+_SIDES = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ComparisonColumns(Counted):
-    """Columns of a file of comparisons."""
+    """Columns of a file of comparisons: each role by ``--column ROLE=NAME``, or by an option of its own."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
 
     user: User = None
-    winner: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of preferred items. Default: winner."),
-    ] = None
-    loser: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of the other items. Default: loser."),
-    ] = None
-    tie: Annotated[
-        str | None,
+    column: Annotated[
+        list[str] | None,
         typer.Option(
-            metavar="COLUMN",
-            help="Column that marks ties (1 or 0); none: there are no ties. Default: tie.",
+            metavar="ROLE=NAME",
+            help="Which column is which, where names are not the usual ones: winner, loser; tie (1 or 0; none: there "
+            "are none); left, right, and of these two an outcome (the preferred item or its column, left, right, A, B, "
+            "W, L, 1, 0, tie, 0.5, both bad), left-score, right-score (the higher wins) or left-wins, right-wins (how "
+            "often each won); count (how often a row counts). privrank rank also has side (the item shown first, whose "
+            "advantage is fitted), group (of judges, each with its advantage), chosen and shown (of choices). Once for "
+            "each; --ROLE NAME says the same.",
         ),
     ] = None
-    left: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of one item, where an outcome says which is preferred. Default: model_a, left or alike.",
-        ),
-    ] = None
-    right: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of the other item. Default: model_b, right or alike."
-        ),
-    ] = None
-    outcome: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of outcomes: the preferred item or its column, left, right, A, B, W, L, 1, 0, tie, 0.5, both "
-            "bad. Default: winner, outcome or alike.",
-        ),
-    ] = None
-    left_wins: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of how often the left item won, instead of an outcome; each win is a comparison.",
-        ),
-    ] = None
-    right_wins: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of how often the right item won."),
-    ] = None
-    left_score: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of what the left item scored, instead of an outcome; the higher score wins, equal ones tie.",
-        ),
-    ] = None
-    right_score: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="Column of what the right item scored."),
-    ] = None
+    winner: Role = None
+    loser: Role = None
+    tie: Role = None
+    left: Role = None
+    right: Role = None
+    outcome: Role = None
+    left_wins: Role = None
+    right_wins: Role = None
+    left_score: Role = None
+    right_score: Role = None
+
+    ROLES: ClassVar[tuple[str, ...]] = ("winner", "loser", "tie", *_SIDES, "count")
+    HIDDEN: ClassVar[frozenset[str]] = frozenset(ROLES)
+
+    @functools.cached_property
+    def columns(self) -> dict[str, str | list[str]]:
+        """The columns that were named, by their roles."""
+        found: dict[str, str | list[str]] = {}
+        for role in self.ROLES:
+            if (named := getattr(self, role)) is not None:
+                found[role] = named
+        for given in self.column or ():
+            role, _, name = given.partition("=")
+            role = role.strip().replace("-", "_")
+            if role not in self.ROLES or not name:
+                roles = ", ".join(one.replace("_", "-") for one in self.ROLES)
+                raise Refusal(f"--column {given}: give ROLE=NAME with one of the roles {roles}.")
+            if role == "shown":
+                found[role] = [*found.get(role, ()), name]
+            elif role in found:
+                raise Refusal(f"--column {given}: the column of {role} is given twice.")
+            else:
+                found[role] = name
+        return found
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -299,6 +302,15 @@ class Release(Text):
     ] = False
 
     @functools.cached_property
+    def key(self) -> Key | None:
+        """PRNG key of a rehearsal; None: a release."""
+        if not self.simulate:
+            return None
+        import jax
+
+        return jax.random.key(secrets.randbits(31) if self.seed is None else self.seed)
+
+    @functools.cached_property
     def file(self) -> File:
         """FILE and how its bytes become text; - is standard input, read once."""
         return File(self.source, self.separator, self.encoding)
@@ -316,30 +328,29 @@ class Release(Text):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Saved(Json):
-    """Where a result goes, beside the terminal: a table and a picture."""
+    """Where a result goes, beside the terminal: tables and pictures."""
 
     PANEL: ClassVar[str] = "Files of the result"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"plot"})
+    PAGES: ClassVar[tuple[str, ...]] = ()
 
     out: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
             metavar="FILE",
-            help="Write the table too (.csv, .tsv, .xlsx, .parquet), or all that --json prints (.json).",
+            help="Write the result too: a table (.csv, .tsv, .xlsx, .parquet), all that --json prints (.json), a "
+            "picture with its intervals or bounds (.png, .svg, .pdf); of a ranking also a page for those who will read "
+            "it (.html). Once for each file.",
         ),
     ] = None
-    plot: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw the result with its intervals or bounds, and what is protected (.png, .svg, .pdf).",
-        ),
-    ] = None
+    plot: Annotated[Path | None, typer.Option(metavar="FILE")] = None
 
     @property
     def files(self) -> dict[str, Path]:
         """The files to write, by the options that name them."""
-        named = {name: getattr(self, name, None) for name in ("out", "plot", "report")}
-        return {option(name): path for name, path in named.items() if path is not None}
+        named = [("--out", path) for path in self.out or ()]
+        named += [(option(name), getattr(self, name, None)) for name in ("plot", "report")]
+        return {f"{name} {path}": path for name, path in named if path is not None}
 
     def check_files(self, *kept: Path | None) -> None:
         """Refuse, before anything is spent, files that could not be written, and those that must not be.
@@ -347,41 +358,36 @@ class Saved(Json):
         Args:
             kept: files that the command reads, which writing to would lose.
         """
-        for name, suffixes in (("--out", _TABLES), ("--report", _PAGES)):
-            path = self.files.get(name)
-            if path is not None and path.suffix.lower() not in suffixes:
-                raise Refusal(f"{name} {path}: give a file that ends in {', '.join(suffixes)}.")
         check_paths(self.files, *kept)
-        _check_written_with(self.out)
-        if self.plot is not None:
-            from privrank_jax.plotting import check_picture
+        for given, path in self.files.items():
+            name, suffix = given.split()[0], path.suffix.lower()
+            known = {"--plot": PICTURES, "--report": self.PAGES}.get(name)
+            known = known or (*TABLES, *PICTURES, *self.PAGES)
+            if suffix not in known:
+                raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")
+            if suffix in (".parquet", ".xlsx"):
+                from privrank_jax.simulate.table_files import check_parquet, check_workbook
 
-            check_picture(self.plot)
+                (check_parquet if suffix == ".parquet" else check_workbook)()
+            elif suffix in PICTURES:
+                from privrank_jax.plotting import check_picture
+
+                check_picture(path)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Files(Saved):
-    """Where a ranking goes, beside the terminal."""
+    """Where a ranking goes, beside the terminal, and its heading."""
 
     PANEL: ClassVar[str] = "Files of the result"
+    HIDDEN: ClassVar[frozenset[str]] = frozenset({"report"})
+    PAGES: ClassVar[tuple[str, ...]] = (".html", ".htm")
 
-    report: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Write a page for those who will read the ranking (.html): table, picture, the guarantee in words, "
-            "what was public, how it was made.",
-        ),
+    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    title: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Heading of the table, the picture and the page."),
     ] = None
-
-
-def _check_written_with(out: Path | None) -> None:
-    """Refuse a kind of table that needs what is not installed."""
-    suffix = "" if out is None else out.suffix.lower()
-    if suffix in (".parquet", ".xlsx"):
-        from privrank_jax.simulate.table_files import check_parquet, check_workbook
-
-        (check_parquet if suffix == ".parquet" else check_workbook)()
 
 
 def check_paths(given: Mapping[str, Path], *kept: Path | None) -> None:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax import datasets
+from privrank_jax import data
 from privrank_jax._backend import product
 from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._workarounds.xla import fixed
@@ -202,8 +202,8 @@ def camps_world(key: Key, users: int, items: int, strength: float) -> World:
 def data_ranks(name: str) -> np.ndarray | None:
     """Ranks ``(n, m)`` of a named data set, -1 for items not ranked; None if the data are missing."""
     try:
-        table = datasets.load_rankings(name)
-    except datasets.DataError:
+        table = data.load(name)
+    except data.DataError:
         return None
     return np.asarray(table.ranks)
 

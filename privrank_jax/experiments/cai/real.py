@@ -13,10 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax import datasets
 from privrank_jax._types import Key, Scalar
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets import ComparisonTable
+from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import (
@@ -98,7 +97,7 @@ class Survey:
     variance: Array
 
 
-def survey(table: ComparisonTable, ties: str, max_items: int, dtype: str) -> Survey:
+def survey(table: Comparisons, ties: str, max_items: int, dtype: str) -> Survey:
     """Count the wins of a survey, and compute its sensitivities.
 
     Raises:
@@ -218,7 +217,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
     Raises:
         ValueError: the data are missing; the message says what to set.
     """
-    tables = {name: datasets.load(name, config.data_folder) for name in config.data}
+    tables = {name: load(name, config.data_folder) for name in config.data}
     largest = max(table.num_items for table in tables.values())
     each = [survey(tables[name], ties, largest, config.dtype) for name, ties in _kinds(config)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)

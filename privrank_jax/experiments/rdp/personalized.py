@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax import datasets, personalized
+from privrank_jax import data, personalized
 from privrank_jax._backend import product
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
@@ -182,7 +182,7 @@ def sushi_ranks(config: SushiConfig) -> np.ndarray:
     Raises:
         ValueError: the data are missing, or have no item of that name.
     """
-    table = datasets.load_rankings(config.data)
+    table = data.load(config.data)
     if unknown := sorted(set(config.items) - set(table.item_names)):
         raise ValueError(f"items {unknown} are not in {config.data}: choose of {table.item_names}")
     columns = [table.item_names.index(name) for name in config.items]

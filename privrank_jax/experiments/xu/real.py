@@ -12,10 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from privrank_jax import datasets
+from privrank_jax import data
 from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets import ComparisonTable
 from privrank_jax.experiments import claims, printed
 from privrank_jax.experiments.claims import minus
 from privrank_jax.experiments.experiment import Experiment
@@ -75,7 +74,7 @@ class Answers:
     scores: Array
 
 
-def answers_of(table: ComparisonTable) -> tuple[np.ndarray, np.ndarray]:
+def answers_of(table: data.Comparisons) -> tuple[np.ndarray, np.ndarray]:
     """Answers, and which of them were given, ``(users, pairs)`` bool, pairs in the order of ``np.triu_indices(m, 1)``.
 
     Raises:
@@ -104,7 +103,7 @@ def load(config: CarsConfig) -> Answers:
     Raises:
         ValueError: the data are missing, or BTL, TM and counts rank differently, so that there is no common truth.
     """
-    table = datasets.load(config.data, config.data_folder)
+    table = data.load(config.data, config.data_folder)
     answers, observed = answers_of(table)
     wins = WinCounts.from_comparisons(
         table.winners, table.losers, num_items=table.num_items, dtype=jnp.dtype(config.dtype)

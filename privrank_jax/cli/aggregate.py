@@ -1,0 +1,171 @@
+"""``privrank aggregate``: one private consensus from rankings."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal, warn
+from privrank_jax.cli.core.checks import check_already_randomized, check_rehearsal
+from privrank_jax.cli.core.request import Budget, Files, Items, RankingColumns, Release
+from privrank_jax.cli.options import command
+
+if TYPE_CHECKING:
+    from privrank_jax.jobs.consensus import Asked
+
+HELP = (
+    "Release a consensus of many rankings under differential privacy.\n\n"
+    "Prints the consensus and the guarantee in words: little can be learned about any one user's whole ranking. "
+    "The noise comes from the entropy of the operating system. Everything on standard output is "
+    "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
+    "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
+    "--higher-is-better or --lower-is-better: ratings); or a table with columns user, item and rank; or columns "
+    "user, rank_1, rank_2, ... or user, order (A>B=C or A;B;C), whose cells are items; or a PrefLib file; or a named "
+    "data set. A file of synthetic rankings (privrank privatize) is debiased and spends nothing more.\n\n"
+    "Examples:\n\n"
+    "  privrank aggregate votes.soc --epsilon 1\n\n"
+    "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
+    "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
+    "  privrank aggregate ballots.csv --epsilon 1 --user none --count votes     (rows that count several times)\n\n"
+    "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
+    "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
+)
+_FOR_SYNTHETIC = (
+    "source",
+    "separator",
+    "encoding",
+    "sheet",
+    "method",
+    "missing",
+    "xi",
+    "items",
+    "user",
+    "json",
+)
+_FOR_SYNTHETIC += ("out", "plot", "report", "title")
+_UNUSED = {"epsilon", "noise", "delta", "simulate", "trust"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, RankingColumns, Files, Release):
+    """The options of one run."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet or PrefLib file (.soc, .soi, .toc, .toi; - is "
+            "standard input), or a named data set: coffee-rankings "
+            "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
+            "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
+        ),
+    ]
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto (weights, or borda where noise is large), weights (the best ranking for noisy majorities whose "
+            "cycles are reduced by as much as may be noise; central only), borda (noisy mean scores), kwiksort (a "
+            "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
+            "footrule (the least sum of distances to noisy positions, proven within twice the fewest disagreements "
+            "but for the noise; not for shuffled reports), "
+            "exponential (a random ranking, better ones more likely; central only, up to 20 items), none (not "
+            "private: the best ranking, with a proof).",
+        ),
+    ] = "auto"
+    trust: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="central (you hold the rankings and publish the consensus), local (each user randomizes "
+            "their own ranking; on a file, the users' side is simulated) or shuffled (likewise, with far less noise, "
+            "since a shuffler that you trust removes names and order from the reports; needs --delta).",
+        ),
+    ] = "central"
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Meaning of an item that a user did not rank: last (behind all that were ranked) or unknown "
+            "(half a vote to either side of each pair). Default: last; of ratings, and nascar: unknown.",
+        ),
+    ] = None
+    xi: Annotated[
+        float,
+        typer.Option(
+            metavar="X",
+            help="none, weights and noise-all: accept a ranking proven to cost at most 1 + X times the smallest cost.",
+        ),
+    ] = 0.0
+    items: Items = None
+    users: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Public number of all users, for a file with a row for each user and item: those who ranked nothing "
+            "have no row there. Default: the users with a row; that no others took part is then public.",
+        ),
+    ] = None
+
+    @property
+    def private(self) -> bool:
+        """Whether the method is private."""
+        return self.method != "none"
+
+    @property
+    def promised(self) -> Privacy | None:
+        """The promise, if there is one; the data say what is public, and what a user is."""
+        if not self.private or self.epsilon is None:
+            return None
+        return Privacy(self.epsilon, unit="user", adjacency="replace", delta=self.delta)
+
+    @functools.cached_property
+    def asked(self) -> Asked:
+        """What is asked of the consensus."""
+        from privrank_jax.jobs.consensus import Asked
+
+        method = self.method if self.private else "auto"
+        trust, noise = (self.trust, self.noise) if self.private else ("central", None)
+        return Asked(
+            method=method, trust=trust, noise=noise, xi=self.xi, accepts=self.accept_idealized
+        )
+
+
+@command
+def aggregate(request: Request) -> None:
+    """Release a consensus of many rankings under differential privacy."""
+    request.check_files(Path(request.source), request.ledger)
+    check_rehearsal(request)
+    from privrank_jax.cli.reading import read_data
+    from privrank_jax.cli.show import publish
+    from privrank_jax.cli.spend import begin
+    from privrank_jax.data.synthetic import SyntheticRankings
+    from privrank_jax.jobs.consensus import agreed
+    from privrank_jax.jobs.mechanisms import Randomness
+
+    promise, asked = request.promised, request.asked
+    if not request.private and _UNUSED & request.given:
+        warn(
+            "--method none adds no noise: --epsilon, --noise, --delta, --trust and --simulate are not used."
+        )
+    if promise is not None or not request.private:
+        asked.check(promise)
+    spending = begin("aggregate", request)
+    data = read_data(request, ("rankings", "synthetic"))
+    if isinstance(data, SyntheticRankings):
+        what = f"{request.source} holds synthetic rankings"
+        budget = ("epsilon", "noise", "delta", "trust")
+        check_already_randomized(request, _FOR_SYNTHETIC, budget, what, "rankings")
+        asked = dataclasses.replace(asked, method=request.method)
+    elif request.private and promise is None:
+        raise Refusal(
+            "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; "
+            "--method none ranks without privacy."
+        )
+    source = Randomness(request.key, accept_idealized=request.accept_idealized)
+    publish(agreed(data, promise, asked, source), request, "aggregate", spending)

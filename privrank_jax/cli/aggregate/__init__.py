@@ -1,1 +1,0 @@
-"""`privrank aggregate`: one consensus from rankings."""

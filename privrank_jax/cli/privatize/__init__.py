@@ -1,1 +1,0 @@
-"""`privrank privatize`: answers randomized by the users themselves."""

@@ -1,0 +1,293 @@
+"""``privrank rank``: comparisons, choices, rankings or randomized reports to a private ranking."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+import typer
+
+from privrank_jax._promise import Privacy
+from privrank_jax.cli.console import Refusal, warn
+from privrank_jax.cli.core.checks import check_already_randomized, check_rehearsal
+from privrank_jax.cli.core.request import (
+    Blank,
+    Budget,
+    ComparisonColumns,
+    Files,
+    Items,
+    Orders,
+    Release,
+    Role,
+)
+from privrank_jax.cli.options import command
+
+if TYPE_CHECKING:
+    from privrank_jax.jobs.asked import Asked
+
+HELP = (
+    "Rank items by pairwise comparisons, under differential privacy.\n\n"
+    "Prints the ranking, with intervals, and the guarantee in words. The noise comes from the entropy of the "
+    "operating system. Everything on standard output is covered by the guarantee; remarks for the holder of "
+    "the data go to standard error.\n\n"
+    "Examples:\n\n"
+    "  privrank rank votes.csv --epsilon 1 --max-per-user 10\n\n"
+    "  privrank rank votes.csv --epsilon 1 --max-per-user 10 --adjacency flip --json\n\n"
+    "  privrank rank votes.csv --epsilon 1 --noise gaussian --delta 1e-6\n\n"
+    "  privrank rank coffee --epsilon 1                     (made-up data, to try it)\n\n"
+    "  privrank rank private.csv     (reports that privrank privatize wrote: no epsilon, nothing more is spent)\n\n"
+    "  privrank leaderboard votes.csv --every day ...     (a ranking a day, from a file that grows)\n\n"
+    "  privrank rank games.csv --epsilon 1 --unit comparison --adjacency flip --ties davidson\n\n"
+    "  privrank rank choices.csv --epsilon 1 --max-per-user 5 --adjacency flip     (columns user, chosen, "
+    "shown, such as A|B|C)\n\n"
+    "  privrank rank ballots.csv --epsilon 1 --max-per-user 6     (columns user, rank_1, rank_2, ...: broken into "
+    "pairs)\n\n"
+    "  privrank rank games.csv --epsilon 1 --unit comparison --user none --column left=home --column right=away "
+    "--column left-score=goals_h --column right-score=goals_a     (or left-wins, right-wins, count)\n\n"
+    "  privrank rank votes.csv --method none"
+)
+_KINDS = ("comparisons", "choices", "orders", "reports")
+_FOR_REPORTS = (
+    *("source", "separator", "encoding", "sheet", "user", "items", "link", "gamma", "level"),
+    *("top_k", "json", "out", "plot", "report", "title"),
+)
+_OWN_ROLES = ("side", "covariate_group", "chosen", "shown")
+_RARE = "weight max_per_item separator encoding blank order_separator plot report accept_idealized"
+_UNUSED = {"epsilon", "noise", "delta", "max_per_user", "simulate"}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, ComparisonColumns, Orders, Files, Release):
+    """The options of one run."""
+
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) "
+            "with a header row and one comparison, choice or ranking per row, a file of "
+            "privrank privatize, or a named data set: coffee (made up, and part of the program), cemspc, immig, cars, "
+            "cars2.",
+        ),
+    ]
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="scores (fitted under privacy; also mle), counts (noisy win totals, for items that are compared "
+            "equally often), one-shot (only the list of the top K), none (not private).",
+        ),
+    ] = "scores"
+    unit: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="What is protected: user (all that a user said) or comparison."
+        ),
+    ] = "user"
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Neighboring data differ by one unit that answers differently (flip; who compared "
+            "what is public), is replaced (replace), or is there or not (add-remove).",
+        ),
+    ] = "replace"
+    max_per_user: Annotated[
+        int | None,
+        typer.Option(
+            metavar="L",
+            help="Most comparisons of one user. Users with more keep a random choice of L. Default: "
+            "the questionnaire of a named data set, else 1 and a refusal where someone has more.",
+        ),
+    ] = None
+    max_per_item: Annotated[
+        int | None,
+        typer.Option(
+            metavar="C",
+            help="Most comparisons of one user about one item; others are left out. Gaussian noise on win totals is "
+            "smaller then: about sqrt(C/L) times, with --max-per-user L.",
+        ),
+    ] = None
+    top_k: Annotated[
+        int | None, typer.Option(metavar="K", help="Publish only the K best; one-shot needs it.")
+    ] = None
+    link: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Model of scores and none: logistic, laplace; normal only without privacy, and for "
+            "randomized reports.",
+        ),
+    ] = "logistic"
+    ties: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="half: a tie is half a win for both items; where ties are common, intervals of private results are "
+            "wider than need be. davidson: an outcome of its own, whose frequency is fitted and published (Davidson's "
+            "model), with --method scores or none; it costs no privacy.",
+        ),
+    ] = "half"
+    gamma: Annotated[
+        float | None,
+        typer.Option(
+            help="Ridge of fitted scores, in comparisons. Default: scores chooses it without the answers, none "
+            "takes 0, a fit to randomized reports 2."
+        ),
+    ] = None
+    covariate: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:LOW:HIGH]",
+            help="Fit what NAME adds to the odds: a column of how much more of it the item of --column side=NAME has, "
+            "or two columns winner_NAME and loser_NAME. Clipped between LOW and HIGH, which must be known without "
+            "looking at the data; under --adjacency flip values are public, and their range is the default. Once for "
+            "each covariate.",
+        ),
+    ] = None
+    side: Role = None
+    covariate_group: Role = None
+    chosen: Role = None
+    shown: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN[:MOST]",
+            help="Column of weights of comparisons, such as 1 divided by the probability with which the pair is shown; "
+            "larger ones than MOST count as MOST, which must be known without looking at the data where privacy is "
+            "asked.",
+        ),
+    ] = None
+    blank: Blank = None
+    items: Items = None
+    level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
+    intervals: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="auto: where who compared what is private, a tenth of epsilon buys noisy numbers of comparisons, from "
+            "which intervals of scores follow; none: all of it goes to the scores.",
+        ),
+    ] = "auto"
+
+    ROLES: ClassVar[tuple[str, ...]] = (*ComparisonColumns.ROLES, *_OWN_ROLES)
+    HIDDEN: ClassVar[frozenset[str]] = frozenset((*_OWN_ROLES, *_RARE.split()))
+
+    @property
+    def private(self) -> bool:
+        """Whether there is a promise."""
+        return self.method != "none"
+
+    @property
+    def promised(self) -> Privacy | None:
+        """The promise, if there is one; the data say what is public, and what a user is."""
+        if not self.private or self.epsilon is None:
+            return None
+        if self.max_per_user is not None and self.unit == "comparison":
+            raise Refusal(
+                "--max-per-user bounds what one user gives and needs --unit user; with --unit comparison "
+                "every comparison is protected on its own. Leave out one of the two."
+            )
+        return Privacy(
+            self.epsilon,
+            unit=self.unit,
+            adjacency=self.adjacency,
+            delta=self.delta,
+            contributions=self.max_per_user,
+        )
+
+    @functools.cached_property
+    def asked(self) -> Asked:
+        """What is asked of the ranking."""
+        from privrank_jax.jobs.asked import Asked
+
+        method = {"mle": "scores", "none": "scores"}.get(self.method, self.method)
+        named = ("noise", "link", "ties", "gamma", "max_per_item", "top_k", "level", "intervals")
+        return Asked(
+            method=method,
+            bounds=self.bounds,
+            weight_most=self.weights[1],
+            **{name: getattr(self, name) for name in named},
+        )
+
+    @functools.cached_property
+    def bounds(self) -> dict[str, tuple[float, float] | None]:
+        """Names of covariates, and between what they are clipped."""
+        found: dict[str, tuple[float, float] | None] = {}
+        for given in self.covariate or ():
+            name, *ends = given.rsplit(":", 2) if given.count(":") >= 2 else (given,)
+            try:
+                low, high = map(float, ends) if ends else (-1.0, 1.0)
+            except ValueError:
+                low = high = math.nan
+            if not -math.inf < low < high < math.inf or not name:
+                raise Refusal(
+                    f"--covariate {given}: give the name of a column, or NAME:LOW:HIGH with two numbers, the lower "
+                    "first, such as length:-3:3."
+                )
+            if name in found:
+                raise Refusal(f"--covariate {name} is given twice.")
+            found[name] = (low, high) if ends else None
+        return found
+
+    @functools.cached_property
+    def weights(self) -> tuple[str | None, float | None]:
+        """The column of weights and the largest one, as far as they are given."""
+        name, _, last = (self.weight or "").rpartition(":")
+        if not name:
+            return self.weight or None, None
+        try:
+            most = float(last)
+        except ValueError:
+            return self.weight, None
+        if not 0 < most < math.inf:
+            raise Refusal(f"--weight {self.weight}: MOST must be positive and finite.")
+        return name, most
+
+
+@command
+def rank(request: Request) -> None:
+    """Rank items by pairwise comparisons, under differential privacy."""
+    request.check_files(Path(request.source), request.ledger)
+    check_rehearsal(request)
+    from privrank_jax.cli.reading import read_data
+    from privrank_jax.cli.show import publish
+    from privrank_jax.cli.spend import begin
+    from privrank_jax.data.reports import Reports
+    from privrank_jax.jobs.mechanisms import Randomness
+    from privrank_jax.jobs.rank import ranked
+
+    promise = request.promised
+    if not request.private and _UNUSED & request.given:
+        warn(
+            "--method none adds no noise: --epsilon, --noise, --delta, --max-per-user and --simulate are not used."
+        )
+    columns = {"covariates": tuple(request.bounds), "weight": request.weights[0]}
+    of_rows = bool(columns["covariates"] or {"side", "covariate_group"} & request.columns.keys())
+    if promise is not None or not request.private:
+        request.asked.check(promise, covariates=of_rows, weighted=columns["weight"] is not None)
+    spending = begin("rank", request)
+    data = read_data(request, _KINDS, **columns, **_no_users(request))
+    if isinstance(data, Reports):
+        what = f"{data.name} holds reports (columns report and epsilon)"
+        check_already_randomized(
+            request, _FOR_REPORTS, ("epsilon", "noise", "delta"), what, "answers"
+        )
+    elif request.private and promise is None:
+        raise Refusal(
+            "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; "
+            "--method none ranks without privacy."
+        )
+    source = Randomness(request.key, accept_idealized=request.accept_idealized)
+    publish(ranked(data, promise, request.asked, source), request, "rank", spending)
+
+
+def _no_users(request: Request) -> dict[str, Any]:
+    """Users are not read where each comparison is protected by itself, and no column of them is named."""
+    from privrank_jax.data.read import named_sets
+
+    alone = request.private and request.unit == "comparison" and request.user is None
+    return {"user": None} if alone and request.source not in named_sets() else {}

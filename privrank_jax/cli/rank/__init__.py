@@ -1,1 +1,0 @@
-"""`privrank rank`: scores and a ranking from comparisons."""
