@@ -13,7 +13,8 @@ t, and 2 for each of the c_i - b who ranked i alone, and 1 for each of the n - c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -48,6 +49,7 @@ from privrank_jax.data.ranks import (
     check_ratings_of_items,
     is_beside,
     meaning_of_blanks,
+    perhaps_no_item,
     rank_of,
     rating_of,
 )
@@ -214,6 +216,7 @@ def scan_rankings(
     asked |= {"ignore": ignore, "blank": blank, "num_users": num_users, "cells": cells}
     header = without(source.name, source.header, ignore)
     long = is_long(source.name, header, item, rank)
+    hint = functools.partial(perhaps_no_item, user=user, public=() if long else public)
     with source.explained():
         if long:
             named = (user, item or "item", rank or "rank")
@@ -235,7 +238,7 @@ def scan_rankings(
             people, found, unused = _wide(source, header, user, names)
         users = people.users if num_users is None else num_users
         _check_size(source.name, users, len(names))
-        rows, scale = _ranked(source, found, cells, columns, most if cells is None else None)
+        rows, scale = _ranked(source, found, cells, columns, most if cells is None else None, hint)
         each = each_user(rows)
         counts = count_rankings(each, len(names), ranks=cells is None)
         if cells is None:
@@ -376,7 +379,12 @@ def _second_row(source: Source, column: str, texts: Relation) -> DataError:
 
 
 def _ranked(
-    source: Source, cells: Relation, kind: str | None, columns: Sequence[str], most: int | None
+    source: Source,
+    cells: Relation,
+    kind: str | None,
+    columns: Sequence[str],
+    most: int | None,
+    hint: Callable[[str], str],
 ) -> tuple[Relation, np.ndarray | None]:
     """The cells that hold a rank, read once and kept in the engine, and the scale of ratings, best first.
 
@@ -386,6 +394,7 @@ def _ranked(
         kind: what the cells hold, if that was said.
         columns: the column of each item's ranks.
         most: the largest possible rank, if known.
+        hint: what to add to the fault of a column.
     """
     rated = kind in ("ratings", "costs")
     values: dict[str, float] = {}
@@ -395,7 +404,7 @@ def _ranked(
         except BadCell as error:
             wrong = cells.filter(cells.cell == word)
             column = columns[one_row(wrong.aggregate(item=wrong["item"].min()))["item"]]
-            raise _refuse(source, error, column, wrong) from None
+            raise _refuse(source, f"{error}{hint(column)}", column, wrong) from None
     if not rated:
         known = {word: int(value) for word, value in values.items() if value >= 0}
         return held(coded(cells, "cell", known).rename(rank="cell")), None

@@ -345,6 +345,8 @@ def plan_of(
                 "each comparison"
             )
     else:
+        if shape is None and side in pair:  # who was first would say who won
+            raise DataError(f"{name}: column {side!r} has two roles: name one column for each")
         pair = pair if shape is None else (shape.left, shape.right)
         roles |= covariate_roles(name, kept, pair, covariates, side, group)
     if isinstance(shape, Tally) and count is not None:
@@ -488,7 +490,15 @@ def _compared(faults: Faults, cells: dict[str, Column], shape: Shape | None, nam
             axis=1,
         )
         rows, answers = np.nonzero(answered)
-        codes = np.array([[names[left], names[right]] for _, left, right in shape.columns])
+        pairs = []
+        for number, (column, *pair) in enumerate(shape.columns):
+            try:
+                pairs.append([names[item] for item in pair])
+            except BadCell as error:
+                some = np.flatnonzero(answers == number)
+                faults.add(int(rows[some[0]]) if some.size else 0, column, error)
+                pairs.append([0, 0])
+        codes = np.array(pairs)
         return _Met(rows, codes[answers, 0], codes[answers, 1], None, answers)
     number = None
     if isinstance(shape, Tally):

@@ -71,9 +71,11 @@ def column_of(name: str, header: Sequence[str], role: str, column: str) -> str:
     if number > 1:
         raise DataError(f"{name}: {number} columns are named {column!r}: rename one")
     if meant is None or not number:
+        by = say(role.partition(" ")[0])
+        none = f", or say {say('user', None)} if there is none" if role == "user" else ""
         raise DataError(
             f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-            f"{', '.join(map(repr, header))}. Name the {role} column of this file by {say(role.partition(' ')[0])}"
+            f"{', '.join(map(repr, header))}. Name the {role} column of this file by {by}{none}"
         )
     return meant
 

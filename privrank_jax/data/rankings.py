@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,10 +64,10 @@ from privrank_jax.data.ranks import (
     check_ranks_of_items,
     check_ratings_of_items,
     meaning_of_blanks,
+    perhaps_no_item,
     rank_of,
     rating_of,
     unlike_ranks,
-    who_ranked,
 )
 from privrank_jax.data.shapes import SYNTHETIC, battle_of, order_columns
 
@@ -419,12 +419,10 @@ def wide_rankings(
     named, unused = find_columns(name, table.header, roles)
     faults, found, people, often = _rows_of_users(table, named)
     most = sum(column != user for column in header)
-    hint = ""
-    if public is None:
-        hint = f". If this column is not an item, leave it out by {say('ignore')}, or list the {say('items')}"
-        hint = f". {who_ranked('COLUMN')}" if user is None else hint
     of_items = [found[f"item {k}"] for k in range(len(columns))]
-    levels, scale = _levels(faults, of_items, cells, most, hint)
+    levels, scale = _levels(
+        faults, of_items, cells, most, lambda column: perhaps_no_item(column, user, public)
+    )
     faults.stop()
     users = len(of_items[0])
     if often is not None:
@@ -481,23 +479,27 @@ def _rows_of_users(
 
 
 def _levels(
-    faults: Faults, columns: Sequence[Column], cells: str | None, most: int | None, hint: str = ""
+    faults: Faults,
+    columns: Sequence[Column],
+    cells: str | None,
+    most: int | None,
+    hint: Callable[[str], str] = lambda _: "",
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
     """Ranks of each column from 0, or places on the scale of all ratings, -1 for none; and that scale, best first."""
 
-    def told(read: Any) -> Any:
+    def told(read: Callable[[Any], Any], column: Column) -> Callable[[Any], Any]:
         def run(word: Any) -> Any:
             try:
                 return read(word)
             except BadCell as error:
-                raise BadCell(f"{error}{hint}") from None
+                raise BadCell(f"{error}{hint(column.name)}") from None
 
         return run
 
     if cells in (None, "ranks"):
-        read = told(functools.partial(rank_of, most=most if cells is None else None))
-        return [faults.read(column, read) for column in columns], None
-    rated = [faults.values(column, told(rating_of), float) for column in columns]
+        read = functools.partial(rank_of, most=most if cells is None else None)
+        return [faults.read(column, told(read, column)) for column in columns], None
+    rated = [faults.values(column, told(rating_of, column), float) for column in columns]
     used = [values[np.unique(column.codes)] for values, column in zip(rated, columns)]
     scale = np.unique(np.concatenate(used)) if used else np.zeros(0)
     scale = scale[~np.isnan(scale)]

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -202,6 +202,15 @@ class Ends(NamedTuple):
 def who_ranked(column: str) -> str:
     """What to do with a column that may be no item, where every row stands for a user."""
     return f"If it says who ranked, say {say('user', column)}; if it is not an item, list the {say('items')}"
+
+
+def perhaps_no_item(column: str, user: str | None, public: Collection[str] | None) -> str:
+    """What to add to the fault of a cell, where its column may be no item."""
+    if public is not None:
+        return ""
+    if user is None:
+        return f". {who_ranked(column)}"
+    return f". If this column is not an item, leave it out by {say('ignore', [column])}, or list the {say('items')}"
 
 
 def check_no_numbers_of_rows(name: str, columns: Sequence[str], ranks: np.ndarray) -> None:

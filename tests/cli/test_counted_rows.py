@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.datasets.votes import CHOICES, SCORED, WINNERS, longer
+from tests.data.votes import CHOICES, SCORED, WINNERS, longer
 from tests.parquet import as_parquet
 
 SEEDED = ("--simulate", "--seed", 3, "--json")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 
-from privrank_jax.data import reports, synthetic
+from privrank_jax.data import choices, comparisons, rankings, reports, synthetic
 from privrank_jax.data.file import File
 from privrank_jax.data.read import read
 from privrank_jax.data.table import PARQUET, open_file
 
-comparisons = functools.partial(read, kind="comparisons")
-rankings = functools.partial(read, kind=("rankings", "orders"))
-choices = functools.partial(read, kind="choices")
+read_comparisons = functools.partial(read, kind="comparisons")
+read_rankings = functools.partial(read, kind=("rankings", "orders"))
+read_choices = functools.partial(read, kind="choices")
 read_reports = functools.partial(read, kind="reports")
-synthetic_rankings = functools.partial(read, kind="synthetic")
+read_synthetic_rankings = functools.partial(read, kind="synthetic")
 
 
 def opened(path):
@@ -25,9 +25,22 @@ def opened(path):
     return open_file(File.of(path))
 
 
-def epsilon(path, column):
+def load_comparisons(path, **given):
+    """Like :func:`read_comparisons`, with all rows in memory, also those of Parquet."""
+    return comparisons.read_comparisons(opened(path), **given)
+
+
+def load_rankings(path, **given):
+    return rankings.read_rankings(opened(path), **given)
+
+
+def load_choices(path, **given):
+    return choices.read_choices(opened(path), **given)
+
+
+def read_epsilon(path, column):
     return reports.read_epsilon(opened(path), column)
 
 
-def user_epsilon(path, column, user):
+def read_user_epsilon(path, column, user):
     return synthetic.read_user_epsilon(opened(path), column, user)

@@ -1,0 +1,55 @@
+"""The made-up data that come with the package: drawn from their model, and there without a folder of data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.data import load, named, source
+from privrank_jax.data.named_rankings import load_rankings
+from tests.reference import coffee
+
+
+@pytest.fixture(autouse=True)
+def no_folder(monkeypatch):
+    monkeypatch.delenv("PRIVRANK_DATA", raising=False)
+
+
+def test_files_are_drawn_from_the_model():
+    for name, text in coffee.files().items():
+        assert source.packaged(f"coffee/{name}").read_text(encoding="utf-8") == text
+
+
+def test_every_taster_was_asked_every_pair():
+    table = load("coffee")
+    assert (len(table), table.num_users, table.ties, table.missing) == (2841, 200, 223, 159)
+    assert table.item_names == tuple(coffee.QUALITY)
+    pairs = np.sort(np.column_stack([table.winners, table.losers]), axis=1)
+    asked = table.users * 36 + pairs[:, 0] * 6 + pairs[:, 1]
+    assert len(set(asked.tolist())) == len(table)  # no pair twice
+    assert table.questionnaire is not None
+    assert set(map(tuple, pairs.tolist())) == set(map(tuple, table.questionnaire.tolist()))
+
+
+def test_the_first_cup_has_an_advantage():
+    rows, _ = coffee.tables()
+    decided = [winner == first for _, winner, _, tie, first, _ in rows if tie == "no"]
+    share, deviation = np.mean(decided), 0.5 / np.sqrt(len(decided))
+    assert share > 0.5 + 2 * deviation
+
+
+def test_rankings_are_complete_and_follow_the_qualities():
+    table = load_rankings("coffee-rankings")
+    assert np.array_equal(np.sort(table.ranks, axis=1), np.tile(np.arange(6), (200, 1)))
+    best_first = np.array(table.item_names)[np.argsort(table.ranks.mean(axis=0))]
+    assert [*best_first[:3], best_first[-1]] == ["Yirga", "Huila", "Harrar", "Santos"]
+
+
+def test_both_say_that_they_are_made_up():
+    assert load("coffee").notes == load_rankings("coffee-rankings").notes == (named.MADE_UP,)
+
+
+def test_a_changed_file_is_refused(monkeypatch):
+    monkeypatch.setitem(source._PACKAGED, "coffee/rankings.csv", "0" * 64)
+    with pytest.raises(source.DataError, match="is not the published file"):
+        load_rankings("coffee-rankings")

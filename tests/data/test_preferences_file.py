@@ -1,0 +1,163 @@
+"""Preferences as JSON Lines: what is read, and that a written file shows the order by the reports alone."""
+
+from __future__ import annotations
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+from privrank_jax.data import (
+    DataError,
+    PreferenceFields,
+    scan_preferences,
+    write_preferences,
+)
+from privrank_jax.jobs.randomize import labels_guarantee
+from tests.promises import promise
+
+FIELDS = PreferenceFields()
+
+
+def save(path, records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def records(count, turned=()):
+    pairs = [(f"{k} yes", f"{k} no") for k in range(count)]
+    return [
+        {"id": k, "user": f"u{k % 3}", "prompt": f"q{k}", "chosen": pair[k in turned],
+         "rejected": pair[k not in turned], "score_chosen": 2 + k, "topic": k % 2}
+        for k, pair in enumerate(pairs)
+    ]  # fmt: skip
+
+
+def randomized(folder, rows, reports, name="out.jsonl", **options):
+    scan = scan_preferences(save(folder / "in.jsonl", rows), FIELDS, **options)
+    everything = np.ones(len(rows), bool)
+    write_preferences(
+        folder / name, scan, everything, np.array(reports, bool), np.full(len(rows), 0.5)
+    )
+    return (folder / name).read_bytes()
+
+
+def test_a_scan_finds_the_bits_and_the_users(tmp_path):
+    rows = records(6, turned={1, 4})
+    rows[5]["budget"] = 2
+    for row in rows[:5]:
+        row["budget"] = "0.25"
+    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), FIELDS, epsilon="budget")
+    assert scan.bits.tolist() == [False, True, False, False, True, False]  # "no" sorts first
+    assert scan.users.tolist() == [0, 1, 2, 0, 1, 2]
+    assert scan.epsilon.tolist() == [0.25] * 5 + [2.0]
+    assert scan.ignored == ("score_chosen", "topic")
+    assert (len(scan), scan.has_users, scan.ties) == (6, True, ())
+    assert "yes" not in repr(scan)
+
+
+def test_the_file_depends_on_reports_and_public_facts_alone(tmp_path, monkeypatch):
+    """Not on what was chosen, nor on the order of the lines; in one part or in several."""
+    reports = np.array([1, 0, 1, 1, 0, 0, 1, 0], bool)
+    known = randomized(tmp_path, records(8), reports)
+    assert randomized(tmp_path, records(8, turned={0, 3, 5}), reports) == known
+    order = np.random.default_rng(1).permutation(8)
+    rows = records(8)
+    assert randomized(tmp_path, [rows[k] for k in order], reports[order]) == known
+    monkeypatch.setattr("privrank_jax.data.preferences._PART", 100)
+    assert randomized(tmp_path, records(8), reports) == known
+    packed = randomized(tmp_path, records(8), reports, "out.jsonl.gz")
+    assert gzip.decompress(packed) == known
+    assert packed == randomized(tmp_path, records(8), reports, "out.jsonl.gz")
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "in.jsonl", "out.jsonl", "out.jsonl.gz",
+    ]  # fmt: skip
+
+
+def test_what_is_written(tmp_path):
+    rows = records(5, turned={2})
+    found = randomized(tmp_path, rows, [1, 0, 1, 0, 1], keep=["topic"]).decode().splitlines()
+    by_id = {row["id"]: row for row in map(json.loads, found)}
+    for k, report in enumerate([1, 0, 1, 0, 1]):
+        chosen, rejected = (f"{k} no", f"{k} yes") if report else (f"{k} yes", f"{k} no")
+        assert by_id[k] == {
+            "id": k, "user": f"u{k % 3}", "prompt": f"q{k}", "chosen": chosen,
+            "rejected": rejected, "label_epsilon": 0.5, "topic": k % 2,
+        }  # fmt: skip
+    assert [row["id"] for row in map(json.loads, found)] != [0, 1, 2, 3, 4]
+
+
+def test_names_may_differ_and_rows_may_be_left_out(tmp_path):
+    rows = [{"win": "a", "lose": "b", "who": k, "q": "?"} for k in range(4)]
+    fields = PreferenceFields("win", "lose", prompt="q", id=None, user="who")
+    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), fields)
+    some = np.array([True, False, False, True])
+    written = write_preferences(
+        tmp_path / "o.jsonl", scan, some, np.ones(2, bool), np.ones(2), users=False
+    )
+    assert written == ("prompt", "chosen", "rejected", "label_epsilon")
+    lines = (tmp_path / "o.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"prompt": "?", "chosen": "a", "rejected": "b", "label_epsilon": 1.0}
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "said"),
+    [
+        ([], {}, "empty"),
+        ([{"chosen": "a", "rejected": "b"}, {"chosen": "a"}], {}, "line 2: no field 'rejected'"),
+        ([{"chosen": "a", "rejected": "b", "user": None}], {}, "line 1: the user is null"),
+        ([{"chosen": "a", "rejected": "b", "user": 1.5}], {}, "the user is 1.5"),
+        ([{"chosen": "a", "rejected": "b", "user": True}], {}, "the user is true"),
+        ([{"chosen": "a", "rejected": "b", "user": " "}], {}, "the user is missing"),
+        (
+            [{"chosen": "a", "rejected": "b"}, {"chosen": "a", "rejected": "b", "user": "u"}], {},
+            "line 2: a field 'user', which the first line does not have",
+        ),
+        ([{"chosen": "a", "rejected": "b", "e": -1}], {"epsilon": "e"}, "'-1' is not a usable"),
+        ([{"chosen": "a", "rejected": "b", "e": []}], {"epsilon": "e"}, "not a usable"),
+        ([{"chosen": "a", "rejected": "b"}], {"keep": ["topic"]}, "no field 'topic'"),
+        ([{"chosen": "a", "rejected": "b"}], {"keep": ["score_chosen"]}, "can't be kept"),
+    ],
+)  # fmt: skip
+def test_faults_name_the_line(rows, options, said, tmp_path):
+    with pytest.raises(DataError, match=said):
+        scan_preferences(save(tmp_path / "x.jsonl", rows), FIELDS, **options)
+
+
+def test_ties_and_missing_users_are_refused_where_they_matter(tmp_path):
+    rows = [{"chosen": "a", "rejected": c} for c in "bab"]
+    scan = scan_preferences(save(tmp_path / "x.jsonl", rows), FIELDS)
+    assert scan.ties == (1,)
+    with pytest.raises(DataError, match="the same in 1 lines, first in row 2"):
+        scan.check_no_ties()
+    with pytest.raises(DataError, match="no field 'user'"):
+        scan.check_users()
+
+
+def test_a_source_that_changes_meanwhile_gives_no_file(tmp_path):
+    scan = scan_preferences(save(tmp_path / "x.jsonl", records(3)), FIELDS)
+    for rows in (records(3, turned={1}), records(4), records(2)):
+        save(tmp_path / "x.jsonl", rows)
+        with pytest.raises(DataError, match="has changed"):
+            write_preferences(
+                tmp_path / "o.jsonl", scan, np.ones(3, bool), np.ones(3, bool), np.ones(3)
+            )
+    assert [path.name for path in tmp_path.iterdir()] == ["x.jsonl"]
+    with pytest.raises(DataError, match="written as JSON Lines"):
+        write_preferences(tmp_path / "o.csv", scan, *[np.ones(3, bool)] * 2, np.ones(3))
+
+
+def test_the_guarantee_is_that_of_the_largest_label_and_sum(tmp_path):
+    scan = scan_preferences(save(tmp_path / "x.jsonl", records(4)), FIELDS)  # u0 has two
+    epsilon, some = np.array([0.1, 0.7, 0.2]), np.array([True, True, False, True])
+    found = labels_guarantee(scan, some, epsilon, asked=None, numerics="exact")
+    assert (found.unit, found.adjacency, found.trust, found.epsilon) == (
+        "comparison", "flip", "local", 0.7,
+    )  # fmt: skip
+    assert [(other.unit, other.epsilon) for other in found.also] == [("user", 0.7)]
+    asked = promise(1.0, "user", "flip")
+    found = labels_guarantee(scan, some, epsilon, asked=asked, numerics="exact")
+    assert (found.unit, found.epsilon, found.also[0].epsilon) == ("user", 1.0, 0.7)

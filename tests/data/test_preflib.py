@@ -1,0 +1,219 @@
+"""PrefLib files: both formats, and what each refusal says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from privrank_jax.data import DataError
+from privrank_jax.data.file import File
+from privrank_jax.data.preflib import read_preflib as read_file
+
+HEAD = """# FILE NAME: votes.toi
+# TITLE: Small: three
+# DATA TYPE: toi
+# NUMBER ALTERNATIVES: 3
+# NUMBER VOTERS: 6
+# NUMBER UNIQUE ORDERS: 3
+# ALTERNATIVE NAME 1: Ann
+# ALTERNATIVE NAME 2: Bob: the elder
+# ALTERNATIVE NAME 3: Cy, junior
+"""
+NEW = HEAD + "3: 2,1,3\n2: {1,3},2\n1: 3\n"
+OLD = "3\n1,Ann\n2,Bob: the elder\n3,Cy, junior\n6,6,3\n3,2,1,3\n2,{1,3},2\n1,3\n"
+RANKS = [[1, 0, 2]] * 3 + [[0, 2, 0]] * 2 + [[-1, -1, 0]]
+
+
+def read_preflib(path):
+    return read_file(File(path))
+
+
+def written(tmp_path: Path, content: str | bytes, name: str = "votes.toi") -> Path:
+    path = tmp_path / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        NEW,
+        OLD,
+        "\ufeff" + NEW,
+        NEW.replace("\n", "\r\n"),
+        NEW.replace("\n", "\n\n"),
+        NEW.replace(",", " , ").replace("{", " { ").replace("Cy ,  ", "Cy, "),
+        NEW.replace("# ", "#"),
+        "".join(line + "\n" for line in NEW.splitlines() if "NUMBER" not in line and "DATA" not in line),
+    ],
+)  # fmt: skip
+def test_reads_both_formats(tmp_path, content):
+    table = read_preflib(written(tmp_path, content))
+    assert table.ranks.tolist() == RANKS
+    assert table.item_names == ("Ann", "Bob: the elder", "Cy, junior")
+    assert (table.num_users, table.missing, table.tied, table.complete) == (6, "last", True, False)
+
+
+@pytest.mark.parametrize("suffix", [".soc", ".soi", ".toc", ".toi"])
+def test_each_suffix_takes_what_it_holds(tmp_path, suffix):
+    lines = ["3: 2,1,3"]
+    lines += ["2: {1,3},2"] if suffix[1] == "t" else []
+    lines += ["1: 3"] if suffix[3] == "i" else []
+    names = "".join(f"# ALTERNATIVE NAME {k}: x{k}\n" for k in (1, 2, 3))
+    table = read_preflib(written(tmp_path, names + "\n".join(lines), "votes" + suffix.upper()))
+    assert table.num_users == 3 + 2 * (suffix[1] == "t") + (suffix[3] == "i")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "name", "message"),
+    [
+        ("2: {1,3},2", "2: {1,4},2", "", r"votes.toi, line 11: there is no alternative 4, only 1 to 3"),
+        ("2: {1,3},2", "2: {1,0},2", "", "line 11: there is no alternative 0"),
+        ("2: {1,3},2", "2: {1,3},1", "", "line 11: alternative 1 appears twice in one order"),
+        ("2: {1,3},2", "2: {1,1},2", "", "alternative 1 appears twice"),
+        ("2: {1,3},2", "-2: {1,3},2", "", "line 11: the count of an order is -2: it must be at least 1"),
+        ("2: {1,3},2", "0: {1,3},2", "", "at least 1"),
+        ("2: {1,3},2", "2.5: {1,3},2", "", "'2.5': write a whole number"),
+        ("2: {1,3},2", "9999999999999999999999: {1,3},2", "", "write a whole number"),
+        ("2: {1,3},2", "2: {1,3,2", "", r"line 11: '\{1,3,2' is not an order"),
+        ("2: {1,3},2", "2: {1,{3}},2", "", "is not an order"),
+        ("2: {1,3},2", "2: {},2", "", "is not an order"),
+        ("2: {1,3},2", "2: 1 3,2", "", "is not an order"),
+        ("2: {1,3},2", "2: 1,,2", "", "is not an order"),
+        ("2: {1,3},2", "2: ", "", "is not an order"),
+        ("2: {1,3},2", "2: Ann,Bob", "", "is not an order"),
+        ("2: {1,3},2", "2: ١,2", "", "is not an order"),
+        ("2: {1,3},2", "hello", "", "line 11: 'hello' is not an order: write count: 1,2,3"),
+        ("1: 3\n", "1: 3\n1: 3\n", "", "line 13: the order of line 12 again"),
+        ("1: 3\n", "1: {3,1},2\n", "", "line 12: the order of line 11 again"),
+        ("VOTERS: 6", "VOTERS: 7", "", "line 5: 7 voters are stated, but 6 are counted"),
+        ("ORDERS: 3", "ORDERS: 4", "", "line 6: 4 unique orders are stated, but 3 are there"),
+        ("ALTERNATIVES: 3", "ALTERNATIVES: 4", "", "line 4: 4 alternatives are stated, but 3 are named"),
+        ("VOTERS: 6", "VOTERS: many", "", "NUMBER VOTERS is 'many': write a whole number"),
+        ("# TITLE: Small: three", "# NUMBER VOTERS: 6", "", "NUMBER VOTERS is stated twice"),
+        ("NAME 3:", "NAME 2:", "", "line 9: alternative 2 is named twice"),
+        ("NAME 3:", "NAME 4:", "", "must be numbered from 1 to 3, found '1, 2, 4'"),
+        ("NAME 3: Cy, junior", "NAME 3: ann ", "", "alternatives 1 and 3 are both named 'ann'"),
+        ("NAME 3: Cy, junior", "NAME 3:", "", "line 9: alternative 3 has no name"),
+        ("3: 2,1,3\n2: {1,3},2\n1: 3\n", "", "", "no orders below its head"),
+        ("TYPE: toi", "TYPE: soc", "", "says DATA TYPE soc, but its suffix is .toi"),
+        ("TYPE: toi", "TYPE: soi", "votes.soi", r"line 11: a tie, '\{1,3\}', but .soi files .* to .toi"),
+        ("TYPE: toi", "TYPE: toc", "votes.toc", "line 12: 1 of 3 alternatives .* rename the file to .toi"),
+        ("2: {1,3},2", "2: 1", "votes.soc", "says DATA TYPE toi, but its suffix is .soc"),
+        ("# ", "", "", "number of alternatives is 'FILE NAME: votes.toi'"),
+        ("# ALTERNATIVE", "# CANDIDATE", "", "names no alternatives"),
+        ("Ann", "Ann", "votes.dat", r"unknown kind of file \(.dat\); of PrefLib, .soc"),
+        (NEW, "", "", "votes.toi is empty"),
+        (NEW, " \n\n", "", "votes.toi is empty"),
+        (NEW, "\0", "", "NUL bytes"),
+        ("6\n", "300000006\n", "", "counted"),
+    ],
+)  # fmt: skip
+def test_new_format_refusals(tmp_path, old, new, name, message):
+    assert old in NEW
+    with pytest.raises(DataError, match=message):
+        read_preflib(written(tmp_path, NEW.replace(old, new), name or "votes.toi"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("6,6,3", "6,7,3", "line 5: 6 voters, but counts that sum to 7"),
+        ("6,6,3", "7,7,3", "line 5: 7 voters are stated, but 6 are counted"),
+        ("6,6,3", "6,6,2", "line 5: 2 unique orders are stated, but 3 are there"),
+        ("6,6,3", "6,6", "line 5: '6,6' should be voters,sum of counts,unique orders"),
+        ("3,Cy, junior\n", "", "line 4: alternative 6, where the first line announces 3"),
+        ("3\n1,Ann", "9\n1,Ann", "line 6: alternative 3 is named twice"),
+        ("2,{1,3},2\n", "7\n", "line 7: '7' is not an order: write count,1,2,3"),
+        ("2,{1,3},2\n", "2,{1,3},5\n", "line 7: there is no alternative 5"),
+        (
+            "6,6,3\n3,2,1,3\n2,{1,3},2\n1,3\n",
+            "",
+            "ends within its header: 3 alternatives were announced",
+        ),
+        ("3\n1,Ann", "three\n1,Ann", "the number of alternatives is 'three'"),
+    ],
+)
+def test_old_format_refusals(tmp_path, old, new, message):
+    with pytest.raises(DataError, match=message):
+        read_preflib(written(tmp_path, OLD.replace(old, new, 1)))
+
+
+def test_too_many_voters_are_refused_before_they_are_counted_out(tmp_path):
+    text = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n99999999999999999: 1,2\n"
+    with pytest.raises(DataError, match="more than this reader accepts"):
+        read_preflib(written(tmp_path, text, "votes.soc"))
+
+
+def test_no_such_file_and_folder(tmp_path):
+    with pytest.raises(DataError, match="no such file"):
+        read_preflib(tmp_path / "none.soc")
+    (tmp_path / "folder.soc").mkdir()
+    with pytest.raises(DataError, match="is a folder: give one file"):
+        read_preflib(tmp_path / "folder.soc")
+
+
+PIECES = st.sampled_from(
+    ["1", "2", "3", "4", "-1", "0", ":", ",", "{", "}", " ", "\n", "#", "x", "é", "\0", "2: 1,2\n", "1: {1,2},3\n",
+     "# ALTERNATIVE NAME 4: Dee\n", "# NUMBER VOTERS: 3\n", "3,3,1\n"]
+)  # fmt: skip
+PARTS = st.lists(PIECES, max_size=12).map("".join)
+
+
+@settings(
+    max_examples=200,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    start=st.sampled_from(["", HEAD.replace("# NUMBER", "# N"), "3\n1,a\n2,b\n3,c\n", NEW]),
+    middle=st.one_of(PARTS.map(str.encode), st.binary(max_size=30)),
+    suffix=st.sampled_from([".soc", ".soi", ".toc", ".toi"]),
+)
+def test_any_bytes_give_a_table_or_an_explained_error(tmp_path, start, middle, suffix):
+    path = written(tmp_path, start.encode() + middle, "odd" + suffix)
+    try:
+        table = read_preflib(path)
+    except DataError as error:
+        assert path.name in str(error)  # noqa: PT017
+    else:
+        assert table.num_items >= 2
+        assert np.all(np.any(table.ranks == 0, axis=1))
+        assert table.complete or suffix[3] == "i"
+        assert not table.tied or suffix[1] == "t"
+
+
+ORDERS = st.dictionaries(
+    st.permutations(range(1, 5)).flatmap(lambda p: st.integers(1, 4).map(lambda k: tuple(p[:k]))),
+    st.integers(1, 5),
+    min_size=1,
+    max_size=6,
+)
+
+
+@settings(
+    max_examples=100,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(orders=ORDERS, old=st.booleans())
+def test_what_is_written_is_read(tmp_path, orders, old):
+    voters = sum(orders.values())
+    if old:
+        lines = ["4", *(f"{k},x{k}" for k in range(1, 5)), f"{voters},{voters},{len(orders)}"]
+    else:
+        lines = [f"# ALTERNATIVE NAME {k}: x{k}" for k in range(1, 5)]
+        lines += [f"# NUMBER VOTERS: {voters}", f"# NUMBER UNIQUE ORDERS: {len(orders)}"]
+    sign = "," if old else ": "
+    lines += [f"{count}{sign}{','.join(map(str, order))}" for order, count in orders.items()]
+    expected = []
+    for order, count in orders.items():
+        row = [order.index(k) if k in order else -1 for k in range(1, 5)]
+        expected += [row] * count
+    assert read_preflib(written(tmp_path, "\n".join(lines), "v.soi")).ranks.tolist() == expected

@@ -1,0 +1,114 @@
+"""Where data files come from: folder, checksum, fetch (no test touches the network)."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from privrank_jax.data import DataError, load, source
+
+
+@pytest.fixture(autouse=True)
+def no_folder(monkeypatch):
+    monkeypatch.delenv("PRIVRANK_DATA", raising=False)
+
+
+def fake_pooch(monkeypatch, tmp_path: Path, retrieve) -> None:
+    module = types.ModuleType("pooch")
+    module.retrieve = retrieve
+    module.os_cache = lambda name: tmp_path / name
+    monkeypatch.setitem(sys.modules, "pooch", module)
+
+
+def test_every_checksum_is_that_of_the_file(data_folder):
+    for file, known in source.FILES.items():
+        assert hashlib.sha256((data_folder / file).read_bytes()).hexdigest() == known.sha256
+
+
+def test_folder_argument_goes_before_the_environment(data_folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
+    with pytest.raises(DataError, match=r"cannot read .*immig\.csv"):
+        source.read("immig/immig.csv")
+    assert source.read("immig/immig.csv", data_folder).startswith("V12,V13,V23,V14,V24,V34,")
+    monkeypatch.setenv("PRIVRANK_DATA", str(data_folder))
+    assert source.read("immig/immig.csv").startswith("V12,")
+
+
+def test_another_file_is_refused_with_both_hashes(data_folder, tmp_path):
+    (tmp_path / "immig").mkdir()
+    copy = shutil.copyfile(data_folder / "immig/immig.csv", tmp_path / "immig/immig.csv")
+    copy.chmod(0o644)
+    copy.write_bytes(copy.read_bytes().replace(b"\n", b"\r\n"))
+    found = hashlib.sha256(copy.read_bytes()).hexdigest()
+    with pytest.raises(DataError) as error:
+        load("immig", tmp_path)
+    assert source.FILES["immig/immig.csv"].sha256 in str(error.value)
+    assert found in str(error.value)
+    assert "immig.csv" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["cemspc", "immig"])
+def test_what_cannot_be_fetched_says_which_file_is_needed(name, monkeypatch, tmp_path):
+    def never(*args, **kwargs):
+        raise AssertionError("nothing to fetch")
+
+    fake_pooch(monkeypatch, tmp_path, never)
+    with pytest.raises(DataError, match=rf"{name}/{name}\.csv.*PRIVRANK_DATA"):
+        load(name)
+
+
+def test_what_cannot_be_fetched_names_the_package_that_holds_it(monkeypatch):
+    monkeypatch.delenv("PRIVRANK_DATA", raising=False)
+    for file, known in source.FILES.items():
+        assert bool(known.url) != bool(known.package)
+        if known.package:
+            with pytest.raises(DataError, match=f"from the R package {known.package}, put it"):
+                source.read(file)
+    assert source.not_fetched("immig") == {"immig/immig.csv": "prefmod"}
+    assert source.not_fetched("cars") == {}
+
+
+def test_without_pooch_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pooch", None)
+    with pytest.raises(DataError, match=r"privrank-jax\[data\].*PRIVRANK_DATA"):
+        load("cars")
+
+
+def test_without_network_the_way_by_hand_is_named(monkeypatch, tmp_path):
+    def offline(*args, **kwargs):
+        raise ConnectionError("name not resolved")
+
+    fake_pooch(monkeypatch, tmp_path, offline)
+    with pytest.raises(DataError, match=r"name not resolved.*download https://.*PRIVRANK_DATA"):
+        load("cars")
+
+
+@pytest.mark.parametrize("name", ["cars", "cars2"])
+def test_public_files_are_fetched_with_their_checksum(name, data_folder, monkeypatch, tmp_path):
+    asked = {}
+
+    def retrieve(url, known_hash, fname, path):
+        asked[url.rsplit("/", 1)[1]] = (url, known_hash)
+        return str(data_folder / "cars" / url.rsplit("/", 1)[1])
+
+    fake_pooch(monkeypatch, tmp_path, retrieve)
+    table = load(name)
+    experiment = "2" if name == "cars2" else "1"
+    assert sorted(asked) == [f"items{experiment}.csv", f"prefs{experiment}.csv"]
+    for file, (url, known_hash) in asked.items():
+        assert known_hash == f"sha256:{source.FILES[f'cars/{file}'].sha256}"
+        assert f"/exp{experiment}-prefs/" in url
+    assert len(table) == len(load(name, data_folder))
+
+
+def test_a_fetched_file_is_verified_again(monkeypatch, tmp_path):
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("Item ID\n")
+    fake_pooch(monkeypatch, tmp_path, lambda *args, **kwargs: str(wrong))
+    with pytest.raises(DataError, match="not the published file"):
+        load("cars")

@@ -1,0 +1,80 @@
+"""Files of synthetic rankings: what is written is what is read, in every format."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from privrank_jax.data import (
+    DataError,
+    Rankings,
+    SyntheticRankings,
+    write_synthetic_rankings,
+)
+from tests.data.readers import load_rankings, read_synthetic_rankings
+
+NAMES = ("a b", 'c"d', "\u00e9")
+
+
+@pytest.fixture
+def rankings():
+    ranks = np.array([[2, 0, 1], [-1, 1, 0], [-1, -1, -1], [0, 1, 2]])
+    table = Rankings(ranks, NAMES, user_names=("u,2", "u1", "u4", "u3"))
+    return SyntheticRankings(table, np.array([0.5, 2.0, 1 / 3, 4.0]))
+
+
+@pytest.mark.parametrize("name", ["s.csv", "s.tsv", "s.parquet"])
+def test_what_is_written_is_read(rankings, tmp_path, name):
+    path = tmp_path / name
+    assert write_synthetic_rankings(path, rankings) == ("user", "synthetic_epsilon", *NAMES)
+    found = read_synthetic_rankings(path)
+    order = [0, 1, 3, 2]  # sorted by user
+    assert found.table.user_names == ("u,2", "u1", "u3", "u4")
+    assert found.table.item_names == NAMES
+    np.testing.assert_array_equal(found.table.ranks, rankings.table.ranks[order])
+    np.testing.assert_array_equal(found.epsilon, rankings.epsilon[order])
+    assert found.lengths.tolist() == [3, 2, 3, 0]
+    # Readers of rankings take the ranks, and no budget for an item.
+    np.testing.assert_array_equal(load_rankings(path).ranks, found.table.ranks)
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_order_of_the_rows_is_not_kept(rankings, tmp_path):
+    table = rankings.table
+    turned = Rankings(table.ranks[::-1], NAMES, user_names=table.user_names[::-1])
+    paths = tmp_path / "a.csv", tmp_path / "b.csv"
+    for users in (True, False):
+        write_synthetic_rankings(paths[0], rankings, users=users)
+        write_synthetic_rankings(
+            paths[1], SyntheticRankings(turned, rankings.epsilon[::-1]), users=users
+        )
+        assert paths[0].read_text() == paths[1].read_text()
+    assert paths[0].read_text().startswith("synthetic_epsilon,a b")
+
+
+def test_what_is_no_such_file(rankings, tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_text("user,epsilon,a,b\nu,2,1,2\n")
+    with pytest.raises(DataError, match="no column 'synthetic_epsilon'"):
+        read_synthetic_rankings(path)
+    path.write_text("user,synthetic_epsilon,a,b\nu,2,1,1\n")
+    with pytest.raises(DataError, match="ties"):
+        read_synthetic_rankings(path)
+    path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,,3\n")
+    with pytest.raises(DataError, match="row 2 below the header leaves out a rank"):
+        read_synthetic_rankings(path)
+    path.write_text("user,synthetic_epsilon,a,b,c\nu,2,1,2,\nv,2,1,3,2\n")
+    with pytest.raises(DataError, match="items has no 'c'"):
+        read_synthetic_rankings(path, items=("b", "a"))
+    found = read_synthetic_rankings(path, items=("c", "b", "a"))
+    assert found.table.ranks.tolist() == [[-1, 1, 0], [1, 2, 0]]
+    path.write_text("user,item,rank,synthetic_epsilon\nu,a,1,2\nu,b,2,2\n")
+    with pytest.raises(DataError, match="column 'item': 'a' is not a rank"):
+        read_synthetic_rankings(path)
+    path.write_text("user,synthetic_epsilon,a,b\nu,-2,2,1\n")
+    with pytest.raises(DataError, match="'-2' is not a usable epsilon"):
+        read_synthetic_rankings(path)
+    for item in ("user", "synthetic_epsilon"):
+        table = Rankings(np.array([[0, 1]]), ("a", item))
+        with pytest.raises(DataError, match="rename it"):
+            write_synthetic_rankings(path, SyntheticRankings(table, np.ones(1)))
