@@ -24,7 +24,7 @@ LIGHT = {
     "privrank_jax.personalized",
     "privrank_jax.preferences",
     "privrank_jax.privacy",
-    "privrank_jax.tables",
+    "privrank_jax.data",
 }
 
 

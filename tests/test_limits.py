@@ -7,7 +7,8 @@ import math
 import pytest
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
-from privrank_jax.datasets import DataError, read_epsilon
+from privrank_jax.data import DataError
+from tests.data.readers import read_epsilon
 
 
 def cells(folder, epsilon):

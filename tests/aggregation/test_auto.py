@@ -18,7 +18,7 @@ from privrank_jax.aggregation import (
 )
 from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE
 from privrank_jax.aggregation.noise_all import noise_all_deviation
-from privrank_jax.cli.aggregate.request import METHODS
+from privrank_jax.jobs.consensus import METHODS
 from tests.promises import user
 
 

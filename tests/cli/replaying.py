@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from privrank_jax import privacy_audit
 from privrank_jax.cli import app
-from privrank_jax.datasets import named
+from privrank_jax.data import named
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from tests.cli import neighboring

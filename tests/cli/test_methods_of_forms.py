@@ -10,13 +10,13 @@ import json
 
 import numpy as np
 import pytest
-
 from privrank_jax._cells.columns import DELIMITERS, OBJECTS, PARQUET, SHEETS, TABLES
-from privrank_jax.cli.aggregate import methods as consensus
 from privrank_jax.cli.aggregate.request import METHODS as AGGREGATE
 from privrank_jax.cli.aggregate.request import TRUSTS
-from privrank_jax.cli.rank import methods as scores
 from privrank_jax.cli.rank.request import METHODS as RANK
+
+from privrank_jax.cli.aggregate import methods as consensus
+from privrank_jax.cli.rank import methods as scores
 from tests.parquet import as_parquet
 
 ITEMS = ("ash", "elm", "oak")

@@ -17,15 +17,14 @@ import sys
 import numpy as np
 import pytest
 
-from privrank_jax import datasets
-from privrank_jax.cli.aggregate.request import METHODS as CONSENSUS_METHODS
-from privrank_jax.cli.aggregate.request import TRUSTS
+from privrank_jax import pairwise
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.core.result import Certainty
-from privrank_jax.cli.privatize import comparison_files
-from privrank_jax.cli.rank import input as rank_input
-from privrank_jax.cli.rank import methods as rank_methods
-from privrank_jax.cli.rank.request import METHODS
+from privrank_jax.jobs import comparisons as of_comparisons
+from privrank_jax.jobs import randomize
+from privrank_jax.jobs.asked import METHODS
+from privrank_jax.jobs.consensus import METHODS as CONSENSUS_METHODS
+from privrank_jax.jobs.consensus import TRUSTS
+from privrank_jax.jobs.result import Certainty
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.privacy_audit import replay
@@ -192,10 +191,10 @@ def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):
 
 
 def changed_counts(monkeypatch, change):
-    """``change(method, data, request)`` in place of the method ``counts``."""
-    method = rank_methods._METHODS["counts"]
+    """``change(method, data, asked)`` in place of the method ``counts``."""
+    method = of_comparisons._METHODS["counts"]
     monkeypatch.setitem(
-        rank_methods._METHODS, "counts", lambda data, request: change(method, data, request)
+        of_comparisons._METHODS, "counts", lambda data, asked: change(method, data, asked)
     )
 
 
@@ -206,8 +205,8 @@ def d_wins(data):
 
 
 def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
-    half = 0.5 * rank_input.totals_sensitivity(promise(1.0, "user", contributions=2))
-    monkeypatch.setattr(rank_input, "totals_sensitivity", lambda *_, **__: half)
+    half = 0.5 * pairwise.totals_sensitivity(promise(1.0, "user", contributions=2))
+    monkeypatch.setattr(of_comparisons.pairwise, "totals_sensitivity", lambda *_, **__: half)
     found = found_by_replay(tmp_path, COUNTS, "others")
     assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
     monkeypatch.setattr("privrank_jax.release.exact_aggregation.borda_sensitivity", lambda *_: 7.5)
@@ -258,16 +257,18 @@ def test_answers_that_flip_but_are_never_missing(monkeypatch, tmp_path):
 def test_a_questionnaire_that_the_data_settle(monkeypatch, tmp_path):
     """Pairs that are asked are public, those that are answered are not."""
 
-    def answered(table, request, privacy):
+    def answered(table, *_, **__):
         return "k-norm", table.questionnaire[: 14 if len(table) % 2 else 15]
 
-    monkeypatch.setattr(rank_input, "_noise", answered)
+    monkeypatch.setattr(of_comparisons, "_noise", answered)
     found = survey_leaks(tmp_path, monkeypatch, "silent")
     assert "call 1: privrank_jax.release.k_norm:discrete_zonotope with" in found
 
 
 def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):
-    monkeypatch.setattr(rank_input, "exact_bound", lambda users, most: exact_bound(users, most + 1))
+    monkeypatch.setattr(
+        of_comparisons, "exact_bound", lambda users, most: exact_bound(users, most + 1)
+    )
     assert "the mechanisms lose epsilon = 1.5" in found_by_replay(tmp_path, COUNTS, "others")
 
 
@@ -295,16 +296,20 @@ def test_noise_of_objective_perturbation_that_is_too_small(monkeypatch, tmp_path
 
 
 def test_a_number_in_a_note(monkeypatch, tmp_path):
-    notes = property(lambda self: (f"{len(self.table)} comparisons were read",))
-    monkeypatch.setattr(rank_input.Input, "notes", notes)
+    notes = of_comparisons.notes_on
+
+    def telling(table):
+        return (*notes(table), f"{len(table)} comparisons were read")
+
+    monkeypatch.setattr(of_comparisons, "notes_on", telling)
     found = found_by_replay(tmp_path, COUNTS, "fewer")
     assert "16 comparisons were read\"', then '\"14 comparisons were read\"'" in found
     assert found_by_replay(tmp_path, COUNTS, "others") == ""
 
 
 def test_a_branch_on_the_data(monkeypatch, tmp_path):
-    def change(method, data, request):
-        result = method(data, request)
+    def change(method, data, asked):
+        result = method(data, asked)
         return dataclasses.replace(result, certainty=Certainty()) if d_wins(data) else result
 
     changed_counts(monkeypatch, change)
@@ -312,29 +317,29 @@ def test_a_branch_on_the_data(monkeypatch, tmp_path):
 
 
 def test_an_order_that_the_data_settle(monkeypatch, tmp_path):
-    def change(method, data, request):
+    def change(method, data, asked):
         totals = np.asarray(data.wins.matrix).sum(1)
-        return dataclasses.replace(method(data, request), order=np.argsort(-totals, kind="stable"))
+        return dataclasses.replace(method(data, asked), order=np.argsort(-totals, kind="stable"))
 
     changed_counts(monkeypatch, change)
     assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
 
 
 def test_a_budget_that_the_data_settle(monkeypatch, tmp_path):
-    def change(method, data, request):
-        epsilon = 0.5 if d_wins(data) else request.epsilon
+    def change(method, data, asked):
+        epsilon = 0.5 if d_wins(data) else data.promise.epsilon
         privacy = dataclasses.replace(data.privacy, epsilon=epsilon)
-        return method(dataclasses.replace(data, privacy=privacy), request)
+        return method(dataclasses.replace(data, privacy=privacy), asked)
 
     changed_counts(monkeypatch, change)
     assert "call 1" in found_by_replay(tmp_path, COUNTS, "others")
 
 
 def test_a_second_release_for_some_data(monkeypatch, tmp_path):
-    def change(method, data, request):
+    def change(method, data, asked):
         if d_wins(data):
-            method(data, request)
-        return method(data, request)
+            method(data, asked)
+        return method(data, asked)
 
     changed_counts(monkeypatch, change)
     found = found_by_replay(tmp_path, COUNTS, "others")
@@ -348,10 +353,10 @@ def test_a_release_twice_at_the_whole_budget(monkeypatch, tmp_path):
 
 
 def test_a_refusal_that_tells(monkeypatch, tmp_path):
-    def change(method, data, request):
+    def change(method, data, asked):
         if d_wins(data):
             raise Refusal("too many wins of d: leave some out, or ask others.")
-        return method(data, request)
+        return method(data, asked)
 
     changed_counts(monkeypatch, change)
     assert "exit code: 0, then 2" in found_by_replay(tmp_path, COUNTS, "others")
@@ -368,7 +373,7 @@ def test_noise_of_ones_own(monkeypatch, tmp_path):
 
 
 def test_a_number_in_a_file(monkeypatch, tmp_path):
-    write_reports = datasets.write_reports
+    write_reports = randomize.write_reports
 
     def write(path, table, **options):
         columns = write_reports(path, table, **options)
@@ -377,14 +382,13 @@ def test_a_number_in_a_file(monkeypatch, tmp_path):
         return columns
 
     first = []
-    read = comparison_files.read_comparisons
+    compared = randomize.randomize_comparisons
 
-    def reading(*given, **options):
-        table = read(*given, **options)
+    def counting(table, *given, **options):
         first[:] = [table.ties]
-        return table
+        return compared(table, *given, **options)
 
-    monkeypatch.setattr(comparison_files, "read_comparisons", reading)
-    monkeypatch.setattr(datasets, "write_reports", write)
+    monkeypatch.setattr(randomize, "randomize_comparisons", counting)
+    monkeypatch.setattr(randomize, "write_reports", write)
     assert "private.csv" in found_by_replay(tmp_path, REPORTS, "tied", "flip")
     assert "private.csv" not in found_by_replay(tmp_path, REPORTS, "reversed", "flip")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from privrank_jax.tables import ComparisonRows
 
 from privrank_jax import pairwise
 from privrank_jax._host import evaluate
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core import entropy
 from privrank_jax.cli.rank import methods as rank_methods
-from privrank_jax.tables import ComparisonRows
 from tests.parquet import as_parquet
 
 COUNTS = ("--method", "counts")

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from privrank_jax.datasets.formats import read_lines
 
 from privrank_jax.data.kamishima import SET_A
-from privrank_jax.datasets.formats import read_lines
 from tests.fuzz import promise, strategies
 from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
 from tests.fuzz.strategies import fuzz

@@ -6,9 +6,9 @@ import json
 
 import numpy as np
 import pytest
-
 from privrank_jax.datasets import read_comparisons
 from privrank_jax.datasets.row_times import read_times
+
 from privrank_jax.jobs.arrivals import Counted, arrivals_of
 from privrank_jax.jobs.schedule import schedule_of
 

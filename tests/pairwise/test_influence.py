@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.datasets import load
+from privrank_jax.data import load
 from privrank_jax.pairwise import influential_comparisons, mle
 
 RIDGE = 0.3  # so that every subset of comparisons has finite scores
@@ -61,7 +61,7 @@ def test_the_number_is_the_least_of_all_sets_or_one_more(change):
 
 @pytest.mark.parametrize("change", ["drop", "flip"])
 def test_what_is_found_is_verified_by_a_fit_and_one_fewer_does_not_do(change, data_folder):
-    wins = load("cemspc", data_folder).comparisons().win_counts()
+    wins = load("cemspc", data_folder).arrays().win_counts()
     found = influential_comparisons(wins, change=change)
     rest = np.asarray(wins.matrix) - found.changed
     rest = rest + found.changed.T if change == "flip" else rest

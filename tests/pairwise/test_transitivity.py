@@ -72,10 +72,10 @@ def test_masked_items_count_for_nothing():
 
 def test_the_car_data(data_folder):
     """Printed: 42 of 60 users intransitive, 6.98% of the comparisons. Ties of the counts explain both."""
-    from privrank_jax.datasets import load
+    from privrank_jax.data import load
 
     table = load("cars", data_folder)
-    wins = wins_by_user(table.comparisons(), table.num_users)
+    wins = wins_by_user(table.arrays(), table.num_users)
     assert float(wins.sum()) == len(table) == 2675
     shares = intransitivity_shares(wins)
     assert int(shares.users) == 60

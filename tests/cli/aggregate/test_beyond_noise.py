@@ -7,10 +7,6 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from scipy import stats
-
-from privrank_jax import aggregation
-from privrank_jax.cli.aggregate import beyond_noise
 from privrank_jax.cli.aggregate.beyond_noise import (
     of_majorities,
     of_majorities_from_answers,
@@ -18,6 +14,10 @@ from privrank_jax.cli.aggregate.beyond_noise import (
 )
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.core.mechanisms import Drawn
+from scipy import stats
+
+from privrank_jax import aggregation
+from privrank_jax.cli.aggregate import beyond_noise
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.release import exact_noise_all, exact_weights

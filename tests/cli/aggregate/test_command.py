@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
-
-from privrank_jax import aggregation, metrics
 from privrank_jax.cli.aggregate.request import METHODS
 from privrank_jax.datasets import load_rankings
+
+from privrank_jax import aggregation, metrics
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_samplers_available
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from privrank_jax.cli.aggregate.input import PrivateInput, read_input
 from privrank_jax.cli.aggregate.request import Request
+
 from tests.parquet import parquet
 
 ROWS = ("ann,1,2,3", "bob,2,1,3", "cy,,1,")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-
-from privrank_jax.aggregation import dp_footrule_deviation, footrule_bound
 from privrank_jax.cli.aggregate.input import read_input
 from privrank_jax.cli.aggregate.methods import release
 from privrank_jax.cli.aggregate.request import Request
+
+from privrank_jax.aggregation import dp_footrule_deviation, footrule_bound
 from tests.promises import user
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from privrank_jax.cli.aggregate.request import Request
+
 from privrank_jax.cli.console import Refusal
 
 

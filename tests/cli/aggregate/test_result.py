@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 
 import pytest
-
 from privrank_jax.cli.aggregate.input import read_input
 from privrank_jax.cli.aggregate.request import Request
 from privrank_jax.cli.aggregate.result import without_privacy

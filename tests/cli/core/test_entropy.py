@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import jax
 import numpy as np
-
 from privrank_jax.cli.core.entropy import Entropy
+
 from privrank_jax.cli.core.request import Release
 
 

@@ -6,10 +6,10 @@ import dataclasses
 import inspect
 
 import pytest
+from privrank_jax.cli.core.mechanisms import MECHANISMS
 
 from privrank_jax import privacy_audit
 from privrank_jax.cli.core import mechanisms
-from privrank_jax.cli.core.mechanisms import MECHANISMS
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 FUNCTIONS = {"simulated_mallows": "sample"}  # of many users, where the audit has one
@@ -70,8 +70,9 @@ def test_twins_take_the_same(name):
 
 
 def test_a_mechanism_without_twin_needs_consent():
-    from privrank_jax.cli.console import Refusal
     from privrank_jax.cli.rank.request import Request
+
+    from privrank_jax.cli.console import Refusal
 
     release = Request(source="votes.csv", epsilon=1.0)
     mechanism = MECHANISMS["local-weights"]

@@ -7,11 +7,11 @@ import importlib.metadata
 
 import pytest
 import typer
+from privrank_jax.cli.core.entropy import Entropy
 
 from privrank_jax.cli import app
 from privrank_jax.cli.aggregate import methods as aggregate_methods
 from privrank_jax.cli.aggregate import request as aggregate
-from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.rank import request as rank
 from privrank_jax.release.ledger import Ledger
 

@@ -6,10 +6,10 @@ import json
 
 import numpy as np
 import pytest
-
-from privrank_jax import Guarantee, Privacy
 from privrank_jax.cli.core.output import print_result, told_apart
 from privrank_jax.cli.core.result import NO_GUARANTEE, Certainty, Result
+
+from privrank_jax import Guarantee, Privacy
 
 NAMES = ("Oslo", "Rome", "Bern")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from privrank_jax.cli.core.randomized import rankings_guarantee, reports_guarantee
 from privrank_jax.datasets import RankingTable, ReportTable, SyntheticRankings
 

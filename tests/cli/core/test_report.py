@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-
-from privrank_jax import Guarantee, Privacy
 from privrank_jax.cli.core.report import page
 from privrank_jax.cli.core.result import Result, Row, Shown
+
+from privrank_jax import Guarantee, Privacy
 from tests import chromium
 
 VOID = {"meta", "br", "img"}

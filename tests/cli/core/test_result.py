@@ -6,9 +6,6 @@ import math
 
 import numpy as np
 import pytest
-
-from privrank_jax import Guarantee, Privacy
-from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.result import (
     Certainty,
     Result,
@@ -17,6 +14,9 @@ from privrank_jax.cli.core.result import (
     noise_reach,
     of_noise,
 )
+
+from privrank_jax import Guarantee, Privacy
+from privrank_jax.cli.console import Refusal
 
 GUARANTEE = Guarantee(Privacy(1.0, unit="comparison", adjacency="flip"))
 

@@ -6,8 +6,8 @@ import hashlib
 import json
 
 import pytest
-
 from privrank_jax._cells.text_files import File
+
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core import sources
 from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns

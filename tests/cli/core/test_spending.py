@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from privrank_jax import Guarantee, Privacy
-from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.result import Result
 from privrank_jax.cli.core.spending import begin
 from privrank_jax.cli.rank.request import Request
+
+from privrank_jax import Guarantee, Privacy
+from privrank_jax.cli.console import Refusal
 from privrank_jax.release.ledger import Ledger, LedgerError, content_sha256, create
 
 PROMISE = Privacy(1.0, unit="comparison", adjacency="flip")

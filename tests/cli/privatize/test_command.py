@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 import pytest
+from privrank_jax.datasets import read_reports
 from scipy import stats
 
-from privrank_jax.datasets import read_reports
 from tests.cli.results import items, lines_said
 
 REHEARSAL = ("--simulate", "--seed", 1)

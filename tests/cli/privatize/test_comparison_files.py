@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.privatize.comparison_files import randomize
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.datasets import ComparisonTable
+
+from privrank_jax.cli.console import Refusal
 
 
 def table(count=4, ties=()):

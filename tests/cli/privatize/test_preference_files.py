@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from privrank_jax.cli.privatize.preference_files import best_limit, worth
 from privrank_jax.datasets import read_preferences
+
 from privrank_jax.release.ledger import Ledger
 from tests.parquet import parquet
 

@@ -8,9 +8,8 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from privrank_jax.datasets import read_synthetic_rankings
+from scipy import stats
 
 REHEARSAL = ("--simulate", "--seed", 1)
 ALARM = 1e-6  # false-alarm rate of a test of the law on fresh draws; releases can't be seeded

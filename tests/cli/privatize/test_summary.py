@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 import pytest
-
-from privrank_jax import Guarantee, Privacy
 from privrank_jax.cli.privatize.request import Request
 from privrank_jax.cli.privatize.summary import Summary, print_summary
+
+from privrank_jax import Guarantee, Privacy
 
 SUMMARY = Summary(
     data="votes.csv",

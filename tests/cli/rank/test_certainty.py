@@ -8,11 +8,11 @@ import math
 import jax
 import numpy as np
 import pytest
-
-from privrank_jax import datasets, pairwise
 from privrank_jax.cli.core.output import told_apart
 from privrank_jax.cli.core.result import Certainty, Result
 from privrank_jax.datasets import ReportTable, write_reports
+
+from privrank_jax import datasets, pairwise
 
 RANDOM = "the order shown may be no better than a random one"
 ITEMS = "abcd"

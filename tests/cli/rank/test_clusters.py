@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-from privrank_jax.cli.rank import clusters
 from privrank_jax.cli.rank.clusters import sampling_of
 from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.none import fit_without_privacy
 from privrank_jax.cli.rank.request import Request
+
+from privrank_jax.cli.rank import clusters
 from privrank_jax.pairwise import clustered_covariance, standard_errors
 from tests.parquet import as_parquet
 

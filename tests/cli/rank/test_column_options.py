@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from privrank_jax.cli.rank.request import Request
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank.request import Request
 
 
 def asked(**options):

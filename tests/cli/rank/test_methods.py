@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.request import Request

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.none import components_of, fit_without_privacy
 from privrank_jax.cli.rank.request import Request
 from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
+
 from privrank_jax.pairwise import interval_estimates
 from tests.parquet import as_parquet
 

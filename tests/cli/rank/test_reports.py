@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from privrank_jax.datasets import DataError, is_report_file, read_reports
+
 from privrank_jax.pairwise import debiased_rr
 from tests.cli.results import assert_schema, items
 

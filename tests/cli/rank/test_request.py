@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
+from privrank_jax.cli.rank.request import Request
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank.request import Request
 
 
 def request(**options):

@@ -7,11 +7,11 @@ import sys
 
 import numpy as np
 import pytest
-
 from privrank_jax.cli.core.entropy import Entropy
 from privrank_jax.cli.rank.input import PrivateInput, read_input
 from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.request import Request
+
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.release.ledger import Ledger
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.request import Request
+
+from privrank_jax.cli.console import Refusal
 
 PRIVATE: dict[str, Any] = {
     "method": "scores",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-
-from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.cli.rank.input import read_input
 from privrank_jax.cli.rank.methods import release
 from privrank_jax.cli.rank.none import fit_without_privacy
 from privrank_jax.cli.rank.request import Request
+
+from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.rank import input as rank_input
 from privrank_jax.pairwise import clustered_covariance, standard_errors
 from tests import reference
 from tests.cli import replaying

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import experiments
-from privrank_jax.datasets import ComparisonTable
+from privrank_jax.data import Comparisons
 from privrank_jax.simulate.axes import columns, flatten
 from privrank_jax.simulate.result import StudyResult, joined
 from tests.experiments.conftest import RUN_KEY
@@ -31,7 +31,7 @@ def survey_data(monkeypatch):
     """Two small surveys in the place of the real ones."""
     pairs = [(0, 1), (0, 2), (1, 2)]
     winners, losers = zip(*pairs)
-    table = ComparisonTable(
+    table = Comparisons(
         [0, 0, 0],
         winners,
         losers,
@@ -40,7 +40,7 @@ def survey_data(monkeypatch):
         ("u",),
         questionnaire=pairs,
     )
-    monkeypatch.setattr("privrank_jax.datasets.load", lambda name, folder: table)
+    monkeypatch.setattr("privrank_jax.data.load", lambda name, folder: table)
 
 
 def made_up(name, mean):

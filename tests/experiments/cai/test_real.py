@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import experiments, rankings
-from privrank_jax.datasets import ComparisonTable, load
+from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments.cai import real as cai_real
 from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
 from privrank_jax.pairwise import mle, noisy_counts, scores_from_totals
@@ -27,7 +27,7 @@ def small_survey(**changes):
         "tied": [False, False, True, False, False], "item_names": ("a", "b", "c"),
         "user_names": ("u", "v"), "questionnaire": [(0, 1), (0, 2), (1, 2)], "name": "small",
     }  # fmt: skip
-    return ComparisonTable(**{**fields, **changes})
+    return Comparisons(**{**fields, **changes})
 
 
 def test_survey_counts_ties_as_asked_and_pads_items():
@@ -150,7 +150,7 @@ def test_surveys_against_the_public_estimators(data_folder, monkeypatch):
     def get(name, folder):
         return uneven if name == "uneven" else load(name, folder)
 
-    monkeypatch.setattr("privrank_jax.datasets.load", get)
+    monkeypatch.setattr("privrank_jax.data.load", get)
     epsilons, replicates, names = (2.0,), 3, ("cemspc", "immig", "uneven")
     result = experiments.run(
         KEY, "cai-fig8", replicates, epsilons=epsilons, data=names, data_folder=str(data_folder)

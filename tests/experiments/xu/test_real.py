@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.datasets import ComparisonTable, load
+from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments.xu import real as xu_real
 
 
@@ -14,7 +14,7 @@ def small_table(**changes):
         "users": [0, 0, 1], "winners": [2, 0, 1], "losers": [0, 1, 0], "tied": [False] * 3,
         "item_names": "abc", "user_names": "uv", "name": "small",
     }  # fmt: skip
-    return ComparisonTable(**{**fields, **changes})
+    return Comparisons(**{**fields, **changes})
 
 
 def test_answers_are_laid_out_by_pairs():
