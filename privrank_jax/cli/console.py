@@ -6,6 +6,7 @@ import contextlib
 import contextvars
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,6 +30,8 @@ _NO_TERMINAL_WIDTH = 110
 _NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
+# How messages of the library name an argument: count='n' (--count n), or items (--items).
+_ARGUMENT = re.compile(r"""\b[a-z_]+(?:=(?:'[^']*'|"[^"]*"|\[[^]]*\]|\([^)]*\)|[\w.]+))? \((--[^()]*)\)""")
 
 
 class Refusal(ValueError):
@@ -107,6 +110,15 @@ def _words(error: Exception, spell: Callable[[Argument], str | None]) -> str:
     return str(error)
 
 
+def options_of(message: str) -> str:
+    """A message of the library with the options of a command alone, without the arguments of Python.
+
+    >>> options_of("leave it out by ignore=['n'] (--ignore n), or list the items (--items)")
+    'leave it out by --ignore n, or list the --items'
+    """
+    return _ARGUMENT.sub(r"\1", message)
+
+
 def warn(*messages: str) -> None:
     """Print each message as one paragraph on stderr, as a warning."""
     for message in messages:
@@ -124,14 +136,15 @@ def _to_stderr(head: str, style: str, message: str) -> None:
 
     A stderr that is closed or full loses it: a release that was paid for goes on without its remarks.
     """
+    message = printable(options_of(message))
     if sys.stderr is None or not sys.stderr.isatty():
         with contextlib.suppress(OSError):
-            typer.echo(f"{head} {printable(message)}", err=True)
+            typer.echo(f"{head} {message}", err=True)
         return
     from rich.console import Console
     from rich.text import Text
 
-    words = Text.assemble((head, style), " ", printable(message))
+    words = Text.assemble((head, style), " ", message)
     Console(file=sys.stderr, highlight=False).print(words)
 
 

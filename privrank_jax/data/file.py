@@ -28,6 +28,7 @@ _ADVICE = {
     **dict.fromkeys((".xls", ".ods"), "save the sheet as CSV or .xlsx"),
     **dict.fromkeys((".zip", ".bz2", ".xz"), "unpack it first, or compress the file by gzip"),
     **dict.fromkeys((".feather", ".arrow"), "write it as Parquet"),
+    ".txt": f"name the character between its cells by {say('separator')}",
 }
 _STREAM = re.compile(r"/dev/(stdin|fd/\d+)|/proc/(self|\d+)/fd/\d+")
 COMPRESSED = {".gz": "gzip", ".zst": "Zstandard"}

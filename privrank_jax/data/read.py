@@ -156,6 +156,8 @@ def read(
         "epsilon": epsilon,
     }  # fmt: skip
     given = {key: value for key, value in asked.items() if not _omitted(key, value)}
+    if num_users is not None and num_users < 1:
+        raise DataError(f"{say('num_users')} must be at least 1, got {num_users}")
     text = {"separator": separator, "encoding": encoding, "sheet": sheet}
     if not isinstance(source, str | os.PathLike):
         if any(value is not None for value in text.values()):
@@ -298,7 +300,7 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
         return "rankings"
     if "order" in given:
         return "orders"
-    if SYNTHETIC in kept:
+    if SYNTHETIC in forms:
         return "synthetic"
     if "report" in forms and forms & {"epsilon", "item_1"} and not forms & {"winner", "loser"}:
         return "reports"
@@ -330,8 +332,7 @@ def _of_table(
     taken = _TAKEN[found]
     if others := [key for key in given if key not in taken]:
         raise DataError(
-            f"{table.name} is read as {found}: leave out {', '.join(map(say, others))}, or say which kind it is by "
-            f"{say('kind')}"
+            f"{table.name} is read as {found}: leave out {', '.join(map(say, others))}"
         )
     return _READERS[found](table, given, file)
 

@@ -422,7 +422,7 @@ def advice_on(header: Sequence[str]) -> str:
         return f". If {pair!r} and {twin!r} are the items and {outcome!r} says which is preferred, {said}"
     if len(header) == 1 and any(sign in header[0] for sign in ";\t|,"):
         return f". Is it separated by another character? Say {say('separator', '|')}"
-    return ""
+    return ". Ranks of items, or ratings, make a consensus: `privrank aggregate`"
 
 
 def _say_numbers(left: str, right: str, kind: str, *items: str) -> str:

@@ -147,7 +147,7 @@ def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
     if written:
         raise ValueError(
             f"{data.name}: one user alone ranked {few}, and the list of items, read off the answers, would be "
-            "published. List the items that are public anyway (items, --items), and correct or remove what else users "
+            "published. List those that are public anyway by items (--items), and correct or remove what else users "
             "wrote."
         )
     return private_remark(

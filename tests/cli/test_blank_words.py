@@ -38,4 +38,4 @@ def test_where_cells_name_no_items(privrank, write):
     for more in ((), ("--side", "first")):
         result = privrank("rank", votes, "--method", "none", "--blank", "x", *more)
         assert (result.code, result.out) == (2, "")
-        assert "--blank is for" in result.err
+        assert "leave out --blank" in result.err

@@ -88,10 +88,10 @@ def test_counted_comparisons_are_of_one_user(privrank, write):
 @pytest.mark.parametrize(
     ("command", "options", "words"),
     [
-        ("leaderboard", EVERY, "a leaderboard reads"),
-        ("rank", ("--method", "none", "--covariate", "x"), "covariates are read of each row"),
+        ("leaderboard", EVERY, "a leaderboard needs the time of each"),
+        ("rank", ("--method", "none", "--covariate", "x"), "how much more one item has, but not which"),
         ("privatize", ("--out", "out.csv", "--epsilon-column", "x"), "gives each row an epsilon"),
-        ("rank", ("--method", "none", "--order-separator", ";"), "is for cells of orders"),
+        ("rank", ("--method", "none", "--order-separator", ";"), "leave out --order-separator"),
     ],
 )  # fmt: skip
 def test_where_rows_are_read_one_by_one(privrank, tmp_path, write, command, options, words):

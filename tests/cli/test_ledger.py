@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from privrank_jax.privacy import Neighbors, compose
+from privrank_jax.jobs import consensus
 from privrank_jax.release.ledger import Ledger, Privacy, content_sha256
 
 
@@ -79,7 +80,7 @@ def test_a_ranking_spends(privrank, budget, votes):
 
 def test_weaker_guarantees_are_refused_before_the_work(privrank, budget, votes, monkeypatch):
     path = budget(votes, 1)
-    monkeypatch.setattr("privrank_jax.cli.rank.methods.release", None)
+    monkeypatch.setattr("privrank_jax.jobs.rank.ranked", None)
     for options in (
         ("--unit", "comparison"),
         ("--max-per-user", 2, "--adjacency", "flip"),
@@ -116,16 +117,14 @@ def test_other_data_are_refused(privrank, budget, write, rankings):
 
 
 def test_data_that_change_during_the_work_are_refused(privrank, budget, rankings, monkeypatch):
-    from privrank_jax.cli.aggregate import methods as aggregate_methods
-
     path = budget(rankings, 1)
-    release = aggregate_methods.release
+    agreed = consensus.agreed
 
-    def slow(data, request):
+    def slow(*given):
         rankings.write_text(rankings.read_text() + "u99,1,2,3\n")
-        return release(data, request)
+        return agreed(*given)
 
-    monkeypatch.setattr(aggregate_methods, "release", slow)
+    monkeypatch.setattr(consensus, "agreed", slow)
     result = privrank(
         "aggregate", rankings, "--epsilon", "0.1", "--method", "borda", "--ledger", path
     )
@@ -167,7 +166,7 @@ def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
         assert [one.state for one in spends(path)] == ["spent"]  # before a byte is shown
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("privrank_jax.cli.core.output.print_table", torn)
+    monkeypatch.setattr("privrank_jax.cli.show.print_table", torn)
     assert (
         privrank(
             "aggregate", rankings, "--epsilon", "0.4", "--method", "borda", "--ledger", path
@@ -206,7 +205,7 @@ def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path)
     ] * 2
     free = privrank("aggregate", tmp_path / "synthetic.csv", "--ledger", path)
     assert free.code == 2
-    assert "--ledger" in free.err
+    assert "is the ledger of" in free.err
 
     votes = write("u1,a,b", "u2,a,b", "u2,b,c", name="pairs.csv")
     path = budget(votes, "0.5", "--unit", "comparison", "--adjacency", "flip", name="pairs.ledger")

@@ -52,7 +52,7 @@ def test_advice_is_given_where_it_applies():
         "say left='a1' (--left a1), right='a2' (--right a2), outcome='won' (--outcome won)" in said
     )
     assert "If 'won' says which of two items" in advice_on(["a1", "b1", "won"])
-    assert advice_on(["a1", "a2", "loser", "won"]) == advice_on(["a1", "a2"]) == ""
+    assert "aggregate" in advice_on(["a1", "a2"])
 
 
 @pytest.mark.parametrize(
