@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         release,
         simulate,
     )
-    from privrank_jax.data.read import read
+    from privrank_jax.data.reader import read
     from privrank_jax.estimate import Estimate
     from privrank_jax.jobs.consensus import consensus
     from privrank_jax.jobs.leaderboard import leaderboard
@@ -77,7 +77,7 @@ _NAMES = {
     "consensus": "privrank_jax.jobs.consensus",
     "randomize": "privrank_jax.jobs.randomize",
     "rank": "privrank_jax.jobs.rank",
-    "read": "privrank_jax.data.read",
+    "read": "privrank_jax.data.reader",
 }
 
 __all__ = [

@@ -120,7 +120,7 @@ def ledger(request: Request) -> None:
 
 
 def _make(request: Request, data: str, budget: str) -> None:
-    from privrank_jax.data.read import (
+    from privrank_jax.data.reader import (
         defines_users,
         header_of,
         kind_of,
@@ -156,7 +156,7 @@ def _make(request: Request, data: str, budget: str) -> None:
 def _users(request: Request, data: str, header: list[str], *, trained: bool) -> str:
     """What one user is."""
     from privrank_jax.data.header import spelled_in
-    from privrank_jax.data.read import defines_users
+    from privrank_jax.data.reader import defines_users
 
     if request.unit == "comparison":  # belongs to one unnamed user
         return ""

@@ -218,7 +218,7 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     """Read FILE, and ε: one, or one for each answer."""
     from privrank_jax.cli.reading import arguments, read_data
     from privrank_jax.data.preferences import Preferences, PreferenceScan
-    from privrank_jax.data.read import budgets_of, header_of, kind_of, named_sets
+    from privrank_jax.data.reader import budgets_of, header_of, kind_of, named_sets
     from privrank_jax.data.reports import Reports
     from privrank_jax.data.synthetic import SyntheticRankings
 

@@ -287,7 +287,7 @@ def rank(request: Request) -> None:
 
 def _no_users(request: Request) -> dict[str, Any]:
     """Users are not read where each comparison is protected by itself, and no column of them is named."""
-    from privrank_jax.data.read import named_sets
+    from privrank_jax.data.reader import named_sets
 
     alone = request.private and request.unit == "comparison" and request.user is None
     return {"user": None} if alone and request.source not in named_sets() else {}

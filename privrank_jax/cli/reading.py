@@ -11,7 +11,7 @@ from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.core.request import Release
 from privrank_jax.data.file import File
 from privrank_jax.data.likeness import suspicions
-from privrank_jax.data.read import read
+from privrank_jax.data.reader import read
 from privrank_jax.jobs.checks import private_remark
 
 _FEW = 12  # items that are named when a file was read

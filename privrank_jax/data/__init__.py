@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         write_preferences,
     )
     from privrank_jax.data.rankings import Rankings, Ratings
-    from privrank_jax.data.read import load, named_sets, read
+    from privrank_jax.data.reader import load, named_sets, read
     from privrank_jax.data.reports import Reports, write_reports
     from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
@@ -43,9 +43,9 @@ _NAMES = {
     "suspicions": "likeness",
     "Rankings": "rankings",
     "Ratings": "rankings",
-    "load": "read",
-    "named_sets": "read",
-    "read": "read",
+    "load": "reader",
+    "named_sets": "reader",
+    "read": "reader",
     "Reports": "reports",
     "write_reports": "reports",
     "SyntheticRankings": "synthetic",

@@ -41,7 +41,7 @@ def sushi(folder: Folder = None) -> Rankings:
 
     Args:
         folder: holds ``sushi/sushi_rankings.csv``; default ``PRIVRANK_DATA``. There is nothing to fetch; the author's
-            own ``.order`` files are read by :func:`~privrank_jax.data.read`.
+            own ``.order`` files are read by :func:`~privrank_jax.data.reader`.
 
     Source: Kamishima (2003), KDD, 583-588; as in the R package BayesMallows. PrefLib's copy has shifted names.
     """

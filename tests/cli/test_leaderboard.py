@@ -16,7 +16,7 @@ import time
 import numpy as np
 import pytest
 
-from privrank_jax import datasets
+from privrank_jax.data import named_sets
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import Ledger
@@ -173,7 +173,7 @@ def test_refusals(run, changed, words):
 
 def test_neither_named_data_nor_the_command_rank_have_steps(privrank, tmp_path):
     words = (*SCHEDULE, *USUAL, "--state", tmp_path / "board", "--max-per-user", 1)
-    found = privrank("leaderboard", datasets.available()[0], *words)
+    found = privrank("leaderboard", named_sets()[0], *words)
     assert found.code == 2
     assert "is a named data set" in found.err
     assert privrank("rank", "votes.csv", *words).code == 2

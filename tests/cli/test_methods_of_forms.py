@@ -10,15 +10,13 @@ import json
 
 import numpy as np
 import pytest
-from privrank_jax._cells.columns import DELIMITERS, OBJECTS, PARQUET, SHEETS, TABLES
-from privrank_jax.cli.aggregate.request import METHODS as AGGREGATE
-from privrank_jax.cli.aggregate.request import TRUSTS
-from privrank_jax.cli.rank.request import METHODS as RANK
 
-from privrank_jax.cli.aggregate import methods as consensus
-from privrank_jax.cli.rank import methods as scores
+from privrank_jax.data.table import DELIMITERS, OBJECTS, PARQUET, SHEETS, TABLES
+from privrank_jax.jobs import asked, comparisons, consensus
+from privrank_jax.jobs.consensus import TRUSTS
 from tests.parquet import as_parquet
 
+AGGREGATE, RANK = (*consensus.METHODS, "none"), (*asked.METHODS, "none")
 ITEMS = ("ash", "elm", "oak")
 ORDERS = [np.random.default_rng(k).permutation(3) for k in range(14)]
 NAMED = [[ITEMS[i] for i in order] for order in ORDERS]
@@ -117,7 +115,7 @@ def test_each_method_of_aggregate_on_each_form(privrank, forms, method, trust):
 def test_each_method_of_the_tables_can_be_asked_for():
     assert {method for method, _ in consensus._METHODS} | {"auto", "none"} == set(AGGREGATE)
     assert {trust for _, trust in consensus._METHODS} == set(TRUSTS)
-    assert {*scores._METHODS, "none"} == set(RANK)
+    assert {*comparisons._METHODS, "none"} == set(RANK)
 
 
 @pytest.mark.parametrize("method", RANK)
@@ -137,7 +135,6 @@ def test_each_method_of_rank_on_each_form(privrank, forms, method):
 
 @pytest.mark.parametrize("shapes", [RANKINGS, COMPARISONS])
 def test_each_form_is_privatized_alike(privrank, forms, tmp_path, shapes):
-    """Objects of JSON Lines that name no columns of a table are taken for preferences, and refused."""
     seen = {}
     for (shape, suffix), path in forms.items():
         if shape in shapes:
@@ -152,5 +149,4 @@ def test_each_form_is_privatized_alike(privrank, forms, tmp_path, shapes):
             else:
                 seen[shape, suffix] = out.read_text()
     first = seen[next(iter(shapes)), ".csv"]
-    refused = {("wide", ".jsonl"), ("order", ".jsonl")}
-    assert seen == {form: "refused" if form in refused else first for form in seen}
+    assert seen == dict.fromkeys(seen, first)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from privrank_jax.data.read import read
+from privrank_jax.data.reader import read
 
 from privrank_jax.release.ledger import Ledger
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from privrank_jax.tables import ComparisonRows
 
 from privrank_jax import pairwise
 from privrank_jax._host import evaluate
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.core import entropy
-from privrank_jax.cli.rank import methods as rank_methods
+from privrank_jax.data import ComparisonRows
+from privrank_jax.jobs import comparisons, mechanisms
 from tests.parquet import as_parquet
 
 COUNTS = ("--method", "counts")
@@ -37,7 +36,7 @@ def test_without_privacy(privrank, votes, monkeypatch):
         seen.append((len(data.table), data.table.ties, np.asarray(data.wins.matrix).tolist()))
         raise Refusal("enough seen")
 
-    monkeypatch.setattr(rank_methods, "fit_without_privacy", watched)
+    monkeypatch.setattr(comparisons, "_without_privacy", watched)
     for path in (votes, as_parquet(votes)):
         assert "enough seen" in privrank("rank", path, "--method", "none").err
     assert seen[0] == seen[1]
@@ -46,7 +45,7 @@ def test_without_privacy(privrank, votes, monkeypatch):
 
 def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, votes, monkeypatch):
     other, drawn, used = as_parquet(votes), [], []
-    count, token = ComparisonRows.win_counts, entropy.secrets.token_hex
+    count, token = ComparisonRows.win_counts, mechanisms.secrets.token_hex
 
     def salted(size=None):
         if size is not None:  # not a salt
@@ -58,7 +57,7 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, 
         used.append((limit, salt))
         return count(self, limit, salt)
 
-    monkeypatch.setattr(entropy.secrets, "token_hex", salted)
+    monkeypatch.setattr(mechanisms.secrets, "token_hex", salted)
     monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
     run = ("rank", other, *COUNTS, "--epsilon", 900, "--max-per-user", 1, "--json")
     result = privrank(*run)
@@ -101,7 +100,7 @@ def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, mon
         (f"u{u}", *rng.choice(list("abcd"), 2, replace=False)) for u in range(6) for _ in range(5)
     ]
     flips = rng.integers(2, size=len(pairs))
-    monkeypatch.setattr(entropy.secrets, "token_hex", lambda size=None: "one salt")
+    monkeypatch.setattr(mechanisms.secrets, "token_hex", lambda size=None: "one salt")
 
     def watched(function, *arguments):
         if function is not pairwise.scores_from_totals:
@@ -109,7 +108,7 @@ def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, mon
         seen.append(np.asarray(arguments[1]))
         raise Refusal("enough seen")
 
-    monkeypatch.setattr(rank_methods, "quickly", watched)
+    monkeypatch.setattr(comparisons, "quickly", watched)
     for turned in (0 * flips, flips, 1 + 0 * flips):
         rows = [
             f"{u},{b},{a}" if turn else f"{u},{a},{b}" for (u, a, b), turn in zip(pairs, turned)

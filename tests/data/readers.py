@@ -6,7 +6,7 @@ import functools
 
 from privrank_jax.data import choices, comparisons, rankings, reports, synthetic
 from privrank_jax.data.file import File
-from privrank_jax.data.read import read
+from privrank_jax.data.reader import read
 from privrank_jax.data.table import PARQUET, open_file
 
 read_comparisons = functools.partial(read, kind="comparisons")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.data.read import read
+from privrank_jax.data.reader import read
 from tests.parquet import parquet
 
 sql = pytest.importorskip("pyspark.sql", reason="PySpark is not installed")

@@ -8,8 +8,8 @@ from pathlib import Path
 from tests.data import readers
 
 PARQUET_LOADERS = (
-    readers.comparisons, readers.rankings, readers.read_reports, readers.synthetic_rankings,
-    lambda path: readers.user_epsilon(path, "budget", "user"),
+    readers.read_comparisons, readers.read_rankings, readers.read_reports, readers.read_synthetic_rankings,
+    lambda path: readers.read_user_epsilon(path, "budget", "user"),
 )  # fmt: skip
 
 QUICK, THOROUGH = 20, 1_000  # files of each kind

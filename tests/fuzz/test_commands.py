@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from privrank_jax.datasets.formats import read_lines
 
+from privrank_jax.data.file import File
 from privrank_jax.data.kamishima import SET_A
 from tests.fuzz import promise, strategies
 from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
@@ -204,7 +204,7 @@ def words_of(folder: Path, case: Case) -> set[str]:
     }
     path = folder / case.name
     try:
-        lines = list(read_lines(path))
+        lines = list(File(path).lines())
     except ValueError:
         return found
     for line in csv.reader(lines):

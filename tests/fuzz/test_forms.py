@@ -65,7 +65,7 @@ def said(read, path, *arguments):
 
 
 def reader_of(kind):
-    return readers.rankings if kind in ("wide", "lists") else readers.comparisons
+    return readers.read_rankings if kind in ("wide", "lists") else readers.read_comparisons
 
 
 def from_stdin(content, read):
@@ -113,7 +113,7 @@ def check(folder, kind, content):
 def check_damaged(folder, suffix, content):
     path = folder / f"votes.csv{suffix}"
     path.write_bytes(content)
-    said(readers.comparisons, path, path)
+    said(readers.read_comparisons, path, path)
 
 
 def forms_test(kind, examples):

@@ -41,7 +41,7 @@ COLUMN = st.sampled_from(
 
 
 def read_budgets(path, user, items):
-    return readers.user_epsilon(path, "budget", user or "user")
+    return readers.read_user_epsilon(path, "budget", user or "user")
 
 
 def header_of(path):
@@ -59,7 +59,7 @@ def _of_items(header: list[str]) -> list[str]:
 
 def read_battles(path, user, items):
     winner, loser = _of_items(header_of(path))
-    return readers.comparisons(path, user=user, items=items, winner=winner, loser=loser)
+    return readers.read_comparisons(path, user=user, items=items, winner=winner, loser=loser)
 
 
 def battles_as_written(table, rows, options):
@@ -72,20 +72,20 @@ def battles_as_written(table, rows, options):
 
 
 LOADERS = {
-    "comparisons": (readers.comparisons, comparisons_as_written),
-    "wide": (readers.rankings, ranks_as_written),
-    "long": (readers.rankings, ranks_as_written),
-    "shapes": (readers.rankings, ranks_as_written),
-    "ratings": (functools.partial(readers.rankings, cells="ratings"), ratings_as_written),
-    "costs": (functools.partial(readers.rankings, cells="costs"), costs_as_written),
-    "pairs": (readers.comparisons, pairs_as_written),
-    "one-hot": (readers.comparisons, one_hot_as_written),
+    "comparisons": (readers.read_comparisons, comparisons_as_written),
+    "wide": (readers.read_rankings, ranks_as_written),
+    "long": (readers.read_rankings, ranks_as_written),
+    "shapes": (readers.read_rankings, ranks_as_written),
+    "ratings": (functools.partial(readers.read_rankings, cells="ratings"), ratings_as_written),
+    "costs": (functools.partial(readers.read_rankings, cells="costs"), costs_as_written),
+    "pairs": (readers.read_comparisons, pairs_as_written),
+    "one-hot": (readers.read_comparisons, one_hot_as_written),
     "battles": (read_battles, battles_as_written),
-    "outcomes": (readers.comparisons, outcomes_as_written),
-    "lists": (readers.rankings, lists_as_written),
-    "objects": (readers.comparisons, comparisons_as_written),
+    "outcomes": (readers.read_comparisons, outcomes_as_written),
+    "lists": (readers.read_rankings, lists_as_written),
+    "objects": (readers.read_comparisons, comparisons_as_written),
     "reports": (readers.read_reports, reports_as_written),
-    "synthetic": (readers.synthetic_rankings, synthetic_as_written),
+    "synthetic": (readers.read_synthetic_rankings, synthetic_as_written),
     "budgets": (read_budgets, budgets_as_written),
 }  # fmt: skip
 
@@ -151,7 +151,7 @@ def _check_preflib(folder: Path, content: bytes, suffix: str) -> None:
     path = folder / f"votes{suffix}"
     path.write_bytes(content)
     try:
-        table = readers.rankings(path)
+        table = readers.read_rankings(path)
     except DataError as error:
         _plain(str(error), path)
         return
@@ -170,7 +170,7 @@ def _check_orders(folder: Path, content: bytes, names: bytes | None) -> None:
     if names is not None:
         beside.write_bytes(names)
     try:
-        table = readers.rankings(path)
+        table = readers.read_rankings(path)
     except DataError as error:
         _plain(str(error).replace(beside.name, path.name), path)
         return
@@ -231,7 +231,7 @@ def test_many_alternatives_are_read_in_a_moment(tmp_path):
     path, many = tmp_path / "many.soi", 3_000
     lines = [f"# ALTERNATIVE NAME {k}: name {k}" for k in range(1, many + 1)]
     path.write_text("\n".join([*lines, "1: 1,2"]), encoding="utf-8")
-    assert readers.rankings(path).num_items == many
+    assert readers.read_rankings(path).num_items == many
 
 
 # --- Parquet
@@ -241,7 +241,7 @@ def test_many_alternatives_are_read_in_a_moment(tmp_path):
 
 
 TEXT_LOADERS = (
-    *PARQUET_LOADERS, readers.rankings, readers.rankings, lambda path: readers.epsilon(path, "budget"),
+    *PARQUET_LOADERS, readers.read_rankings, readers.read_rankings, lambda path: readers.read_epsilon(path, "budget"),
 )  # fmt: skip
 
 

@@ -118,7 +118,7 @@ def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) 
         assert "like a column of" in str(error)  # noqa: PT017
         return
     try:
-        found = readers.synthetic_rankings(path).table
+        found = readers.read_synthetic_rankings(path).table
     except DataError as error:
         assert re.search("missing|blank name", str(error))  # noqa: PT017
         return
@@ -149,4 +149,4 @@ def test_parquet_columns_that_differ_by_case(tmp_path):
     for twin in (b"User", b"user"):
         path.write_bytes(content.replace(b"usex", twin))
         with pytest.raises(DataError, match="differ only by case"):
-            readers.rankings(path)
+            readers.read_rankings(path)

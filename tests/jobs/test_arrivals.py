@@ -6,9 +6,8 @@ import json
 
 import numpy as np
 import pytest
-from privrank_jax.datasets import read_comparisons
-from privrank_jax.datasets.row_times import read_times
 
+from privrank_jax.data import read
 from privrank_jax.jobs.arrivals import Counted, arrivals_of
 from privrank_jax.jobs.schedule import schedule_of
 
@@ -24,9 +23,9 @@ ROWS = (
 
 def arrivals(write, *rows, items=None, limit=2, flip=False):
     path = write(*rows, header=HEADER)
-    data = read_comparisons(path, ignore=["when"])
+    data = read(path, time="when")
     schedule = schedule_of("day", "2024-01-01", 3)
-    return arrivals_of(data, read_times(path, "when"), schedule, limit, flip, items)
+    return arrivals_of(data, data.times, schedule, limit, flip, items)
 
 
 def met(found, last):
