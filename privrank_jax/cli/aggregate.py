@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privrank_jax._promise import Privacy
+from privrank_jax.cli.checks import check_already_randomized, check_rehearsal
 from privrank_jax.cli.console import Refusal, warn
-from privrank_jax.cli.core.checks import check_already_randomized, check_rehearsal
-from privrank_jax.cli.core.request import Budget, Files, Items, RankingColumns, Release
 from privrank_jax.cli.options import command
+from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked

@@ -18,8 +18,8 @@ from privrank_jax.cli.console import (
     print_paragraphs,
     print_table,
 )
-from privrank_jax.cli.core.request import check_paths
 from privrank_jax.cli.options import Json, Seed, command
+from privrank_jax.cli.request import check_paths
 
 if TYPE_CHECKING:
     from privrank_jax.privacy_audit import Audited, AuditResult

@@ -31,7 +31,9 @@ _NARROW = 80  # columns of a terminal, below which a table that does not fit is 
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
 # How messages of the library name an argument: count='n' (--count n), or items (--items).
-_ARGUMENT = re.compile(r"""\b[a-z_]+(?:=(?:'[^']*'|"[^"]*"|\[[^]]*\]|\([^)]*\)|[\w.]+))? \((--[^()]*)\)""")
+_ARGUMENT = re.compile(
+    r"""\b[a-z_]+(?:=(?:'[^']*'|"[^"]*"|\[[^]]*\]|\([^)]*\)|[\w.]+))? \((--[^()]*)\)"""
+)
 
 
 class Refusal(ValueError):

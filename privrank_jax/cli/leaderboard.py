@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from privrank_jax._promise import Privacy
+from privrank_jax.cli.checks import check_rehearsal
 from privrank_jax.cli.console import Refusal, Side, print_table
-from privrank_jax.cli.core.checks import check_rehearsal
-from privrank_jax.cli.core.request import Budget, ComparisonColumns, Files, Items, Release
 from privrank_jax.cli.options import command
+from privrank_jax.cli.request import Budget, ComparisonColumns, Files, Items, Release
 
 if TYPE_CHECKING:
     from privrank_jax.cli.spend import Spending

@@ -19,8 +19,8 @@ from privrank_jax.cli.console import (
     print_paragraphs,
     print_table,
 )
-from privrank_jax.cli.core.request import User
 from privrank_jax.cli.options import Json, command
+from privrank_jax.cli.request import User
 from privrank_jax.release.ledger import (
     Account,
     Ledger,

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from privrank_jax.cli.console import Side, busy, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.core.request import Saved
 from privrank_jax.cli.options import command
+from privrank_jax.cli.request import Saved
 
 HELP = (
     "Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect.\n\n"

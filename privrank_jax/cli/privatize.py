@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from privrank_jax.cli.checks import check_positive, check_rehearsal
 from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
-from privrank_jax.cli.core.checks import check_positive, check_rehearsal
-from privrank_jax.cli.core.request import ComparisonColumns, RankingColumns, Release
 from privrank_jax.cli.options import Json, Options, command
+from privrank_jax.cli.request import ComparisonColumns, RankingColumns, Release
 
 if TYPE_CHECKING:
     import numpy as np

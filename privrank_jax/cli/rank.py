@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from privrank_jax._promise import Privacy
+from privrank_jax.cli.checks import check_already_randomized, check_rehearsal
 from privrank_jax.cli.console import Refusal, warn
-from privrank_jax.cli.core.checks import check_already_randomized, check_rehearsal
-from privrank_jax.cli.core.request import (
+from privrank_jax.cli.options import command
+from privrank_jax.cli.request import (
     Blank,
     Budget,
     ComparisonColumns,
@@ -23,7 +24,6 @@ from privrank_jax.cli.core.request import (
     Release,
     Role,
 )
-from privrank_jax.cli.options import command
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.asked import Asked

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from privrank_jax.cli.console import Refusal, say, warn
-from privrank_jax.cli.core.request import Release
+from privrank_jax.cli.request import Release
 from privrank_jax.data.file import File
 from privrank_jax.data.likeness import suspicions
 from privrank_jax.data.reader import read

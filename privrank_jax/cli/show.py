@@ -24,7 +24,7 @@ from privrank_jax.cli.console import (
     printable,
     warn,
 )
-from privrank_jax.cli.core.request import TABLES, Files
+from privrank_jax.cli.request import TABLES, Files
 from privrank_jax.cli.spend import Spending
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.plotting.words import told_by
@@ -73,9 +73,11 @@ def publish(
         kept = (
             f"Written: {printable(files)}."
             if files
-            else "With --out FILE a result is kept in a file, too."
+            else "What was not shown is lost: with --out FILE a result is kept in a file, too."
         )
-        raise Refusal(f"{spending.unshown}: {error}. {again or kept}") from error
+        where = f"{error.filename}: " if error.filename else ""
+        why = f"{where}{error.strerror or error}"
+        raise Refusal(f"{spending.unshown}: {why}. {again or kept}") from error
     if spending is not None:
         spending.printed()
 

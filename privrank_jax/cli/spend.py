@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from privrank_jax import _interrupt
 from privrank_jax._neighbors import COVERS, Neighbors
 from privrank_jax.cli.console import Refusal, at_end, printable, say, warn
-from privrank_jax.cli.core.request import Release
+from privrank_jax.cli.request import Release
 from privrank_jax.data.reader import sha256_of
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.jobs.spending import left_in, price

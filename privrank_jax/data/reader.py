@@ -331,9 +331,7 @@ def _of_table(
         found = (found or "rankings") if kind is None else kinds[0]
     taken = _TAKEN[found]
     if others := [key for key in given if key not in taken]:
-        raise DataError(
-            f"{table.name} is read as {found}: leave out {', '.join(map(say, others))}"
-        )
+        raise DataError(f"{table.name} is read as {found}: leave out {', '.join(map(say, others))}")
     return _READERS[found](table, given, file)
 
 

@@ -182,7 +182,10 @@ def agreed(
                 )
             return consensus_of_synthetic(data, asked.method, asked.xi)
         asked.check(privacy)
-        return _release(_prepared(data, privacy, asked, source), asked)
+        found = _release(_prepared(data, privacy, asked, source), asked)
+        if found.guarantee is not None:
+            source.check(found.guarantee.numerics)
+        return found
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 REHEARSAL = (
     "a rehearsal, not to be published or shared: anyone who knows the seed can remove the noise."
 )
-_REHEARSE = "rehearse with a key (--simulate)"
+_REHEARSE = "rehearse by key (--simulate)"
 _ACCEPT = "accept_idealized (--accept-idealized)"
 
 _LAWS = {

@@ -148,6 +148,8 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
             found = rank_covariates(data, privacy, asked, source)
         else:
             found = rank_comparisons(data, privacy, asked, source)
+    if found.guarantee is not None:
+        source.check(found.guarantee.numerics)
     if not warnings:
         return found
     return dataclasses.replace(found, warnings=(*warnings, *found.warnings))

@@ -206,8 +206,7 @@ def test_refusals_name_the_options(privrank, tmp_path):
     assert "column 'tie' marks ties, and so may other columns: say --tie none" in said
     said = refused("votes.csv", BATTLES.replace("tie (bothbad)", "skip").encode())
     assert (
-        "line 4, column 'winner': 'skip' does not say which of the two items is preferred"
-        in said
+        "line 4, column 'winner': 'skip' does not say which of the two items is preferred" in said
     )
 
 

@@ -8,8 +8,8 @@ from decimal import Decimal
 
 import pytest
 
-from privrank_jax.privacy import Neighbors, compose
 from privrank_jax.jobs import consensus
+from privrank_jax.privacy import Neighbors, compose
 from privrank_jax.release.ledger import Ledger, Privacy, content_sha256
 
 

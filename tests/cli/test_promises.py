@@ -7,7 +7,6 @@ import re
 import pytest
 
 from privrank_jax.data.reader import read
-
 from privrank_jax.release.ledger import Ledger
 
 

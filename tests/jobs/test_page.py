@@ -7,10 +7,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from privrank_jax.cli.core.report import page
-from privrank_jax.cli.core.result import Result, Row, Shown
 
 from privrank_jax import Guarantee, Privacy
+from privrank_jax.jobs.page import page
+from privrank_jax.jobs.result import Certainty, Ranking
 from tests import chromium
 
 VOID = {"meta", "br", "img"}
@@ -36,18 +36,20 @@ class Closed(HTMLParser):
 ITEM = "<script>alert(1)</script>"
 
 
-def written(
-    guarantee: Guarantee | None, seed: int | None = None, drawing: str = "", item: str = ITEM
-) -> str:
-    result = Result(
-        title="votes & more",
-        order=np.array([0]),
-        guarantee=guarantee,
-        diagnostics={"method": "counts", "seed": seed},
-        notes=("a <b>note</b>",),
+def written(guarantee: Guarantee | None, seed: int | None = None, item: str = ITEM) -> str:
+    ends = {"low": np.array([0.0, 2.0]), "high": np.array([1.0, 3.0])}
+    return page(
+        Ranking(
+            title="votes & more",
+            items=(item, "b"),
+            order=np.array([1, 0]),
+            scores=np.array([0.5, 2.5]),
+            certainty=Certainty(intervals=ends, words="for the scores"),
+            guarantee=guarantee,
+            facts={"method": "counts", "seed": seed},
+            notes=("a <b>note</b>",),
+        )
     )
-    rows: list[Row] = [{"rank": 1, "item": item, "score": None}]
-    return page(Shown(result, rows, {"diagnostics": {}}, 0.95), "privrank rank 'a&b.csv'", drawing)
 
 
 PROMISE = Privacy(0.5, unit="user", adjacency="flip", public=("items",))
@@ -55,13 +57,13 @@ PROMISE = Privacy(0.5, unit="user", adjacency="flip", public=("items",))
 
 @pytest.mark.parametrize("guarantee", [None, Guarantee(PROMISE, numerics="exact")])
 def test_page_is_whole_and_fetches_nothing(guarantee):
-    text = written(guarantee, drawing="<svg><path d='M0 0'></path></svg>")
+    text = written(guarantee)
     reader = Closed()
     reader.feed(text)
     reader.close()
     assert (reader.open, reader.fetched) == ([], [])
     assert "<script" not in text
-    assert "url(" not in text
+    assert not re.search(r"url\((?!#)", text)
     assert "@import" not in text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
     assert "votes &amp; more" in text
@@ -69,14 +71,14 @@ def test_page_is_whole_and_fetches_nothing(guarantee):
     assert "viewport" in text
 
 
-def test_guarantee_stands_in_words_and_in_parts():
+def test_the_guarantee_is_said_once_and_no_option_is_named():
     guarantee = Guarantee(PROMISE, numerics="exact")
     text = written(guarantee)
-    assert guarantee.in_words() in text
-    assert "Who compared which items." in text
+    assert text.count(guarantee.in_words()) == 1
     assert "drawn exactly" in text
     assert 'class="warning"' not in text
     assert "spends the budget again" in text
+    assert "--" not in re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", text, flags=re.DOTALL)
 
 
 def test_what_must_not_be_published_says_so_first():

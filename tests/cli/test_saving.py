@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 import sys
 from typing import Any
 
@@ -55,7 +54,6 @@ def test_all_files_hold_what_is_printed(tmp_path):
 
     page = (tmp_path / "r.html").read_text()
     assert [page.count(f">{row['item']}<") for row in ranking] == [1] * 6
-    assert re.search("privrank rank coffee --epsilon 1 .*--simulate --seed 1", page)
     assert "<svg" in page
     assert (tmp_path / "r.svg").read_text().startswith("<?xml")
     assert {path.name for path in tmp_path.iterdir()} == {"r.csv", "r.svg", "r.html", "r.json"}
@@ -80,7 +78,7 @@ def test_an_order_without_scores_has_files_too(method, heads, pictures, tmp_path
     [
         (("--out", "r.txt"), "--out r.txt: give a file that ends in .csv, .tsv, .json, .parquet"),
         (("--report", "r.pdf"), "--report r.pdf: give a file that ends in .html, .htm"),
-        (("--plot", "r.doc"), "use .png, .pdf or .svg"),
+        (("--plot", "r.doc"), "give a file that ends in .png, .svg, .pdf"),
         (("--out", "a/r.csv"), "there is no folder a"),
         (("--out", "r.html/../r.csv", "--report", "folder.html"), "folder.html cannot be written"),
     ],
@@ -193,16 +191,3 @@ def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):
     result = run("rank", "coffee", "--epsilon", "1", "--ledger", "l.csv", "--out", "l.csv")
     assert result.exit_code == 2
     assert (tmp_path / "l.csv").read_bytes() == before
-
-
-def test_the_command_line_of_a_report_names_files_without_folders_and_keeps_items_whole(tmp_path):
-    (tmp_path / "v.csv").write_text("user,winner,loser\nu,A/B,C\nv,C,A/B\n")
-    report = tmp_path / "r.html"
-    words = ("--epsilon", "1", "--simulate", "--seed", "1", "--items", "C,A/B")
-    result = run("rank", str(tmp_path / "v.csv"), *words, "--report", str(report))
-    assert result.exit_code == 0, result.output
-    page = report.read_text()
-    assert "privrank rank v.csv" in page
-    assert "--items C,A/B" in page
-    assert "--report r.html" in page
-    assert str(tmp_path) not in page

@@ -7,12 +7,10 @@ import importlib.metadata
 
 import pytest
 import typer
-from privrank_jax.cli.core.entropy import Entropy
 
 from privrank_jax.cli import app
-from privrank_jax.cli.aggregate import methods as aggregate_methods
-from privrank_jax.cli.aggregate import request as aggregate
-from privrank_jax.cli.rank import request as rank
+from privrank_jax.jobs import asked, consensus
+from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.release.ledger import Ledger
 
 RANK = (
@@ -107,15 +105,15 @@ def test_no_command_is_left_out():
 
 
 def test_no_method_is_left_out():
-    for module, command in ((rank, "rank"), (aggregate, "aggregate")):
+    for module, command in ((asked, "rank"), (consensus, "aggregate")):
         default = {"rank": "scores", "aggregate": "auto"}[command]
         named = {
             options[options.index("--method") + 1] if "--method" in options else default
             for options, _, _ in CASES
             if options[0] == command
         }
-        assert named == set(module.METHODS) - {"none"}
-    combined = {pair for pair in aggregate_methods._METHODS if pair[1] == "local"}
+        assert named == set(module.METHODS)
+    combined = {pair for pair in consensus._METHODS if pair[1] == "local"}
     assert len(combined) + 1 == sum("local" in options for options, _, _ in CASES)  # and auto
 
 
@@ -124,7 +122,7 @@ def test_no_method_is_left_out():
 def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
     command, numerics, _ = case
     if numerics == "exact":  # then nothing may come from JAX's generators
-        monkeypatch.setattr(Entropy, "key", None)
+        monkeypatch.setattr(Randomness, "key", None)
     released = run(command, *BUDGET, "--json")
     if numerics == "exact":
         assert released.json()["guarantee"]["numerics"] == "exact"
@@ -138,7 +136,7 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
 
 @pytest.mark.parametrize("case", [case for case in CASES if case[1] == "exact"], ids=name_of)
 def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch, case):
-    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
     command, _, by_opendp = case
     released = run(command, *BUDGET, "--json")
     if not by_opendp:
@@ -161,7 +159,7 @@ def test_an_unsound_opendp_is_refused_whatever_was_accepted(run, monkeypatch, ca
 
 
 def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
-    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
     refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET)
     assert 'pip install "privrank-jax[release]" and use --method borda or --trust' in refused.err
 
@@ -170,14 +168,14 @@ def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monk
 def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     run, monkeypatch, numerics
 ):
-    exact = aggregate_methods._METHODS["borda", "central"]
+    exact = consensus._METHODS["borda", "central"]
 
-    def careless(data, request):
-        result = exact(data, request)
+    def careless(data, asked):
+        result = exact(data, asked)
         guarantee = dataclasses.replace(result.guarantee, numerics=numerics)
         return dataclasses.replace(result, guarantee=guarantee)
 
-    monkeypatch.setitem(aggregate_methods._METHODS, ("borda", "central"), careless)
+    monkeypatch.setitem(consensus._METHODS, ("borda", "central"), careless)
     command = (*AGGREGATE, "--method", "borda", *BUDGET)
     assert "--accept-idealized" in run(command).err
     assert run(command, "--accept-idealized").code == 0

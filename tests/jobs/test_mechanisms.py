@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 
+import jax
+import numpy as np
 import pytest
-from privrank_jax.cli.core.mechanisms import MECHANISMS
 
 from privrank_jax import privacy_audit
-from privrank_jax.cli.core import mechanisms
+from privrank_jax.jobs import mechanisms
+from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 FUNCTIONS = {"simulated_mallows": "sample"}  # of many users, where the audit has one
@@ -70,13 +71,31 @@ def test_twins_take_the_same(name):
 
 
 def test_a_mechanism_without_twin_needs_consent():
-    from privrank_jax.cli.rank.request import Request
-
-    from privrank_jax.cli.console import Refusal
-
-    release = Request(source="votes.csv", epsilon=1.0)
     mechanism = MECHANISMS["local-weights"]
-    with pytest.raises(Refusal, match="--accept-idealized"):
-        mechanism.drawn_exactly(release)
-    for consent in ({"accept_idealized": True}, {"simulate": True}):
-        assert not mechanism.drawn_exactly(dataclasses.replace(release, **consent))
+    with pytest.raises(ValueError, match="--accept-idealized"):
+        mechanism.drawn_exactly(Randomness())
+    for source in (Randomness(accept_idealized=True), Randomness(jax.random.key(0))):
+        assert not mechanism.drawn_exactly(source)
+
+
+def words(source, count=4):
+    return [tuple(np.asarray(jax.random.key_data(source.key())).tolist()) for _ in range(count)]
+
+
+def test_releases_take_fresh_keys_of_the_usual_kind():
+    source = Randomness()
+    assert source.seed is None
+    assert len({*words(source), *words(Randomness())}) == 8
+    assert jax.random.key_impl(source.key()) == jax.random.key_impl(jax.random.key(0))
+    assert source.salt() != source.salt()
+
+
+@pytest.mark.parametrize("seed", [7, 2**40 + 3])
+def test_a_rehearsal_repeats_itself_and_none_of_its_own_keys(seed):
+    with jax.enable_x64(True):
+        key = jax.random.key(seed)
+    first, second = Randomness(key), Randomness(key)
+    assert first.seed == seed
+    assert words(first) == words(second)
+    assert len(set(words(first))) == 4
+    assert Randomness(key).salt() == Randomness(key).salt()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from privrank_jax.cli.core.randomized import rankings_guarantee, reports_guarantee
-from privrank_jax.datasets import RankingTable, ReportTable, SyntheticRankings
+
+from privrank_jax.data import Rankings, Reports, SyntheticRankings
+from privrank_jax.jobs.reports import reports_guarantee
+from privrank_jax.jobs.synthetic import rankings_guarantee
 
 
 def test_reports_promise_the_largest_epsilon_and_the_largest_sum_of_a_user():
-    table = ReportTable(
+    table = Reports(
         users=np.array([0, 0, 1]), first=np.array([0, 0, 1]), second=np.array([1, 2, 2]),
         reports=np.array([True, False, True]), epsilon=np.array([0.5, 1.0, 1.25]),
         item_names=("a", "b", "c"), user_names=("u", "v"), name="reports.csv",
@@ -23,7 +25,7 @@ def test_reports_promise_the_largest_epsilon_and_the_largest_sum_of_a_user():
 
 def test_rankings_promise_each_rank_and_all_of_a_user_and_say_what_is_public():
     def table(ranks, epsilon):
-        rows = RankingTable(np.array(ranks), item_names=("a", "b", "c"))
+        rows = Rankings(np.array(ranks), item_names=("a", "b", "c"))
         return SyntheticRankings(rows, np.array(epsilon))
 
     whole = rankings_guarantee(table([[0, 1, 2], [2, 1, 0]], [1.0, 1.0]), "exact")

@@ -1,0 +1,60 @@
+"""Refusals of options that several commands share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from privrank_jax.cli.console import Refusal, check_seed
+from privrank_jax.cli.options import Options, option
+from privrank_jax.cli.request import Release
+
+
+def check_rehearsal(request: Release) -> None:
+    """Refuse a seed that is invalid or would make a release predictable."""
+    if request.seed is None:
+        return
+    if not request.simulate:
+        raise Refusal(
+            "--seed makes the noise predictable: anyone who knows or guesses the seed can remove the noise. "
+            "Omit --seed for a release, or add --simulate for a rehearsal."
+        )
+    check_seed(request.seed)
+
+
+def check_positive(epsilon: float, otherwise: str = "") -> None:
+    """Refuse an epsilon that is not a positive number; ``otherwise`` says what else can be done."""
+    if not 0 < epsilon < math.inf:  # NaN too
+        raise Refusal(
+            f"--epsilon must be a positive number, got {epsilon:g}. Use a value such as 1{otherwise}."
+        )
+
+
+def check_already_randomized(
+    request: Options, served: Sequence[str], budget: Sequence[str], what: str, raw: str
+) -> None:
+    """Refuse options that protect answers where users randomized them before they were collected.
+
+    Args:
+        request: the request with its options.
+        served: names of the options that still apply.
+        budget: names of the options that choose how much privacy.
+        what: what the file holds, such as ``"votes.csv holds randomized reports"``.
+        raw: what it does not hold, such as ``"answers"``.
+    """
+    for name in budget:
+        if name in request.given:
+            raise Refusal(
+                f"{option(name)} does not apply: {what}, each randomized with the epsilon of its row. Ranking "
+                "them is post-processing, adds no noise and spends nothing more. "
+                f"Leave out {option(name)}; for another epsilon, privatize the {raw} again (both files together then "
+                "spend the sum)."
+            )
+    others = [
+        option(name) for name in request.names() if name in request.given and name not in served
+    ]
+    if others:
+        verb, them = ("do", "them") if len(others) > 1 else ("does", "it")
+        raise Refusal(
+            f"{', '.join(others)} {verb} not apply: {what}, so the {raw} are already randomized. Leave {them} out."
+        )

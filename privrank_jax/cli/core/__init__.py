@@ -1,1 +1,0 @@
-"""Shared by the commands that release something: requests, checks, entropy, results, the ledger."""

@@ -1,0 +1,65 @@
+"""A delta of 1 over the number of units protects nobody: the holder of the data is told."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+VOTES = ["user,winner,loser,when,winner_cost,loser_cost"]
+VOTES += [f"u{k // 2},{'ab'[k % 2]},c,2024-01-01,{k % 3},1" for k in range(20)]
+CHOICES = ["user,chosen,shown"] + [f"u{k // 2},{'ab'[k % 2]},a|b|c" for k in range(20)]
+BALLOTS = ["user,a,b,c"] + [f"u{k},{1 + k % 2},{2 - k % 2},3" for k in range(10)]
+GAUSSIAN = ("--noise", "gaussian", "--max-per-user", 2)
+FLIP = ("--method", "scores", "--adjacency", "flip")
+BOARD = (
+    "--every",
+    "day",
+    "--time",
+    "when",
+    "--start",
+    "2024-01-01",
+    "--steps",
+    3,
+    "--until",
+    "2024-01-03",
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "rows", "options", "units"),
+    [
+        ("rank", VOTES, GAUSSIAN, 10),
+        ("rank", VOTES, (*GAUSSIAN, *FLIP), 10),
+        ("rank", VOTES, (*GAUSSIAN, "--adjacency", "add-remove"), 10),
+        ("rank", VOTES, ("--noise", "gaussian", "--unit", "comparison"), 20),
+        ("rank", VOTES, (*GAUSSIAN, *FLIP, "--ties", "davidson"), 10),
+        ("rank", VOTES, (*GAUSSIAN, *FLIP, "--covariate", "cost:-2:2"), 10),
+        ("leaderboard", VOTES, (*GAUSSIAN, *BOARD), 10),
+        ("rank", CHOICES, (*GAUSSIAN, "--method", "counts"), 10),
+        ("rank", CHOICES, (*FLIP, "--noise", "gaussian", "--unit", "comparison"), 20),
+        ("aggregate", BALLOTS, ("--noise", "gaussian"), 10),
+        ("aggregate", BALLOTS, ("--trust", "shuffled"), 10),
+        ("aggregate", BALLOTS, ("--method", "footrule", "--noise", "gaussian"), 10),
+    ],
+)
+def test_a_delta_of_1_over_the_units_is_told_to_the_holder_alone(
+    privrank, tmp_path, command, rows, options, units
+):
+    path, more = tmp_path / "votes.csv", ("--simulate", "--seed", 1, "--json")
+    path.write_text("\n".join(rows) + "\n")
+    for delta, warned in ((1 / units, True), (0.9, True), (0.99 / units, False)):
+        result = privrank(command, path, "--epsilon", 1, *options, "--delta", delta, *more)
+        said = " ".join(result.err.split())
+        assert ("is at least 1 over the number of" in said) == warned, said
+        unit = "user" if units == 10 else "comparison"
+        assert not warned or f"number of {unit}s, {units}:" in said
+        assert not warned or "(For you alone" in said
+        assert "at least 1 over" not in json.dumps(result.json())
+
+
+@pytest.mark.parametrize("more", [("--trust", "shuffled"), ("--rankings", "--trust", "central")])
+def test_a_plan_warns_of_a_delta_that_protects_nobody(privrank, more):
+    usual = ("--items", 5, "--users", 100, "--epsilon", 1, *more)
+    assert "number of users, 100:" in privrank("plan", *usual, "--delta", 0.01).err
+    assert "1 over the number" not in privrank("plan", *usual, "--delta", 0.001).err

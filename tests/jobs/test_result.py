@@ -1,0 +1,101 @@
+"""Rankings as tables, JSON and frames: which items can be told apart, what scores say under noise, bad numbers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from privrank_jax import Guarantee, Privacy
+from privrank_jax.jobs.result import Certainty, Ranking, best_first, noise_reach, of_noise
+
+PROMISE = Guarantee(Privacy(1.0, unit="comparison", adjacency="flip"))
+
+
+def ranking(better=None, guarantee=PROMISE, **changes):
+    whole = {
+        "title": "Cities", "items": ("Oslo", "Rome", "Bern"), "order": np.array([1, 0, 2]), "guarantee": guarantee,
+        "scores": np.array([2.0, 3.0, 1.0]), "facts": {"a": 1},
+        "certainty": Certainty(better=None if better is None else np.array(better, bool)),
+    }  # fmt: skip
+    return Ranking(**{**whole, **changes})
+
+
+def test_json_has_places_names_and_scores():
+    found = ranking(top_k=2)
+    document = found.to_dict()
+    assert document["ranking"] == [
+        {"item": "Rome", "rank": 1, "score": 3.0}, {"item": "Oslo", "rank": 2, "score": 2.0},
+    ]  # fmt: skip
+    assert document["guarantee"]["epsilon"] == 1.0
+    assert document["diagnostics"] == {"a": 1}
+    assert found.to_frame().to_dict("records") == document["ranking"]
+
+
+def test_a_table_ends_with_the_guarantee_or_says_that_there_is_none():
+    shown = str(ranking(notes=("said",)))
+    assert shown.index("Rome") < shown.index("Oslo") < shown.index("Bern")
+    assert "Differentially private" in shown
+    assert "- said" in shown
+    for text in (str(ranking(guarantee=None)), ranking(guarantee=None)._repr_html_()):
+        assert "NOT PRIVATE" in text
+
+
+@pytest.mark.parametrize(
+    ("pairs", "known", "words"),
+    [
+        ([], 0, "no two items can be told apart"),
+        ([(1, 2)], 0, "none of the first 2 items can be told apart from the next one"),
+        ([(1, 0)], 1, "only 1 of the first 2 items"),
+        ([(1, 0), (0, 2), (1, 2)], 2, ""),
+    ],
+)
+def test_items_are_told_from_the_next_in_the_order(pairs, known, words):
+    better = np.zeros((3, 3), bool)
+    for pair in pairs:
+        better[pair] = True
+    found = ranking(better).told_apart
+    assert (found["from_next"], found["of"], found["any_two"]) == (known, 2, bool(pairs))
+    assert words in found["words"]
+    assert bool(words) == bool(found["words"])
+
+
+def test_nothing_is_said_where_nothing_is_known():
+    assert ranking().told_apart is None
+    assert ranking(np.ones((3, 3)), top_k=1).told_apart["of"] == 1
+
+
+def test_equal_scores_stay_in_the_order_of_the_list():
+    assert best_first(np.array([1.0, 3.0, 1.0, 3.0])).tolist() == [1, 3, 0, 2]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scores": np.array([1.0, np.nan, 2.0])},
+        {"scores": np.array([1.0, np.inf, 2.0])},
+        {"facts": {"scale": math.inf}},
+        {"certainty": Certainty(intervals={"low": np.array([-np.inf, 0.0, 0.0])})},
+    ],
+)
+def test_numbers_beyond_floating_point_are_refused_and_nothing_is_shown(changes):
+    ranking().check_finite()
+    with pytest.raises(ValueError, match="Nothing is shown"):
+        ranking(**changes).check_finite()
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_the_reach_covers_all_noises_as_often_as_it_says(noise):
+    rng = np.random.default_rng(1)
+    draw = rng.laplace if noise == "laplace" else rng.normal
+    reach = noise_reach(2.0, noise, 0.9, 5)
+    inside = np.mean(np.all(np.abs(draw(0, 2.0, (20_000, 5))) <= reach, axis=1))
+    assert abs(inside - 0.9) < 0.012  # 5.6 standard errors
+
+
+def test_items_are_better_where_their_intervals_are_apart():
+    reach = noise_reach(0.2, "laplace", 0.95, 3) + 1.0
+    found = of_noise(np.array([9.0, 2.0, 1.0]), reach, what="totals")
+    np.testing.assert_allclose(found.intervals["high"] - found.intervals["low"], 2 * reach)
+    assert found.better.tolist() == [[False, True, True], [False] * 3, [False] * 3]
