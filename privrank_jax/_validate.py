@@ -6,6 +6,7 @@ They raise :class:`~privrank_jax._arguments.ArgumentError`, a ``ValueError`` tha
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import numbers
 from collections.abc import Sequence
@@ -246,8 +247,10 @@ def check_level(level: object) -> None:
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
     if value not in choices:
+        near = difflib.get_close_matches(str(value), choices, 1)
+        meant = f" (did you mean {near[0]!r}?)" if near else ""
         raise ArgumentError(
-            f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.", name
+            f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{meant}.", name
         )
 
 

@@ -286,8 +286,14 @@ def rank(request: Request) -> None:
 
 
 def _no_users(request: Request) -> dict[str, Any]:
-    """Users are not read where each comparison is protected by itself, and no column of them is named."""
-    from privrank_jax.data.reader import named_sets
+    """Users are not read where each comparison is protected by itself, or where nothing is and no column names them."""
+    from privrank_jax.data.header import spelled_in, without
+    from privrank_jax.data.reader import header_of, named_sets
 
-    alone = request.private and request.unit == "comparison" and request.user is None
-    return {"user": None} if alone and request.source not in named_sets() else {}
+    if request.user is not None or request.source in named_sets():
+        return {}
+    if request.private:
+        return {"user": None} if request.unit == "comparison" else {}
+    header = header_of(request.file)
+    kept = without(request.source, header, request.ignore or ()) if header else []
+    return {"user": None} if header and spelled_in(kept, "user") not in kept else {}

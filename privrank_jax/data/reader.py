@@ -240,7 +240,7 @@ def header_of(source: str | os.PathLike[str]) -> list[str]:
     """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why."""
     from privrank_jax.data.engine import open_parquet
 
-    file = File(source)
+    file = File.of(source)
     try:
         return (open_parquet(file.path) if file.suffix in PARQUET else open_file(file)).header
     except DataError:
