@@ -173,6 +173,7 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
         ),
     ] = "auto"
 
+    LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user"}
     ROLES: ClassVar[tuple[str, ...]] = (*ComparisonColumns.ROLES, *_OWN_ROLES)
     HIDDEN: ClassVar[frozenset[str]] = frozenset((*_OWN_ROLES, *_RARE.split()))
 

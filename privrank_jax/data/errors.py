@@ -10,6 +10,7 @@ _OPTIONS = {
     ("cells", "ratings"): "--higher-is-better",
     ("cells", "costs"): "--lower-is-better",
     "num_users": "--users",
+    "group": "--covariate-group",
 }
 _NOTHING = object()
 

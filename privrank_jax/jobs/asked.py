@@ -62,11 +62,11 @@ class Asked:
             what = "covariates are" if covariates else "ties='davidson' (--ties davidson) is"
             if not fitted or self.link != "logistic":
                 raise ValueError(
-                    f"{what} fitted with the scores of the logistic link: leave method and link out."
+                    f"{what} fitted with the scores of the logistic link: leave method (--method) and link (--link) out."
                 )
         if weighted and (covariates or self.ties == "davidson"):
             raise ValueError(
-                "weights (--weight) go neither with covariates nor with ties='davidson'."
+                "weights (--weight) go neither with covariates nor with ties='davidson' (--ties davidson)."
             )
         if self.max_per_item is not None and self.max_per_item < 1:
             raise ValueError(
@@ -124,8 +124,8 @@ class Asked:
             )
         if self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism):
             raise ValueError(
-                "k-norm noise (--noise k-norm) is for win totals that protect users: it needs unit='user', the "
-                "logistic link, and adjacency='flip' or 'replace'; with covariates flip."
+                "noise='k-norm' (--noise k-norm) is for win totals that protect users: it needs unit='user' (--unit "
+                "user), the logistic link, and adjacency='flip' (--adjacency flip) or 'replace'; with covariates flip."
             )
         if self.noise is not None and self.noise not in (*MECHANISMS[mechanism].noises, "k-norm"):
             raise ValueError(

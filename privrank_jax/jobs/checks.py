@@ -46,7 +46,7 @@ def check_noise(privacy: Privacy, noise: str | None, *, always_delta: bool = Fal
         )
     if delta == 0 and noise == "gaussian":
         raise ValueError(
-            "Gaussian noise (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n users. "
+            "noise='gaussian' (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n users. "
             "Or leave the noise out: all other noise keeps pure epsilon."
         )
     check_size(float(privacy.epsilon))

@@ -90,11 +90,11 @@ def _check(privacy: Privacy | None, asked: Asked) -> None:
     if asked.ties != "half" or asked.link != "logistic" or asked.max_per_item is not None:
         raise ValueError(
             "choices from sets are fitted by the Plackett-Luce model, without ties, other links and bounds for each "
-            "item: leave ties, link and max_per_item out."
+            "item: leave ties (--ties), link (--link) and max_per_item (--max-per-item) out."
         )
     if asked.method == "one-shot":
         raise ValueError(
-            "one-shot is for comparisons: take method='counts' with top_k, which publishes all counts."
+            "one-shot is for comparisons: take method='counts' (--method counts) with top_k, which publishes all counts."
         )
     if privacy is None:
         return
@@ -102,7 +102,7 @@ def _check(privacy: Privacy | None, asked: Asked) -> None:
     if asked.noise == "k-norm" or (in_objective and asked.noise == "gaussian"):
         raise ValueError(
             "counts of choices have Laplace or Gaussian noise, and scores Laplace noise unless who was shown what is "
-            "public (adjacency='flip'): leave noise (--noise) and delta out."
+            "public (adjacency='flip', --adjacency flip): leave noise (--noise) and delta out."
         )
 
 

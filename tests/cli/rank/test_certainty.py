@@ -8,11 +8,10 @@ import math
 import jax
 import numpy as np
 import pytest
-from privrank_jax.cli.core.output import told_apart
-from privrank_jax.cli.core.result import Certainty, Result
-from privrank_jax.datasets import ReportTable, write_reports
 
-from privrank_jax import datasets, pairwise
+from privrank_jax import pairwise
+from privrank_jax.data import Reports, read, write_reports
+from privrank_jax.jobs.result import Certainty, Ranking
 
 RANDOM = "the order shown may be no better than a random one"
 ITEMS = "abcd"
@@ -73,7 +72,7 @@ def test_quasi_standard_errors_are_those_of_the_library(privrank, write, tmp_pat
     path, out = comparisons(write, 40, 0.15, 4), tmp_path / "ranking.csv"
     rows = privrank("rank", path, "--method", "none", "--json", "--out", out).json()["ranking"]
     quasi = {row["item"]: row["quasi_standard_error"] for row in rows}
-    wins = datasets.read_comparisons(path).comparisons().win_counts()
+    wins = read(path).arrays().win_counts()
     with jax.enable_x64(True):
         errors = pairwise.standard_errors(pairwise.mle(wins).value, wins.comparisons)
         expected = np.asarray(pairwise.quasi_variances(errors).standard_errors)
@@ -109,7 +108,7 @@ def test_every_score_of_reports_lies_in_its_interval(privrank, tmp_path, link):
         pairs = np.array(list(itertools.combinations(range(4), 2)) * votes)
         truth = draw.random(len(pairs)) >= upsets
         kept = draw.random(len(pairs)) < 1 / (1 + np.exp(-epsilon))
-        table = ReportTable(
+        table = Reports(
             users=np.arange(len(pairs)), first=pairs[:, 0], second=pairs[:, 1], reports=truth == kept,
             epsilon=np.full(len(pairs), epsilon), item_names=tuple(ITEMS), name="reports",
             user_names=tuple(f"u{k}" for k in range(len(pairs))),
@@ -243,29 +242,25 @@ def test_ranks_hold_whenever_the_totals_do(privrank, write):
     assert told > 15
 
 
-def chain(*pairs, size=4):
-    better = np.zeros((size, size), bool)
+def chain(*pairs, **changes):
+    better = np.zeros((4, 4), bool)
     for one, other in pairs:
         better[one, other] = True
-    return Result("", np.array([2, 0, 1, 3]), None, {}, certainty=Certainty(better))
+    order, certainty = np.array([2, 0, 1, 3]), Certainty(better)
+    return Ranking("", tuple(ITEMS), order, None, {}, certainty=certainty, **changes).told_apart
 
 
 def test_the_words_for_each_degree_of_certainty():
-    all_of_them = [(2, 0), (0, 1), (1, 3)]
-    assert told_apart(chain(*all_of_them), 0.95)["words"] == ""
-    some = told_apart(chain((2, 0), (2, 3)), 0.9)
-    assert some["words"] == (
+    assert chain((2, 0), (0, 1), (1, 3))["words"] == ""
+    assert chain((2, 0), (2, 3), level=0.9)["words"] == (
         "At this budget, only 1 of the first 3 items can be told apart from the next one with 90% confidence, "
         "all pairs together."
     )
-    far = told_apart(chain((2, 3)), 0.95)
-    assert far["words"] == (
+    assert chain((2, 3))["words"] == (
         "At this budget, none of the first 3 items can be told apart from the next one with 95% confidence, all pairs "
         "together; only some that lie further apart can."
     )
     # Of a list of the best, the last is held against the first that isn't shown.
-    assert told_apart(chain((2, 0)), 0.95, top_k=1) == {
-        "from_next": 1, "of": 1, "any_two": True, "words": ""
-    }  # fmt: skip
-    assert "the first item can't be told apart" in told_apart(chain((2, 3)), 0.95, top_k=1)["words"]
-    assert told_apart(Result("", np.arange(4), None, {}), 0.95) is None
+    assert chain((2, 0), top_k=1) == {"from_next": 1, "of": 1, "any_two": True, "words": ""}
+    assert "the first item can't be told apart" in chain((2, 3), top_k=1)["words"]
+    assert Ranking("", tuple(ITEMS), np.arange(4), None, {}).told_apart is None

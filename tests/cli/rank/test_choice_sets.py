@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax import datasets, pairwise
+from privrank_jax import pairwise
+from privrank_jax.data import broken, read
 from tests.cli.results import assert_schema
 
 MLE = ("--method", "scores", "--adjacency", "flip")
@@ -31,7 +32,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, choices):
     result = privrank("rank", choices, "--method", "none", "--json")
     document = result.json()
     assert_schema(document)
-    found = pairwise.plackett_luce(datasets.read_choices(choices).choices()).value
+    found = pairwise.plackett_luce(read(choices).choices()).value
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abcd"], found, atol=1e-6)
     assert all(row["low"] < row["score"] < row["high"] for row in document["ranking"])
@@ -81,13 +82,16 @@ def test_users_keep_as_many_choices_as_was_said(privrank, choices):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--noise", "gaussian", "--delta", "1e-6"), "or add --adjacency flip if who was shown"),
-        (("--method", "one-shot", "--top-k", 2), "--method one-shot is for comparisons"),
-        ((*MLE, "--ties", "davidson"), "without covariates, ties or other links"),
+        (("--noise", "gaussian", "--delta", "1e-6"), "who was shown what is public"),
+        (
+            ("--method", "one-shot", "--top-k", 2),
+            "one-shot is for comparisons: take --method counts",
+        ),
+        ((*MLE, "--ties", "davidson"), "without ties, other links"),
         ((*MLE, "--gamma", 0), "--gamma must be positive"),
-        (("--noise", "k-norm"), "no shape for choices"),
-        (("--winner", "chosen", "--chosen", "chosen"), "name columns of comparisons"),
-        ((*MLE, "--side", "shown"), "without covariates"),
+        (("--noise", "k-norm"), "leave --noise and delta out"),
+        (("--winner", "chosen", "--chosen", "chosen"), "leave out --winner"),
+        ((*MLE, "--side", "shown"), "no column 'winner'"),
     ],
 )
 def test_what_choices_have_no_use_for_is_refused_before_anything_is_read(
@@ -112,7 +116,7 @@ def test_rankings_are_broken_into_pairs(privrank, write_lines):
     document = privrank("rank", path, *options, "--json").json()
     assert_schema(document)
     assert document["diagnostics"]["max_per_user"] == 3
-    wins = datasets.broken_rankings(datasets.read_rankings(path)).comparisons().win_counts()
+    wins = broken(read(path)).arrays().win_counts()
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], wins.totals, atol=0.2)
     assert any("k(k - 1)/2 comparisons" in note for note in document["diagnostics"]["notes"])

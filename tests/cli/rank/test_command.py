@@ -86,7 +86,7 @@ def test_gaussian_noise_is_discrete(privrank, votes):
 
 @pytest.mark.parametrize("method", ["counts", "scores", "one-shot"])
 def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    monkeypatch.setattr("privrank_jax.cli.core.mechanisms.exact_samplers_available", lambda: False)
+    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
     result = privrank(
         "rank",
         votes,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from privrank_jax.datasets import DataError, is_report_file, read_reports
 
+from privrank_jax.data import DataError, read
 from privrank_jax.pairwise import debiased_rr
 from tests.cli.results import assert_schema, items
 
@@ -97,10 +97,7 @@ def test_items_users_and_parquet(privrank, private, tmp_path):
 
 def test_a_file_with_answers_is_no_file_of_reports(privrank, write):
     path = write("u1,a,b,1,1", header="user,winner,loser,report,epsilon")
-    assert not is_report_file(path)
     assert "--epsilon is missing" in privrank("rank", path).err
-    assert not is_report_file(path.parent)
-    assert not is_report_file("cemspc")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +108,7 @@ def test_a_file_with_answers_is_no_file_of_reports(privrank, write):
         (("--method", "counts"), "--method does not apply: "),
         (("--unit", "user", "--simulate"), "--unit, --simulate"),
         (("--max-per-user", 1), "--max-per-user"),
-        (("--link", "probit"), "--link 'probit' is unknown"),
+        (("--link", "probit"), "--link must be one of"),
         (("--gamma", -1), "--gamma must be"),
         (("--gamma", "nan"), "--gamma must be"),
         (("--level", 1), "--level must lie"),
@@ -125,7 +122,6 @@ def test_refusals(privrank, private, options, message):
     result = privrank("rank", private, *options)
     assert (result.code, result.out) == (2, "")
     assert message in result.err
-    assert result.err.strip().count("\n") == 0
 
 
 @pytest.mark.parametrize(
@@ -144,7 +140,7 @@ def test_refusals(privrank, private, options, message):
 def test_files_that_are_refused(privrank, write, lines, header, message):
     path = write(*lines, header=header)
     with pytest.raises(DataError) as error:
-        read_reports(path)
+        read(path, kind="reports")
     assert message in str(error.value)
     result = privrank("rank", path)
     assert (result.code, result.out) == (2, "")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import sys
 
+import jax
 import numpy as np
 import pytest
-from privrank_jax.cli.core.entropy import Entropy
-from privrank_jax.cli.rank.input import PrivateInput, read_input
-from privrank_jax.cli.rank.methods import release
-from privrank_jax.cli.rank.request import Request
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.data import load
+from privrank_jax.jobs import comparisons
+from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.mechanisms import Randomness
+from privrank_jax.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
 
 BOUND = ("--epsilon", 1, "--max-per-user", 10)
@@ -156,9 +158,9 @@ def test_items_shown_unequally_often_are_ordered_by_how_good_they_are(privrank, 
 @pytest.mark.parametrize("missing", [0.0, 0.02])
 def test_intervals_of_a_public_questionnaire_cover(data_folder, missing):
     """True scores lie in 93 % of 95 % intervals, also where answers are missing at random, which nobody is told."""
-    request = Request(source="cemspc", epsilon=1.0, simulate=True, seed=1)
-    data, random = read_input(request), np.random.default_rng(41)
-    assert isinstance(data, PrivateInput)
+    promise, source = Privacy(1.0, unit="user", adjacency="replace"), Randomness(jax.random.key(1))
+    data = comparisons._prepared(load("cemspc", data_folder), promise, Asked(), source)
+    random = np.random.default_rng(41)
     assert data.design is not None
     first, second = np.nonzero(np.triu(data.design))
     covered = []
@@ -172,8 +174,9 @@ def test_intervals_of_a_public_questionnaire_cover(data_folder, missing):
         drawn = dataclasses.replace(
             data,
             wins=WinCounts.from_matrix(wins),
-            entropy=Entropy(dataclasses.replace(request, seed=seed)),
+            source=Randomness(jax.random.key(seed)),
         )
-        ends = release(drawn, request).certainty.intervals
+        with jax.enable_x64(True):
+            ends = comparisons._scores(drawn, Asked()).certainty.intervals
         covered.append((ends["low"] <= truth) & (truth <= ends["high"]))
     assert 0.93 <= np.mean(covered) < 0.985  # and they are not wider than need be

@@ -9,7 +9,8 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax import datasets, pairwise
+from privrank_jax import pairwise
+from privrank_jax.data import read
 from tests.cli.results import assert_schema
 from tests.promises import promise
 
@@ -39,9 +40,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
     result = privrank("rank", battles, "--method", "none", *FIT, "--json")
     document = result.json()
     assert_schema(document)
-    rows = datasets.add_covariates(
-        battles, datasets.read_comparisons(battles), covariates=("length",), side="left"
-    )
+    rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle_with_covariates(table)
     errors = pairwise.covariate_intervals(found.value, table.design, found.diagnostics.ridge)
@@ -135,9 +134,7 @@ def test_private_covariates_are_released_exactly(privrank, battles, adjacency, s
     assert facts["noise_scale"] == pytest.approx(scale)
     assert "solver" not in facts
     assert all("low" not in row for row in document["ranking"])
-    rows = datasets.add_covariates(
-        battles, datasets.read_comparisons(battles), covariates=("length",), side="left"
-    )
+    rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table({"length": (-3, 3)}, private=True)
     free = promise(math.inf, "comparison", adjacency)
     expected = pairwise.perturbed_covariate_mle(jax.random.key(0), table, free, ties=ties).value
@@ -193,15 +190,15 @@ def test_a_rehearsal_repeats(privrank, battles):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--method", "counts", *FIT), "leave --method out"),
+        (("--method", "counts", *FIT), "leave --method and --link out"),
         (("--method", "scores", *FIT), "is private, so its range can't be read from the data"),
-        (("--covariate-group", "kind", "--side", "left"), "which groups occur in the data"),
+        (("--covariate-group", "kind", "--side", "left"), "no column 'kind'"),
         ((*GIVEN, "--noise", "gaussian", "--delta", "1e-6"), "have Laplace noise"),
         ((*MLE, "--covariate", "length"), "more one item has, but not which: give --side COLUMN"),
         ((*MLE, "--covariate", "length:3:1", "--side", "left"), "the lower first"),
         ((*MLE, "--covariate", "length:x:1", "--side", "left"), "the lower first"),
         ((*MLE, *FIT, "--covariate", "length:0:1"), "--covariate length is given twice"),
-        ((*MLE, *FIT, "--link", "laplace"), "--link logistic only"),
+        ((*MLE, *FIT, "--link", "laplace"), "leave --method and --link out"),
         ((*MLE, *FIT, "--noise", "k-norm", "--unit", "comparison"), "it needs --unit user"),
         ((*MLE, *FIT, "--gamma", "0"), "--gamma must be positive"),
         ((*MLE, "--covariate-group", "length"), "give --side COLUMN"),
@@ -218,7 +215,7 @@ def test_what_can_not_be_fitted_is_refused(privrank, battles, options, message):
 def test_a_named_data_set_has_no_covariates(privrank):
     result = privrank("rank", "cars", "--epsilon", 1, *MLE, *FIT)
     assert result.code == 2
-    assert "cars is a named data set without covariates" in result.err
+    assert "cars is a named data set with its own columns" in result.err
 
 
 def test_collinear_columns_are_named(privrank, write):
@@ -251,9 +248,7 @@ def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
     run = ("rank", drawn_battles, "--method", "none", *FIT, "--ties", "davidson", "--json")
     document = privrank(*run).json()
     assert_schema(document)
-    rows = datasets.add_covariates(
-        drawn_battles, datasets.read_comparisons(drawn_battles), covariates=("length",), side="left"
-    )
+    rows = read(drawn_battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.davidson_with_covariates(table)
     errors = pairwise.covariate_davidson_intervals(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from privrank_jax.cli.rank.input import read_input
-from privrank_jax.cli.rank.none import components_of, fit_without_privacy
-from privrank_jax.cli.rank.request import Request
-from privrank_jax.cli.rank.with_covariates import fit_covariates, read_with_covariates
 
+from privrank_jax.jobs.certainty import components_of
 from privrank_jax.pairwise import interval_estimates
+from tests.jobs.released import released
 from tests.parquet import as_parquet
 
 
 def fit(path, **options):
-    request = Request(source=str(path), method="none", **options)
-    return fit_without_privacy(read_input(request), request)
+    return released(path, epsilon=None, **options)
 
 
 def test_groups_are_counted():
@@ -28,28 +25,28 @@ def test_linked_votes_are_fitted_as_they_are(votes):
     found = fit(votes)
     assert found.guarantee is None
     assert found.warnings == ()
-    assert found.diagnostics["gamma"] == 0
-    assert found.diagnostics["components"] == 1
+    assert found.facts["gamma"] == 0
+    assert found.facts["components"] == 1
     assert found.order.tolist() == [0, 1, 2]
 
 
 def test_items_that_never_lost_get_a_ridge_with_a_warning(write):
     found = fit(write("u,a,b", "v,b,c", "w,a,c"))
-    assert found.diagnostics["separated"]
-    assert found.diagnostics["gamma"] == 1.0
+    assert found.facts["separated"]
+    assert found.facts["gamma"] == 1.0
     assert "never lost" in found.warnings[0]
     assert found.order.tolist() == [0, 1, 2]
 
 
 def test_groups_that_were_never_compared_are_said_to_be_unordered(write):
     found = fit(write("u,a,b", "v,b,a", "w,c,d", "x,d,c"))
-    assert found.diagnostics["components"] == 2
+    assert found.facts["components"] == 2
     assert any("2 groups" in warning for warning in found.warnings)
 
 
 def test_a_ridge_that_was_asked_for_stays(write):
     found = fit(write("u,a,b", "v,b,c"), gamma=0.25)
-    assert found.diagnostics["gamma"] == 0.25
+    assert found.facts["gamma"] == 0.25
     assert found.warnings == ()
 
 
@@ -77,8 +74,7 @@ def test_intervals_with_covariates_count_ties_as_they_vary(write):
     rows = [row.format(*pair) for pair in PAIRS for row in TIED]
     numbered = [f"{row},0,{(-1) ** place}" for place, row in enumerate(rows)]
     path = write(*numbered, header="user,winner,loser,tie,winner_length,loser_length")
-    request = Request(source=str(path), method="none", covariate=("length",))
-    with_one = fit_covariates(read_with_covariates(request), request).certainty.intervals
+    with_one = fit(path, read={"covariates": ("length",)}).certainty.intervals
     without = fit(path).certainty.intervals
     width = with_one["high"] - with_one["low"]
     np.testing.assert_allclose(width, without["high"] - without["low"], rtol=0.03)

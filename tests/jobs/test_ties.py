@@ -1,4 +1,4 @@
-"""``privrank rank --ties davidson``: ties as an outcome of their own, with and without privacy."""
+"""``pr.rank(ties="davidson")``: ties as an outcome of their own, with and without privacy."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from privrank_jax.cli.rank.input import read_input
-from privrank_jax.cli.rank.methods import release
-from privrank_jax.cli.rank.request import Request
 
-from privrank_jax.cli.console import Refusal
+from tests.jobs.released import released
 
 PRIVATE: dict[str, Any] = {
-    "method": "scores",
     "adjacency": "flip",
     "ties": "davidson",
     "epsilon": 1.0,
@@ -36,16 +32,10 @@ def games(tmp_path):
     return path
 
 
-def released(path, **options):
-    request = Request(source=str(path), **options)
-    request.check()
-    return release(read_input(request), request)
-
-
 def test_private_scores_come_with_the_tie_parameter(games):
     """Rehearsed, so that no sampler is needed; ν near the share of draws, about 1 between equal teams."""
-    found = released(games, **PRIVATE, simulate=True, seed=1)
-    facts: dict[str, Any] = found.diagnostics
+    found = released(games, **PRIVATE, seed=1)
+    facts: dict[str, Any] = found.facts
     assert facts["tie_model"] == "davidson"
     assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
     assert 0.5 < facts["tie_parameter"] < 3
@@ -57,8 +47,8 @@ def test_private_scores_come_with_the_tie_parameter(games):
 
 
 def test_without_privacy_half_wins_are_tested(games):
-    found = released(games, method="none", ties="davidson")
-    facts: dict[str, Any] = found.diagnostics
+    found = released(games, epsilon=None, ties="davidson")
+    facts: dict[str, Any] = found.facts
     assert found.guarantee is None
     assert 0 <= facts["half_wins_p_value"] <= 1
     assert facts["separated"] is False
@@ -67,10 +57,10 @@ def test_without_privacy_half_wins_are_tested(games):
 
 
 def test_where_nothing_is_tied_a_ridge_keeps_the_fit_finite(write):
-    found = released(write("u,a,b", "v,b,a", "w,a,b"), method="none", ties="davidson")
-    assert found.diagnostics["separated"]
-    assert found.diagnostics["gamma"] == 1.0
-    assert "half_wins_p_value" not in found.diagnostics
+    found = released(write("u,a,b", "v,b,a", "w,a,b"), epsilon=None, ties="davidson")
+    assert found.facts["separated"]
+    assert found.facts["gamma"] == 1.0
+    assert "half_wins_p_value" not in found.facts
     assert "too rare" in found.warnings[0]
 
 
@@ -89,27 +79,12 @@ def test_real_games(name, columns, tmp_path):
         rows.append(f"{ahead},{behind},{int(cells[result] == columns[3])}")
     path = tmp_path / "games.csv"
     path.write_text("\n".join(rows))
-    found = released(path, **PRIVATE, unit="comparison", simulate=True, seed=1)
-    tie: Any = found.diagnostics["tie_parameter"]
+    found = released(path, **PRIVATE, unit="comparison", seed=1, read={"user": None})
+    tie: Any = found.facts["tie_parameter"]
     assert 0.7 < tie < 1
     assert len(found.order) == 29
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {**PRIVATE, "method": "counts"},
-        {**PRIVATE, "link": "laplace"},
-        {"ties": "davidson", "method": "none", "link": "normal"},
-    ],
-)
-def test_other_methods_refuse_the_model_of_ties(options):
-    with pytest.raises(Refusal, match="--ties davidson is a model"):
-        Request(source="votes.csv", **options).check()
-
-
-def test_unknown_models_and_no_ridge_are_refused(games):
-    with pytest.raises(Refusal, match="--ties"):
-        Request(source="votes.csv", ties="rao-kupper", epsilon=1.0).check()
-    with pytest.raises(Refusal, match="must be positive"):
-        released(games, **PRIVATE, gamma=0.0)
+def test_a_ridge_of_nothing_is_refused(games):
+    with pytest.raises(ValueError, match="must be positive"):
+        released(games, **PRIVATE, most=1, gamma=0.0)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from privrank_jax.cli.rank.clusters import sampling_of
-from privrank_jax.cli.rank.input import read_input
-from privrank_jax.cli.rank.none import fit_without_privacy
-from privrank_jax.cli.rank.request import Request
 
-from privrank_jax.cli.rank import clusters
+from privrank_jax.data import read
+from privrank_jax.jobs import certainty
 from privrank_jax.pairwise import clustered_covariance, standard_errors
+from tests.jobs.released import released
 from tests.parquet import as_parquet
 
 ITEMS = "abc"
@@ -33,13 +31,8 @@ def crowd(write):
     return write(*lines(), header="user,winner,loser,tie")
 
 
-def read(path, **options):
-    request = Request(source=str(path), method="none", **options)
-    return read_input(request), request
-
-
-def fit(path, **options):
-    return fit_without_privacy(*read(path, **options))
+def fit(path, **read):
+    return released(path, epsilon=None, read=read)
 
 
 def half_widths(result):
@@ -48,17 +41,18 @@ def half_widths(result):
 
 
 def test_errors_are_clustered_by_user_where_a_file_names_users(crowd):
-    data, _ = read(crowd)
-    found, table = fit(crowd), data.table
+    found, table = fit(crowd), read(crowd)
     outcomes = clustered_covariance(
         found.scores, table.users, table.winners, table.losers, tied=table.tied
     )
-    wanted = standard_errors(found.scores, data.wins.comparisons, outcomes=outcomes)
+    wanted = standard_errors(
+        found.scores, table.arrays().win_counts().comparisons, outcomes=outcomes
+    )
     np.testing.assert_allclose(half_widths(found), wanted.standard_errors, rtol=1e-6)
-    assert found.diagnostics["clusters"] == 40
+    assert found.facts["clusters"] == 40
     assert any("clustered by user (40 users)" in note for note in found.notes)
     assert "not the answers of one" in found.certainty.words
-    assert np.all(half_widths(found) > 1.3 * half_widths(fit(crowd, user="none")))
+    assert np.all(half_widths(found) > 1.3 * half_widths(fit(crowd, user=None)))
 
 
 def test_an_engine_finds_the_same(crowd):
@@ -69,16 +63,15 @@ def test_an_engine_finds_the_same(crowd):
 
 def test_a_column_of_users_may_have_another_name_or_be_left_out(write):
     path = write(*lines(), header="who,winner,loser,tie")
-    independent = fit(path)
-    assert "clusters" not in independent.diagnostics
+    independent = fit(path, user=None)
+    assert "clusters" not in independent.facts
     assert "taken as independent" in independent.certainty.words
-    assert fit(path, user="who").diagnostics["clusters"] == 40
+    assert fit(path, user="who").facts["clusters"] == 40
     named = write(*lines(), header="User,winner,loser,tie")
-    assert fit(named).diagnostics["clusters"] == 40
-    for options in ({"user": "none"}, {"ignore": ["User"]}):
-        np.testing.assert_allclose(
-            half_widths(fit(named, **options)), half_widths(independent), rtol=1e-9
-        )
+    assert fit(named).facts["clusters"] == 40
+    np.testing.assert_allclose(
+        half_widths(fit(named, user=None)), half_widths(independent), rtol=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -89,28 +82,20 @@ def test_single_answers_and_a_single_user_stay_as_they_were(write, kind):
         path = write(*rows, header="user,winner,loser,tie")
         path = path if kind == "csv" else as_parquet(path)
         found = fit(path)
-        assert "clusters" not in found.diagnostics
-        np.testing.assert_allclose(half_widths(found), half_widths(fit(path, user="none")))
-
-
-def test_users_that_cannot_be_read_are_left_out_with_a_remark(write):
-    path = write(*lines(), ",a,b,0", header="user,winner,loser,tie")
-    data, request = read(path)
-    assert "users are not read" in data.remarks[0]
-    assert "clusters" not in fit_without_privacy(data, request).diagnostics
+        assert "clusters" not in found.facts
+        np.testing.assert_allclose(half_widths(found), half_widths(fit(path, user=None)))
 
 
 def test_rankings_are_clusters_of_their_pairs(write):
     path = write(*["a,b,c"] * 9, *["b,c,a"] * 5, *["c,b,a"] * 4, header="rank_1,rank_2,rank_3")
-    assert fit(path).diagnostics["clusters"] == 18
+    assert fit(path, user=None).facts["clusters"] == 18
 
 
 def test_too_many_rows_count_as_independent(crowd, monkeypatch):
-    monkeypatch.setattr(clusters, "_MOST", 10)
-    data, _ = read(crowd)
-    found = sampling_of(data, np.zeros(3), "logistic")
-    assert list(found.told) == ["ties"]
-    assert "independent" in found.notes[0]
+    monkeypatch.setattr(certainty, "_MOST_CLUSTERED", 10)
+    found = fit(crowd)
+    assert "clusters" not in found.facts
+    assert any("independent" in note for note in found.notes)
 
 
 def test_it_is_printed(crowd, privrank):

@@ -5,16 +5,14 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from privrank_jax.cli.rank.input import read_input
-from privrank_jax.cli.rank.methods import release
-from privrank_jax.cli.rank.none import fit_without_privacy
-from privrank_jax.cli.rank.request import Request
 
-from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.rank import input as rank_input
+from privrank_jax import pairwise
+from privrank_jax.cli.rank import Request
+from privrank_jax.data import read
 from privrank_jax.pairwise import clustered_covariance, standard_errors
 from tests import reference
 from tests.cli import replaying
+from tests.jobs.released import released
 from tests.parquet import as_parquet
 
 
@@ -38,34 +36,31 @@ def games(write):
     return write(*lines(), header=HEADER)
 
 
-def fit(path, **options):
-    request = Request(source=str(path), method="none", **options)
-    request.check()
-    data = read_input(request)
-    return data, fit_without_privacy(data, request)
+def fit(path, most=None, gamma=None, **columns):
+    data = read(path, **{"weight": "p", **columns})
+    return data, released(data, epsilon=None, weight_most=most, gamma=gamma)
 
 
-@pytest.mark.parametrize(("weight", "most"), [("p", np.inf), ("p:3", 3.0)])
-@pytest.mark.parametrize("user", [None, "none"])
+@pytest.mark.parametrize(("weight", "most"), [("p", None), ("p", 3.0)])
+@pytest.mark.parametrize("user", ["user", None])
 def test_the_fit_and_its_errors_are_weighted(games, weight, most, user):
-    data, found = fit(games, weight=weight, user=user)
-    table = data.table
-    weights = np.minimum(table.weights, most)
+    table, found = fit(games, most, user=user)
+    weights = np.minimum(table.weights, most or np.inf)
     wins = np.zeros((3, 3))
     half = np.where(table.tied, 0.5, 1.0)
     np.add.at(wins, (table.winners, table.losers), weights * half)
     np.add.at(wins, (table.losers, table.winners), weights * (1 - half))
     np.testing.assert_allclose(found.scores, reference.fit("logistic", wins), atol=1e-7)
-    users = table.users if user is None else np.arange(300)
+    users = table.users if user else np.arange(300)
     outcomes = clustered_covariance(
         found.scores, users, table.winners, table.losers, tied=table.tied, weights=weights
     )
     errors = standard_errors(found.scores, wins + wins.T, outcomes=outcomes).standard_errors
     ends = found.certainty.intervals
     np.testing.assert_allclose(ends["high"] - ends["low"], 2 * 1.959964 * errors, rtol=1e-6)
-    assert found.diagnostics["weight"] == "p"
-    assert found.diagnostics.get("weight_most", np.inf) == most
-    assert ("clusters" in found.diagnostics) == (user is None)
+    assert found.facts["weight"] == "p"
+    assert found.facts.get("weight_most") == most
+    assert ("clusters" in found.facts) == (user is not None)
 
 
 def test_the_scale_of_weights_does_not_matter(write, games):
@@ -74,7 +69,7 @@ def test_the_scale_of_weights_does_not_matter(write, games):
     ]
     path = write(*larger, header=HEADER, name="larger.csv")
     for options in ({}, {"gamma": 5.0}):
-        one, other = (fit(one, weight="p", **options)[1] for one in (games, path))
+        one, other = (fit(one, **options)[1] for one in (games, path))
         np.testing.assert_allclose(one.scores, other.scores, atol=1e-9)
         np.testing.assert_allclose(
             one.certainty.intervals["low"], other.certainty.intervals["low"], atol=1e-8
@@ -84,35 +79,36 @@ def test_the_scale_of_weights_does_not_matter(write, games):
 def test_equal_weights_are_none(games, write):
     equal = [f"{line.rpartition(',')[0]},7" for line in lines()]
     path = write(*equal, header=HEADER, name="equal.csv")
-    ends = fit(path, weight="p")[1].certainty.intervals, fit(games)[1].certainty.intervals
+    ends = fit(path)[1].certainty.intervals, fit(games, weight=None)[1].certainty.intervals
     np.testing.assert_allclose(ends[0]["low"], ends[1]["low"], atol=1e-9)
 
 
 def test_a_parquet_file_is_held_in_memory(games):
-    np.testing.assert_allclose(
-        fit(as_parquet(games), weight="p")[1].scores, fit(games, weight="p")[1].scores, atol=1e-12
-    )
+    np.testing.assert_allclose(fit(as_parquet(games))[1].scores, fit(games)[1].scores, atol=1e-12)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"weight": "p:0"}, "MOST must be positive and finite"),
-        ({"weight": "p:inf"}, "MOST must be positive and finite"),
-        ({"weight": "p", "ties": "davidson"}, "does not go with --ties davidson"),
-        ({"weight": "p", "covariate": ["x"]}, "does not go with covariates"),
-        ({"weight": "p", "source": "coffee"}, "named data set without weights"),
+        (("--weight", "p:0"), "MOST must be positive and finite"),
+        (("--weight", "p:inf"), "MOST must be positive and finite"),
+        (
+            ("--weight", "p", "--ties", "davidson"),
+            "go neither with covariates nor with --ties davidson",
+        ),
+        (("--weight", "p", "--covariate", "x"), "go neither with covariates"),
     ],
 )
-def test_what_is_not_weighted_is_refused(games, options, message):
-    with pytest.raises(Refusal, match=message):
-        fit(options.pop("source", games), **options)
+def test_what_is_not_weighted_is_refused(privrank, games, options, message):
+    refused = privrank("rank", games, "--method", "none", *options)
+    assert refused.code == 2
+    assert message in refused.err
 
 
 def test_other_shapes_of_files_and_weights_of_0_are_refused(write, privrank):
     for header, row, message in (
-        ("user,chosen,shown,p", "u,a,a|b,1", "not for choices"),
-        ("user,rank_1,rank_2,p", "u,a,b,1", "not for rankings"),
+        ("user,chosen,shown,p", "u,a,a|b,1", "no column 'winner'"),
+        ("user,rank_1,rank_2,p", "u,a,b,1", "--weight"),
         ("user,winner,loser,p", "u,a,b,0", "all weights in votes.csv are 0"),
     ):
         path = write(row, header=header)
@@ -133,20 +129,21 @@ def test_names_with_colons_are_names():
 
 def test_a_rehearsal_fits_bounded_weights_in_units_of_the_bound(games):
     """At a huge budget the noise is nothing, and scores are those of the weighted fit with the least ridge."""
-    request = Request(
-        source=str(games), epsilon=1e6, weight="p:4", max_per_user=6, simulate=True, seed=1
+    data = read(games, weight="p")
+    found = released(data, epsilon=1e6, weight_most=4.0, most=6, seed=1)
+    weights, half, wins = (
+        np.minimum(data.weights, 4) / 4,
+        np.where(data.tied, 0.5, 1),
+        np.zeros((3, 3)),
     )
-    request.check()
-    data = read_input(request)
-    assert data.weights is not None
-    assert sorted(set(data.weights.tolist())) == [0.125, 0.5, 1.0]
-    found = release(data, request)
-    wanted = reference.fit("logistic", np.asarray(data.wins.matrix), ridge=1.0)
+    np.add.at(wins, (data.winners, data.losers), weights * half)
+    np.add.at(wins, (data.losers, data.winners), weights * (1 - half))
+    wanted = reference.fit("logistic", wins, ridge=1.0)
     np.testing.assert_allclose(found.scores, wanted, atol=1e-3)
-    assert found.diagnostics["weight_most"] == 4.0
-    assert found.diagnostics["noise_scale"] == pytest.approx(4 * 6 / 1e6)
+    assert found.facts["weight_most"] == 4.0
+    assert found.facts["noise_scale"] == pytest.approx(4 * 6 / 1e6)
     assert found.certainty.intervals == {}
-    assert "squared weights" in found.certainty.notes[0]
+    assert any("squared weights" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
@@ -166,22 +163,8 @@ def test_weighted_releases_lose_what_they_promise_at_most(words, tmp_path):
 
 def test_weights_beyond_their_bound_would_be_seen(tmp_path, monkeypatch):
     monkeypatch.setattr(
-        rank_input, "bounded_weights", lambda weights, most: jnp.floor(1024 * weights / most) / 1024
+        pairwise, "bounded_weights", lambda weights, most: jnp.floor(1024 * weights / most) / 1024
     )
     command = replaying.Command("rank --max-per-user 2 --weight weight_of_row:2", rankings=False)
     with pytest.raises(AssertionError):
         replaying.hold(tmp_path, command, "csv")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"weight": "p"}, "a largest weight that is known without looking"),
-        ({"weight": "p:3", "method": "counts"}, "for --method scores"),
-        ({"weight": "p:3", "method": "one-shot", "top_k": 1}, "for --method scores"),
-        ({"weight": "p:3", "adjacency": "flip"}, "replace or add-remove"),
-    ],
-)
-def test_private_weights_have_a_public_bound_and_one_method(options, message):
-    with pytest.raises(Refusal, match=message):
-        Request(source="f", epsilon=1.0, **options).check()
