@@ -195,7 +195,7 @@ def privatize(request: Request) -> None:
     made = randomized(
         data,
         epsilon,
-        Randomness(request.key),
+        Randomness(request.key, accept_idealized=request.accept_idealized),
         unit=request.unit or "comparison",
         ties=request.ties,
         public=tuple(request.public or ()),
@@ -288,9 +288,10 @@ def _print(request: Request, made: Randomized, written: tuple[str, ...]) -> None
     headings: tuple[tuple[str, Side], ...] = (("privatized", "left"), ("", "right"))
     print_table(f"{request.out}: {kind} {shown}", headings, rows)
     print_paragraphs(made.guarantee.in_words(), *(f"- {note}" for note in notes))
+    none = "" if "user" in written else " --user none"
     follow = {
-        "comparisons": f"Next: privrank rank {request.out}",
-        "rankings": f"Next: privrank aggregate {request.out}",
+        "comparisons": f"Next: privrank rank {request.out}{none}",
+        "rankings": f"Next: privrank aggregate {request.out}{none}",
         "preferences": f"Next, in Python: privrank_jax.read({str(request.out)!r})",
     }
     print_paragraphs(follow[made.kind])

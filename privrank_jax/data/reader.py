@@ -331,7 +331,8 @@ def _of_table(
         found = (found or "rankings") if kind is None else kinds[0]
     taken = _TAKEN[found]
     if others := [key for key in given if key not in taken]:
-        raise DataError(f"{table.name} is read as {found}: leave out {', '.join(map(say, others))}")
+        said = ", ".join(say(key, given[key]) if key == "cells" else say(key) for key in others)
+        raise DataError(f"{table.name} is read as {found}: leave out {said}")
     return _READERS[found](table, given, file)
 
 
@@ -363,12 +364,21 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
     return scan_rankings(table, **given)
 
 
+_LINES = "are read from JSON Lines: write them to a .jsonl file"
+
+
 def _preferences(table: Table | Source, given: dict[str, Any], file: File | None) -> Any:
     from privrank_jax.data.preference_pairs import MARK, PreferenceFields
     from privrank_jax.data.preferences import read_preferences, scan_preferences
 
     if file is None:
-        raise DataError(f"{table.name}: preferences are read from .jsonl files: write them to one")
+        raise DataError(f"{table.name} holds preferences, which {_LINES}")
+    if file.suffix not in (".jsonl", ".ndjson"):
+        known = file.suffix.removeprefix(".")
+        raise DataError(
+            f"{file.name} holds preferences, which {_LINES}, such as by pandas.read_{known}({file.name!r})"
+            ".to_json('preferences.jsonl', orient='records', lines=True)"
+        )
     if MARK in table.header:
         return read_preferences(file.path)
     fields = {

@@ -62,7 +62,7 @@ class Asked:
             what = "covariates are" if covariates else "ties='davidson' (--ties davidson) is"
             if not fitted or self.link != "logistic":
                 raise ValueError(
-                    f"{what} fitted with the scores of the logistic link: leave method (--method) and link (--link) out."
+                    f"{what} fitted with scores of the logistic link: leave method (--method) and link (--link) out."
                 )
         if weighted and (covariates or self.ties == "davidson"):
             raise ValueError(

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import Privacy
+from privrank_jax.data.kinds import Data
 
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
@@ -46,8 +47,8 @@ def check_noise(privacy: Privacy, noise: str | None, *, always_delta: bool = Fal
         )
     if delta == 0 and noise == "gaussian":
         raise ValueError(
-            "noise='gaussian' (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n users. "
-            "Or leave the noise out: all other noise keeps pure epsilon."
+            "noise='gaussian' (--noise gaussian) needs a delta (--delta) above 0; a common choice is 1/n**2 for n "
+            "users. Or leave the noise out: all other noise keeps pure epsilon."
         )
     check_size(float(privacy.epsilon))
 
@@ -158,3 +159,9 @@ def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
 
 def _short(name: str) -> str:
     return name if len(name) <= _LONG else f"{name[:_LONG]}…"
+
+
+def what_is(data: object) -> str:
+    """What was given instead of data of the right kind, in words."""
+    name = f" ({data.name})" if isinstance(data, Data) else ""
+    return f"{type(data).__name__}{name}"

@@ -94,7 +94,8 @@ def _check(privacy: Privacy | None, asked: Asked) -> None:
         )
     if asked.method == "one-shot":
         raise ValueError(
-            "one-shot is for comparisons: take method='counts' (--method counts) with top_k, which publishes all counts."
+            "one-shot is for comparisons: take method='counts' (--method counts) with top_k, which publishes all "
+            "counts."
         )
     if privacy is None:
         return

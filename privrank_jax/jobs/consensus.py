@@ -41,6 +41,7 @@ from privrank_jax.jobs.checks import (
     hardly_private,
     large_delta,
     private_remark,
+    what_is,
 )
 from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
@@ -181,6 +182,11 @@ def agreed(
                     "randomize the rankings again (both together then spend the sum)."
                 )
             return consensus_of_synthetic(data, asked.method, asked.xi)
+        if not isinstance(data, Rankings | RankingRows):
+            raise ValueError(
+                f"a consensus is of rankings, not of {what_is(data)}: comparisons, choices and reports are ranked by "
+                "privrank_jax.rank (`privrank rank`)."
+            )
         asked.check(privacy)
         found = _release(_prepared(data, privacy, asked, source), asked)
         if found.guarantee is not None:
@@ -480,7 +486,7 @@ def _local_kwiksort(data: Prepared, asked: Asked) -> Ranking:
     if users < items:
         raise ValueError(
             f"kwiksort with local trust splits the users into as many groups as there are items, and "
-            f"{data.table.name} has {users:,} users for {items:,} items: use borda."
+            f"{data.table.name} has {users:,} users for {items:,} items: use method='borda' (--method borda)."
         )
     drawn = _draw(data, asked, split=SPLIT)
     uses = int(drawn.estimate.diagnostics.max_uses)

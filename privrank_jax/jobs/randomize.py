@@ -353,7 +353,8 @@ def _tied_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[
         return np.ones(len(table), bool), private_remark(f"{count}; a fair coin decided each.")
     if table.ties == len(table):
         raise ValueError("all comparisons are ties: ties='drop' (--ties drop) would leave nothing.")
-    remark = f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' protects them."
+    remark = f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' (--ties coin) "
+        "protects them."
     return ~table.tied, private_remark(remark)
 
 
@@ -378,7 +379,7 @@ def _rankings(
 ) -> Randomized:
     if ties == "drop":
         raise ValueError(
-            "ties='drop' is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into a random order "
+            "ties='drop' (--ties drop) is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into a random order "
             "before the ranking is randomized: ties stay as protected as orders."
         )
     check_rare_items(table, written=True)
@@ -498,7 +499,8 @@ def _preferences(
         )
     if max_per_user is not None and (unit != "user" or max_per_user < 1):
         raise ValueError(
-            "max_per_user (--max-per-user) bounds what one user gives: it must be at least 1, and needs unit='user'."
+            "max_per_user (--max-per-user) bounds what one user gives: it must be at least 1, and "
+            "needs unit='user' (--unit user)."
         )
     kept, remarks = _kept_labels(scan, ties, max_per_user)
     about = _about_limit(scan, float(epsilon), ties, max_per_user) if unit == "user" else ()
@@ -559,7 +561,7 @@ def _kept_labels(
         raise ValueError(
             f"{scan.name}: chosen and rejected are the same in {len(scan.ties):,} lines, first in row "
             f"{scan.ties[0] + 1}. ties='drop' (--ties drop) leaves them out, for there is nothing to learn from them "
-            "(which shows nothing, as the texts are public); ties='coin' keeps them."
+            "(which shows nothing, as the texts are public); ties='coin' (--ties coin) keeps them."
         )
     if scan.ties and ties == "drop":
         kept[list(scan.ties)] = False
@@ -611,7 +613,8 @@ def _about_limit(
         return ()
     return private_remark(
         f"the labels of a user share epsilon = {epsilon:g}, and what a label says falls faster than its share: these "
-        f"say as much as {now:.3g} labels that were not randomized, with at most {best} per user as much as "
+        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} (--max-per-user {best}) as "
+        "much as "
         f"{most:.3g}. Who answered what is public here, so the limit may be chosen so."
     )
 

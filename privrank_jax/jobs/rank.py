@@ -9,12 +9,13 @@ import jax
 
 from privrank_jax._types import Key
 from privrank_jax.data.big_comparisons import ComparisonRows
+from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons, broken
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.checks import check_rare_items, hardly_private, large_delta
+from privrank_jax.jobs.checks import check_rare_items, hardly_private, large_delta, what_is
 from privrank_jax.jobs.choices import rank_choices
 from privrank_jax.jobs.comparisons import rank_comparisons
 from privrank_jax.jobs.covariates import rank_covariates
@@ -25,7 +26,7 @@ from privrank_jax.jobs.spending import paid
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
 
-Data = Comparisons | ComparisonRows | Choices | Rankings | Reports
+Data = Comparisons | ComparisonRows | Choices | Rankings | RankingRows | Reports
 
 
 def rank(
@@ -130,6 +131,13 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
                     "again (both together then spend the sum)."
                 )
             return rank_reports(data, asked)
+        if isinstance(data, RankingRows):
+            data = data.in_memory()
+        if not isinstance(data, Comparisons | ComparisonRows | Choices | Rankings):
+            raise ValueError(
+                f"comparisons, choices, rankings and reports are ranked, not {what_is(data)}: synthetic rankings have "
+                "a consensus (privrank_jax.consensus, `privrank aggregate`)."
+            )
         warnings: tuple[str, ...] = ()
         if isinstance(data, Rankings):
             if privacy is not None:

@@ -86,7 +86,7 @@ def _best(rankings: SyntheticRankings, xi: float) -> Ranking:
     try:
         found = mallows.debiased_pairs(table.ranks, rankings.epsilon)
     except ValueError as error:
-        raise ValueError(f"{error} Here, that is borda.") from None
+        raise ValueError(f"{error} Here, that is method='borda' (--method borda).") from None
     w = np.asarray(found.value)
     if table.missing == "last":
         w = _missing_last(w, table.ranks)

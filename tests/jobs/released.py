@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+import os
+
 import jax
 
 import privrank_jax as pr
 
 
+def read(source, **columns):
+    """``pr.read`` of what is not read yet."""
+    return pr.read(source, **columns) if isinstance(source, str | os.PathLike) else source
+
+
 def released(
-    source,
-    *,
-    epsilon=1.0,
-    unit="user",
-    adjacency="replace",
-    delta=0.0,
-    most=None,
-    seed=None,
-    **asked,
-):
+    source, *, epsilon=1.0, unit="user", adjacency="replace", delta=0.0, most=None, seed=None, **asked
+):  # fmt: skip
     """``pr.rank`` of a file or of data; with a seed a rehearsal.
 
     Args:
@@ -28,13 +27,20 @@ def released(
         seed: of a rehearsal.
         asked: further arguments of ``pr.rank``; those in ``read`` are for ``pr.read``.
     """
-    data = (
-        pr.read(source, **asked.pop("read", {}))
-        if not hasattr(source, "name") or hasattr(source, "suffix")
-        else source
-    )
-    promise = epsilon and pr.Privacy(
-        epsilon, unit=unit, adjacency=adjacency, delta=delta, contributions=most
-    )
+    data = read(source, **asked.pop("read", {}))
+    promise = None
+    if epsilon is not None:
+        limits = {"unit": unit, "adjacency": adjacency, "delta": delta, "contributions": most}
+        promise = pr.Privacy(epsilon, **limits)
     key = None if seed is None else jax.random.key(seed)
-    return pr.rank(data, promise or None, key=key, **asked)
+    return pr.rank(data, promise, key=key, **asked)
+
+
+def agreed(source, *, epsilon=1.0, delta=0.0, seed=None, **asked):
+    """``pr.consensus`` of a file or of data; arguments as of :func:`released`."""
+    data = read(source, **asked.pop("read", {}))
+    promise = None
+    if epsilon is not None:
+        promise = pr.Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
+    key = None if seed is None else jax.random.key(seed)
+    return pr.consensus(data, promise, key=key, **asked)

@@ -8,8 +8,9 @@ import math
 
 import numpy as np
 import pytest
-from privrank_jax.datasets import read_synthetic_rankings
 from scipy import stats
+
+from tests.data.readers import read_synthetic_rankings
 
 REHEARSAL = ("--simulate", "--seed", 1)
 ALARM = 1e-6  # false-alarm rate of a test of the law on fresh draws; releases can't be seeded
@@ -146,22 +147,22 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
         (("u,1,2",), "user,a,b", ("--epsilon", 1, "--item", "a"), "no column 'rank'"),
         (("u,1,2",), "user,a,b", ("--epsilon", 1, "--item", "a", "--tie", "b"), "leave out"),
         (("u,1,7",), "user,a,b", ("--epsilon", 1), "no column 'winner'"),
-        (("u,1,7",), "user,a,b", ("--epsilon", 1), "there is a rank 7 of 2 items"),
+        (("u,1,7",), "user,a,b", ("--epsilon", 1), "'7' is not a rank, 1 = best, of 2 items"),
         (("u,1,x",), "user,a,b", ("--epsilon", 1), "'x' is not a rank"),
         (("u,1",), "user,a,b", ("--epsilon", 1), "2 fields where the header has 3"),
-        (("u,1,2,1",), "user,a,b,a", ("--epsilon", 1), "2 columns are named 'a'"),
-        (("u,,",), "user,a,b", ("--epsilon", 1), "no row has a rank"),
+        (("u,1,2,1",), "user,a,b,a", ("--epsilon", 1), "item named twice"),
+        (("u,,",), "user,a,b", ("--epsilon", 1), "1 of 1 users did not rank all items"),
         (("u,1,2", "u,1,2"), "user,a,b", ("--epsilon", 1), "two rows"),
         (("u,1,2",), "user,a,b", ("--epsilon", 1e-12), "noise alone"),
         (("u,1,2,0",), "user,a,b,e", ("--epsilon-column", "e"), "'0' is not a usable epsilon"),
         (("1,2",), "a,user", ("--epsilon", 1, "--user", "none"), "would be ranked as an item: leave out --user none"),
         (("1,2",), "a,user", ("--epsilon", 1, "--user", "none", "--items", "a,user"), "an item is named 'user'"),
         (("1,2",), "a,b", ("--epsilon", 1), "who ranked, --user COLUMN, or say --user none: then each row"),
-        (("v1,1,2",), "by,a,b", ("--epsilon", 1), "--user COLUMN names the column that says who"),
+        (("v1,1,2",), "by,a,b", ("--epsilon", 1), "the column that says who ranked, --user COLUMN"),
         (("v1,1,2",), "by,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is not a rank"),
         (("1,1,2", "2,2,1", "3,1,2"), "by,a,b", ("--epsilon", 1, "--user", "none"), "--user by; if it is no"),
         (("u,1,2",), "user,rank1,rank2", ("--epsilon", 1), "are places, but all their cells"),
-        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "a rank 5 of 3 items (--higher-is-better and"),
+        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "'5' is not a rank, 1 = best, of 3 items: ratings are read by --higher-is-better"),
         (("u,2,2,2", "v,3,3,2"), "user,a,b,c", ("--epsilon", 1), "ranks, whatever they look like, by --ranks"),
         (("u,1,2",), "user,a,b", ("--epsilon", 1, "--ranks", "--higher-is-better"), "not more than one"),
         (("u,1,2",), "user,winner,loser", ("--epsilon", 1, "--ranks"), "columns winner and loser"),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from privrank_jax.cli.privatize.request import Request
 
 from privrank_jax.cli.console import Refusal
+from privrank_jax.cli.privatize import Request
 
 
 @pytest.fixture
@@ -23,8 +23,6 @@ def request_of(votes, tmp_path):
         ({"epsilon": None}, "--epsilon is missing"),
         ({"epsilon_column": "eps"}, "not both"),
         ({"epsilon": -1.0}, "--epsilon must be a positive number"),
-        ({"ties": "half"}, "--ties 'half' is unknown"),
-        ({"public": ["ties"]}, "--public 'ties' is unknown"),
         ({"seed": 1}, "--seed makes the noise predictable"),
     ],
 )

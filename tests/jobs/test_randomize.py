@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
-from privrank_jax.cli.core.entropy import Entropy
-from privrank_jax.cli.privatize.comparison_files import randomize
-from privrank_jax.cli.privatize.request import Request
-from privrank_jax.datasets import ComparisonTable
 
-from privrank_jax.cli.console import Refusal
+import privrank_jax as pr
+from privrank_jax.data import Comparisons
 
 
 def table(count=4, ties=()):
     winners = np.arange(count) % 2 * 2  # a or c
-    return ComparisonTable(
+    return Comparisons(
         np.arange(count), winners, np.full(count, 1), np.isin(np.arange(count), ties),
         ("a", "b", "c"), tuple(f"u{k}" for k in range(count)), "votes",
     )  # fmt: skip
 
 
 def reports(rows, epsilon, **options):
-    request = Request(
-        source="votes.csv", out="x.csv", epsilon=1.0, simulate=True, seed=2, **options
-    )
-    found = randomize(rows, np.full(len(rows), epsilon), request, Entropy(request))
-    return found.value, found.remarks
+    found = pr.randomize(rows, epsilon, key=jax.random.key(2), **options)
+    return found.data, [one for one in found.warnings if "protection" not in one]
 
 
 def test_a_report_says_whether_the_first_item_of_the_pair_won():
@@ -45,7 +40,7 @@ def test_reports_are_flipped_as_often_as_their_epsilon_says():
 
 def test_ties_are_refused_decided_by_a_coin_or_dropped():
     rows = table(4000, ties=range(0, 4000, 2))
-    with pytest.raises(Refusal, match="2000 of 4000 comparisons are ties"):
+    with pytest.raises(ValueError, match="2000 of 4000 comparisons are ties"):
         reports(rows, 1e6)
     coins, remark = reports(rows, 1e6, ties="coin")
     assert len(coins.reports) == 4000
@@ -54,5 +49,5 @@ def test_ties_are_refused_decided_by_a_coin_or_dropped():
     rest, remark = reports(rows, 1e6, ties="drop")
     assert len(rest.reports) == 2000
     assert "were left out" in remark[0]
-    with pytest.raises(Refusal, match="would leave nothing"):
+    with pytest.raises(ValueError, match="would leave nothing"):
         reports(table(4, ties=range(4)), 1.0, ties="drop")

@@ -7,17 +7,17 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from privrank_jax.cli.aggregate.beyond_noise import (
+from scipy import stats
+
+from privrank_jax import aggregation
+from privrank_jax.jobs import beyond_noise
+from privrank_jax.jobs.beyond_noise import (
     of_majorities,
     of_majorities_from_answers,
     of_scores_from_reports,
 )
-from privrank_jax.cli.aggregate.request import Request
-from privrank_jax.cli.core.mechanisms import Drawn
-from scipy import stats
-
-from privrank_jax import aggregation
-from privrank_jax.cli.aggregate import beyond_noise
+from privrank_jax.jobs.consensus import Asked
+from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.release import exact_noise_all, exact_weights
@@ -51,16 +51,17 @@ def test_intervals_hold_the_scores_before_exact_noise(privrank, unanimous, epsil
     assert reach < plain + 4 / (2 * users)
 
 
-def asked(method, noise, epsilon=1.0):
-    delta = 1e-5 if noise == "gaussian" else 0.0
-    return Request(source="", method=method, noise=noise, epsilon=epsilon, delta=delta)
+def asked(method, noise):
+    return Asked(method=method, noise=noise)
 
 
-def drawn_exactly(request):
-    if request.method == "weights":
-        made = exact_weights(TIED, request.privacy, noise=request.noise, shrink="none")
+def drawn_exactly(asked, epsilon=1.0):
+    delta = 1e-5 if asked.noise == "gaussian" else 0.0
+    promise = Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
+    if asked.method == "weights":
+        made = exact_weights(TIED, promise, noise=asked.noise, shrink="none")
     else:
-        made = exact_noise_all(TIED, request.privacy, noise=request.noise)
+        made = exact_noise_all(TIED, promise, noise=asked.noise)
     return Drawn(made, made.guarantee, True, "", ())
 
 
@@ -93,8 +94,8 @@ def normal(drawn, draws):
 )
 def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
     """A false majority is told with 5 % at most; and with 3 % or more, but for grids and for unequal variances."""
-    request, draws = asked(method, noise, epsilon), 3000
-    drawn = drawn_exactly(request)
+    request, draws = asked(method, noise), 3000
+    drawn = drawn_exactly(request, epsilon)
     reach = beyond_noise._weight_reach(ITEMS, USERS, request, drawn)
     if noise == "laplace":
         noises = np.random.default_rng(0).laplace(scale=drawn.scale, size=(draws, PAIRS))
@@ -125,11 +126,11 @@ def test_errors_of_answers_lie_within_as_often_as_said(method, mechanism, delta)
     """
     users, epsilon, draws = 400, 1.0, 1500
     ranks = np.tile(np.array([*map(list, TIED[:2])]), (users // 2, 1))
-    asked = Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
+    promise = Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
     keys = jax.random.split(jax.random.key(3), draws)
-    weights = np.asarray(jax.vmap(lambda key: method(key, ranks, asked).value)(keys))
+    weights = np.asarray(jax.vmap(lambda key: method(key, ranks, promise).value)(keys))
     if delta:
-        epsilon = float(method(keys[0], ranks, asked).diagnostics.local_epsilon)
+        epsilon = float(method(keys[0], ranks, promise).diagnostics.local_epsilon)
     one = beyond_noise.of_scores_from_answers(weights[0].sum(1), users, mechanism, epsilon)
     of_scores = (one.intervals["high"] - one.intervals["low"])[0] / 2
     false = [
@@ -146,10 +147,10 @@ def test_errors_of_answers_lie_within_as_often_as_said(method, mechanism, delta)
 def test_scores_of_reports_lie_within_as_often_as_said(users):
     """Two sets of items per user, by 2,000 simulated releases: all scores at once, in 95 % at least."""
     ranks = np.tile(np.array([*map(list, TIED[:2])]), (users // 2, 1))
-    asked = Privacy(0.7, unit="user", adjacency="replace")
+    promise = Privacy(0.7, unit="user", adjacency="replace")
 
     def released(key):
-        found = aggregation.ldp_borda(key, ranks, asked, mechanism="subset-selection")
+        found = aggregation.ldp_borda(key, ranks, promise, mechanism="subset-selection")
         return found.value, found.diagnostics.standard_errors, found.diagnostics.report_norm
 
     scores, errors, norms = map(
@@ -171,8 +172,8 @@ def test_scores_of_reports_lie_within_as_often_as_said(users):
 
 def test_ranks_follow_from_chains_of_sure_majorities():
     """At this ε, 0.9 is sure and 0.5 is not."""
-    request = asked("weights", "k-norm", 30.0)
-    drawn = drawn_exactly(request)
+    request = asked("weights", "k-norm")
+    drawn = drawn_exactly(request, 30.0)
     weights = np.full((ITEMS, ITEMS), 0.5)
     for ahead, behind in ((0, 1), (1, 2)):
         weights[ahead, behind], weights[behind, ahead] = 0.9, 0.1
@@ -189,8 +190,8 @@ def test_ranks_follow_from_chains_of_sure_majorities():
 
 def test_scores_alone_say_nothing_of_majorities():
     """Where all of the budget went to scores, a weight is made of them: no majority is known."""
-    request = asked("weights", "k-norm", 0.01)
-    drawn = drawn_exactly(request)
+    request = asked("weights", "k-norm")
+    drawn = drawn_exactly(request, 0.01)
     assert np.isinf(drawn.estimate.diagnostics.cycle_scale)
     found = of_majorities(np.eye(ITEMS), np.arange(ITEMS), USERS, request, drawn)
     assert found.better is None
