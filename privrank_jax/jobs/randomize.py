@@ -353,8 +353,10 @@ def _tied_comparisons(table: Comparisons, ties: str) -> tuple[np.ndarray, tuple[
         return np.ones(len(table), bool), private_remark(f"{count}; a fair coin decided each.")
     if table.ties == len(table):
         raise ValueError("all comparisons are ties: ties='drop' (--ties drop) would leave nothing.")
-    remark = f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' (--ties coin) "
+    remark = (
+        f"{count}, and were left out: anyone who knows the questions sees which. ties='coin' (--ties coin) "
         "protects them."
+    )
     return ~table.tied, private_remark(remark)
 
 
@@ -379,8 +381,8 @@ def _rankings(
 ) -> Randomized:
     if ties == "drop":
         raise ValueError(
-            "ties='drop' (--ties drop) is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into a random order "
-            "before the ranking is randomized: ties stay as protected as orders."
+            "ties='drop' (--ties drop) is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into a "
+            "random order before the ranking is randomized: ties stay as protected as orders."
         )
     check_rare_items(table, written=True)
     if not table.complete and not public:
@@ -613,9 +615,8 @@ def _about_limit(
         return ()
     return private_remark(
         f"the labels of a user share epsilon = {epsilon:g}, and what a label says falls faster than its share: these "
-        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} (--max-per-user {best}) as "
-        "much as "
-        f"{most:.3g}. Who answered what is public here, so the limit may be chosen so."
+        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} (--max-per-user {best}) as much "
+        f"as {most:.3g}. Who answered what is public here, so the limit may be chosen so."
     )
 
 

@@ -162,7 +162,7 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
         (("v1,1,2",), "by,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is not a rank"),
         (("1,1,2", "2,2,1", "3,1,2"), "by,a,b", ("--epsilon", 1, "--user", "none"), "--user by; if it is no"),
         (("u,1,2",), "user,rank1,rank2", ("--epsilon", 1), "are places, but all their cells"),
-        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "'5' is not a rank, 1 = best, of 3 items: ratings are read by --higher-is-better"),
+        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "'5' is not a rank, 1 = best, of 3 items"),
         (("u,2,2,2", "v,3,3,2"), "user,a,b,c", ("--epsilon", 1), "ranks, whatever they look like, by --ranks"),
         (("u,1,2",), "user,a,b", ("--epsilon", 1, "--ranks", "--higher-is-better"), "not more than one"),
         (("u,1,2",), "user,winner,loser", ("--epsilon", 1, "--ranks"), "columns winner and loser"),
