@@ -165,9 +165,7 @@ def test_in_other_programs_ctrl_c_is_theirs(privrank, votes, ledger):
 
 
 def test_before_the_spending_it_says_that_nothing_was_spent(votes, ledger):
-    patch = (
-        "from privrank_jax.cli.rank import input as rank_input\nrank_input.read_input = interrupt"
-    )
+    patch = "from privrank_jax.cli import reading\nreading.read_data = interrupt"
     process = driven(*released(votes, ledger), patch=patch)
     out, err = process.communicate(timeout=LONG)
     said = "privrank: interrupted; nothing was spent from votes.ledger"
@@ -262,11 +260,11 @@ def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
 @pytest.mark.parametrize("paid", [True, False])
 def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid):
     patch = (
-        "from privrank_jax.datasets import reports_file\n"
+        "from privrank_jax.data import reports\n"
         "def cut(path, *_):\n"
         "    path.write_text('item_1')\n"
         "    interrupt()\n"
-        "reports_file._write_text = cut"
+        "reports._write_text = cut"
     )
     out = tmp_path / "new" / "private.csv"
     out.parent.mkdir()

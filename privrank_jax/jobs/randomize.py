@@ -232,7 +232,9 @@ def randomized(
     for one in {float(np.min(epsilon)), float(np.max(epsilon))}:
         check_size(one)
     if not isinstance(data, PreferenceScan) and (unit == "user" or max_per_user is not None):
-        raise ValueError("unit and max_per_user are for preferences: leave them out.")
+        raise ValueError(
+            "unit (--unit) and max_per_user (--max-per-user) are for preferences: leave them out."
+        )
     if not isinstance(data, Rankings | RankingRows) and public:
         raise ValueError(
             "public (--public) is for rankings; of other answers it is always public what they are about."
@@ -381,8 +383,8 @@ def _rankings(
 ) -> Randomized:
     if ties == "drop":
         raise ValueError(
-            "ties='drop' (--ties drop) is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into a "
-            "random order before the ranking is randomized: ties stay as protected as orders."
+            "ties='drop' (--ties drop) is for comparisons. In rankings ties='coin' (--ties coin) puts tied items into "
+            "a random order before the ranking is randomized: ties stay as protected as orders."
         )
     check_rare_items(table, written=True)
     if not table.complete and not public:
@@ -615,8 +617,8 @@ def _about_limit(
         return ()
     return private_remark(
         f"the labels of a user share epsilon = {epsilon:g}, and what a label says falls faster than its share: these "
-        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} (--max-per-user {best}) as much "
-        f"as {most:.3g}. Who answered what is public here, so the limit may be chosen so."
+        f"say as much as {now:.3g} labels that were not randomized, with max_per_user={best} (--max-per-user {best}) "
+        f"as much as {most:.3g}. Who answered what is public here, so the limit may be chosen so."
     )
 
 

@@ -14,25 +14,6 @@ WITHOUT_EXAMPLE = {
     "data.preferences": {"read_preferences", "scan_preferences", "write_preferences"},
     "data.reports": {"write_reports"},
     "data.synthetic": {"write_synthetic_rankings"},
-    "datasets.comparisons_file": {"read_comparisons"},
-    "datasets.covariate_rows": {"add_covariates"},
-    "datasets.named": {"cars", "cars2", "cemspc", "immig", "load"},
-    "datasets.named_rankings": {"load_rankings"},
-    "datasets.preference_table": {"read_preferences"},
-    "datasets.preferences_file": {
-        "is_randomized_preferences",
-        "scan_preferences",
-        "write_preferences",
-    },
-    "datasets.preflib": {"read_preflib"},
-    "datasets.rankings_file": {"read_rankings"},
-    "datasets.reports_file": {"is_report_file", "read_epsilon", "read_reports", "write_reports"},
-    "datasets.synthetic_file": {
-        "is_synthetic_rankings_file",
-        "read_synthetic_rankings",
-        "read_user_epsilon",
-        "write_synthetic_rankings",
-    },
     "experiments.runner": {"run"},
     "plotting.audits": {"audit_bounds", "event_probabilities"},
     "plotting.curves": {"error_curves"},
@@ -42,9 +23,6 @@ WITHOUT_EXAMPLE = {
     "release.library": {"exact_samplers_available"},
     "release.preference_labels": {"privatize_preferences"},
     "simulate.table_files": {"write_csv", "write_parquet"},
-    "tables.bounding": {"bounded_rows"},
-    "tables.comparison_rows": {"pair_counts", "scan_comparisons"},
-    "tables.ranking_rows": {"pair_votes", "scan_rankings"},
 }
 
 

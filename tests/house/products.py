@@ -33,7 +33,6 @@ JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 OF_NUMPY = {
     "aggregation.integer_program": {"PairProgram"},
     "aggregation.planned_errors": {"_crowd", "_tree_noise"},
-    "cli.aggregate.synthetic": {"_missing_last"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.times": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},

@@ -48,7 +48,6 @@ PARTS_OF_PROMISES = {
     "aggregation.one_pair one_pair_report",
     "aggregation.shuffled_pairs weights_of_shuffled",
     "aggregation.subset_selection subset_report",
-    "cli.privatize.ranking_files simulated_mallows",
     "experiments.alabi.common errors",
     "experiments.alabi.common outcomes",
     "experiments.cai.common Unit.promise",
@@ -90,8 +89,8 @@ OPTION_DEFAULTS = {
     "cli.leaderboard Request.adjacency",
     "cli.leaderboard Request.unit",
     "cli.plan Design.adjacency",
-    "cli.rank.request Request.adjacency",
-    "cli.rank.request Request.unit",
+    "cli.rank Request.adjacency",
+    "cli.rank Request.unit",
 }
 
 

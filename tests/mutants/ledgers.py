@@ -75,6 +75,6 @@ LEDGERS = (
     *mutants_of(
         "cli/ledger.py",
         "tests/cli/test_ledger.py",
-        ('"flip" if _holds_preferences(data) else', '"flip" if data else'),
+        ('("flip" if trained else', '("flip" if data else'),
     ),
 )  # fmt: skip

@@ -50,8 +50,8 @@ PRIVACY = (
         ("[::-1] - chances ", "[::-1] "),
     ),
     *mutants_of(
-        "cli/aggregate/beyond_noise.py",
-        "tests/cli/aggregate/test_beyond_noise.py",
+        "jobs/beyond_noise.py",
+        "tests/jobs/test_beyond_noise.py",
         ("epsilon / CHANGE)", "epsilon)"),
         ("/ (CHANGE * num_users)", "/ (2 * CHANGE * num_users)"),
         ("(num_items - 1) * (num_items - 2) / 2 *", "(num_items - 1) *"),

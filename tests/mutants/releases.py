@@ -86,11 +86,11 @@ RELEASES = (
         ("if last > known and not fixed", "if done and not fixed"),
     ),
     *mutants_of(
-        "cli/privatize/ranking_files.py",
+        "jobs/randomize.py",
         "tests/cli/test_promises.py",
         ("shown = {*table.public, *(", "shown = {*("),
         ('if "ranked-items" in promised.public:', "if True:"),
-        ("keeps_users = bool(table.user_names) and not request.drop_user", "keeps_users = False"),
+        ("_of_whole_users(guarantee, table, keeps=keeps)", "_of_whole_users(guarantee, table, keeps=False)"),
     ),
     *mutants_of(
         "release/leaderboard.py",
@@ -251,15 +251,15 @@ RELEASES = (
         ("given.dtype) < given", "given.dtype) < 0.5"),
     ),
     *mutants_of(
-        "datasets/preferences_file.py",
-        "tests/datasets/test_preferences_file.py",
+        "data/preferences.py",
+        "tests/data/test_preferences_file.py",
         ("json.dumps([before, after, pair.answers])", "json.dumps([before, after, record['chosen']])"),
         ("pair.answers if reports[found]", "pair.answers if pair.chosen_first"),
         ("if lines.checksum != scan.checksum:", "if False:"),
     ),
     *mutants_of(
-        "_cells/preference_pairs.py",
-        "tests/cells/test_preference_pairs.py",
+        "data/preference_pairs.py",
+        "tests/data/test_preference_pairs.py",
         ("sort_keys=True", "sort_keys=False"),
         ("if any(answer in text for answer in answers):", "if answers[0] in text:"),
         ("first = texts[0] <= texts[1]", "first = True"),

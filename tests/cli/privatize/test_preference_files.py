@@ -186,7 +186,7 @@ def test_other_files_are_refused(run, privrank, prefs, tmp_path):
     votes = tmp_path / "votes.csv"
     votes.write_text("user,winner,loser\nu,a,b\n")
     refused = run("--epsilon", 1, "--unit", "user", source=votes, out="out.csv")
-    assert "--unit: for preferences (.jsonl) only" in refused.err
+    assert "--unit and --max-per-user are for preferences" in refused.err
 
 
 def test_equal_answers(run, prefs, tmp_path):
