@@ -403,7 +403,7 @@ def _ranked(
             values[word] = rating_of(word) if rated else rank_of(word, most)
         except BadCell as error:
             wrong = cells.filter(cells.cell == word)
-            column = columns[one_row(wrong.aggregate(item=wrong["item"].min()))["item"]]
+            column = columns[int(one_row(wrong.aggregate(item=wrong["item"].min()))["item"])]
             raise _refuse(source, f"{error}{hint(column)}", column, wrong) from None
     if not rated:
         known = {word: int(value) for word, value in values.items() if value >= 0}

@@ -266,8 +266,8 @@ def sets(limit: float, python: str | None) -> None:
     """Print what is proved for sets of rankings, and the time it takes."""
     rows = []
     held: list[tuple[str, np.ndarray | None, np.ndarray]] = []
-    for name in pr.datasets.available_rankings():
-        table = pr.datasets.load_rankings(name)
+    for name in named_rankings.available_rankings():
+        table = named_rankings.load_rankings(name)
         weights = pr.aggregation.PairWeights.from_ranks(table.ranks, missing=table.missing)
         strict = table.ranks if table.complete and not table.tied else None
         held.append((name, strict, np.asarray(weights.matrix, float)))
