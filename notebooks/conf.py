@@ -35,6 +35,8 @@ myst_enable_extensions = ["deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # notebooks are stored with their outputs, which the tests compare
 
+# Types of signatures have their short names: data have Comparisons and Choices, and so have the estimators.
+suppress_warnings = ["ref.python"]
 autodoc_typehints = "signature"
 autodoc_member_order = "groupwise"
 autodoc_default_options = {"members": True}

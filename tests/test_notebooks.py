@@ -30,7 +30,7 @@ def test_notebook_shows_what_is_stored(
     path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     stored = read(path)
-    if any("load_rankings" in cell.source for cell in stored.cells):
+    if any('read("sushi")' in cell.source for cell in stored.cells):
         request.getfixturevalue("data_folder")
     else:
         monkeypatch.delenv("PRIVRANK_DATA", raising=False)

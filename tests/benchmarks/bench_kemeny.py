@@ -26,6 +26,7 @@ import scipy.optimize
 import scipy.sparse
 
 import privrank_jax as pr
+from privrank_jax.data import named_rankings
 from tests.benchmarks.harness import print_table, ratios, side_by_side
 from tests.reference import aggregation as reference
 
