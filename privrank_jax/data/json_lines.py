@@ -1,4 +1,4 @@
-"""JSON Lines: one JSON object a line, as text or compressed (.jsonl, .jsonl.gz); read as a stream."""
+"""JSON objects of a file, one by one: JSON Lines (.jsonl, .jsonl.gz), a list of them (.json), rows of Parquet."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from typing import IO, Any
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.file import File
 
-SUFFIXES = (".jsonl", ".jsonl.gz")
+SUFFIXES = (".jsonl", ".jsonl.gz")  # of files that are written
+_TEXTS = (".jsonl", ".ndjson", ".json")
+_ROWS = 4096  # that are held at once
 
 
 def is_json_lines(path: str | Path) -> bool:
@@ -29,16 +31,17 @@ class JsonLines:
     """The objects of a file, with where they stand; a blank line is skipped.
 
     Args:
-        path: a .jsonl or .jsonl.gz file.
+        path: a .jsonl, .ndjson, .json or .parquet file; text may be compressed (.gz).
 
     Attributes:
-        line: number of the line last read.
+        line: number of the line last read, or of the object or row.
         size: bytes of text read so far.
     """
 
     def __init__(self, path: Path) -> None:
-        File(path).checked((".jsonl", ".gz"), "give a .jsonl or .jsonl.gz file")
+        self._suffix = File(path).checked((*_TEXTS, ".parquet"), "give a .jsonl or .jsonl.gz file")
         self.path, self.line, self.size = path, 0, 0
+        self._what = "line"
         self._digest = hashlib.sha256()
 
     @property
@@ -48,16 +51,48 @@ class JsonLines:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         try:
-            with opened(self.path) as file:
-                for line in file:
-                    self.line += 1
-                    self.size += len(line)
-                    self._digest.update(line)
-                    if line.strip():
-                        yield self._object(line)
+            for line in self._rows() if self._suffix == ".parquet" else self._lines():
+                self.line += 1
+                self.size += len(line)
+                self._digest.update(line)
+                if line.strip():
+                    yield self._object(line)
         except (OSError, EOFError, zlib.error) as error:
             why = getattr(error, "strerror", None) or f"{error}, after line {self.line}"
             raise DataError(f"{self.path} cannot be read: {why}") from error
+
+    def _lines(self) -> Iterator[bytes]:
+        """Lines of text; of a list of objects one for each."""
+        with opened(self.path) as file:
+            first = file.readline() if self._suffix == ".json" else b""
+            listed = self._list(first + file.read()) if first.strip()[:1] == b"[" else None
+            if listed is None:
+                yield from (first, *file) if first else file
+                return
+        self._what = "object"
+        yield from (json.dumps(one).encode() for one in listed)
+
+    def _list(self, text: bytes) -> list[Any]:
+        try:
+            return json.loads(text, object_pairs_hook=unique, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"{self.path.name}: not a JSON list of objects ({error})") from error
+
+    def _rows(self) -> Iterator[bytes]:
+        """Rows of Parquet, each as a line."""
+        self._what = "row"
+        try:
+            from pyarrow import ArrowException, parquet
+        except ImportError as error:
+            raise DataError(
+                f'{self.path.name}: reading Parquet needs an extra: pip install "privrank-jax[tables]"'
+            ) from error
+        try:
+            with parquet.ParquetFile(self.path) as file:
+                for batch in file.iter_batches(_ROWS):
+                    yield from (json.dumps(row, default=str).encode() for row in batch.to_pylist())
+        except ArrowException as error:
+            raise DataError(f"{self.path.name} cannot be read as Parquet: {error}") from error
 
     def _object(self, line: bytes) -> dict[str, Any]:
         if self.line == 1:
@@ -81,7 +116,7 @@ class JsonLines:
 
     def fault(self, what: str) -> DataError:
         """An error that says where it is."""
-        return DataError(f"{self.path.name}, line {self.line}: {what}")
+        return DataError(f"{self.path.name}, {self._what} {self.line}: {what}")
 
 
 def opened(path: Path) -> IO[bytes]:

@@ -141,7 +141,7 @@ def scan_preferences(
     """Read and check a file of preferences.
 
     Args:
-        path: a .jsonl or .jsonl.gz file.
+        path: a .jsonl, .ndjson or .json file, also .gz, or Parquet.
         fields: their names.
         keep: further fields to carry over, or one name.
         epsilon: field of personal ε.
@@ -206,18 +206,6 @@ def _refuse_loose_ends(source: str, ignored: tuple[str, ...]) -> NoReturn:
         f"ids by {say('id')}, or carry a field over by {say('keep')}; {say('prompt', None)} if the answers need no "
         "prompt"
     )
-
-
-def is_randomized_preferences(path: str | os.PathLike[str]) -> bool:
-    """Whether a file of JSON Lines holds randomized preferences, by its first line; False if it can't be read.
-
-    Args:
-        path: of a .jsonl or .jsonl.gz file.
-    """
-    with contextlib.suppress(DataError):
-        for record in JsonLines(Path(path)):
-            return MARK in record
-    return False
 
 
 def labels_guarantee(
@@ -447,7 +435,7 @@ def read_preferences(path: str | os.PathLike[str]) -> Preferences:
     """Read randomized preferences, as ``privrank privatize`` writes them.
 
     Args:
-        path: a .jsonl or .jsonl.gz file with the fields ``chosen``, ``rejected`` and ``label_epsilon``, and perhaps
+        path: such a file with the fields ``chosen``, ``rejected`` and ``label_epsilon``, and perhaps
             ``prompt``, ``id``, ``user`` and others.
 
     Returns:

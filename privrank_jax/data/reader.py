@@ -15,7 +15,7 @@ from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.names import did_you_mean, form
 from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
-from privrank_jax.data.table import PARQUET, open_file, open_frame
+from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
 if TYPE_CHECKING:
     from privrank_jax.data.engine import Source
@@ -364,30 +364,24 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
     return scan_rankings(table, **given)
 
 
-_LINES = "are read from JSON Lines: write them to a .jsonl file"
-
-
 def _preferences(table: Table | Source, given: dict[str, Any], file: File | None) -> Any:
     from privrank_jax.data.preference_pairs import MARK, PreferenceFields
     from privrank_jax.data.preferences import read_preferences, scan_preferences
 
-    if file is None:
-        raise DataError(f"{table.name} holds preferences, which {_LINES}")
-    if file.suffix not in (".jsonl", ".ndjson"):
-        known = file.suffix.removeprefix(".")
+    path = file.path if file is not None else getattr(table, "path", None)
+    if path is None or (file is not None and file.suffix not in OBJECTS):
         raise DataError(
-            f"{file.name} holds preferences, which {_LINES}, such as by pandas.read_{known}({file.name!r})"
-            ".to_json('preferences.jsonl', orient='records', lines=True)"
+            f"{table.name} holds preferences, which are read from .jsonl, .json and .parquet files: write it as one"
         )
     if MARK in table.header:
-        return read_preferences(file.path)
+        return read_preferences(path)
     fields = {
         role: given[role]
         for role in ("chosen", "rejected", "prompt", "id", "user")
         if role in given
     }
     beside = {"keep": given.get("keep", ()), "epsilon": given.get("epsilon")}
-    return scan_preferences(file.path, PreferenceFields(**fields), **beside)
+    return scan_preferences(path, PreferenceFields(**fields), **beside)
 
 
 def _in_memory(read: Callable[..., Any]) -> Callable[..., Any]:

@@ -52,6 +52,29 @@ def test_broken_archives(cut, tmp_path):
 def test_other_files(tmp_path):
     with pytest.raises(DataError, match="no such file"):
         JsonLines(tmp_path / "x.jsonl")
-    (tmp_path / "x.json").write_bytes(TEXT)
+    (tmp_path / "x.toml").write_bytes(TEXT)
     with pytest.raises(DataError, match="unknown kind of file"):
-        JsonLines(tmp_path / "x.json")
+        JsonLines(tmp_path / "x.toml")
+    (tmp_path / "x.parquet").write_bytes(TEXT)
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        list(JsonLines(tmp_path / "x.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('[{"a": 1},\n {"a": 2}]', [1, 2]),
+        ('{"a": 1}\n\n{"a": 2}\n', [1, 2]),
+        ('{"a": 1}', [1]),
+    ],
+)
+def test_a_json_file_is_a_list_or_lines(tmp_path, text, found):
+    path = tmp_path / "x.json"
+    path.write_text(text)
+    assert [one["a"] for one in JsonLines(path)] == found
+    path.write_text('[{"a": 1}, 2]')
+    with pytest.raises(DataError, match="object 2: int where an object is expected"):
+        list(JsonLines(path))
+    path.write_text('[{"a": 1, "a": 2}]')
+    with pytest.raises(DataError, match="'a' stands there twice"):
+        list(JsonLines(path))

@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from privrank_jax.data import read_preferences
 from privrank_jax.jobs.randomize import best_limit, worth
 from privrank_jax.release.ledger import Ledger
-from tests.parquet import parquet
 
 PAGE = Path(__file__).parents[3] / "notebooks" / "labels.md"
 
@@ -250,25 +250,40 @@ def test_a_ledger_of_users_says_why_labels_cost_more(run, privrank, prefs, optio
     assert "up to" not in alone.err
 
 
-@pytest.mark.parametrize("name", ["prefs.csv", "prefs.json", "prefs.parquet"])
-@pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
-def test_preferences_in_another_kind_of_file_are_told_how_to_become_lines(run, name, out, tmp_path):
-    path = tmp_path / name
-    cells = {"prompt": ["q0", "q1"], "chosen": ["a", "b"], "rejected": ["c", "d"], "user": [1, 2]}
-    rows = [dict(zip(cells, row)) for row in zip(*cells.values())]
+@pytest.mark.parametrize("name", ["prefs.json", "prefs.json.gz", "prefs.ndjson", "prefs.parquet"])
+def test_other_kinds_of_files_give_the_same_lines(run, prefs, name, tmp_path):
+    rows, path = [json.loads(line) for line in prefs.read_text().splitlines()], tmp_path / name
+    text = json.dumps(rows) if "json" in name.split(".") else prefs.read_text()
     if name == "prefs.parquet":
-        select = "SELECT unnest(['q0', 'q1']) AS prompt, unnest(['a', 'b']) AS chosen, "
-        parquet(tmp_path, f"{select} unnest(['c', 'd']) AS rejected, 1 AS user", name)
-    elif name == "prefs.json":
-        path.write_text("\n".join(map(json.dumps, rows)))
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    elif name.endswith(".gz"):
+        path.write_bytes(gzip.compress(text.encode()))
     else:
-        lines = [",".join(cells), *(",".join(map(str, row.values())) for row in rows)]
-        path.write_text("\n".join(lines))
+        path.write_text(text)
+    made = ("--epsilon", 1, "--simulate", "--seed", 3, "--keep", "topic")
+    for source, out in ((prefs, "one.jsonl"), (path, "other.jsonl")):
+        done = run(*made, source=source, out=out)
+        assert done.code == 0, done.err
+    assert (tmp_path / "one.jsonl").read_text() == (tmp_path / "other.jsonl").read_text()
+
+
+def test_messages_in_parquet(run, tmp_path):
+    def said(text):
+        return [{"role": "user", "content": "?"}, {"role": "assistant", "content": text}]
+
+    rows = [{"chosen": said(f"yes {k}"), "rejected": said(f"no {k}")} for k in range(4)]
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "chats.parquet")
+    assert run("--epsilon", 1, source=tmp_path / "chats.parquet").code == 0
+    found = read_preferences(tmp_path / "out.jsonl")
+    assert sorted(one[1]["content"] for one in found.first) == [f"no {k}" for k in range(4)]
+
+
+@pytest.mark.parametrize("out", ["out.jsonl", "out.csv"])
+def test_preferences_in_a_table_of_text_are_refused_or_comparisons(run, out, tmp_path):
+    path = tmp_path / "prefs.csv"
+    path.write_text("prompt,chosen,rejected,user\nq0,a,c,1\nq1,b,d,2\n")
     done = run("--epsilon", 1, source=path, out=out)
     assert done.code == 2
-    assert "are read from JSON Lines: write them to a .jsonl file" in done.err
-    if name != "prefs.parquet":
-        reader = name.partition(".")[2]
-        assert f"pandas.read_{reader}('{name}').to_json(" in done.err
+    assert "are read from .jsonl, .json and .parquet files" in done.err
     named = ("--winner", "chosen", "--loser", "rejected", "--epsilon", 1)
     assert run(*named, source=path, out="out.csv").code == 0
