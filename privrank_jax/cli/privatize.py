@@ -103,7 +103,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
             metavar="FILE",
             help="CSV, TSV, Excel (.xlsx) or Parquet file with a header row and one comparison per row, or a named "
             "data set: coffee, cemspc, immig, cars, cars2. Or rankings: a file or a named data set as for privrank "
-            "aggregate. Or preferences: a .jsonl file (or .jsonl.gz) with prompt, chosen and rejected.",
+            "aggregate. Or preferences: a .jsonl, .json or .parquet file with prompt, chosen and rejected.",
         ),
     ]
     out: Annotated[

@@ -75,7 +75,7 @@ def column_of(name: str, header: Sequence[str], role: str, column: str) -> str:
         none = f", or say {say('user', None)} if there is none" if role == "user" else ""
         raise DataError(
             f"{name}: no column {column!r}{did_you_mean(column, header)}; the columns are "
-            f"{', '.join(map(repr, header))}. Name the {role} column of this file by {by}{none}"
+            f"{', '.join(map(repr, header)) or 'none'}. Name the {role} column of this file by {by}{none}"
         )
     return meant
 

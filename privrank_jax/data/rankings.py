@@ -198,6 +198,11 @@ class Ratings(Rankings):
     )
     scale: Float[np.ndarray, "levels"] = dataclasses.field(default_factory=lambda: np.zeros(0))
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.levels.setflags(write=False)
+        self.scale.setflags(write=False)
+
     @property
     def ratings(self) -> Float[np.ndarray, "users items"]:
         """The ratings, (n, m) float64; NaN: not rated. Private."""
@@ -647,6 +652,7 @@ def _orders(
     names = Names("item", True, public, blank=[*MISSING, *blank])
     of_places = [found[f"place {k}"] for k in range(len(columns))]
     if len(columns) == 1:
+        faults.stop()  # of users and counts, before texts are compared
         rows, items, at = _texts(faults, of_places[0], names, public, separator)
     else:
         rows, items, at = _cells_of_places(faults, of_places, names)

@@ -75,12 +75,13 @@ def read_synthetic_rankings(
     budgets: list[Column] = []
 
     def columns(names: Sequence[str]) -> list[Column]:
-        *found, budget = table.columns([*names, SYNTHETIC])
+        *found, budget = table.columns([*names, of_budgets])
         budgets.append(budget)
         return found
 
-    column_of(table.name, table.header, "epsilon", SYNTHETIC)
-    header = [column for column in table.header if column != SYNTHETIC]
+    of_budgets = column_of(table.name, table.header, "epsilon", SYNTHETIC)
+    header = [column for column in table.header if column != of_budgets]
+    user = spelled_in(header, user)
     ranked = dataclasses.replace(table, header=header, columns=columns)
     rankings, ranks = wide_rankings(
         ranked, header, user, public, missing or "last", "ranks", by_form=True

@@ -117,3 +117,9 @@ def test_refusals(tmp_path, text, options, message):
     with pytest.raises(DataError, match=message) as error:
         read_rankings(written(tmp_path, text), **options)
     assert "votes.csv" in str(error.value)
+
+
+def test_a_bad_count_is_said_before_signs_are_compared(tmp_path):
+    path = written(tmp_path, "n,order\n2,a>b\nx,c/d\n")
+    with pytest.raises(DataError, match="line 3, column 'n': 'x' does not say how"):
+        read_rankings(path, user=None, count="n")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import jax
 import numpy as np
 import pytest
 
+import privrank_jax as pr
 from privrank_jax.data.reader import read
 from tests.parquet import parquet
 
@@ -51,3 +53,14 @@ def test_faults_are_refused(spark):
     )
     with pytest.raises(ValueError, match="'loser'"):
         read(frame)
+
+
+def test_a_table_of_a_cluster_becomes_a_ranking(spark, tmp_path):
+    path = parquet(tmp_path, VOTES)
+    promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=20)
+    made = [
+        pr.rank(read(source), promise, method="counts", key=jax.random.key(0))
+        for source in (path, spark.read.parquet(str(path)))
+    ]
+    np.testing.assert_array_equal(made[0].scores, made[1].scores)
+    assert made[0].names == made[1].names

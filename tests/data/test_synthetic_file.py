@@ -11,6 +11,7 @@ from privrank_jax.data import (
     SyntheticRankings,
     write_synthetic_rankings,
 )
+from privrank_jax.data.reader import read
 from tests.data.readers import load_rankings, read_synthetic_rankings
 
 NAMES = ("a b", 'c"d', "\u00e9")
@@ -78,3 +79,9 @@ def test_what_is_no_such_file(rankings, tmp_path):
         table = Rankings(np.array([[0, 1]]), ("a", item))
         with pytest.raises(DataError, match="rename it"):
             write_synthetic_rankings(path, SyntheticRankings(table, np.ones(1)))
+
+
+def test_the_case_of_the_column_of_budgets_does_not_matter(tmp_path):
+    path = tmp_path / "plain.csv"
+    path.write_text("user,Synthetic_Epsilon,a,b\nu,2,1,2\n")
+    assert read(path).epsilon.tolist() == [2.0]
