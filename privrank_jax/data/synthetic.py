@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.header import column_of, find_columns
+from privrank_jax.data.header import column_of, find_columns, spelled_in
 from privrank_jax.data.names import Names, public_items
 from privrank_jax.data.rankings import Rankings, wide_rankings
 from privrank_jax.data.reports import check_destination, epsilon_of, write_columns
