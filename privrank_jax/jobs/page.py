@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
 
 from privrank_jax import __version__
 
@@ -35,44 +35,56 @@ footer { margin-top: 3rem; font-size: 0.85rem; }
 """
 
 
-def page(ranking: Any) -> str:
-    """The page of a ``Ranking``: title, table, picture, what the intervals mean, the guarantee, notes."""
-    apart, certain = ranking.told_apart, ranking.certainty.words
+def page(
+    title: str,
+    columns: Mapping[str, Sequence[str]],
+    *,
+    cautions: Sequence[str] = (),
+    drawing: str = "",
+    words: Sequence[str] = (),
+    guarantee: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """The page of a ranking for its readers.
+
+    Args:
+        title: above the table.
+        columns: cells by heading.
+        cautions: why the ranking is not for publication.
+        drawing: SVG; "" for no picture.
+        words: paragraphs below the picture.
+        guarantee: paragraphs on what is protected.
+        notes: remarks.
+    """
     parts = [
-        f"<h1>{escape(ranking.title)}</h1>",
-        *(f'<p class="warning" role="note">{escape(text)}</p>' for text in ranking.cautions),
+        f"<h1>{escape(title)}</h1>",
+        *(f'<p class="warning" role="note">{escape(text)}</p>' for text in cautions),
         '<div class="scroll">',
-        _table(ranking),
+        _table(columns),
         "</div>",
     ]
-    if drawing := ranking.drawing():
+    if drawing:
         parts.append(
             f'<figure role="img" aria-label="The table above as a picture">{drawing}</figure>'
         )
-    if certain:
-        parts.append(f"<p>The intervals are {escape(certain)}.</p>")
-    if apart and apart["words"]:
-        parts.append(f"<p>{escape(apart['words'])}</p>")
-    if ranking.guarantee is not None:
+    parts += [f"<p>{escape(text)}</p>" for text in words]
+    if guarantee:
         parts += ["<h2>What is protected, and how well</h2>"]
-        parts.append(f"<p>{escape(ranking.guarantee_in_words)}</p>")
-        if not ranking.rehearsal:
-            parts.append("<p>Each release draws new noise and spends the budget again.</p>")
-    if ranking.notes:
+        parts += [f"<p>{escape(text)}</p>" for text in guarantee]
+    if notes:
         parts += ["<h2>Notes</h2>", "<ul>"]
-        parts += [f"<li>{escape(note)}</li>" for note in ranking.notes]
+        parts += [f"<li>{escape(note)}</li>" for note in notes]
         parts.append("</ul>")
     body = "\n".join(parts)
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(ranking.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
         f"<footer>Written by privrank_jax {__version__}, {datetime.date.today()}.</footer>\n</body>\n</html>\n"
     )
 
 
-def _table(ranking: Any) -> str:
-    columns = ranking.columns()
+def _table(columns: Mapping[str, Sequence[str]]) -> str:
     sides = ["left" if name == "item" else "right" for name in columns]
     head = "".join(
         f'<th scope="col" class="{side}">{escape(name)}</th>' for side, name in zip(sides, columns)

@@ -285,8 +285,23 @@ class Ranking:
         from privrank_jax._whole_file import whole_file
         from privrank_jax.jobs.page import page
 
+        certain, apart = self.certainty.words, self.told_apart
+        words = [f"The intervals are {certain}."] if certain else []
+        words += [apart["words"]] if apart and apart["words"] else []
+        guarantee = [] if self.guarantee is None else [self.guarantee_in_words]
+        if guarantee and not self.rehearsal:
+            guarantee.append("Each release draws new noise and spends the budget again.")
+        text = page(
+            self.title,
+            self.columns(),
+            cautions=self.cautions,
+            drawing=self.drawing(),
+            words=words,
+            guarantee=guarantee,
+            notes=self.notes,
+        )
         with whole_file(Path(path)) as temporary:
-            temporary.write_text(page(self), encoding="utf-8", newline="")
+            temporary.write_text(text, encoding="utf-8", newline="")
 
     def check_finite(self) -> None:
         """Refuse a result with a number that is not finite; called before the budget is spent.

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from privrank_jax import Guarantee, Privacy
-from privrank_jax.jobs.page import page
 from privrank_jax.jobs.result import Certainty, Ranking
 from tests import chromium
 
@@ -36,28 +35,27 @@ class Closed(HTMLParser):
 ITEM = "<script>alert(1)</script>"
 
 
-def written(guarantee: Guarantee | None, seed: int | None = None, item: str = ITEM) -> str:
+def written(folder, guarantee: Guarantee | None, seed: int | None = None, item: str = ITEM) -> str:
     ends = {"low": np.array([0.0, 2.0]), "high": np.array([1.0, 3.0])}
-    return page(
-        Ranking(
-            title="votes & more",
-            items=(item, "b"),
-            order=np.array([1, 0]),
-            scores=np.array([0.5, 2.5]),
-            certainty=Certainty(intervals=ends, words="for the scores"),
-            guarantee=guarantee,
-            facts={"method": "counts", "seed": seed},
-            notes=("a <b>note</b>",),
-        )
-    )
+    Ranking(
+        title="votes & more",
+        items=(item, "b"),
+        order=np.array([1, 0]),
+        scores=np.array([0.5, 2.5]),
+        certainty=Certainty(intervals=ends, words="for the scores"),
+        guarantee=guarantee,
+        facts={"method": "counts", "seed": seed},
+        notes=("a <b>note</b>",),
+    ).report(folder / "page.html")
+    return (folder / "page.html").read_text("utf-8")
 
 
 PROMISE = Privacy(0.5, unit="user", adjacency="flip", public=("items",))
 
 
 @pytest.mark.parametrize("guarantee", [None, Guarantee(PROMISE, numerics="exact")])
-def test_page_is_whole_and_fetches_nothing(guarantee):
-    text = written(guarantee)
+def test_page_is_whole_and_fetches_nothing(tmp_path, guarantee):
+    text = written(tmp_path, guarantee)
     reader = Closed()
     reader.feed(text)
     reader.close()
@@ -71,9 +69,9 @@ def test_page_is_whole_and_fetches_nothing(guarantee):
     assert "viewport" in text
 
 
-def test_the_guarantee_is_said_once_and_no_option_is_named():
+def test_the_guarantee_is_said_once_and_no_option_is_named(tmp_path):
     guarantee = Guarantee(PROMISE, numerics="exact")
-    text = written(guarantee)
+    text = written(tmp_path, guarantee)
     assert text.count(guarantee.in_words()) == 1
     assert "drawn exactly" in text
     assert 'class="warning"' not in text
@@ -81,10 +79,10 @@ def test_the_guarantee_is_said_once_and_no_option_is_named():
     assert "--" not in re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", text, flags=re.DOTALL)
 
 
-def test_what_must_not_be_published_says_so_first():
+def test_what_must_not_be_published_says_so_first(tmp_path):
     for text, words in (
-        (written(None), "NOT PRIVATE"),
-        (written(Guarantee(PROMISE), seed=3), "This is a rehearsal"),
+        (written(tmp_path, None), "NOT PRIVATE"),
+        (written(tmp_path, Guarantee(PROMISE), seed=3), "This is a rehearsal"),
     ):
         warning = re.search(r'class="warning"[^>]*>([^<]*)', text)
         assert warning is not None
@@ -98,7 +96,7 @@ def test_a_long_name_leaves_the_other_columns_in_sight(item, tmp_path):
     path = chromium.program()
     if path is None:
         pytest.skip("no Chromium is installed")
-    text = written(Guarantee(PROMISE), item=item)
+    text = written(tmp_path, Guarantee(PROMISE), item=item)
     scrolled = ".scroll { overflow-x: auto; }"
     assert scrolled in text
     (tmp_path / "page.html").write_text(text.replace(scrolled, ""), "utf-8")  # so that it counts
