@@ -247,7 +247,7 @@ def check_level(level: object) -> None:
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
     """Raise ``ValueError`` unless ``value`` is one of ``choices``."""
     if value not in choices:
-        near = difflib.get_close_matches(str(value), choices, 1, 0.7)
+        near = difflib.get_close_matches(str(value), list(map(str, choices)), 1, 0.7)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
         raise ArgumentError(
             f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{meant}.", name

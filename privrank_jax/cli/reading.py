@@ -11,7 +11,7 @@ from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.request import Release
 from privrank_jax.data.file import File
 from privrank_jax.data.likeness import suspicions
-from privrank_jax.data.reader import read
+from privrank_jax.data.reader import named_sets, read
 from privrank_jax.jobs.checks import private_remark
 
 _FEW = 12  # items that are named when a file was read
@@ -32,7 +32,8 @@ def read_data(request: Release, kind: str | Sequence[str], **changed: Any) -> An
     """
     given = arguments(request) | changed
     data = read(request.file, kind=kind, **given)
-    say_reading(data, listed="items" in given)
+    if request.source not in named_sets():  # which are no news
+        say_reading(data, listed="items" in given)
     return data
 
 

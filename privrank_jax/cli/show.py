@@ -11,7 +11,7 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from privrank_jax import __version__, _interrupt
 from privrank_jax._whole_file import whole_file
@@ -22,6 +22,7 @@ from privrank_jax.cli.console import (
     print_paragraphs,
     print_table,
     printable,
+    say,
     warn,
 )
 from privrank_jax.cli.request import TABLES, Files
@@ -61,25 +62,38 @@ def publish(
     else:
         ranking = spending.pay(ranking)
     warn(*ranking.warnings)
+    done: list[str] = []
     try:
-        write_files(ranking, request, command)
+        write_files(ranking, request, command, done)
         with _interrupt.whole("the result was not shown in full", "the result was shown"):
             show(ranking, as_json=request.json, first=first)
     except OSError as error:
-        if spending is None or not spending.unshown:
-            raise
-        again = "Run it again to see it: that spends nothing more." if spending.paid_for_all else ""
-        files = ", ".join(path.name for path in request.files.values() if path.exists())
-        kept = (
-            f"Written: {printable(files)}."
-            if files
-            else "What was not shown is lost: with --out FILE a result is kept in a file, too."
-        )
-        where = f"{error.filename}: " if error.filename else ""
-        why = f"{where}{error.strerror or error}"
-        raise Refusal(f"{spending.unshown}: {why}. {again or kept}") from error
+        _lost(error, done, spending)
     if spending is not None:
         spending.printed()
+
+
+def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoReturn:
+    """Say what was spent and what was written, where a file or stdout takes no more."""
+    kept = f"Written in full: {printable(', '.join(done))}." if done else ""
+    unshown = "" if spending is None else spending.unshown
+    if not unshown and isinstance(
+        error, BrokenPipeError
+    ):  # who reads has seen enough, as `head` has
+        if kept:
+            say(kept)
+        raise error
+    why = error.strerror or str(error)
+    where = error.filename or "standard output"
+    what = (
+        "standard output takes no more" if isinstance(error, BrokenPipeError) else f"{where}: {why}"
+    )
+    if not unshown:
+        raise Refusal(f"{what}. {kept}".strip()) from error
+    again = "Run it again to see it: that spends nothing more."
+    lost = "What was not shown is lost: with --out FILE a result is kept in a file, too."
+    advice = again if spending is not None and spending.paid_for_all else kept or lost
+    raise Refusal(f"{unshown}: {what}. {advice}") from error
 
 
 def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = None) -> None:
@@ -98,14 +112,15 @@ def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = 
     sys.stdout.flush()
 
 
-def write_files(ranking: Ranking, files: Files, command: str) -> None:
-    """Write what the options ask for: tables, pictures, pages."""
+def write_files(ranking: Ranking, files: Files, command: str, done: list[str]) -> None:
+    """Write what the options ask for: tables, pictures, pages; ``done`` takes the names of those that are whole."""
     with told_by(warn):
         for path in files.files.values():
             if path.suffix.lower() in files.PAGES:
                 ranking.report(path)
             else:
                 write_file(ranking, path, _about(ranking, files.line(command)))
+            done.append(path.name)
 
 
 def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:

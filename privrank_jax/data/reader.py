@@ -165,9 +165,8 @@ def read(
         return _of_table(_opened(source, name or "the table"), kind, given)
     if str(source) in named_sets():
         if given or any(value is not None for value in text.values()):
-            said = ", ".join(
-                say(key) for key in (*given, *text) if given.get(key, text.get(key)) is not None
-            )
+            both = given | text
+            said = _named(both, (key for key, value in both.items() if value is not None))
             raise DataError(
                 f"{source} is a named data set with its own columns and items: leave out {said}"
             )
@@ -191,6 +190,11 @@ def _omitted(key: str, value: Any) -> bool:
     )
 
 
+def _named(given: Mapping[str, Any], keys: Iterable[str]) -> str:
+    """Arguments that were given, as messages name them."""
+    return ", ".join(say(key, given[key]) if key == "cells" else say(key) for key in keys)
+
+
 def _of_file(
     file: File, sheet: str | int | None, kind: str | Sequence[str] | None, given: dict[str, Any]
 ) -> Any:
@@ -200,7 +204,7 @@ def _of_file(
     origin = Origin(file)
     if file.suffix in (*SUFFIXES, SUFFIX):
         if given.keys() - {"user", "missing"}:
-            said = ", ".join(map(say, sorted(given.keys() - {"user", "missing"})))
+            said = _named(given, sorted(given.keys() - {"user", "missing"}))
             raise DataError(
                 f"{file.name} lists its items and a row for every user itself: leave out {said}"
             )
@@ -331,7 +335,7 @@ def _of_table(
         found = (found or "rankings") if kind is None else kinds[0]
     taken = _TAKEN[found]
     if others := [key for key in given if key not in taken]:
-        said = ", ".join(say(key, given[key]) if key == "cells" else say(key) for key in others)
+        said = _named(given, others)
         raise DataError(f"{table.name} is read as {found}: leave out {said}")
     return _READERS[found](table, given, file)
 

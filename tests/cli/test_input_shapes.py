@@ -173,8 +173,9 @@ def test_ratings_are_privatized_as_the_ranks_that_they_mean(privrank, write, tmp
 def test_what_has_no_cells_of_ranks(privrank, refused, tmp_path, data_folder):
     orders = tmp_path / "votes.soc"
     orders.write_text("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n3: 2,1\n")
-    assert "holds orders, best first: leave out --higher-is-better" in refused(
-        "aggregate", orders, "--higher-is-better"
+    assert (
+        "lists its items and a row for every user itself: leave out --higher-is-better"
+        in refused("aggregate", orders, "--higher-is-better")
     )
     assert "leave out --ranks" in refused("aggregate", "sushi", "--ranks")
     assert "give --ranks (1 = best), --higher-is-better or --lower-is-better" in refused(

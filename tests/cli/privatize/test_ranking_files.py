@@ -178,7 +178,7 @@ def test_refusals(privrank, write, tmp_path, lines, header, options, message):
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ("sushi", ("--epsilon-column", "e"), "no columns of budgets"),
+        ("sushi", ("--epsilon-column", "e"), "without budgets"),
         ("sushi", ("--epsilon", 1, "--winner", "w"), "leave out --winner"),
         ("cemspc", ("--epsilon", 1, "--rank", "r"), "leave out --rank"),
         ("sushi", ("--epsilon", 1, "--items", "a,b"), "leave out --items"),
