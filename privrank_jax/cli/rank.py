@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from privrank_jax._neighbors import ADJACENCIES, COMPARISON_UNITS
 from privrank_jax._promise import Privacy
 from privrank_jax.cli.checks import check_already_randomized, check_rehearsal
-from privrank_jax.cli.console import Refusal, warn
+from privrank_jax.cli.console import Refusal, check_choice, warn
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
     Blank,
@@ -200,6 +201,13 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
             contributions=self.max_per_user,
         )
 
+    def check_neighbors(self) -> None:
+        """Refuse what is no unit, no adjacency and no number, with privacy or without."""
+        check_choice("--unit", self.unit, COMPARISON_UNITS)
+        check_choice("--adjacency", self.adjacency, ADJACENCIES)
+        if self.max_per_user is not None and self.max_per_user < 1:
+            raise Refusal(f"--max-per-user must be positive, got {self.max_per_user}.")
+
     @functools.cached_property
     def asked(self) -> Asked:
         """What is asked of the ranking."""
@@ -261,6 +269,7 @@ def rank(request: Request) -> None:
     from privrank_jax.jobs.mechanisms import Randomness
     from privrank_jax.jobs.rank import ranked
 
+    request.check_neighbors()
     promise = request.promised
     if not request.private and _UNUSED & request.given:
         warn(
@@ -295,6 +304,7 @@ def _no_users(request: Request) -> dict[str, Any]:
         return {}
     if request.private:
         return {"user": None} if request.unit == "comparison" else {}
-    header = header_of(request.file)
+    sheet = request.sheet
+    header = header_of(request.file, int(sheet) if sheet and sheet.isdecimal() else sheet)
     kept = without(request.source, header, request.ignore or ()) if header else []
     return {"user": None} if header and spelled_in(kept, "user") not in kept else {}

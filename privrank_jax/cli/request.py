@@ -308,7 +308,8 @@ class Release(Text):
             return None
         import jax
 
-        return jax.random.key(secrets.randbits(31) if self.seed is None else self.seed)
+        with jax.enable_x64(True):  # otherwise a seed would lose what is beyond 32 bits
+            return jax.random.key(secrets.randbits(31) if self.seed is None else self.seed)
 
     @functools.cached_property
     def file(self) -> File:

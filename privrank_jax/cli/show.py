@@ -57,20 +57,22 @@ def publish(
     """
     if request.title is not None:
         ranking = dataclasses.replace(ranking, title=request.title)
+    warn(*ranking.warnings)  # for the holder, who may still end the command
     if spending is None:
         ranking.check_finite()
     else:
         ranking = spending.pay(ranking)
-    warn(*ranking.warnings)
-    done: list[str] = []
+    done, failed = write_files(ranking, request, command)
     try:
-        write_files(ranking, request, command, done)
         with _interrupt.whole("the result was not shown in full", "the result was shown"):
             show(ranking, as_json=request.json, first=first)
     except OSError as error:
+        warn(*(f"{name} was not written: {why}." for name, why in failed.items()))
         _lost(error, done, spending)
     if spending is not None:
         spending.printed()
+    for error in failed.values():
+        raise error
 
 
 def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoReturn:
@@ -112,15 +114,28 @@ def show(ranking: Ranking, *, as_json: bool, first: Callable[[], None] | None = 
     sys.stdout.flush()
 
 
-def write_files(ranking: Ranking, files: Files, command: str, done: list[str]) -> None:
-    """Write what the options ask for: tables, pictures, pages; ``done`` takes the names of those that are whole."""
+def write_files(
+    ranking: Ranking, files: Files, command: str
+) -> tuple[list[str], dict[str, Exception]]:
+    """Write what the options ask for: tables, pictures, pages.
+
+    Returns:
+        Names of the files that are whole; and of others, with what they could not be written for: the rest of the
+        result is shown all the same.
+    """
+    done, failed = [], {}
     with told_by(warn):
         for path in files.files.values():
-            if path.suffix.lower() in files.PAGES:
-                ranking.report(path)
+            try:
+                if path.suffix.lower() in files.PAGES:
+                    ranking.report(path)
+                else:
+                    write_file(ranking, path, _about(ranking, files.line(command)))
+            except Exception as error:
+                failed[path.name] = error
             else:
-                write_file(ranking, path, _about(ranking, files.line(command)))
-            done.append(path.name)
+                done.append(path.name)
+    return done, failed
 
 
 def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, str]] = ()) -> None:

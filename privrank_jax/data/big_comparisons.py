@@ -8,7 +8,7 @@ they say is joined to the rows in the engine.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -234,9 +234,12 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
     import pyarrow
 
     people, shared = plan.columns.get("user"), plan.but("user")
-    columns = list(shared.columns.values())
+    # Columns of a file may have the names of those that are made here.
+    own = {name: f"c{k}" for k, name in enumerate(shared.columns.values())}
+    columns = list(own.values())
+    renamed = {new: old for old, new in own.items()} | ({"who": people} if people else {})
     with source.explained():
-        texts = source.texts([*columns, *((people,) if people else ())])
+        texts = source.texts(list(renamed.values())).rename(renamed)
         first = {"first": texts[ROW].min()} if source.numbered else {}
         distinct = texts.group_by(*columns).aggregate(number=texts.count(), **first)
         size = one_row(distinct.aggregate(size=distinct.count()))["size"]
@@ -244,7 +247,7 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
             raise DataError(f"{source.name}: too many different comparisons, {size:,}, to check")
         met = (distinct.order_by("first") if first else distinct).to_pyarrow()
         named = check_users(source, people) if people else None
-    read = read_planned(_small(source, met), shared)
+    read = read_planned(_small(source, met, own), shared)
     if read.num_items > MOST_ITEMS:
         raise DataError(
             f"{source.name} has {read.num_items:,} items; a table of all pairs is kept, for at most {MOST_ITEMS:,}."
@@ -257,7 +260,7 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
         "outcome": pyarrow.array(outcome, pyarrow.int8()),
     }
     joined = texts.inner_join(ibis.memtable(pyarrow.table(coded)), list(columns))
-    rows = joined.select("low", "high", "outcome", **({"user": joined[people]} if people else {}))
+    rows = joined.select("low", "high", "outcome", **({"user": joined.who} if people else {}))
     number = met.column("number").to_numpy()
     return ComparisonRows(
         rows=rows,
@@ -279,13 +282,13 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
     )
 
 
-def _small(source: Source, met: Any) -> Table:
-    """The distinct cells as a table, whose rows are named by the first row that has them."""
+def _small(source: Source, met: Any, own: Mapping[str, str]) -> Table:
+    """The distinct cells as a table, whose rows are named by the first row that has them; ``own`` renames columns."""
 
     def read(names: Sequence[str]) -> list[Column]:
         found = []
         for name in names:
-            coded = met.column(name).combine_chunks().dictionary_encode()
+            coded = met.column(own[name]).combine_chunks().dictionary_encode()
             codes = coded.indices.to_numpy().astype(np.int32)
             found.append(Column(name, codes, coded.dictionary.to_pylist()))
         return found

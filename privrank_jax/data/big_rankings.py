@@ -311,10 +311,12 @@ def _long(
         user=columns["user"], item=columns["item"], cell=columns["rank"]
     )
     nothing = (texts["item"].strip() == "") & (texts["cell"].strip() == "")
-    nothing = nothing | texts["item"].strip().lower().isin([form(word) for word in blank])
     rows = texts.filter(~nothing)  # otherwise a row only names a user
-    names = Names("item", True, public, blank=())
+    names, marks = Names("item", True, public, blank=()), {form(word) for word in blank}
     distinct = rows.select("item").distinct().limit(MOST_ITEMS + 1).to_pyarrow()["item"].to_pylist()
+    if no_items := [name for name in distinct if form(name) in marks and name not in names]:
+        rows = rows.filter(~rows["item"].isin(no_items))
+        distinct = [name for name in distinct if name not in no_items]
     if len(distinct) > MOST_ITEMS:
         _check_size(source.name, 1, one_row(rows.aggregate(items=rows["item"].nunique()))["items"])
     for name in sorted(distinct):
@@ -335,7 +337,7 @@ def _long(
             same.order_by(ROW).limit(1, offset=1) if source.numbered else same,
         )
     order = names.in_order()[0]
-    if not distinct:
+    if not distinct and (public is None or not people.users):
         raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
     found = coded(rows, "item", {name: code for code, name in enumerate(order)})
     unused = [one for one in source.header if one not in columns.values()]
@@ -371,8 +373,9 @@ def _wide(
 
 
 def _second_row(source: Source, column: str, texts: Relation) -> DataError:
-    number = texts.group_by(column).aggregate(rows=texts.count())
-    user = one_row(number.filter(number.rows > 1).limit(1))[column]
+    named = texts.select(user=texts[column])
+    number = named.group_by("user").aggregate(rows=named.count())
+    user = one_row(number.filter(number.rows > 1).limit(1))["user"]
     same = texts.filter(texts[column] == user)
     second = same.order_by(ROW).limit(1, offset=1) if source.numbered else same
     return _refuse(source, f"user {user!r} has two rows: keep one ranking per user", column, second)

@@ -112,8 +112,8 @@ def parsed_time(text: str) -> np.datetime64 | None:
         return np.datetime64(round(float(text) * 1e6), "us")
     try:
         found = datetime.fromisoformat(text)
-    except ValueError:
+        if found.tzinfo is not None:
+            found = found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):  # beyond the calendar
         return None
-    if found.tzinfo is not None:
-        found = found.astimezone(UTC).replace(tzinfo=None)
     return np.datetime64(found, "us")

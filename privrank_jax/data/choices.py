@@ -200,7 +200,9 @@ def _sets(faults: Faults, columns: Sequence[Column], names: Names) -> np.ndarray
     found: list[list[int]] = [[] for _ in joined.words]
     for row, code, word in joined.in_order():
         try:
-            shown = shown_items(word if isinstance(word, list) else [word])
+            shown = shown_items(
+                word if isinstance(word, list) else [word], names if names.closed else ()
+            )
             found[code] = [names[item] for item in shown]
         except BadCell as error:
             faults.add(row, joined.name, error)

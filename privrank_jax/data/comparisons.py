@@ -432,7 +432,11 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
     if weights is not None:
         notes = (f"each row has the weight in column {columns['weight']!r}", *notes)
     if found is not None:
-        found = arranged(table.name, first, second, *found, side)
+        shown, numbers, groups = found
+        at = met.rows
+        numbers = {name: column[at] for name, column in numbers.items()}
+        groups = None if groups is None else groups[at]
+        found = arranged(table.name, first, second, shown[at], numbers, groups, side).taken(each)
     return Comparisons(
         users=np.arange(each.size) if users is None else users[each],
         winners=np.where(turned, second, first)[each],
@@ -441,7 +445,7 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
         weights=None if weights is None else weights[met.rows][each],
         weight_column=columns.get("weight", ""),
         covariates=found,
-        times=times,
+        times=None if times is None else times[met.rows][each],
         item_names=names,
         user_names=tuple(people),
         name=table.name,
@@ -491,13 +495,11 @@ def _compared(faults: Faults, cells: dict[str, Column], shape: Shape | None, nam
         )
         rows, answers = np.nonzero(answered)
         pairs = []
-        for number, (column, *pair) in enumerate(shape.columns):
+        for column, *pair in shape.columns:
             try:
                 pairs.append([names[item] for item in pair])
             except BadCell as error:
-                some = np.flatnonzero(answers == number)
-                faults.add(int(rows[some[0]]) if some.size else 0, column, error)
-                pairs.append([0, 0])
+                raise DataError(f"{faults.table.name}, column {column!r}: {error}") from None
         codes = np.array(pairs)
         return _Met(rows, codes[answers, 0], codes[answers, 1], None, answers)
     number = None

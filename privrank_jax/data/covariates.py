@@ -10,7 +10,7 @@ row names two items and an outcome, these are named after the columns of items: 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,12 +32,19 @@ class Covariates:
         second: (N,) int, the other.
         values: name to (N,) numbers, of the first item against the second.
         sides: names of those that are the advantage of being shown first, 1 where it is one and 0 elsewhere.
+        grouped: whether there is a column of groups of judges, however many it holds.
     """
 
     first: Int[np.ndarray, "rows"]
     second: Int[np.ndarray, "rows"]
     values: Mapping[str, Float[np.ndarray, "rows"]]
     sides: tuple[str, ...] = ()
+    grouped: bool = False
+
+    def taken(self, rows: Int[np.ndarray, "some"]) -> Covariates:
+        """The same of these rows."""
+        values = {name: column[rows] for name, column in self.values.items()}
+        return replace(self, first=self.first[rows], second=self.second[rows], values=values)
 
     def __repr__(self) -> str:
         return f"<Covariates {', '.join(self.values)}; values not shown>"
@@ -182,7 +189,8 @@ def arranged(
     elif side is not None:
         values[side] = known
     items = np.where(ahead, first, second), np.where(ahead, second, first)
-    return Covariates(*items, values, tuple(one for one in values if one not in numbers))
+    sides = tuple(one for one in values if one not in numbers)
+    return Covariates(*items, values, sides, grouped=groups is not None)
 
 
 def _group(word: Any) -> str:

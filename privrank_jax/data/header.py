@@ -103,6 +103,12 @@ def find_columns(
         meant = column_of(name, header, role, column)
         if meant in found.values():
             raise DataError(f"{name}: column {column!r} has two roles: name one column for each")
+        twins = [one for one in header if letters(one) in _TIES and one != meant]
+        if role == "tie" and column == "tie" and twins:
+            raise DataError(
+                f"{name}: columns {meant!r} and {twins[0]!r} both look like marks of ties: leave one out by "
+                f"{say('ignore', twins[:1])}"
+            )
         found[role] = meant
     return found, [column for column in header if column not in found.values()]
 

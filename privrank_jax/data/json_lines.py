@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
+import itertools
 import json
-import zlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.file import File
@@ -38,9 +38,10 @@ class JsonLines:
         size: bytes of text read so far.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._suffix = File(path).checked((*_TEXTS, ".parquet"), "give a .jsonl or .jsonl.gz file")
-        self.path, self.line, self.size = path, 0, 0
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = File.of(path)
+        self._suffix = self.path.checked((*_TEXTS, ".parquet"), "give a .jsonl or .jsonl.gz file")
+        self.line, self.size = 0, 0
         self._what = "line"
         self._digest = hashlib.sha256()
 
@@ -50,35 +51,39 @@ class JsonLines:
         return self._digest.hexdigest()
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        try:
-            for line in self._rows() if self._suffix == ".parquet" else self._lines():
-                self.line += 1
-                self.size += len(line)
-                self._digest.update(line)
-                if line.strip():
-                    yield self._object(line)
-        except (OSError, EOFError, zlib.error) as error:
-            why = getattr(error, "strerror", None) or f"{error}, after line {self.line}"
-            raise DataError(f"{self.path} cannot be read: {why}") from error
+        for line in self._rows() if self._suffix == ".parquet" else self._lines():
+            self.line += 1
+            self.size += len(line)
+            self._digest.update(line.encode("utf-8", "surrogatepass"))
+            if line.strip():
+                yield self._object(line)
 
-    def _lines(self) -> Iterator[bytes]:
+    def _lines(self) -> Iterator[str]:
         """Lines of text; of a list of objects one for each."""
-        with opened(self.path) as file:
-            first = file.readline() if self._suffix == ".json" else b""
-            listed = self._list(first + file.read()) if first.strip()[:1] == b"[" else None
-            if listed is None:
-                yield from (first, *file) if first else file
-                return
+        lines = self.path.lines()
+        if self._suffix != ".json":
+            yield from lines
+            return
+        first = next((line for line in lines if line.strip()), "")
+        listed = None
+        if first.lstrip().startswith("["):
+            listed = self._list(first + "".join(lines))
+        elif first.strip() == "{" or only_list(_or_none(first)):
+            whole = self._list(first + "".join(lines))
+            listed = only_list(whole) or [whole]
+        if listed is None:
+            yield from itertools.chain([first], lines)
+            return
         self._what = "object"
-        yield from (json.dumps(one).encode() for one in listed)
+        yield from map(json.dumps, listed)
 
-    def _list(self, text: bytes) -> list[Any]:
+    def _list(self, text: str) -> Any:
         try:
             return json.loads(text, object_pairs_hook=unique, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             raise DataError(f"{self.path.name}: not a JSON list of objects ({error})") from error
 
-    def _rows(self) -> Iterator[bytes]:
+    def _rows(self) -> Iterator[str]:
         """Rows of Parquet, each as a line."""
         self._what = "row"
         try:
@@ -88,19 +93,23 @@ class JsonLines:
                 f'{self.path.name}: reading Parquet needs an extra: pip install "privrank-jax[tables]"'
             ) from error
         try:
-            with parquet.ParquetFile(self.path) as file:
+            with parquet.ParquetFile(self.path.path) as file:
                 for batch in file.iter_batches(_ROWS):
-                    yield from (json.dumps(row, default=str).encode() for row in batch.to_pylist())
+                    yield from (json.dumps(row, default=self._text) for row in batch.to_pylist())
         except ArrowException as error:
             raise DataError(f"{self.path.name} cannot be read as Parquet: {error}") from error
 
-    def _object(self, line: bytes) -> dict[str, Any]:
-        if self.line == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+    def _text(self, value: Any) -> str:
+        """What JSON has no form for, as text: dates and decimals."""
+        if isinstance(value, bytes):
+            self.line += 1
+            raise self.fault("a cell holds bytes: store it as text")
+        return str(value)
+
+    def _object(self, line: str) -> dict[str, Any]:
+        constant = _nothing if self._suffix == ".parquet" else _no_number  # where blanks may be NaN
         try:
-            found = json.loads(line, object_pairs_hook=unique, parse_constant=_no_number)
-        except UnicodeDecodeError as error:
-            raise self.fault("bytes that are not UTF-8: save the file in UTF-8") from error
+            found = json.loads(line, object_pairs_hook=unique, parse_constant=constant)
         except json.JSONDecodeError as error:
             raise self.fault(
                 f"not JSON ({error.msg}, column {error.colno}): write one JSON object per line"
@@ -119,13 +128,6 @@ class JsonLines:
         return DataError(f"{self.path.name}, {self._what} {self.line}: {what}")
 
 
-def opened(path: Path) -> IO[bytes]:
-    """The text of a file, whether it is compressed or not."""
-    if path.name.lower().endswith(".gz"):
-        return gzip.open(path, "rb")  # type: ignore[return-value]
-    return path.open("rb")
-
-
 def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object of which each field stands there once; ``ValueError`` for any other."""
     found = dict(pairs)
@@ -138,3 +140,20 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
+
+
+def _nothing(_: str) -> None:
+    return None
+
+
+def _or_none(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def only_list(found: Any) -> list[Any] | None:
+    """The list of objects that is the only value of an object."""
+    only = next(iter(found.values())) if isinstance(found, dict) and len(found) == 1 else None
+    return only if isinstance(only, list) and only and isinstance(only[0], dict) else None

@@ -16,6 +16,7 @@ MISSING = frozenset({
     "skipped", "unranked", "not ranked", "no rank", "not answered", "no answer", "undervote", "undervotes",
     "undervoted", "under vote", "under-vote", "exhausted", "no vote",
 })  # fmt: skip
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _UNCLEAR = re.compile(
     r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
     r"spoil(ed|t)( (ballot|vote))?"
@@ -197,8 +198,10 @@ def check_present(name: Any, what: str, mend: str = _FILL) -> str:
         raise BadCell(f"a list, where the name of the {what} is expected")
     if name is None or not form(name):
         raise BadCell(f"the {what} is missing: {mend}")
-    if "\0" in name:
-        raise BadCell(f"the {what} is {name!r}, with a NUL character: remove that")
+    if "\0" in name or (not name.isprintable() and _SURROGATE.search(name)):
+        raise BadCell(
+            f"the {what} is {name!r}, with a NUL character or half a surrogate pair: remove that"
+        )
     if name.strip().casefold() in MISSING:
         more = f"; if it is a name, put it into {say('items')}" if what == "item" else ""
         raise BadCell(f"the {what} is {name!r}, which marks a missing value: {mend}{more}")

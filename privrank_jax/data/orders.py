@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from privrank_jax.data.errors import BadCell, DataError, say
@@ -198,8 +198,8 @@ def orders_note(columns: Sequence[str]) -> str:
     return f"columns {columns[0]!r} to {columns[-1]!r} are places, so their cells are items, the best in {columns[0]!r}"
 
 
-def places_in(cell: Any, sign: Sign) -> Iterator[tuple[int, str]]:
-    """The items of a cell with their places, from 0; a cell may be a list of items.
+def places_in(cell: Any, sign: Sign, listed: Container[str] = ()) -> Iterator[tuple[int, str]]:
+    """The items of a cell with their places, from 0; a cell may be a list, and a listed item named like a blank.
 
     Raises:
         BadCell: a sign without a name beside it.
@@ -208,6 +208,6 @@ def places_in(cell: Any, sign: Sign) -> Iterator[tuple[int, str]]:
         yield from (
             (place, one) for place, one in enumerate(cell) if one is not None and one.strip()
         )
-    elif not is_blank(cell):
+    elif not is_blank(cell) or str(cell or "").strip() in listed:
         for place, group in enumerate(sign.groups_of(cell)):
             yield from ((place, name) for name in group)

@@ -77,7 +77,7 @@ class PreferenceScan:
         ignored: names of fields that are left out, of the first line.
     """
 
-    path: Path
+    path: File
     names: dict[str, str]
     keep: tuple[str, ...]
     bits: Bool[np.ndarray, "rows"]
@@ -112,7 +112,7 @@ class PreferenceScan:
     @property
     def sha256(self) -> str:
         """Checksum of the file as it is now; what is written is checked against what was read."""
-        return Origin(File(self.path)).sha256
+        return Origin(self.path).sha256
 
     def check_no_ties(self) -> None:
         """Raise :class:`DataError` if some pairs are twice the same answer."""
@@ -152,7 +152,7 @@ def scan_preferences(
     Raises:
         DataError: what is wrong, in which line, and how to fix it.
     """
-    lines = JsonLines(Path(path))
+    lines = JsonLines(path)
     keep = (keep,) if isinstance(keep, str) else tuple(keep)
     check_fields(lines.path.name, fields, keep)
     names: dict[str, str] | None = None
@@ -447,7 +447,7 @@ def read_preferences(path: str | os.PathLike[str]) -> Preferences:
     Raises:
         DataError: what is wrong, in which line, and how to fix it; a file whose order was not randomized.
     """
-    lines = JsonLines(Path(path))
+    lines = JsonLines(path)
     names: dict[str, str] = {}
     others: dict[str, list[Any]] = {}
     columns: dict[str, list[Any]] = {role: [] for role in ("chosen", "rejected", *OPTIONAL)}

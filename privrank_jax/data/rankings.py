@@ -699,7 +699,7 @@ def _texts(
     ranked: list[list[tuple[int, int]]] = [[] for _ in column.words]
     for row, code, word in column.in_order():
         try:
-            ranked[code] = _ranked(places_in(word, sign), names)
+            ranked[code] = _ranked(places_in(word, sign, names if names.closed else ()), names)
         except BadCell as error:
             faults.add(row, column.name, error)
             break

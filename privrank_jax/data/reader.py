@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from privrank_jax._neighbors import OWN
 from privrank_jax.data.columns import Table
 from privrank_jax.data.errors import DataError, say
@@ -146,7 +148,13 @@ def read(
     >>> votes.item_names, votes.winners.tolist()
     (('milk', 'tea'), [1, 0])
     """
-    asked = {
+    items, ignore, blank = (
+        _texts(*one) for one in (("items", items), ("ignore", ignore), ("blank", blank))
+    )
+    covariates, shown, keep = (
+        _texts(*one) for one in (("covariates", covariates), ("shown", shown), ("keep", keep))
+    )
+    asked: dict[str, Any] = {
         "user": user, "items": items, "ignore": ignore, "count": count, "winner": winner, "loser": loser, "tie": tie,
         "left": left, "right": right, "outcome": outcome, "left_wins": left_wins, "right_wins": right_wins,
         "left_score": left_score, "right_score": right_score, "weight": weight, "covariates": covariates,
@@ -156,8 +164,19 @@ def read(
         "epsilon": epsilon,
     }  # fmt: skip
     given = {key: value for key, value in asked.items() if not _omitted(key, value)}
-    if num_users is not None and num_users < 1:
-        raise DataError(f"{say('num_users')} must be at least 1, got {num_users}")
+    for key, value in given.items():
+        if (
+            key not in _LISTS
+            and key != "num_users"
+            and not (value is None or isinstance(value, str))
+        ):
+            raise DataError(f"{say(key)} must be a text, got {value!r}")
+    if num_users is not None and (not isinstance(num_users, int | np.integer) or num_users < 1):
+        raise DataError(
+            f"{say('num_users')} must be a whole number of at least 1, got {num_users!r}"
+        )
+    if kind is not None and not kind:
+        raise DataError(f"kind is empty: it is one of {', '.join(KINDS)}")
     text = {"separator": separator, "encoding": encoding, "sheet": sheet}
     if not isinstance(source, str | os.PathLike):
         if any(value is not None for value in text.values()):
@@ -178,6 +197,24 @@ def read(
             f"named ones are {', '.join(named_sets())}."
         )
     return _of_file(file, sheet, kind, given)
+
+
+_LISTS = ("items", "ignore", "blank", "covariates", "shown", "keep")
+
+
+def _texts(key: str, value: Any) -> Any:
+    """An argument that is a list of texts; one text is a list of one, but of items."""
+    if value is None:
+        return None
+    try:
+        found = (value,) if isinstance(value, str) and key != "items" else tuple(value)
+    except TypeError:
+        raise DataError(f"{say(key)} must be a list of texts, got {value!r}") from None
+    if isinstance(value, str) and key == "items":
+        raise DataError(f"items must be a list of names, got the single text {value!r}")
+    if wrong := [one for one in found if key != "items" and not isinstance(one, str)]:
+        raise DataError(f"{say(key)} must be a list of texts, and {wrong[0]!r} is none")
+    return found
 
 
 _DEFAULTS = {"user": "user", "tie": "tie", "prompt": "prompt", "id": "id"}
@@ -216,6 +253,10 @@ def _of_file(
         from privrank_jax.data.engine import open_parquet
 
         file.checked(PARQUET, "")
+        if sheet is not None or file.separator is not None or file.encoding is not None:
+            raise DataError(
+                f"{file.name} has no separator, no encoding and no sheets: leave these out"
+            )
         return _of_table(open_parquet(file.path), kind, given)
     return _with_origin(_of_table(open_file(file, sheet), kind, given, file), origin)
 
@@ -240,13 +281,15 @@ def _opened(source: Any, name: str) -> Table | Source:
     return Source(source, name)
 
 
-def header_of(source: str | os.PathLike[str]) -> list[str]:
+def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) -> list[str]:
     """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why."""
     from privrank_jax.data.engine import open_parquet
 
     file = File.of(source)
     try:
-        return (open_parquet(file.path) if file.suffix in PARQUET else open_file(file)).header
+        return (
+            open_parquet(file.path) if file.suffix in PARQUET else open_file(file, sheet)
+        ).header
     except DataError:
         return []
 
@@ -372,20 +415,20 @@ def _preferences(table: Table | Source, given: dict[str, Any], file: File | None
     from privrank_jax.data.preference_pairs import MARK, PreferenceFields
     from privrank_jax.data.preferences import read_preferences, scan_preferences
 
-    path = file.path if file is not None else getattr(table, "path", None)
-    if path is None or (file is not None and file.suffix not in OBJECTS):
+    where = file or getattr(table, "path", None)
+    if where is None or (file is not None and file.suffix not in OBJECTS):
         raise DataError(
             f"{table.name} holds preferences, which are read from .jsonl, .json and .parquet files: write it as one"
         )
     if MARK in table.header:
-        return read_preferences(path)
+        return read_preferences(where)
     fields = {
         role: given[role]
         for role in ("chosen", "rejected", "prompt", "id", "user")
         if role in given
     }
     beside = {"keep": given.get("keep", ()), "epsilon": given.get("epsilon")}
-    return scan_preferences(path, PreferenceFields(**fields), **beside)
+    return scan_preferences(where, PreferenceFields(**fields), **beside)
 
 
 def _in_memory(read: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,7 +11,7 @@ that what a cell means never depends on other cells.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Container, Sequence
 from typing import Any, NamedTuple
 
 from privrank_jax.data.errors import BadCell, DataError, say
@@ -561,8 +561,12 @@ def choice_columns(
     return ChoiceColumns(spelled_in(header, one) or one, tuple(spelled))
 
 
-def shown_items(cells: Sequence[Any]) -> list[str]:
+def shown_items(cells: Sequence[Any], listed: Container[str] = ()) -> list[str]:
     """The items that were shown: of one text or list, or of several cells, of which some may be blank.
+
+    Args:
+        cells: as they stand.
+        listed: names of items that may be marks of missing values as well.
 
     Raises:
         BadCell: fewer than two, or one of them twice.
@@ -572,7 +576,12 @@ def shown_items(cells: Sequence[Any]) -> list[str]:
     """
     if len(cells) == 1:
         cells = cells[0] if isinstance(cells[0], tuple) else _BETWEEN.split(cells[0] or "")
-    items = [str(name).strip() for name in cells if not is_blank(name)]
+    if any(isinstance(cell, tuple) for cell in cells):
+        raise BadCell(
+            "a list, where one item of several columns is expected: write its items in columns of their own"
+        )
+    named = (str(name or "").strip() for name in cells)
+    items = [name for name in named if name in listed or not is_blank(name)]
     if len(items) < 2:
         raise BadCell(
             "fewer than two items are shown: write them with | or ; between them, such as A|B|C, or remove the row"

@@ -14,12 +14,16 @@ import itertools
 import json
 import re
 import warnings
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import SEPARATORS, File
+from privrank_jax.data.json_lines import only_list, unique
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
@@ -236,14 +240,14 @@ def _list_of(file: File) -> list[Any] | None:
     lines = file.lines()
     first = next((line for line in lines if line.strip()), "")
     whole = _whole(first)
-    if isinstance(whole, dict) and not _only_list(whole):
+    if isinstance(whole, dict) and not only_list(whole):
         return None  # a row in each line
     if not first.lstrip().startswith(("[", "{")):
         return None
     text = first + "".join(lines)
     found = _whole(text) if first.lstrip().startswith("{") else _parsed(text, file.name)
     if isinstance(found, dict):
-        return _only_list(found) or [found]
+        return only_list(found) or [found]
     return found if isinstance(found, list) else None
 
 
@@ -252,12 +256,6 @@ def _whole(text: str) -> Any:
         return _parsed(text, "")
     except DataError:
         return None
-
-
-def _only_list(found: dict[str, Any]) -> list[Any] | None:
-    """The list of objects that is the only value of an object."""
-    only = next(iter(found.values())) if len(found) == 1 else None
-    return only if isinstance(only, list) and only and isinstance(only[0], dict) else None
 
 
 def _records(file: File, listed: list[Any] | None) -> Iterator[tuple[str, Any]]:
@@ -273,23 +271,13 @@ def _records(file: File, listed: list[Any] | None) -> Iterator[tuple[str, Any]]:
 def _parsed(text: str, place: str) -> Any:
     try:
         return json.loads(
-            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=_unique
+            text, parse_float=str, parse_int=str, parse_constant=str, object_pairs_hook=unique
         )
     except (ValueError, RecursionError) as error:
         why = "too deep" if isinstance(error, RecursionError) else str(error).partition(":")[0]
         raise DataError(
             f"{place}: not valid JSON ({why}): write one object per line, or one list of objects into a .json file"
         ) from error
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object of which each field stands there once; ``ValueError`` for any other."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the field {twice!r} stands there twice")
-    return found
 
 
 def _json_word(value: Any, place: str) -> Word:
@@ -363,6 +351,10 @@ def _cells_of(
             "CSV"
         ) from error
     content = io.BytesIO(file.content)
+    damaged = DataError(
+        f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, damaged, or of an old kind?): "
+        "save the sheet as CSV"
+    )
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # on styles
@@ -371,10 +363,7 @@ def _cells_of(
                 for values in (True, False)
             ]
     except Exception as error:  # of zipfile, XML, or openpyxl's own
-        raise DataError(
-            f"{file.name}: not an Excel workbook that openpyxl can read (is it encrypted, or of an old kind?): save "
-            "the sheet as CSV"
-        ) from error
+        raise damaged from error
     titles = [one.title for one in books[0].worksheets]
     at = 0 if wanted is None else _sheet_number(file.name, titles, wanted)
     sheets = [book.worksheets[at] for book in books]
@@ -386,13 +375,22 @@ def _cells_of(
         reading = (
             f"only its sheet {titles[at]!r} is read, not {others}; another by {say('sheet')}",
         )
-    return zip(*(one.iter_rows(values_only=True) for one in sheets)), reading
+
+    def rows() -> Iterator[tuple[Any, Any]]:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield from zip(*(one.iter_rows(values_only=True) for one in sheets))
+        except (ValueError, KeyError, SyntaxError, EOFError, OSError, zlib.error) as error:
+            raise damaged from error
+
+    return rows(), reading
 
 
 def _sheet_number(name: str, titles: list[str], wanted: str | int) -> int:
     if wanted in titles:
         return titles.index(str(wanted))
-    if str(wanted).isdigit() and 1 <= int(wanted) <= len(titles):
+    if str(wanted).isdecimal() and 1 <= int(wanted) <= len(titles):
         return int(wanted) - 1
     raise DataError(f"{name}: no sheet {wanted!r}; the sheets are {', '.join(map(repr, titles))}")
 
@@ -465,10 +463,15 @@ def _words(data: Any, column: str, name: str) -> list[Word]:
         cells = list(found if listed is None else getattr(found, listed)())
     except TypeError:
         cells = None
-    if cells is None or isinstance(found, str):
+    if cells is None or isinstance(found, (str, *_NO_SCALARS)):
         raise DataError(f"{name}: column {column!r} is no list of cells")
     if all(type(cell) is str for cell in cells):
         return cells
+    if (
+        getattr(getattr(found, "dtype", None), "kind", "") == "M"
+    ):  # whose lists are numbers, or pandas' own times
+        times = np.asarray(found, "datetime64[us]")
+        return [None if np.isnat(time) else str(time) for time in times]
     return [word_of(cell, f"{name}, row {k}") for k, cell in enumerate(cells, start=1)]
 
 
@@ -486,7 +489,7 @@ def word_of(cell: Any, place: str) -> Word:
         return cell
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    if isinstance(cell, float) and cell != cell:
+    if (isinstance(cell, float) and cell != cell) or type(cell).__name__ in ("NaTType", "NAType"):
         return None  # how pandas marks a blank
     listed: Any = getattr(cell, "tolist", None)
     if getattr(cell, "ndim", 0) == 1 and listed:

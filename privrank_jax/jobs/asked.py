@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from privrank_jax._neighbors import SHAPED_ADJACENCIES
+from privrank_jax._neighbors import COMPARISON_UNITS, SHAPED_ADJACENCIES
 from privrank_jax._promise import SHAPED_NOISES, Privacy
 from privrank_jax._validate import check_choice
 from privrank_jax.jobs.checks import check_noise
@@ -64,6 +64,12 @@ class Asked:
                 raise ValueError(
                     f"{what} fitted with scores of the logistic link: leave method (--method) and link (--link) out."
                 )
+        if self.bounds and not covariates:
+            raise ValueError("bounds (--covariate) are of covariates, of which the data have none.")
+        if self.weight_most is not None and not (weighted and 0 < self.weight_most < math.inf):
+            raise ValueError(
+                "weight_most (--weight COLUMN:MOST) must be positive and finite, of data with weights."
+            )
         if weighted and (covariates or self.ties == "davidson"):
             raise ValueError(
                 "weights (--weight) go neither with covariates nor with ties='davidson' (--ties davidson)."
@@ -80,6 +86,7 @@ class Asked:
             )
 
     def _check_private(self, privacy: Privacy, covariates: bool, weighted: bool) -> None:
+        check_choice("unit (--unit)", privacy.unit, COMPARISON_UNITS)
         if self.noise is not None:
             check_choice("noise (--noise)", self.noise, SHAPED_NOISES)
         check_noise(privacy, self.noise)

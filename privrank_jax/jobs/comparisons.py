@@ -259,7 +259,7 @@ def _weights(table: Table, asked: Asked, *, private: bool) -> np.ndarray | None:
     """
     if table.weights is None:
         return None
-    most = asked.weight_most or np.inf
+    most = np.inf if asked.weight_most is None else asked.weight_most
     if private:
         bound = functools.partial(pairwise.bounded_weights, most=most)
         return np.asarray(quickly(bound, table.weights))

@@ -76,10 +76,10 @@ def rank_covariates(
     warnings, kept, noise = private_remark(*table.remarks), None, ""
     if privacy is not None:
         hidden = privacy.adjacency != "flip"
-        if hidden and table.covariates is not None and len(table.covariates.sides) > 1:
+        if hidden and table.covariates is not None and table.covariates.grouped:
             raise ValueError(
-                "groups of judges (--covariate-group) would be published as they occur in the data: take "
-                "adjacency='flip' if covariates and who compared what are public; otherwise leave them out."
+                "the groups of judges would be published as they occur in the data, by group (--covariate-group): take "
+                "adjacency='flip' (--adjacency flip) if covariates and who compared what are public; otherwise leave them out."
             )
         warnings += check_rare_items(table, written=False)
         if privacy.unit == "user":

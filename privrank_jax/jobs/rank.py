@@ -147,6 +147,11 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
         if not isinstance(data, Choices):
             weights = data.weights is not None
         asked.check(privacy, covariates=covariates is not None, weighted=weights)
+        if covariates is not None and (more := asked.bounds.keys() - covariates.values.keys()):
+            raise ValueError(
+                f"bounds are of no covariate of {data.name}: {', '.join(sorted(more))}; its covariates are "
+                f"{', '.join(covariates.values)}."
+            )
         if privacy is not None:
             number = {"user": max(data.num_users, 1), "comparison": len(data)}
             warnings += hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)

@@ -92,8 +92,23 @@ def test_a_file_that_fails_too_is_reported_beside_the_loss(privrank, ledger, clo
     monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
     run = privrank(*RELEASE, *PAID, "--out", "o.csv")
     assert run.code == 2
-    said = "epsilon 1 was spent from l, and the result was not shown in full: o.csv: No space left"
-    assert said in run.err.splitlines()[-1]
+    first, second = run.err.splitlines()
+    assert "o.csv was not written" in first
+    assert "No space left on device" in first
+    assert "epsilon 1 was spent from l, and the result was not shown in full" in second
+
+
+def test_a_file_that_fails_leaves_the_result_on_stdout(privrank, ledger, monkeypatch):
+    def write_table(*_):
+        raise OSError(28, "No space left on device", "o.csv")
+
+    monkeypatch.setattr("privrank_jax.cli.show.write_table", write_table)
+    run = privrank(*RELEASE, *PAID, "--out", "o.csv", "--report", "o.html", "--json")
+    assert run.code == 2
+    assert len(run.json()["ranking"]) == 6
+    assert "o.csv: No space left on device" in run.err
+    assert os.path.exists("o.html")
+    assert ledger() == ["printed"]
 
 
 def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, closed):

@@ -55,7 +55,7 @@ def test_items_of_pairs_are_those_of_the_header(tmp_path):
     assert read_comparisons(path).item_names == ("a", "b", "c")
     assert read_comparisons(path, items=["d", "c", "b", "a"]).item_names == ("d", "c", "b", "a")
     with pytest.raises(
-        DataError, match=r"line 2, column 'a vs b': 'a' is not in the list of items"
+        DataError, match=r"votes.csv, column 'a vs b': 'a' is not in the list of items"
     ):
         read_comparisons(path, items=["b", "c"])
 

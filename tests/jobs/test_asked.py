@@ -70,3 +70,14 @@ def test_private_weights_have_a_public_bound_and_one_method(options, adjacency, 
 def test_more_of_a_user_than_noise_is_for():
     with pytest.raises(ValueError, match="must be at most"):
         Asked().check(promise(contributions=2**31))
+
+
+def test_what_matches_nothing_is_refused():
+    rank_unit = Privacy(1.0, unit="rank", adjacency="replace")
+    with pytest.raises(ValueError, match=r"unit .*must be one of"):
+        Asked().check(rank_unit)
+    with pytest.raises(ValueError, match=r"bounds .*of which the data have none"):
+        Asked(bounds={"x": (0.0, 1.0)}).check(promise())
+    for most in (0.0, -1.0, math.inf, 1.0):
+        with pytest.raises(ValueError, match="weight_most"):
+            Asked(weight_most=most).check(None, weighted=most != 1.0)

@@ -71,8 +71,8 @@ def test_items_from_a_file(privrank, write, tmp_path):
         (("--epsilon", 1, "--delta", 1), "--delta must be"),
         (("--epsilon", 1, "--delta", -0.1), "--delta must be"),
         (("--epsilon", 1, "--method", "count"), "did you mean 'counts'"),
-        (("--epsilon", 1, "--unit", "voter"), "--unit must be one of"),
-        (("--epsilon", 1, "--adjacency", "flips"), "--adjacency must be one of"),
+        (("--epsilon", 1, "--unit", "voter"), "--unit 'voter' is unknown"),
+        (("--epsilon", 1, "--adjacency", "flips"), "did you mean 'flip'"),
         (("--epsilon", 1, "--link", "probit"), "--link must be one of"),
         (("--epsilon", 1, "--method", "scores", "--link", "normal"), "Use the logistic or the laplace link"),
         (("--epsilon", 1, "--method", "scores", "--adjacency", "flip", "--gamma", 0), "--gamma must be positive"),
@@ -179,3 +179,18 @@ def test_a_bound_for_each_item_that_is_of_no_use_is_refused(privrank, write, opt
     found = privrank("rank", path, "--epsilon", 1, *options, "--max-per-item", 1)
     assert (found.code, found.out) == (2, "")
     assert "--max-per-item lowers" in " ".join(found.err.split())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--unit", "voter"), ("--adjacency", "flp"), ("--max-per-user", 0), ("--unit", "rank")],
+)
+def test_options_are_checked_without_privacy_too(privrank, votes, options):
+    assert privrank("rank", votes, "--method", "none", *options).code == 2
+
+
+def test_seeds_beyond_32_bits_are_their_own(privrank, votes):
+    run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--simulate", "--json", "--seed")
+    one, other = (privrank(*run, seed).json() for seed in (2**33 + 5, 5))
+    assert one["diagnostics"]["seed"] == 2**33 + 5
+    assert one["ranking"] != other["ranking"]

@@ -289,3 +289,24 @@ def test_without_any_tie_the_fit_of_ties_takes_a_ridge(privrank, battles):
     assert_schema(result.json())
     assert result.json()["diagnostics"]["gamma"] == 1.0
     assert "ridge fit with gamma = 1" in result.err
+
+
+def test_groups_are_published_under_public_covariates_alone(privrank, write):
+    """However many groups there are, or the refusal would tell."""
+    for second in ("pro", "amateur"):
+        rows = [f"u{k},a,b,a,{second if k else 'pro'}" for k in range(9)]
+        path = write(*rows, header="user,winner,loser,first,grp")
+        run = ("rank", path, "--epsilon", 1, "--side", "first", "--covariate-group", "grp")
+        refused = privrank(*run)
+        assert (refused.code, refused.out) == (2, "")
+        assert "groups of judges" in refused.err
+
+
+def test_counted_rows_with_covariates_are_the_longer_file(privrank, write):
+    rows = [("u1,a,b,1,2", 2), ("u2,b,a,3,1", 1), ("u3,b,c,2,2", 3), ("u4,c,b,1,4", 2), ("u5,c,a,0,1", 1)]  # fmt: skip
+    header = "user,winner,loser,winner_len,loser_len"
+    counted = write(*(f"{row},{n}" for row, n in rows), header=f"{header},n", name="n.csv")
+    longer = write(*(row for row, n in rows for _ in range(n)), header=header)
+    run = ("--method", "none", "--covariate", "len", "--gamma", 1, "--json")
+    one = privrank("rank", counted, *run, "--count", "n").json()
+    assert one["ranking"] == privrank("rank", longer, *run).json()["ranking"]
