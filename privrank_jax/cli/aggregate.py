@@ -35,6 +35,10 @@ HELP = (
     "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
 )
+_NO_EPSILON = (
+    "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; --method none "
+    "ranks without privacy."
+)
 _FOR_SYNTHETIC = (
     "source",
     "separator",
@@ -141,7 +145,7 @@ def aggregate(request: Request) -> None:
     """Release a consensus of many rankings under differential privacy."""
     request.check_files(Path(request.source), request.ledger)
     check_rehearsal(request)
-    from privrank_jax.cli.reading import read_data
+    from privrank_jax.cli.reading import check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin
     from privrank_jax.data.synthetic import SyntheticRankings
@@ -153,7 +157,9 @@ def aggregate(request: Request) -> None:
         warn(
             "--method none adds no noise: --epsilon, --noise, --delta, --trust and --simulate are not used."
         )
-    if promise is not None or not request.private:
+    if request.private and promise is None:
+        check_randomized(request, "synthetic", _NO_EPSILON)
+    else:
         asked.check(promise)
     spending = begin("aggregate", request)
     data = read_data(request, ("rankings", "synthetic"))
@@ -163,9 +169,6 @@ def aggregate(request: Request) -> None:
         check_already_randomized(request, _FOR_SYNTHETIC, budget, what, "rankings")
         asked = dataclasses.replace(asked, method=request.method)
     elif request.private and promise is None:
-        raise Refusal(
-            "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; "
-            "--method none ranks without privacy."
-        )
+        raise Refusal(_NO_EPSILON)
     source = Randomness(request.key, accept_idealized=request.accept_idealized)
     publish(agreed(data, promise, asked, source), request, "aggregate", spending)

@@ -55,6 +55,10 @@ _FOR_REPORTS = (
     *("source", "separator", "encoding", "sheet", "user", "items", "link", "gamma", "level"),
     *("top_k", "json", "out", "plot", "report", "title"),
 )
+_NO_EPSILON = (
+    "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; --method none "
+    "ranks without privacy."
+)
 _OWN_ROLES = ("side", "covariate_group", "chosen", "shown")
 _RARE = "weight max_per_item separator encoding blank order_separator plot report accept_idealized"
 _UNUSED = {"epsilon", "noise", "delta", "max_per_user", "simulate"}
@@ -262,7 +266,7 @@ def rank(request: Request) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
     request.check_files(Path(request.source), request.ledger)
     check_rehearsal(request)
-    from privrank_jax.cli.reading import read_data
+    from privrank_jax.cli.reading import check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin
     from privrank_jax.data.reports import Reports
@@ -277,7 +281,9 @@ def rank(request: Request) -> None:
         )
     columns = {"covariates": tuple(request.bounds), "weight": request.weights[0]}
     of_rows = bool(columns["covariates"] or {"side", "covariate_group"} & request.columns.keys())
-    if promise is not None or not request.private:
+    if request.private and promise is None:
+        check_randomized(request, "reports", _NO_EPSILON)
+    else:
         request.asked.check(promise, covariates=of_rows, weighted=columns["weight"] is not None)
     spending = begin("rank", request)
     data = read_data(request, _KINDS, **columns, **_no_users(request))
@@ -287,10 +293,7 @@ def rank(request: Request) -> None:
             request, _FOR_REPORTS, ("epsilon", "noise", "delta"), what, "answers"
         )
     elif request.private and promise is None:
-        raise Refusal(
-            "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; "
-            "--method none ranks without privacy."
-        )
+        raise Refusal(_NO_EPSILON)
     source = Randomness(request.key, accept_idealized=request.accept_idealized)
     publish(ranked(data, promise, request.asked, source), request, "rank", spending)
 

@@ -11,7 +11,7 @@ from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.request import Release
 from privrank_jax.data.file import File
 from privrank_jax.data.likeness import suspicions
-from privrank_jax.data.reader import named_sets, read
+from privrank_jax.data.reader import header_of, kind_of, named_sets, read
 from privrank_jax.jobs.checks import private_remark
 
 _FEW = 12  # items that are named when a file was read
@@ -35,6 +35,20 @@ def read_data(request: Release, kind: str | Sequence[str], **changed: Any) -> An
     if request.source not in named_sets():  # which are no news
         say_reading(data, listed="items" in given)
     return data
+
+
+def check_randomized(request: Release, kind: str, missing: str) -> None:
+    """Refuse a missing promise before the data are read, unless they are of a kind that is randomized already.
+
+    Args:
+        request: the options.
+        kind: of data that need no promise.
+        missing: what to say.
+    """
+    header = [] if request.source in named_sets() else header_of(request.file)
+    if not header or kind_of(request.source, header, {}) == kind:  # reading says what else is wrong
+        return
+    raise Refusal(missing)
 
 
 def arguments(request: Release) -> dict[str, Any]:

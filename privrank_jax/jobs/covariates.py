@@ -79,7 +79,8 @@ def rank_covariates(
         if hidden and table.covariates is not None and table.covariates.grouped:
             raise ValueError(
                 "the groups of judges would be published as they occur in the data, by group (--covariate-group): take "
-                "adjacency='flip' (--adjacency flip) if covariates and who compared what are public; otherwise leave them out."
+                "adjacency='flip' (--adjacency flip) if covariates and who compared what are public; otherwise leave "
+                "them out."
             )
         warnings += check_rare_items(table, written=False)
         if privacy.unit == "user":

@@ -76,8 +76,8 @@ def test_damaged_sheets_are_refused(tmp_path):
     for row in (("user", "winner", "loser"), *(("u", "a", "b") for _ in range(99))):
         book.active.append(row)
     book.save(tmp_path / "good.xlsx")
-    good, bad = (zipfile.ZipFile(tmp_path / f"{name}.xlsx", how) for name, how in (("good", "r"), ("bad", "w")))  # fmt: skip
-    with good, bad:
+    good = zipfile.ZipFile(tmp_path / "good.xlsx")
+    with good, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as bad:
         for name in good.namelist():
             content = good.read(name)
             bad.writestr(name, content[: len(content) * 2 // 3] if "sheet1" in name else content)
