@@ -218,7 +218,7 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     """Read FILE, and ε: one, or one for each answer."""
     from privrank_jax.cli.reading import arguments, read_data
     from privrank_jax.data.preferences import Preferences, PreferenceScan
-    from privrank_jax.data.reader import budgets_of, header_of, kind_of, named_sets
+    from privrank_jax.data.reader import budgets_of, header_of, kind_of, named_sets, sheet_of
     from privrank_jax.data.reports import Reports
     from privrank_jax.data.synthetic import SyntheticRankings
 
@@ -233,7 +233,10 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
                 f"{', '.join(several)}: a row is several answers, and --epsilon-column gives each row an epsilon: give "
                 "--epsilon instead."
             )
-        preferences = kind_of(request.source, header_of(request.source), given) == "preferences"
+        preferences = (
+            kind_of(request.source, header_of(request.file, sheet_of(request.sheet)), given)
+            == "preferences"
+        )
         changed = (
             {"epsilon": column} if preferences else {"ignore": [*given.get("ignore", ()), column]}
         )
@@ -289,9 +292,11 @@ def _print(request: Request, made: Randomized, written: tuple[str, ...]) -> None
     print_table(f"{request.out}: {kind} {shown}", headings, rows)
     print_paragraphs(made.guarantee.in_words(), *(f"- {note}" for note in notes))
     none = "" if "user" in written else " --user none"
+    table = getattr(made.data, "table", None)
+    unknown = " --missing unknown" if getattr(table, "missing", "") == "unknown" else ""
     follow = {
         "comparisons": f"Next: privrank rank {request.out}{none}",
-        "rankings": f"Next: privrank aggregate {request.out}{none}",
+        "rankings": f"Next: privrank aggregate {request.out}{none}{unknown}",
         "preferences": f"Next, in Python: privrank_jax.read({str(request.out)!r})",
     }
     print_paragraphs(follow[made.kind])

@@ -301,13 +301,12 @@ def rank(request: Request) -> None:
 def _no_users(request: Request) -> dict[str, Any]:
     """Users are not read where each comparison is protected by itself, or where nothing is and no column names them."""
     from privrank_jax.data.header import spelled_in, without
-    from privrank_jax.data.reader import header_of, named_sets
+    from privrank_jax.data.reader import header_of, named_sets, sheet_of
 
     if request.user is not None or request.source in named_sets():
         return {}
     if request.private:
         return {"user": None} if request.unit == "comparison" else {}
-    sheet = request.sheet
-    header = header_of(request.file, int(sheet) if sheet and sheet.isdecimal() else sheet)
+    header = header_of(request.file, sheet_of(request.sheet))
     kept = without(request.source, header, request.ignore or ()) if header else []
     return {"user": None} if header and spelled_in(kept, "user") not in kept else {}

@@ -11,7 +11,7 @@ from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.request import Release
 from privrank_jax.data.file import File
 from privrank_jax.data.likeness import suspicions
-from privrank_jax.data.reader import header_of, kind_of, named_sets, read
+from privrank_jax.data.reader import header_of, kind_of, named_sets, read, sheet_of
 from privrank_jax.jobs.checks import private_remark
 
 _FEW = 12  # items that are named when a file was read
@@ -45,7 +45,11 @@ def check_randomized(request: Release, kind: str, missing: str) -> None:
         kind: of data that need no promise.
         missing: what to say.
     """
-    header = [] if request.source in named_sets() else header_of(request.file)
+    header = (
+        []
+        if request.source in named_sets()
+        else header_of(request.file, sheet_of(getattr(request, "sheet", None)))
+    )
     if not header or kind_of(request.source, header, {}) == kind:  # reading says what else is wrong
         return
     raise Refusal(missing)
@@ -63,8 +67,8 @@ def arguments(request: Release) -> dict[str, Any]:
             value = [word.strip() for one in value for word in _split(name, one)]
         elif name == "items":
             value = item_list(value)
-        elif name == "sheet" and value.isdigit():
-            value = int(value)
+        elif name == "sheet":
+            value = sheet_of(value)
         found[name] = None if value == "none" and name in ("user", "tie", "prompt", "id") else value
     return found
 

@@ -264,7 +264,7 @@ def scan_rankings(
         notes=(cells_note(cells), *notes, *left),
         public=public_facts(seen_items=seen, seen_users=num_users is None) if long else (),
         users_alike=people.alike,
-        users_are=NO_COLUMN if user is None else of_column(user),
+        users_are=NO_COLUMN if user is None else of_column(asked["user"]),
         origin=source.origin,
         _source=source,
         _asked=asked,

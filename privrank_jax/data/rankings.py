@@ -277,7 +277,7 @@ def read_rankings(
         columns = (item or "item", rank or "rank")
         return _long(table, header, user, columns, public, missing, num_users, cells, blank)
     _leave_out(name, "a row is a user, also of those who ranked nothing", num_users=num_users)
-    user, count = spelled_in(header, user), spelled_in(header, count)
+    named, user, count = user, spelled_in(header, user), spelled_in(header, count)
     if count is not None and user is not None:
         raise DataError(
             f"{name}: {say('count', count)} says how many users gave the ranking of a row, and a user has one ranking: "
@@ -289,9 +289,14 @@ def read_rankings(
         if len(columns) > 1:
             _leave_out(name, "its columns are places", order_separator=order_separator)
         asked = (user, count, public, missing, order_separator, blank)
-        return _orders(table, header, columns, *asked)
+        return _of_users(_orders(table, header, columns, *asked), named)
     _leave_out(name, "its cells are no items", order_separator=order_separator, blank=blank or None)
-    return wide_rankings(table, header, user, public, missing, cells, count)[0]
+    return _of_users(wide_rankings(table, header, user, public, missing, cells, count)[0], named)
+
+
+def _of_users(found: Rankings, user: str | None) -> Rankings:
+    """The same, with users of the column as it was asked for: ledgers know it by that, however the file spells it."""
+    return found if user is None else dataclasses.replace(found, users_are=of_column(user))
 
 
 def _leave_out(name: str, why: str, **given: Any) -> None:

@@ -183,13 +183,16 @@ def read(
             raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
         return _of_table(_opened(source, name or "the table"), kind, given)
     if str(source) in named_sets():
+        found, changed = load(str(source)), {}
+        if hasattr(found, "ranks") and "missing" in given:
+            changed["missing"] = given.pop("missing")
         if given or any(value is not None for value in text.values()):
             both = given | text
             said = _named(both, (key for key, value in both.items() if value is not None))
             raise DataError(
                 f"{source} is a named data set with its own columns and items: leave out {said}"
             )
-        return load(str(source))
+        return dataclasses.replace(found, **changed)
     file = source if isinstance(source, File) else File(source, separator, encoding)
     if not (file.piped or file.path.suffix or file.exists):
         raise DataError(
@@ -302,6 +305,11 @@ def sha256_of(source: str | os.PathLike[str] | File) -> str | None:
     return Origin(file).sha256 if file.piped or file.exists else None
 
 
+def sheet_of(given: str | None) -> str | int | None:
+    """A sheet as an option names it: by its number, or by its name."""
+    return int(given) if given is not None and given.isdecimal() else given
+
+
 def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> Any:
     """Personal ε of the rows of comparisons, or of the users of rankings, from a column of their file.
 
@@ -314,9 +322,14 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
     from privrank_jax.data.reports import read_epsilon
     from privrank_jax.data.synthetic import read_user_epsilon
 
-    table = open_file(file)
+    if file.suffix in PARQUET:
+        from privrank_jax.data.engine import open_parquet
+
+        table = open_parquet(file.path).table()
+    else:
+        table = open_file(file, given.get("sheet"))
     long = bool({"item", "rank"} & given.keys()) or {"item", "rank"} <= set(map(form, table.header))
-    if long and hasattr(data, "ranks"):
+    if long and (hasattr(data, "ranks") or hasattr(data, "partial_users")):
         return read_user_epsilon(table, column, given.get("user") or "user")
     return read_epsilon(table, column)
 
@@ -335,8 +348,18 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
     >>> kind_of("f", ["user", "model_a", "model_b", "winner"], {}), kind_of("f", ["user", "tea", "milk"], {})
     ('comparisons', '')
     """
+    raw = set(map(form, header))
+    if (
+        SYNTHETIC in raw
+    ):  # whatever is asked: what is randomized already must not be taken for answers
+        return "synthetic"
+    answers = {"winner", "loser"}
+    if "report" in raw and raw & {"epsilon", "item_1"} and not answers & (raw | given.keys()):
+        return "reports"
     kept = without(name, header, given.get("ignore", ()))
     forms = set(map(form, kept))
+    if "chosen" in given and "shown" not in given and "rejected" in forms:
+        return "preferences"
     if any(key in given for key in ("rejected", "prompt", "id", "keep", "epsilon")):
         return "preferences"
     if any(key in given for key in _CHOOSING):
@@ -347,10 +370,6 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
         return "rankings"
     if "order" in given:
         return "orders"
-    if SYNTHETIC in forms:
-        return "synthetic"
-    if "report" in forms and forms & {"epsilon", "item_1"} and not forms & {"winner", "loser"}:
-        return "reports"
     if {"chosen", "rejected"} <= forms:
         return "preferences"
     if choice_columns(kept) is not None:

@@ -41,7 +41,13 @@ from privrank_jax.data.synthetic import (
     check_item_names,
     write_synthetic_rankings,
 )
-from privrank_jax.jobs.checks import check_rare_items, check_size, hardly_private, private_remark
+from privrank_jax.jobs.checks import (
+    check_rare_items,
+    check_size,
+    hardly_private,
+    private_remark,
+    what_is,
+)
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, Sampled, sample
 from privrank_jax.jobs.reports import reports_guarantee
 from privrank_jax.jobs.result import frame_of
@@ -235,6 +241,19 @@ def randomized(
         raise ValueError(
             "unit (--unit) and max_per_user (--max-per-user) are for preferences: leave them out."
         )
+    if not isinstance(data, Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan):
+        raise ValueError(
+            f"comparisons, rankings and preferences are randomized, not {what_is(data)}: reports and synthetic "
+            "rankings are randomized already, which once more would only add noise to."
+        )
+    number = data.num_users if isinstance(data, Rankings | RankingRows) else len(data)
+    if np.shape(epsilon) not in ((), (number,)):
+        raise ValueError(
+            f"epsilon must be one number, or one for each of the {number:,} answers (of rankings: users), got shape "
+            f"{np.shape(epsilon)}."
+        )
+    if isinstance(data, Comparisons) and data.weights is not None:
+        raise ValueError("reports have no weights: read the comparisons without them.")
     if not isinstance(data, Rankings | RankingRows) and public:
         raise ValueError(
             "public (--public) is for rankings; of other answers it is always public what they are about."

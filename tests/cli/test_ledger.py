@@ -11,6 +11,7 @@ import pytest
 from privrank_jax.jobs import consensus
 from privrank_jax.privacy import Neighbors, compose
 from privrank_jax.release.ledger import Ledger, Privacy, content_sha256
+from tests.parquet import as_parquet
 
 
 @pytest.fixture
@@ -384,3 +385,13 @@ def test_the_history_needs_no_jax(budget, rankings):
     )
     assert done.returncode == 0, done.stderr
     assert "Left: epsilon 1 of epsilon 1" in done.stdout
+
+
+def test_users_are_those_of_the_column_however_a_file_spells_it(privrank, budget, write):
+    rows = [f"u{k},1,2,3" for k in range(9)]
+    for name in ("wide.csv", "wide.parquet"):
+        path = write(*rows, header="User,a,b,c", name="wide.csv")
+        path = path if name.endswith("csv") else as_parquet(path)
+        ledger = budget(path, 3, name=f"{name}.ledger")
+        done = privrank("aggregate", path, "--epsilon", 1, "--method", "borda", "--ledger", ledger)
+        assert done.code == 0, done.err

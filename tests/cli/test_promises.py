@@ -290,7 +290,7 @@ def test_who_ranked_nothing_has_no_row_in_a_long_file(privrank, long_votes, ledg
     assert "public" not in told.json()["guarantee"]
     assert told.json()["diagnostics"]["users"] == 9
     refused(privrank(*run, "--users", 7), "rows of more users than the 7")
-    refused(privrank(*run, "--users", 0), "--users must be at least 1")
+    refused(privrank(*run, "--users", 0), "--users must be a whole number of at least 1")
 
 
 def test_a_wide_file_has_a_row_for_everybody(privrank, write):

@@ -7,11 +7,14 @@ import itertools
 import math
 
 import numpy as np
+import openpyxl
 import pytest
 from scipy import stats
 
+import privrank_jax as pr
 from tests.cli.results import items, lines_said
 from tests.data.readers import read_reports
+from tests.parquet import as_parquet
 
 REHEARSAL = ("--simulate", "--seed", 1)
 COLUMNS = ["user", "item_1", "item_2", "report", "epsilon"]
@@ -245,3 +248,52 @@ def test_cemspc_keeps_london_first(privrank, private, data_folder, tmp_path):
     # London leads by five standard errors and more, at any coins.
     assert items(document)[0] == "London"
     assert document["ranking"][0]["low"] > document["ranking"][1]["high"]
+
+
+def test_personal_budgets_are_those_of_the_sheet_or_the_table(privrank, write, tmp_path):
+    def drawn(path, *options):
+        out = tmp_path / "o.csv"
+        run = ("privatize", path, "--epsilon-column", "budget", "--out", out, "--force")
+        done = privrank(*run, *options)
+        assert done.code == 0, done.err
+        return [row.split(",")[-1] for row in out.read_text().splitlines()[1:]]
+
+    header, rows = "user,winner,loser,budget", ["p,a,b,0.5", "q,b,a,2"]
+    path = write(*rows, header=header)
+    assert sorted(drawn(path)) == ["0.5", "2.0"]
+    assert sorted(drawn(as_parquet(path))) == ["0.5", "2.0"]
+    book = openpyxl.Workbook()
+    book.active.append(header.split(","))
+    book.active.append(["r", "a", "b", 9])
+    sheet = book.create_sheet("two")
+    for row in (header, *rows):
+        sheet.append(row.split(","))
+    book.save(tmp_path / "two.xlsx")
+    assert sorted(drawn(tmp_path / "two.xlsx", "--sheet", "two")) == ["0.5", "2.0"]
+    ranks = ("u,a,1,3", "u,b,2,3", "v,a,2,1", "v,b,1,1")
+    long = write(*ranks, header="user,item,rank,budget", name="long.csv")
+    out = tmp_path / "s.csv"
+    for source in (long, as_parquet(long)):
+        run = ("privatize", source, "--epsilon-column", "budget", "--out", out, "--force")
+        assert privrank(*run).code == 0
+        found = dict(row.split(",")[:2] for row in out.read_text().splitlines()[1:])
+        assert found == {"u": "3.0", "v": "1.0"}
+
+
+def test_what_is_randomized_is_never_taken_for_answers(privrank, write, tmp_path):
+    synthetic = write("u,2,1,2", "v,2,2,1", header="user,synthetic_epsilon,a,b", name="s.csv")
+    reports = write("u,a,b,1,2", header="user,item_1,item_2,report,epsilon", name="r.csv")
+    out = ("--out", tmp_path / "o.csv")
+    sides = ("--left", "item_1", "--right", "item_2", "--outcome", "report")
+    for run in (
+        ("aggregate", synthetic, "--ranks"),
+        ("aggregate", synthetic, "--ignore", "synthetic_epsilon"),
+        ("privatize", synthetic, "--ranks", *out),
+        ("privatize", reports, *sides, *out),
+        ("rank", reports, *sides),
+    ):
+        assert privrank(*run, "--epsilon", 1).code == 2
+    with pytest.raises(ValueError, match="are randomized already"):
+        pr.randomize(pr.read(reports), 1.0)
+    with pytest.raises(ValueError, match="one number, or one for each of the 1 answers"):
+        pr.randomize(pr.read({"user": ["u"], "winner": ["a"], "loser": ["b"]}), np.ones(3))

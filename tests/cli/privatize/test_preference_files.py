@@ -166,7 +166,7 @@ def test_a_ledger_counts_it(run, privrank, prefs, unit, tmp_path):
         (("--epsilon", 1, "--unit", "user", "--user", "none"), "name the field of --user"),
         (("--epsilon-column", "e", "--unit", "user"), "give one epsilon"),
         (("--epsilon", 1, "--prompt", "question"), "line 1: no field 'question'"),
-        (("--epsilon", 1, "--chosen", "better"), "leave out --chosen"),
+        (("--epsilon", 1, "--chosen", "better"), "name that of the chosen answer by --chosen"),
         ((), "--epsilon is missing"),
     ],
 )
@@ -206,7 +206,7 @@ def test_another_name_of_an_answer(run, prefs):
         json.dumps({"prompt": "p", "accepted": "a", "rejected": "b", "user": 1, "e": 2})
     )
     assert run("--epsilon", 1).code == 2
-    assert run("--epsilon", 1, "--chosen", "accepted", "--rejected", "rejected").code == 0
+    assert run("--epsilon", 1, "--chosen", "accepted").code == 0
 
 
 def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, prefs, tmp_path):
