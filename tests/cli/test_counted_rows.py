@@ -15,7 +15,6 @@ WIDE = "n,a,b,c\n2,1,2,3\n0,3,2,1\n3,2,1,3\n1,1,1,3\n"
 ORDERS = "n,order\n2,a;b;c;\n0,a;d;\n3,b;a;c;\n1,c;a;b\n"
 PLACES = "n,rank_1,rank_2\n2,a,b\n0,d,a\n3,b,a\n2,c,b\n"
 TIMES = "user,winner,loser,n\nu,a,b,2\nv,b,a,3\n"
-EVERY = ("--every", "day", "--time", "t", "--start", "2026-01-01", "--steps", 2, "--state", "s")
 EACH = [
     ("rank", WINNERS, (*PER_USER, *SEEDED)),
     ("rank", WINNERS, ("--epsilon", 1, "--unit", "comparison", *SEEDED)),
@@ -88,7 +87,6 @@ def test_counted_comparisons_are_of_one_user(privrank, write):
 @pytest.mark.parametrize(
     ("command", "options", "words"),
     [
-        ("leaderboard", EVERY, "a leaderboard needs the time of each"),
         ("rank", ("--method", "none", "--covariate", "x"), "how much more one item has, but not which"),
         ("privatize", ("--out", "out.csv", "--epsilon-column", "x"), "gives each row an epsilon"),
         ("rank", ("--method", "none", "--order-separator", ";"), "leave out --order-separator"),
@@ -97,9 +95,7 @@ def test_counted_comparisons_are_of_one_user(privrank, write):
 def test_where_rows_are_read_one_by_one(privrank, tmp_path, write, command, options, words):
     path = write("u,a,b,2,1,2026-01-01", header="user,winner,loser,n,x,t")
     state = [str(tmp_path / one) if one in ("s", "out.csv") else one for one in options]
-    budget = ("--epsilon", 1, "--max-per-user", 3) if "--every" in options else ()
-    noise = ("--noise", "gaussian", "--delta", 1e-6) if budget else ()
-    result = privrank(command, path, *state, *budget, *noise, "--count", "n")
+    result = privrank(command, path, *state, "--count", "n")
     assert (result.code, result.out) == (2, "")
     assert words in " ".join(result.err.split())
 

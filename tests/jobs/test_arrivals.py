@@ -134,3 +134,16 @@ def test_items_of_the_state_and_refusals(write):
         arrivals(write, *ROWS, "u3,a,b,0,2023-12-31").check_dates()
     with pytest.raises(ValueError, match="no item 'c'"):
         arrivals(write, *ROWS, items=["a", "b"])
+
+
+def test_a_row_that_counts_several_times_is_several_rows_of_its_time(write):
+    header = "user,winner,loser,tie,when"
+    counted = write("u1,a,b,0,2024-01-01,3", "u2,b,c,0,2024-01-02,2", header=f"{header},n", name="n.csv")  # fmt: skip
+    longer = write(*["u1,a,b,0,2024-01-01"] * 3, *["u2,b,c,0,2024-01-02"] * 2, header=header)
+    schedule, found = schedule_of("day", "2024-01-01", 3), []
+    for path, given in ((counted, {"count": "n"}), (longer, {})):
+        data = read(path, time="when", **given)
+        found.append(arrivals_of(data, data.times, schedule, 2, False, None))
+    assert found[0].totals(0, 3).tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 0]]
+    assert found[1].totals(0, 3).tolist() == found[0].totals(0, 3).tolist()
+    assert found[0].fingerprints(0, 2) == found[1].fingerprints(0, 2)
