@@ -14,6 +14,7 @@ from privrank_jax.cli.checks import check_already_randomized, check_rehearsal
 from privrank_jax.cli.console import Refusal, warn
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
+from privrank_jax.jobs.methods import CONSENSUS, described, names_of
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked
@@ -73,13 +74,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="auto (weights, or borda where noise is large), weights (the best ranking for noisy majorities whose "
-            "cycles are reduced by as much as may be noise; central only), borda (noisy mean scores), kwiksort (a "
-            "sort by noisy majorities), noise-all (the best ranking for noisy majorities of all pairs), "
-            "footrule (the least sum of distances to noisy positions, proven within twice the fewest disagreements "
-            "but for the noise; not for shuffled reports), "
-            "exponential (a random ranking, better ones more likely; central only, up to 20 items), none (not "
-            "private: the best ranking, with a proof).",
+            help=f"auto (weights, or borda where noise is large), {described(CONSENSUS)}, none (not private: the best "
+            "ranking, with a proof).",
         ),
     ] = "auto"
     trust: Annotated[
@@ -103,7 +99,8 @@ class Request(Budget, RankingColumns, Files, Release):
         float,
         typer.Option(
             metavar="X",
-            help="none, weights and noise-all: accept a ranking proven to cost at most 1 + X times the smallest cost.",
+            help=f"none, {names_of(CONSENSUS, solving=True)}: accept a ranking proven to cost at most 1 + X times the "
+            "smallest cost.",
         ),
     ] = 0.0
     items: Items = None

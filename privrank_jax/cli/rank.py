@@ -25,6 +25,7 @@ from privrank_jax.cli.request import (
     Release,
     Role,
 )
+from privrank_jax.jobs.methods import RANK, described
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.asked import Asked
@@ -82,8 +83,7 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="scores (fitted under privacy; also mle), counts (noisy win totals, for items that are compared "
-            "equally often), one-shot (only the list of the top K), none (not private).",
+            help=f"{described(RANK)}, none (not private).",
         ),
     ] = "scores"
     unit: Annotated[

@@ -12,8 +12,9 @@ from privrank_jax._promise import SHAPED_NOISES, Privacy
 from privrank_jax._validate import check_choice
 from privrank_jax.jobs.checks import check_noise
 from privrank_jax.jobs.mechanisms import MECHANISMS
+from privrank_jax.jobs.methods import RANK
 
-METHODS = ("scores", "counts", "one-shot")
+METHODS = tuple(RANK)
 TIES = ("half", "davidson")
 INTERVALS = ("auto", "none")
 LINKS = ("logistic", "laplace", "normal")

@@ -34,6 +34,7 @@ from privrank_jax.jobs.certainty import (
 )
 from privrank_jax.jobs.checks import check_items, check_rare_items, private_remark
 from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
+from privrank_jax.jobs.methods import RANK
 from privrank_jax.jobs.result import (
     ANSWERS,
     SEVERAL_GROUPS,
@@ -126,7 +127,7 @@ def rank_comparisons(
         return (_ties_without_privacy if asked.ties == "davidson" else _without_privacy)(
             data, asked
         )
-    return _METHODS[asked.method](data, asked)
+    return RANK[asked.method].runner()(data, asked)
 
 
 # --- from rows to counts with a known sensitivity -----------------------------------------------------
@@ -872,6 +873,3 @@ def _why_infinite(components: int) -> str:
         "some group of items never lost to the rest, or never won, so no finite scores maximize the "
         "likelihood."
     )
-
-
-_METHODS = {"scores": _scores, "counts": _counts, "one-shot": _one_shot}

@@ -13,13 +13,10 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._promise import FOOTRULE_NOISES, SHAPED_NOISES
 from privrank_jax._types import Key, PairMatrixLike
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method
-from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
-from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
 from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
@@ -43,7 +40,15 @@ from privrank_jax.jobs.checks import (
     private_remark,
     what_is,
 )
-from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
+from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
+from privrank_jax.jobs.methods import (
+    CONSENSUS,
+    TRUSTS,
+    Method,
+    check_items_of,
+    check_trust,
+    names_of,
+)
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
 from privrank_jax.jobs.spending import paid
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
@@ -53,25 +58,9 @@ from privrank_jax.release.exact_aggregation import counted_weights
 from privrank_jax.release.footrule_costs import counted_histograms
 from privrank_jax.release.ledger import Ledger
 
-METHODS = ("auto", "weights", "borda", "kwiksort", "noise-all", "footrule", "exponential")
-TRUSTS = ("central", "shuffled", "local")
+METHODS = ("auto", *CONSENSUS)
 MAX_ITEMS = 2_000
 SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
-# Mechanisms by method and trust. Local reports of real numbers need consent; otherwise each user answers for one pair.
-_CENTRAL = {
-    "borda": "dp-borda",
-    "kwiksort": "dp-kwiksort",
-    "noise-all": "noise-all",
-    "weights": "private-weights",
-    "footrule": "dp-footrule",
-    "exponential": "exponential-kemeny",
-}
-_LOCAL = {
-    "borda": "ldp-borda",
-    "kwiksort": "ldp-kwiksort",
-    "noise-all": "local-weights",
-    "footrule": "ldp-footrule",
-}
 # How users report unless idealized reports are accepted.
 _ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
 # Mechanisms of users who answer for one pair: their names in the library, and of their scores.
@@ -228,14 +217,12 @@ class Asked:
     @property
     def mechanism(self) -> str:
         """Name in the table of mechanisms; auto counts as borda, which offers the same noises."""
-        if self.shuffled:
-            return "shuffled-pair-weights"
-        method = "borda" if self.method == "auto" else self.method
-        if not self.local:
-            return _CENTRAL[method]
-        if method in ("kwiksort", "footrule") or self.accepts:
-            return _LOCAL[method]
-        return "one-pair-weights"
+        return self.record.mechanism(self.trust, self.accepts)
+
+    @property
+    def record(self) -> Method:
+        """The record of the method; auto counts as borda."""
+        return CONSENSUS["borda" if self.method == "auto" else self.method]
 
     @property
     def noise_drawn(self) -> str:
@@ -254,31 +241,21 @@ class Asked:
             raise ValueError(f"xi (--xi) must be finite and at least 0, got {self.xi:g}.")
         if privacy is None:
             return
-        if self.xi and self.method not in ("weights", "noise-all"):
+        if self.xi and not self.record.solves:
             raise ValueError(
-                "xi (--xi) is for the methods that look for the best ranking: weights, noise-all, or none."
+                "xi (--xi) is for the methods that look for the best ranking: "
+                f"{names_of(CONSENSUS, solving=True)}, or none."
             )
         if privacy.kind != ("user", "replace"):
             raise ValueError(
                 "a consensus protects users who are replaced: take unit='user' and adjacency='replace'."
             )
-        central = self.method == "footrule" and not self.at_home
-        if self.noise is not None:
-            check_choice(
-                "noise (--noise)", self.noise, FOOTRULE_NOISES if central else SHAPED_NOISES
-            )
         if self.shuffled and self.noise is not None:
             raise ValueError("shuffled answers add no noise to sums: leave noise (--noise) out.")
+        check_trust(self.record, self.trust, CONSENSUS)
+        if self.noise is not None:
+            check_choice("noise (--noise)", self.noise, tuple(LAWS))
         check_noise(privacy, self.noise, always_delta=self.shuffled)
-        if self.at_home and self.method in ("exponential", "weights"):
-            raise ValueError(
-                f"{self.method} needs someone who holds all rankings; with trust={self.trust!r} use borda or "
-                "noise-all, or with local trust kwiksort or footrule."
-            )
-        if self.shuffled and self.method not in ("auto", "borda", "noise-all"):
-            raise ValueError(
-                f"{self.method} does not work on shuffled reports: use borda, noise-all or auto."
-            )
         noises = MECHANISMS[self.mechanism].noises
         if self.noise_drawn not in noises:
             raise ValueError(
@@ -379,11 +356,12 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
             mechanism="privunit" if asked.accepts else _ONE_PAIR,
         )
         asked = dataclasses.replace(asked, method=method)
+    check_items_of(asked.record, asked.trust, table.name, table.num_items)
     mechanism = _mechanism(data, asked)
     MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)  # refuses early
     if mechanism in _ANSWERS:
         _check_pairs(data)
-    return _METHODS[asked.method, asked.trust](data, asked)
+    return asked.record.runner(asked.trust)(data, asked)
 
 
 def _mechanism(data: Prepared, asked: Asked) -> str:
@@ -574,22 +552,12 @@ def _central_footrule(data: Prepared, asked: Asked) -> Ranking:
 
 def _local_footrule(data: Prepared, asked: Asked) -> Ranking:
     items, users, epsilon = data.table.num_items, data.table.num_users, data.promise.epsilon
-    if items > MAX_FOOTRULE:
-        raise ValueError(
-            f"footrule with local trust takes at most {MAX_FOOTRULE} items; {data.table.name} has "
-            f"{items:,}. Use borda."
-        )
     limit = functools.partial(aggregation.ldp_footrule_bound, items)
     return by_footrule(data, asked, _draw(data, asked), quickly(limit, users, epsilon))
 
 
 def _exponential(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
-    if table.num_items > MAX_EXPONENTIAL:
-        raise ValueError(
-            f"exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
-            f"{table.name} has {table.num_items:,}. Use borda."
-        )
     bound = aggregation.exponential_bound(table.num_items, table.num_users, data.promise)
     return result(data, asked, _draw(data, asked), bound=bound)
 
@@ -597,22 +565,6 @@ def _exponential(data: Prepared, asked: Asked) -> Ranking:
 def _local_mechanism(dimension: int, epsilon: float) -> str:
     """The local mechanism with the shorter reports; the choice depends on public facts only."""
     return min(("duchi", "privunit"), key=lambda name: float(report_norm(name, dimension, epsilon)))
-
-
-_METHODS = {
-    ("borda", "central"): _central_borda,
-    ("borda", "local"): _reported_borda,
-    ("kwiksort", "central"): _central_kwiksort,
-    ("kwiksort", "local"): _local_kwiksort,
-    ("noise-all", "central"): _central_noise_all,
-    ("noise-all", "local"): _reported_noise_all,
-    ("weights", "central"): _central_weights,
-    ("footrule", "central"): _central_footrule,
-    ("footrule", "local"): _local_footrule,
-    ("exponential", "central"): _exponential,
-    ("borda", "shuffled"): _reported_borda,
-    ("noise-all", "shuffled"): _reported_noise_all,
-}
 
 
 # --- results ------------------------------------------------------------------------------------------

@@ -26,12 +26,14 @@ REHEARSAL = (
 _REHEARSE = "rehearse by key (--simulate)"
 _ACCEPT = "accept_idealized (--accept-idealized)"
 
-_LAWS = {
+LAWS = {
     "k-norm": "K-norm",
     "tree": "K-norm, in a tree of places",
     "laplace": "Laplace",
     "gaussian": "Gaussian",
 }
+"""Kinds of noise, and how results name them."""
+
 _WHY = {
     "idealized": (
         "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
@@ -393,7 +395,7 @@ def sample(name: str, source: Randomness, data: Any, *arguments: Any, **options:
         options: options of both twins.
     """
     mechanism = MECHANISMS[name]
-    noise = _LAWS[mechanism.noise_of(options.get("noise"))]
+    noise = LAWS[mechanism.noise_of(options.get("noise"))]
     if mechanism.drawn_exactly(source, options.get("noise")):
         value = _function(mechanism.exact)(data, *arguments, **options)
         return Sampled(value, "exact", f"{mechanism.law}{noise}", ())

@@ -12,12 +12,10 @@ from typing import Any
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax._validate import check_choice
+from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.jobs.result import frame_of, html_of, text_of
 
-METHODS = (
-    *("weights", "borda", "footrule", "noise-all"),
-    *("exponential", "kwiksort", "hay-kwiksort"),
-)
+METHODS = (*CONSENSUS, "hay-kwiksort")
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "link": ("logistic", "normal", "laplace"),
     "question": ("secret", "public"),

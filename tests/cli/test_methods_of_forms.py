@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 
 from privrank_jax.data.table import DELIMITERS, OBJECTS, PARQUET, SHEETS, TABLES
-from privrank_jax.jobs import asked, comparisons, consensus
-from privrank_jax.jobs.consensus import TRUSTS
+from privrank_jax.jobs.methods import CONSENSUS, RANK, TRUSTS
 from tests.parquet import as_parquet
 
-AGGREGATE, RANK = (*consensus.METHODS, "none"), (*asked.METHODS, "none")
 ITEMS = ("ash", "elm", "oak")
 ORDERS = [np.random.default_rng(k).permutation(3) for k in range(14)]
 NAMED = [[ITEMS[i] for i in order] for order in ORDERS]
@@ -101,24 +99,18 @@ def outcomes(privrank, forms, shapes, *command):
 
 
 @pytest.mark.parametrize("trust", TRUSTS)
-@pytest.mark.parametrize("method", AGGREGATE)
+@pytest.mark.parametrize("method", ["auto", *CONSENSUS, "none"])
 def test_each_method_of_aggregate_on_each_form(privrank, forms, method, trust):
     budget = ("--epsilon", 1, *(("--delta", 1e-3) if trust == "shuffled" else ()))
     run = ("aggregate", "--method", method, "--trust", trust, *budget)
     found = outcomes(privrank, forms, RANKINGS, *run)
     expected = found["wide", ".csv"]
     assert found == dict.fromkeys(found, expected)
-    known = method in ("auto", "none") or (method, trust) in consensus._METHODS
+    known = method in ("auto", "none") or trust in CONSENSUS[method].trusts
     assert isinstance(expected, list) == known
 
 
-def test_each_method_of_the_tables_can_be_asked_for():
-    assert {method for method, _ in consensus._METHODS} | {"auto", "none"} == set(AGGREGATE)
-    assert {trust for _, trust in consensus._METHODS} == set(TRUSTS)
-    assert {*comparisons._METHODS, "none"} == set(RANK)
-
-
-@pytest.mark.parametrize("method", RANK)
+@pytest.mark.parametrize("method", [*RANK, "none"])
 def test_each_method_of_rank_on_each_form(privrank, forms, method):
     top = ("--top-k", 2) if method == "one-shot" else ()
     run = ("rank", "--epsilon", 1, "--method", method, "--adjacency", "flip", *top)

@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from privrank_jax.cli import app
-from privrank_jax.jobs import asked, consensus
+from privrank_jax.jobs import consensus, methods
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.release.ledger import Ledger
 
@@ -105,15 +105,15 @@ def test_no_command_is_left_out():
 
 
 def test_no_method_is_left_out():
-    for module, command in ((asked, "rank"), (consensus, "aggregate")):
+    for known, command in ((methods.RANK, "rank"), ({"auto", *methods.CONSENSUS}, "aggregate")):
         default = {"rank": "scores", "aggregate": "auto"}[command]
         named = {
             options[options.index("--method") + 1] if "--method" in options else default
             for options, _, _ in CASES
             if options[0] == command
         }
-        assert named == set(module.METHODS)
-    combined = {pair for pair in consensus._METHODS if pair[1] == "local"}
+        assert named == set(known)
+    combined = [method for method in methods.CONSENSUS.values() if "local" in method.trusts]
     assert len(combined) + 1 == sum("local" in options for options, _, _ in CASES)  # and auto
 
 
@@ -168,14 +168,14 @@ def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monk
 def test_a_method_that_says_nothing_beforehand_is_stopped_before_it_is_shown(
     run, monkeypatch, numerics
 ):
-    exact = consensus._METHODS["borda", "central"]
+    exact = consensus._central_borda
 
     def careless(data, asked):
         result = exact(data, asked)
         guarantee = dataclasses.replace(result.guarantee, numerics=numerics)
         return dataclasses.replace(result, guarantee=guarantee)
 
-    monkeypatch.setitem(consensus._METHODS, ("borda", "central"), careless)
+    monkeypatch.setattr(consensus, "_central_borda", careless)
     command = (*AGGREGATE, "--method", "borda", *BUDGET)
     assert "--accept-idealized" in run(command).err
     assert run(command, "--accept-idealized").code == 0

@@ -20,10 +20,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.cli.console import Refusal
 from privrank_jax.jobs import comparisons as of_comparisons
-from privrank_jax.jobs import randomize
-from privrank_jax.jobs.asked import METHODS
-from privrank_jax.jobs.consensus import METHODS as CONSENSUS_METHODS
-from privrank_jax.jobs.consensus import TRUSTS
+from privrank_jax.jobs import methods, randomize
 from privrank_jax.jobs.result import Certainty
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
@@ -53,11 +50,11 @@ def test_every_release_has_a_command():
 def test_every_method_is_replayed():
     """A method of the command line that no row names would escape the replays."""
     said = [command.words for command in COMMANDS]
-    for method in set(METHODS) - {"none"}:
+    for method in methods.RANK:
         assert any(words.startswith("rank") and f"--method {method}" in words for words in said)
-    for method in set(CONSENSUS_METHODS) - {"none"}:
-        for trust in ("central",) if method in ("exponential", "weights") else TRUSTS:
-            wanted = [f"--method {method}", "--trust local"]
+    for method in methods.CONSENSUS.values():
+        for trust in method.trusts:
+            wanted = [f"--method {method.name}", "--trust local"]
             assert any(
                 wanted[0] in words and (wanted[1] in words) == (trust == "local") for words in said
             )
@@ -192,10 +189,8 @@ def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):
 
 def changed_counts(monkeypatch, change):
     """``change(method, data, asked)`` in place of the method ``counts``."""
-    method = of_comparisons._METHODS["counts"]
-    monkeypatch.setitem(
-        of_comparisons._METHODS, "counts", lambda data, asked: change(method, data, asked)
-    )
+    method = of_comparisons._counts
+    monkeypatch.setattr(of_comparisons, "_counts", lambda data, asked: change(method, data, asked))
 
 
 def d_wins(data):

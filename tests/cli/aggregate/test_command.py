@@ -10,17 +10,20 @@ import pytest
 
 from privrank_jax import aggregation, metrics
 from privrank_jax.data.named_rankings import load_rankings
-from privrank_jax.jobs import consensus
+from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_samplers_available
 
 REHEARSAL = ("--simulate", "--seed", 1)
 NOBODY = ("--user", "none")
 PRIVATE = [
-    (method, trust)
-    for method in (*consensus.METHODS, "none")
-    for trust in ("central", "local")
-    if method != "none" and (method in ("exponential", "weights"), trust) != (True, "local")
+    *(("auto", trust) for trust in ("central", "local")),
+    *(
+        (method.name, trust)
+        for method in CONSENSUS.values()
+        for trust in method.trusts
+        if trust != "shuffled"
+    ),
 ]
 EXACT = ("borda", "kwiksort", "noise-all")
 
@@ -304,7 +307,7 @@ def test_long_files_and_preflib_files(privrank, tmp_path):
         (("--epsilon", 1, "--method", "exponential", "--trust", "local"), "exponential needs someone"),
         (("--epsilon", 1, "--delta", 1e-6), "say --noise gaussian; or leave delta out"),
         (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
-        (("--epsilon", 1, "--noise", "normal"), "--noise must be one of 'k-norm', 'laplace', 'gaussian'"),
+        (("--epsilon", 1, "--noise", "normal"), "--noise must be one of 'k-norm', 'tree', 'laplace'"),
         ((*GAUSSIAN, "--method", "exponential"), "has no gaussian noise"),
         ((*GAUSSIAN, "--trust", "local"), "has no gaussian noise"),
         (("--epsilon", 1, "--items", "a,b,x"), "no column for the item 'x'"),

@@ -1,0 +1,260 @@
+"""One record per method that people can ask for by name: all that jobs, the command line, pages and tests say of it.
+
+From a record follow the names that ``method`` and ``--method`` take and their help, the trusts, what is refused and in
+which words, and what tests run. What is drawn is in the record of its mechanisms
+(:mod:`privrank_jax.jobs.mechanisms`): functions, noises, label, audit. Nothing here imports JAX, so that options can be
+checked before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+TRUSTS = ("central", "shuffled", "local")
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Method:
+    """One method.
+
+    Attributes:
+        name: what ``method`` and ``--method`` take.
+        help: what it does, in a few words.
+        run: ``"module:function"``, which makes the result of prepared data and the arguments.
+        mechanisms: by trust the names of the mechanisms that it may draw by; the first is the usual one.
+        idealized: the mechanism of local reports that are not drawn exactly, once that is accepted.
+        most_items: by trust, the most items that it takes, where it has a limit of its own.
+        solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
+            accepted.
+    """
+
+    name: str
+    help: str
+    run: Mapping[str, str]
+    mechanisms: Mapping[str, tuple[str, ...]]
+    idealized: str = ""
+    most_items: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    solves: bool = False
+
+    @property
+    def trusts(self) -> tuple[str, ...]:
+        """The trusts that it works with."""
+        return tuple(self.mechanisms)
+
+    def mechanism(self, trust: str, accepts: bool = False) -> str:
+        """Name of the usual mechanism with a trust that it works with.
+
+        Args:
+            trust: one of ``trusts``.
+            accepts: whether idealized reports are accepted.
+        """
+        accepted = trust == "local" and accepts and self.idealized
+        return self.idealized if accepted else self.mechanisms[trust][0]
+
+    def runner(self, trust: str = "central") -> Any:
+        """Look up the function behind it at each call, so that a test can replace it.
+
+        Args:
+            trust: one of ``trusts``.
+        """
+        module, _, name = self.run[trust].partition(":")
+        return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
+
+
+def _by_name(*methods: Method) -> dict[str, Method]:
+    return {method.name: method for method in methods}
+
+
+CONSENSUS = _by_name(
+    Method(
+        name="weights",
+        help="the best ranking for noisy majorities whose cycles are reduced by as much as may be noise",
+        run={"central": "jobs.consensus:_central_weights"},
+        mechanisms={"central": ("private-weights",)},
+        solves=True,
+    ),
+    Method(
+        name="borda",
+        help="noisy mean scores",
+        run={
+            "central": "jobs.consensus:_central_borda",
+            "shuffled": "jobs.consensus:_reported_borda",
+            "local": "jobs.consensus:_reported_borda",
+        },
+        mechanisms={
+            "central": ("dp-borda",),
+            "shuffled": ("shuffled-pair-weights",),
+            "local": ("one-pair-weights", "ldp-borda-subsets"),
+        },
+        idealized="ldp-borda",
+    ),
+    Method(
+        name="kwiksort",
+        help="a sort by noisy majorities",
+        run={
+            "central": "jobs.consensus:_central_kwiksort",
+            "local": "jobs.consensus:_local_kwiksort",
+        },
+        mechanisms={"central": ("dp-kwiksort",), "local": ("ldp-kwiksort",)},
+    ),
+    Method(
+        name="noise-all",
+        help="the best ranking for noisy majorities of all pairs",
+        run={
+            "central": "jobs.consensus:_central_noise_all",
+            "shuffled": "jobs.consensus:_reported_noise_all",
+            "local": "jobs.consensus:_reported_noise_all",
+        },
+        mechanisms={
+            "central": ("noise-all",),
+            "shuffled": ("shuffled-pair-weights",),
+            "local": ("one-pair-weights",),
+        },
+        idealized="local-weights",
+        solves=True,
+    ),
+    Method(
+        name="footrule",
+        help="the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the "
+        "noise",
+        run={
+            "central": "jobs.consensus:_central_footrule",
+            "local": "jobs.consensus:_local_footrule",
+        },
+        mechanisms={"central": ("dp-footrule",), "local": ("ldp-footrule",)},
+        most_items={"local": 200},
+    ),
+    Method(
+        name="exponential",
+        help="a random ranking, better ones more likely",
+        run={"central": "jobs.consensus:_exponential"},
+        mechanisms={"central": ("exponential-kemeny",)},
+        most_items={"central": 20},
+    ),
+)
+"""Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes one of the first two."""
+
+RANK = _by_name(
+    Method(
+        name="scores",
+        help="fitted under privacy by maximum likelihood",
+        run={"central": "jobs.comparisons:_scores"},
+        mechanisms={
+            "central": (
+                "perturbed-mle",
+                "noisy-counts",
+                "noisy-choices",
+                "perturbed-choices",
+                "covariate-sums",
+                "covariate-ties",
+                "perturbed-covariates",
+                "noisy-tie-counts",
+                "perturbed-davidson",
+            )
+        },
+    ),
+    Method(
+        name="counts",
+        help="noisy win totals, for items that are compared equally often",
+        run={"central": "jobs.comparisons:_counts"},
+        mechanisms={"central": ("noisy-counts", "noisy-choices")},
+    ),
+    Method(
+        name="one-shot",
+        help="only the list of the top K",
+        run={"central": "jobs.comparisons:_one_shot"},
+        mechanisms={"central": ("one-shot-top-k",)},
+    ),
+)
+"""Methods of :func:`privrank_jax.rank` and ``privrank rank``."""
+
+
+def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> None:
+    """Refuse a trust that a method does not work with, and name those that do.
+
+    Args:
+        method: the method.
+        trust: one of :data:`TRUSTS`.
+        methods: those to choose from.
+
+    Raises:
+        ValueError: with what to do.
+    """
+    if trust in method.trusts:
+        return
+    others = ", ".join(other.name for other in methods.values() if trust in other.trusts)
+    why = f"does not work on {trust} reports"
+    if method.trusts == ("central",):
+        why = "needs someone who holds all rankings"
+    raise ValueError(
+        f"{method.name} {why}: with trust={trust!r} (--trust {trust}) use {others}, or auto."
+    )
+
+
+def check_items_of(method: Method, trust: str, name: str, num_items: int) -> None:
+    """Refuse more items than a method takes.
+
+    Args:
+        method: the method.
+        trust: one of its trusts.
+        name: of the data.
+        num_items: m.
+
+    Raises:
+        ValueError: with what to do.
+    """
+    most = method.most_items.get(trust, num_items)
+    if num_items > most:
+        raise ValueError(
+            f"{method.name} with trust={trust!r} takes at most {most}; {name} has {num_items:,} items: use "
+            "method='borda' (--method borda)."
+        )
+
+
+def described(methods: Mapping[str, Method]) -> str:
+    """All methods in words, each with its limits, for help.
+
+    Args:
+        methods: :data:`CONSENSUS` or :data:`RANK`.
+    """
+    offered = {trust for method in methods.values() for trust in method.trusts}
+    return ", ".join(
+        f"{method.name} ({_with_limits(method, offered)})" for method in methods.values()
+    )
+
+
+def _with_limits(method: Method, offered: set[str]) -> str:
+    told = [method.help]
+    if method.trusts == ("central",) != tuple(offered):
+        told.append("central only")
+    elif "shuffled" in offered - set(method.trusts):
+        told.append("not for shuffled reports")
+    for trust, most in method.most_items.items():
+        told.append(f"up to {most} items" + (f" if {trust}" if method.trusts[1:] else ""))
+    return "; ".join(told)
+
+
+def names_of(methods: Mapping[str, Method], *, solving: bool = False) -> str:
+    """Names of methods in words: all, or those that look for the best ranking."""
+    return ", ".join(method.name for method in methods.values() if method.solves or not solving)
+
+
+def mechanisms_of(methods: Mapping[str, Method]) -> set[str]:
+    """Names of all mechanisms that these methods may draw by.
+
+    Args:
+        methods: :data:`CONSENSUS` or :data:`RANK`.
+
+    Returns:
+        Names in :data:`~privrank_jax.jobs.mechanisms.MECHANISMS`.
+    """
+    found = {
+        name
+        for method in methods.values()
+        for every in method.mechanisms.values()
+        for name in every
+    }
+    return found | {method.idealized for method in methods.values() if method.idealized}

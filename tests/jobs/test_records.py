@@ -1,0 +1,72 @@
+"""The records of methods: complete, true, and what else must say the same says it."""
+
+from __future__ import annotations
+
+import pytest
+
+import privrank_jax as pr
+from privrank_jax.aggregation import exponential, footrule_cuts
+from privrank_jax.aggregation.proven_errors import proven_errors
+from privrank_jax.jobs.mechanisms import MECHANISMS
+from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust, mechanisms_of
+from privrank_jax.privacy import Privacy
+from tests import methods_table
+
+RECORDS = [*CONSENSUS.values(), *RANK.values()]
+OF_OTHER_JOBS = {"noisy-design", "randomized-response", "preference-labels", "mallows-sample"}
+
+
+@pytest.mark.parametrize("method", RECORDS, ids=lambda method: method.name)
+def test_its_functions_exist_and_its_mechanisms_have_its_trust(method):
+    assert set(method.run) == set(method.trusts)
+    for trust in method.trusts:
+        assert callable(method.runner(trust))
+        for name in method.mechanisms[trust]:
+            assert MECHANISMS[name].trust == trust
+    if method.idealized:
+        assert MECHANISMS[method.idealized].trust == "local"
+
+
+def test_each_mechanism_is_drawn_by_a_method_or_another_job():
+    assert {*mechanisms_of(CONSENSUS), *mechanisms_of(RANK), *OF_OTHER_JOBS} == set(MECHANISMS)
+
+
+def test_limits_are_those_of_the_functions():
+    limits = {name: dict(method.most_items) for name, method in CONSENSUS.items()}
+    assert limits.pop("exponential") == {"central": exponential.MAX_ITEMS}
+    assert limits.pop("footrule") == {"local": footrule_cuts.MAX_ITEMS}
+    assert not any(limits.values())
+
+
+@pytest.mark.parametrize("method", CONSENSUS.values(), ids=lambda method: method.name)
+def test_all_that_a_curator_can_draw_is_planned(method):
+    rows = proven_errors(
+        5, 100, Privacy(1.0, unit="user", adjacency="replace", delta=1e-6), method=method.name
+    )
+    (name,) = method.mechanisms["central"]
+    noises = set(MECHANISMS[name].noises)
+    if method.name == "exponential":  # it adds none
+        noises = {"none"}
+    assert {row.noise for row in rows} == noises
+    assert {row.function for row in rows} == {MECHANISMS[name].simulated.partition(":")[2]}
+
+
+@pytest.mark.parametrize(("function", "methods"), [(pr.consensus, CONSENSUS), (pr.rank, RANK)])
+def test_the_function_says_which_there_are(function, methods):
+    for name in methods:
+        assert f'``"{name}"``' in function.__doc__
+
+
+def test_a_trust_that_does_not_fit_is_refused_with_those_that_do():
+    with pytest.raises(ValueError, match=r"needs someone who holds all.*use borda, kwiksort"):
+        check_trust(CONSENSUS["weights"], "local", CONSENSUS)
+    with pytest.raises(
+        ValueError, match=r"kwiksort does not work on shuffled.*use borda, noise-all"
+    ):
+        check_trust(CONSENSUS["kwiksort"], "shuffled", CONSENSUS)
+
+
+def test_the_page_has_the_table_of_the_records():
+    """After a change of a record: ``python -m tests.methods_table``."""
+    page = methods_table.PAGE.read_text(encoding="utf-8")
+    assert methods_table.written(page) == page

@@ -1,0 +1,43 @@
+"""The table of all methods in ``notebooks/methods.md``, made of their records: ``python -m tests.methods_table``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from privrank_jax.jobs.mechanisms import MECHANISMS
+from privrank_jax.jobs.methods import CONSENSUS, RANK
+
+PAGE = Path(__file__).parent.parent / "notebooks" / "methods.md"
+START, END = "<!-- methods: python -m tests.methods_table -->\n", "<!-- end of methods -->\n"
+
+
+def table() -> str:
+    """One row per mechanism that a method draws by."""
+    rows = ["| command | trust | noise | simulated by | released by |", "|---|---|---|---|---|"]
+    for command, methods in (("rank", RANK), ("aggregate", CONSENSUS)):
+        for method in methods.values():
+            for names in (*method.mechanisms.values(), (method.idealized,)):
+                for name in filter(None, names):
+                    made = MECHANISMS[name]
+                    exact = (
+                        f"`release.{made.exact.partition(':')[2]}`" if made.exact else "not exactly"
+                    )
+                    simulated = f"`{made.simulated.replace(':', '.')}`"
+                    noises = ", ".join(made.noises) if made.trust == "central" else "in reports"
+                    call = f"`{command} --method {method.name}`"
+                    rows.append(f"| {call} | {made.trust} | {noises} | {simulated} | {exact} |")
+    return "\n".join(rows) + "\n"
+
+
+def written(page: str) -> str:
+    """The page with the table in its place.
+
+    Args:
+        page: text of the page.
+    """
+    before, _, rest = page.partition(START)
+    return f"{before}{START}\n{table()}\n{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
