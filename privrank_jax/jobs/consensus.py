@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TypedDict
 
 import jax
@@ -19,8 +19,7 @@ from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
-from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
-from privrank_jax.aggregation.query_budget import refusal_bound
+from privrank_jax.aggregation.proven_errors import SPLIT, ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.synthetic import SyntheticRankings
@@ -60,7 +59,6 @@ from privrank_jax.release.ledger import Ledger
 
 METHODS = ("auto", *CONSENSUS)
 MAX_ITEMS = 2_000
-SPLIT = 0.9  # share of the budget for the comparisons of KwikSort; the rest is for its fallback, which is rarely used
 # How users report unless idealized reports are accepted.
 _ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
 # Mechanisms of users who answer for one pair: their names in the library, and of their scores.
@@ -391,11 +389,8 @@ def _central_borda(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     drawn = _draw(data, asked, noise=asked.noise_drawn)
     scores = np.asarray(drawn.estimate.value)
-    bound = aggregation.borda_bound(
-        table.num_items, table.num_users, data.promise, noise=asked.noise_drawn
-    )
     certainty = of_scores(scores, table.num_users, asked, drawn)
-    found = result(data, asked, drawn, scores=scores, bound=bound)
+    found = result(data, asked, drawn, scores=scores, noise=asked.noise_drawn)
     return dataclasses.replace(found, certainty=certainty)
 
 
@@ -423,7 +418,6 @@ def _reported_borda(data: Prepared, asked: Asked) -> Ranking:
         named = MECHANISMS[found].label
         drawn = _draw(data, asked, mechanism=mechanism)
         scores = np.asarray(drawn.estimate.value)
-    limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=mechanism)
     epsilon = _report_epsilon(data, asked, drawn)
     whole = result(
         data,
@@ -431,7 +425,7 @@ def _reported_borda(data: Prepared, asked: Asked) -> Ranking:
         drawn,
         named=named,
         scores=scores,
-        bound=quickly(limit, users, epsilon),
+        noise=mechanism,
         facts={"mechanism": mechanism},
     )
     if found in _ANSWERS:
@@ -449,14 +443,8 @@ def _report_epsilon(data: Prepared, asked: Asked, drawn: Drawn) -> float:
 
 
 def _central_kwiksort(data: Prepared, asked: Asked) -> Ranking:
-    table = data.table
     drawn = _draw(data, asked, noise=asked.noise_drawn, split=SPLIT)
-    bound = None
-    if table.num_items <= MAX_EXACT_LAW:
-        bound = aggregation.kwiksort_bound(
-            table.num_items, table.num_users, data.promise, noise=asked.noise_drawn, split=SPLIT
-        )
-    return result(data, asked, drawn, bound=bound)
+    return result(data, asked, drawn, noise=asked.noise_drawn)
 
 
 def _local_kwiksort(data: Prepared, asked: Asked) -> Ranking:
@@ -466,28 +454,14 @@ def _local_kwiksort(data: Prepared, asked: Asked) -> Ranking:
             f"kwiksort with local trust splits the users into as many groups as there are items, and "
             f"{data.table.name} has {users:,} users for {items:,} items: use method='borda' (--method borda)."
         )
-    drawn = _draw(data, asked, split=SPLIT)
-    uses = int(drawn.estimate.diagnostics.max_uses)
-    never_refused = uses >= items * (items - 1) // 2
-    bound = aggregation.ldp_kwiksort_bound(
-        items,
-        users,
-        data.promise.epsilon,
-        max_uses=uses,
-        failure=0.0 if never_refused else refusal_bound(items, uses),
-        split=1 - 1e-12 if never_refused else SPLIT,
-    )
-    return result(data, asked, drawn, bound=bound)
+    return result(data, asked, _draw(data, asked, split=SPLIT))
 
 
 def _central_noise_all(data: Prepared, asked: Asked) -> Ranking:
-    items, users = data.table.num_items, data.table.num_users
+    users = data.table.num_users
     drawn = _draw(data, asked, noise=asked.noise_drawn)
-    bound = functools.partial(
-        aggregation.noise_all_bound, items, users, data.promise, noise=asked.noise_drawn
-    )
     weights = np.asarray(drawn.estimate.value)
-    found = solved(data, asked, drawn, weights, bound)
+    found = solved(data, asked, drawn, weights, asked.noise_drawn)
     ranks = np.argsort(found.order)
     return _with_certainty(found, of_majorities(weights, ranks, users, asked, drawn))
 
@@ -498,7 +472,7 @@ def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
 
 
 def _central_weights(data: Prepared, asked: Asked) -> Ranking:
-    items, users = data.table.num_items, data.table.num_users
+    users = data.table.num_users
     drawn = _draw(data, asked, noise=asked.noise_drawn, shrink="none")
     unshrunk = np.asarray(drawn.estimate.value)
     about = drawn.estimate.diagnostics
@@ -509,10 +483,7 @@ def _central_weights(data: Prepared, asked: Asked) -> Ranking:
     drawn = dataclasses.replace(
         drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
     )
-    bound = functools.partial(
-        aggregation.private_weights_bound, items, users, data.promise, noise=asked.noise_drawn
-    )
-    found = solved(data, asked, drawn, weights, bound)
+    found = solved(data, asked, drawn, weights, asked.noise_drawn)
     ranks = np.argsort(found.order)
     return _with_certainty(found, of_majorities(unshrunk, ranks, users, asked, drawn))
 
@@ -525,14 +496,11 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
         mechanism = _local_mechanism(items * (items - 1) // 2, data.promise.epsilon)
         drawn = _draw(data, asked, mechanism=mechanism)
     weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
-    epsilon = _report_epsilon(data, asked, drawn)
-    bound = functools.partial(
-        aggregation.local_noise_all_bound, items, users, epsilon, mechanism=mechanism
-    )
-    found = solved(data, asked, drawn, weights, bound, mechanism=mechanism)
+    found = solved(data, asked, drawn, weights, mechanism, mechanism=mechanism)
     if asked.mechanism not in _ANSWERS:
         return found
     ranks = np.argsort(found.order)
+    epsilon = _report_epsilon(data, asked, drawn)
     certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon)
     return _with_certainty(found, certainty)
 
@@ -545,21 +513,15 @@ def _central_footrule(data: Prepared, asked: Asked) -> Ranking:
         data.promise,
         noise=asked.noise_drawn,
     )
-    items, users = data.table.num_items, data.table.num_users
-    bound = aggregation.footrule_bound(items, users, data.promise, noise=asked.noise_drawn)
-    return by_footrule(data, asked, drawn, bound)
+    return by_footrule(data, asked, drawn, asked.noise_drawn)
 
 
 def _local_footrule(data: Prepared, asked: Asked) -> Ranking:
-    items, users, epsilon = data.table.num_items, data.table.num_users, data.promise.epsilon
-    limit = functools.partial(aggregation.ldp_footrule_bound, items)
-    return by_footrule(data, asked, _draw(data, asked), quickly(limit, users, epsilon))
+    return by_footrule(data, asked, _draw(data, asked))
 
 
 def _exponential(data: Prepared, asked: Asked) -> Ranking:
-    table = data.table
-    bound = aggregation.exponential_bound(table.num_items, table.num_users, data.promise)
-    return result(data, asked, _draw(data, asked), bound=bound)
+    return result(data, asked, _draw(data, asked))
 
 
 def _local_mechanism(dimension: int, epsilon: float) -> str:
@@ -590,21 +552,21 @@ def solved(
     asked: Asked,
     drawn: Drawn,
     weights: PairMatrixLike,
-    bound: Callable[..., aggregation.Bound],
+    noise: str,
     **facts: str,
 ) -> Ranking:
     """Find the best ranking for noisy weights; its certificate depends on those alone."""
     best = aggregation.kemeny(np.asarray(weights), asked.xi)
     found, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
-    # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
-    limit = bound(xi=asked.xi) if best.ratio <= 1 + asked.xi else None
     whole = result(
         data,
         asked,
         drawn,
         named="Kemeny ranking of noisy weights",
         ranks=best.ranks,
-        bound=limit,
+        noise=noise,
+        # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
+        bounded=best.ratio <= 1 + asked.xi,
         facts={"certificate": found, **facts},
     )
     return dataclasses.replace(
@@ -614,9 +576,7 @@ def solved(
     )
 
 
-def by_footrule(
-    data: Prepared, asked: Asked, drawn: Drawn, bound: aggregation.Bound | None = None
-) -> Ranking:
+def by_footrule(data: Prepared, asked: Asked, drawn: Drawn, noise: str | None = None) -> Ranking:
     """Assign items to places at the least noisy cost; what is said depends on the costs alone."""
     from scipy.optimize import linear_sum_assignment
 
@@ -624,17 +584,17 @@ def by_footrule(
     ranks = linear_sum_assignment(costs)[1]
     items = len(costs)
     spent = float(costs[np.arange(items), ranks].sum())
-    noise = float(np.asarray(drawn.estimate.diagnostics.cost_deviation))
+    deviation = float(np.asarray(drawn.estimate.diagnostics.cost_deviation))
     told = "noisy counts of the places at which users have each item"
     if asked.at_home:
         told = "a cut of each user's ranking, with a set of items likely ahead of it"
     words = (
-        f"released: {told}; the mean distance of an item from a place has noise of {noise:.2g}. By these counts no "
+        f"released: {told}; the mean distance of an item from a place has noise of {deviation:.2g}. By these counts no "
         "order is nearer to the users' than this one"
     )
     if 0 <= spent <= items * items // 2:
         words += f": {spent:.4g} places off on average, summed over items"
-    whole = result(data, asked, drawn, ranks=ranks, bound=bound, facts={"noisy_footrule": spent})
+    whole = result(data, asked, drawn, ranks=ranks, noise=noise, facts={"noisy_footrule": spent})
     return dataclasses.replace(whole, notes=(words, *whole.notes))
 
 
@@ -656,7 +616,8 @@ def result(
     named: str | None = None,
     scores: np.ndarray | None = None,
     ranks: np.ndarray | None = None,
-    bound: aggregation.Bound | None = None,
+    noise: str | None = None,
+    bounded: bool = True,
     facts: Mapping[str, object] | None = None,
 ) -> Ranking:
     """Build the result of a private method.
@@ -668,7 +629,8 @@ def result(
         named: name of the method; None for the label of the mechanism.
         scores: scores that determine the order.
         ranks: ranks that determine the order; without either, the value of the release holds them.
-        bound: bound on the expected cost.
+        noise: kind of the noise, or mechanism of the reports, that a bound on the expected cost depends on.
+        bounded: whether there is such a bound.
         facts: further diagnostics.
     """
     if scores is not None:
@@ -676,8 +638,9 @@ def result(
     else:
         order = np.argsort(np.asarray(drawn.estimate.value if ranks is None else ranks))
     notes, facts = list(_notes(data)), dict(facts or {})
-    if bound is not None:
-        limit: Limit = {"ratio": float(bound.ratio), "additive": float(bound.additive)}
+    proven = _proven(data, asked, noise) if bounded else ()
+    for row in proven:
+        limit: Limit = {"ratio": row.ratio, "additive": row.additive}
         facts["expected_cost_bound"] = limit
         notes.insert(0, _bound_words(limit, data, asked))
     if asked.local:
@@ -703,6 +666,13 @@ def result(
         notes=tuple(notes),
         warnings=(*data.warnings, *drawn.warnings),
     )
+
+
+def _proven(data: Prepared, asked: Asked, noise: str | None) -> tuple[ProvenError, ...]:
+    """What is proven of the expected cost: one row, or none."""
+    items, users = data.table.num_items, data.table.num_users
+    told = {"trust": asked.trust, "xi": asked.xi, "method": asked.method, "noise": noise}
+    return proven_errors(items, users, data.promise, **told)
 
 
 def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str, object], str]:
