@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+# The settings of the tests: float64, plain code, in which refactorings show least, and a cache of compiled programs.
+import tests.conftest  # noqa: F401
 from tests.same_numbers import numbers
 from tests.same_numbers.doors import DOORS, Door
 
