@@ -277,7 +277,7 @@ def _private_design(number: int) -> Any:
 
 def _davidson(number: int) -> Any:
     wins = made_up.wins(number)
-    ridges = {"gamma": 0.2 * (number % 3), "tie_gamma": 0.1}
+    ridges: dict[str, Any] = {"gamma": 0.2 * (number % 3), "tie_gamma": 0.1}
     found = pairwise.davidson_mle(wins, **ridges)
     errors = pairwise.davidson_errors(found.value, wins.comparisons, **ridges)
     intervals = pairwise.davidson_intervals(found.value, wins.comparisons, **ridges)
