@@ -9,6 +9,7 @@ import io
 import json
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow
@@ -200,7 +201,12 @@ def test_paths_that_are_no_readable_file(tmp_path):
         (tmp_path, "folder"),
         (written(tmp_path, GOOD, "votes.ods"), r"\.ods"),
         (written(tmp_path, GOOD, "votes"), "no suffix"),
+        (Path("/dev/null"), "is a stream"),
+        (Path("/dev/stdin"), "is a stream"),
+        *((tmp_path / name, "is a stream") for name in ("pipe", "pipe.csv", "pipe.soc")),
     ):
+        if path.name.startswith("pipe"):
+            os.mkfifo(path)
         with pytest.raises(DataError, match=named):
             File(path).checked(kinds, "give a .csv file")
 
