@@ -34,7 +34,7 @@ def quoted(cell: Any) -> str:
     """A cell, or a part of one, as messages quote it: without what is beyond its first letters.
 
     >>> quoted("tea"), len(quoted("tea" * 1000))
-    ("'tea'", 83)
+    ("'tea'", 82)
     """
     text = repr(cell)
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…{text[-1]}"
