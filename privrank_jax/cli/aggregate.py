@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.checks import check_already_randomized, check_rehearsal
-from privrank_jax.cli.console import Refusal, warn
+from privrank_jax.cli.checks import check_already_randomized, check_rehearsal, warn_unused
+from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
 from privrank_jax.jobs.methods import CONSENSUS, described, names_of
@@ -36,10 +36,6 @@ HELP = (
     "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
 )
-_NO_EPSILON = (
-    "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; --method none "
-    "ranks without privacy."
-)
 _FOR_SYNTHETIC = (
     "source",
     "separator",
@@ -53,7 +49,7 @@ _FOR_SYNTHETIC = (
     "json",
 )
 _FOR_SYNTHETIC += ("out", "plot", "report", "title")
-_UNUSED = {"epsilon", "noise", "delta", "simulate", "trust"}
+_UNUSED = ("epsilon", "noise", "delta", "trust", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -114,11 +110,6 @@ class Request(Budget, RankingColumns, Files, Release):
     ] = None
 
     @property
-    def private(self) -> bool:
-        """Whether the method is private."""
-        return self.method != "none"
-
-    @property
     def promised(self) -> Privacy | None:
         """The promise, if there is one; the data say what is public, and what a user is."""
         if not self.private or self.epsilon is None:
@@ -131,10 +122,12 @@ class Request(Budget, RankingColumns, Files, Release):
         from privrank_jax.jobs.consensus import Asked
 
         method = self.method if self.private else "auto"
-        trust, noise = (self.trust, self.noise) if self.private else ("central", None)
-        return Asked(
-            method=method, trust=trust, noise=noise, xi=self.xi, accepts=self.accept_idealized
-        )
+        named = {"trust": self.trust, "noise": self.noise, "xi": self.xi}
+        asked = Asked(method=method, accepts=self.accept_idealized, **named)
+        if self.private:
+            return asked
+        asked.check(None)  # trust and noise are not used, and must be some that there are
+        return dataclasses.replace(asked, trust="central", noise=None)
 
 
 @command
@@ -142,7 +135,7 @@ def aggregate(request: Request) -> None:
     """Release a consensus of many rankings under differential privacy."""
     request.check_files(Path(request.source), request.ledger)
     check_rehearsal(request)
-    from privrank_jax.cli.reading import check_randomized, read_data
+    from privrank_jax.cli.reading import NO_EPSILON, check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin
     from privrank_jax.data.synthetic import SyntheticRankings
@@ -150,12 +143,9 @@ def aggregate(request: Request) -> None:
     from privrank_jax.jobs.mechanisms import Randomness
 
     promise, asked = request.promised, request.asked
-    if not request.private and _UNUSED & request.given:
-        warn(
-            "--method none adds no noise: --epsilon, --noise, --delta, --trust and --simulate are not used."
-        )
+    warn_unused(request, *_UNUSED)
     if request.private and promise is None:
-        check_randomized(request, "synthetic", _NO_EPSILON)
+        check_randomized(request, "synthetic")
     else:
         asked.check(promise)
     spending = begin("aggregate", request)
@@ -166,6 +156,6 @@ def aggregate(request: Request) -> None:
         check_already_randomized(request, _FOR_SYNTHETIC, budget, what, "rankings")
         asked = dataclasses.replace(asked, method=request.method)
     elif request.private and promise is None:
-        raise Refusal(_NO_EPSILON)
+        raise Refusal(NO_EPSILON)
     source = Randomness(request.key, accept_idealized=request.accept_idealized)
     publish(agreed(data, promise, asked, source), request, "aggregate", spending)

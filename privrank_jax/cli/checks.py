@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from privrank_jax.cli.console import Refusal, check_seed
+from privrank_jax.cli.console import Refusal, check_seed, warn
 from privrank_jax.cli.options import Options, option
 from privrank_jax.cli.request import Release
 
@@ -22,12 +21,11 @@ def check_rehearsal(request: Release) -> None:
     check_seed(request.seed)
 
 
-def check_positive(epsilon: float, otherwise: str = "") -> None:
-    """Refuse an epsilon that is not a positive number; ``otherwise`` says what else can be done."""
-    if not 0 < epsilon < math.inf:  # NaN too
-        raise Refusal(
-            f"--epsilon must be a positive number, got {epsilon:g}. Use a value such as 1{otherwise}."
-        )
+def warn_unused(request: Release, *names: str) -> None:
+    """Say which of these options of privacy are not used where there is none."""
+    if not request.private and request.given.intersection(names):
+        *most, last = map(option, names)
+        warn(f"--method none adds no noise: {', '.join(most)} and {last} are not used.")
 
 
 def check_already_randomized(

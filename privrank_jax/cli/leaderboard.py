@@ -13,7 +13,15 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.checks import check_rehearsal
 from privrank_jax.cli.console import Refusal, Side, print_table
 from privrank_jax.cli.options import command
-from privrank_jax.cli.request import Budget, ComparisonColumns, Files, Items, Release
+from privrank_jax.cli.request import (
+    Budget,
+    ComparisonColumns,
+    Files,
+    Items,
+    Release,
+    Unit,
+    adjacency_option,
+)
 
 if TYPE_CHECKING:
     from privrank_jax.cli.spend import Spending
@@ -86,20 +94,8 @@ class Request(Budget, ComparisonColumns, Files, Release):
             "often). Default: scores; a leaderboard of counts goes on as one.",
         ),
     ] = None
-    unit: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="What is protected: user (all that a user said) or comparison."
-        ),
-    ] = "user"
-    adjacency: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Neighboring data differ by one unit that answers differently (flip; who compared what, and when, is "
-            "public), is replaced (replace), or is there or not (add-remove).",
-        ),
-    ] = "replace"
+    unit: Unit = "user"
+    adjacency: Annotated[str, adjacency_option("who compared what, and when,")] = "replace"
     max_per_user: Annotated[
         int | None,
         typer.Option(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from privrank_jax.cli.checks import check_positive, check_rehearsal
+from privrank_jax.cli.checks import check_rehearsal
 from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.options import Json, Options, command
 from privrank_jax.cli.request import ComparisonColumns, RankingColumns, Release
@@ -161,7 +161,9 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
         if self.epsilon is not None and self.epsilon_column is not None:
             raise Refusal("give --epsilon or --epsilon-column, not both.")
         if self.epsilon is not None:
-            check_positive(self.epsilon)
+            from privrank_jax.jobs.checks import check_size
+
+            check_size(self.epsilon)
         check_rehearsal(self)
         self.check_out()
 
@@ -216,9 +218,9 @@ def privatize(request: Request) -> None:
 
 def _read(request: Request) -> tuple[Any, float | np.ndarray]:
     """Read FILE, and ε: one, or one for each answer."""
-    from privrank_jax.cli.reading import arguments, read_data
+    from privrank_jax.cli.reading import arguments, header_read, read_data
     from privrank_jax.data.preferences import Preferences, PreferenceScan
-    from privrank_jax.data.reader import budgets_of, header_of, kind_of, named_sets, sheet_of
+    from privrank_jax.data.reader import budgets_of, kind_of, named_sets
     from privrank_jax.data.reports import Reports
     from privrank_jax.data.synthetic import SyntheticRankings
 
@@ -233,13 +235,10 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
                 f"{', '.join(several)}: a row is several answers, and --epsilon-column gives each row an epsilon: give "
                 "--epsilon instead."
             )
-        preferences = (
-            kind_of(request.source, header_of(request.file, sheet_of(request.sheet)), given)
-            == "preferences"
-        )
-        changed = (
-            {"epsilon": column} if preferences else {"ignore": [*given.get("ignore", ()), column]}
-        )
+        if kind_of(request.source, header_read(request), given) == "preferences":
+            changed = {"epsilon": column}
+        else:
+            changed = {"ignore": [*given.get("ignore", ()), column]}
     data = read_data(request, _KINDS, **changed)
     if isinstance(data, Reports | SyntheticRankings | Preferences):
         then = "aggregate" if isinstance(data, SyntheticRankings) else "rank"

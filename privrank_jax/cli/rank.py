@@ -12,8 +12,8 @@ import typer
 
 from privrank_jax._neighbors import ADJACENCIES, COMPARISON_UNITS
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.checks import check_already_randomized, check_rehearsal
-from privrank_jax.cli.console import Refusal, check_choice, warn
+from privrank_jax.cli.checks import check_already_randomized, check_rehearsal, warn_unused
+from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
     Blank,
@@ -24,6 +24,8 @@ from privrank_jax.cli.request import (
     Orders,
     Release,
     Role,
+    Unit,
+    adjacency_option,
 )
 from privrank_jax.jobs.methods import RANK, described
 
@@ -56,13 +58,9 @@ _FOR_REPORTS = (
     *("source", "separator", "encoding", "sheet", "user", "items", "link", "gamma", "level"),
     *("top_k", "json", "out", "plot", "report", "title"),
 )
-_NO_EPSILON = (
-    "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; --method none "
-    "ranks without privacy."
-)
 _OWN_ROLES = ("side", "covariate_group", "chosen", "shown")
 _RARE = "weight max_per_item separator encoding blank order_separator plot report accept_idealized"
-_UNUSED = {"epsilon", "noise", "delta", "max_per_user", "simulate"}
+_UNUSED = ("epsilon", "noise", "delta", "max_per_user", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -86,20 +84,8 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
             help=f"{described(RANK)}, none (not private).",
         ),
     ] = "scores"
-    unit: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="What is protected: user (all that a user said) or comparison."
-        ),
-    ] = "user"
-    adjacency: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Neighboring data differ by one unit that answers differently (flip; who compared "
-            "what is public), is replaced (replace), or is there or not (add-remove).",
-        ),
-    ] = "replace"
+    unit: Unit = "user"
+    adjacency: Annotated[str, adjacency_option("who compared what")] = "replace"
     max_per_user: Annotated[
         int | None,
         typer.Option(
@@ -183,11 +169,6 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
     HIDDEN: ClassVar[frozenset[str]] = frozenset((*_OWN_ROLES, *_RARE.split()))
 
     @property
-    def private(self) -> bool:
-        """Whether there is a promise."""
-        return self.method != "none"
-
-    @property
     def promised(self) -> Privacy | None:
         """The promise, if there is one; the data say what is public, and what a user is."""
         if not self.private or self.epsilon is None:
@@ -266,7 +247,7 @@ def rank(request: Request) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
     request.check_files(Path(request.source), request.ledger)
     check_rehearsal(request)
-    from privrank_jax.cli.reading import check_randomized, read_data
+    from privrank_jax.cli.reading import NO_EPSILON, check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin
     from privrank_jax.data.reports import Reports
@@ -275,16 +256,13 @@ def rank(request: Request) -> None:
 
     request.check_neighbors()
     promise = request.promised
-    if not request.private and _UNUSED & request.given:
-        warn(
-            "--method none adds no noise: --epsilon, --noise, --delta, --max-per-user and --simulate are not used."
-        )
     columns = {"covariates": tuple(request.bounds), "weight": request.weights[0]}
     of_rows = bool(columns["covariates"] or {"side", "covariate_group"} & request.columns.keys())
     if request.private and promise is None:
-        check_randomized(request, "reports", _NO_EPSILON)
+        check_randomized(request, "reports")
     else:
         request.asked.check(promise, covariates=of_rows, weighted=columns["weight"] is not None)
+    warn_unused(request, *_UNUSED)
     spending = begin("rank", request)
     data = read_data(request, _KINDS, **columns, **_no_users(request))
     if isinstance(data, Reports):
@@ -293,20 +271,21 @@ def rank(request: Request) -> None:
             request, _FOR_REPORTS, ("epsilon", "noise", "delta"), what, "answers"
         )
     elif request.private and promise is None:
-        raise Refusal(_NO_EPSILON)
+        raise Refusal(NO_EPSILON)
     source = Randomness(request.key, accept_idealized=request.accept_idealized)
     publish(ranked(data, promise, request.asked, source), request, "rank", spending)
 
 
 def _no_users(request: Request) -> dict[str, Any]:
     """Users are not read where each comparison is protected by itself, or where nothing is and no column names them."""
+    from privrank_jax.cli.reading import header_read
     from privrank_jax.data.header import spelled_in, without
-    from privrank_jax.data.reader import header_of, named_sets, sheet_of
+    from privrank_jax.data.reader import named_sets
 
     if request.user is not None or request.source in named_sets():
         return {}
     if request.private:
         return {"user": None} if request.unit == "comparison" else {}
-    header = header_of(request.file, sheet_of(request.sheet))
+    header = header_read(request)
     kept = without(request.source, header, request.ignore or ()) if header else []
     return {"user": None} if header and spelled_in(kept, "user") not in kept else {}

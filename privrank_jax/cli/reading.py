@@ -9,13 +9,17 @@ from typing import Any
 
 from privrank_jax.cli.console import Refusal, say, warn
 from privrank_jax.cli.request import Release
+from privrank_jax.data.errors import short
 from privrank_jax.data.file import File
 from privrank_jax.data.likeness import suspicions
 from privrank_jax.data.reader import header_of, kind_of, named_sets, read, sheet_of
 from privrank_jax.jobs.checks import private_remark
 
+NO_EPSILON = (
+    "--epsilon is missing: how much privacy to spend is your choice. 1 is common, smaller protects more; --method none "
+    "ranks without privacy."
+)
 _FEW = 12  # items that are named when a file was read
-_LONG = 40  # letters of a name beyond which it is cut there
 _ARGUMENTS = tuple(inspect.signature(read).parameters)
 _LISTS = ("ignore", "blank", "shown")
 _OPTIONS = {"group": "covariate_group", "num_users": "users"}
@@ -37,22 +41,23 @@ def read_data(request: Release, kind: str | Sequence[str], **changed: Any) -> An
     return data
 
 
-def check_randomized(request: Release, kind: str, missing: str) -> None:
+def header_read(request: Release) -> list[str]:
+    """Names of the columns of FILE; none of a named data set, or of a file of which reading says what is wrong."""
+    return (
+        [] if request.source in named_sets() else header_of(request.file, sheet_of(request.sheet))
+    )
+
+
+def check_randomized(request: Release, kind: str) -> None:
     """Refuse a missing promise before the data are read, unless they are of a kind that is randomized already.
 
     Args:
         request: the options.
         kind: of data that need no promise.
-        missing: what to say.
     """
-    header = (
-        []
-        if request.source in named_sets()
-        else header_of(request.file, sheet_of(getattr(request, "sheet", None)))
-    )
-    if not header or kind_of(request.source, header, {}) == kind:  # reading says what else is wrong
-        return
-    raise Refusal(missing)
+    header = header_read(request)
+    if header and kind_of(request.source, header, {}) != kind:
+        raise Refusal(NO_EPSILON)
 
 
 def arguments(request: Release) -> dict[str, Any]:
@@ -101,7 +106,7 @@ def say_reading(data: Any, *, listed: bool) -> None:
     for one in getattr(data, "reading", ()):
         say(f"{data.name}: {one}.")
     if names := getattr(data, "item_names", ()):
-        few = [name if len(name) <= _LONG else f"{name[:_LONG]}…" for name in names[:_FEW]]
-        say(f"{data.name}: items ({len(names)}): {', '.join(few)}{', …' * (len(names) > _FEW)}")
+        few = ", ".join(map(short, names[:_FEW])) + ", …" * (len(names) > _FEW)
+        say(f"{data.name}: items ({len(names)}): {few}")
         if hasattr(data, "meetings"):
             warn(*private_remark(*suspicions(data, listed=listed)))

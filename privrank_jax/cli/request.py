@@ -41,7 +41,6 @@ User = Annotated[
     ),
 ]
 
-
 Blank = Annotated[
     list[str] | None,
     typer.Option(
@@ -50,6 +49,23 @@ Blank = Annotated[
         "Undervote, skipped and - name none anyway, unless --items has them.",
     ),
 ]
+
+Unit = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help="What is protected: user (all that a user said) or comparison."
+    ),
+]
+
+
+def adjacency_option(public: str) -> typer.models.OptionInfo:
+    """The option --adjacency; ``public`` is what stays under flips."""
+    return typer.Option(
+        metavar="NAME",
+        help=f"Neighboring data differ by one unit that answers differently (flip; {public} is public), is replaced "
+        "(replace), or is there or not (add-remove).",
+    )
+
 
 KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
@@ -319,7 +335,7 @@ class Release(Text):
     @property
     def private(self) -> bool:
         """Whether the method is private."""
-        return True
+        return getattr(self, "method", None) != "none"
 
     @property
     def promised(self) -> Privacy | None:

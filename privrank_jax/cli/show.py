@@ -79,17 +79,14 @@ def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoR
     """Say what was spent and what was written, where a file or stdout takes no more."""
     kept = f"Written in full: {printable(', '.join(done))}." if done else ""
     unshown = "" if spending is None else spending.unshown
-    if not unshown and isinstance(
-        error, BrokenPipeError
-    ):  # who reads has seen enough, as `head` has
+    closed = isinstance(error, BrokenPipeError)
+    if closed and not unshown:  # who reads has seen enough, as `head` has
         if kept:
             say(kept)
         raise error
     why = error.strerror or str(error)
     where = error.filename or "standard output"
-    what = (
-        "standard output takes no more" if isinstance(error, BrokenPipeError) else f"{where}: {why}"
-    )
+    what = "standard output takes no more" if closed else f"{where}: {why}"
     if not unshown:
         raise Refusal(f"{what}. {kept}".strip()) from error
     again = "Run it again to see it: that spends nothing more."

@@ -23,7 +23,7 @@ import numpy as np
 from privrank_jax._neighbors import NO_COLUMN, of_column
 from privrank_jax._validate import check_choice
 from privrank_jax.data.engine import ROW, People, Relation, Source, check_users, held, one_row
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
 from privrank_jax.data.header import check_no_counts, find_columns, spelled_in, without
 from privrank_jax.data.kinds import SEEN_ITEMS, Meetings, public_facts
@@ -216,12 +216,11 @@ def scan_rankings(
     asked |= {"ignore": ignore, "blank": blank, "num_users": num_users, "cells": cells}
     header = without(source.name, source.header, ignore)
     long = is_long(source.name, header, item, rank)
-    hint = functools.partial(perhaps_no_item, user=user, public=() if long else public)
     with source.explained():
         if long:
             named = (user, item or "item", rank or "rank")
             names, people, found, unused, place = _long(source, header, named, public, cells, blank)
-            columns, most, left_out = (place,) * len(names), None, False
+            columns, most, left_out, hint = (place,) * len(names), None, False, lambda _: ""
             if num_users is not None and people.users > num_users:
                 raise DataError(
                     f"{source.name} has rows of more users than the {num_users:,} that were stated: give the number of "
@@ -235,6 +234,7 @@ def scan_rankings(
             columns = names = wide_columns(source.name, kept, user, public, cells)
             most = sum(column != user for column in kept)
             left_out = most > len(names)
+            hint = functools.partial(perhaps_no_item, user=user, public=public)
             people, found, unused = _wide(source, header, user, names)
         users = people.users if num_users is None else num_users
         _check_size(source.name, users, len(names))
@@ -329,7 +329,7 @@ def _long(
     number = rows.group_by("user", "item").aggregate(rows=rows.count())
     for twice in number.filter(number.rows > 1).limit(1).to_pyarrow().to_pylist():
         same = rows.filter((rows.user == twice["user"]) & (rows["item"] == twice["item"]))
-        error = f"user {twice['user']!r} ranks {twice['item']!r} twice: keep one row"
+        error = f"user {quoted(twice['user'])} ranks {quoted(twice['item'])} twice: keep one row"
         raise _refuse(
             source,
             error,
@@ -378,7 +378,9 @@ def _second_row(source: Source, column: str, texts: Relation) -> DataError:
     user = one_row(number.filter(number.rows > 1).limit(1))["user"]
     same = texts.filter(texts[column] == user)
     second = same.order_by(ROW).limit(1, offset=1) if source.numbered else same
-    return _refuse(source, f"user {user!r} has two rows: keep one ranking per user", column, second)
+    return _refuse(
+        source, f"user {quoted(user)} has two rows: keep one ranking per user", column, second
+    )
 
 
 def _ranked(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax.data.errors import BadCell
+from privrank_jax.data.errors import BadCell, quoted
 
 WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
@@ -46,7 +46,7 @@ def mark_of(cell: Any) -> int:
     """Whether a cell marks a tie."""
     found = _MARKS.get(text_of(cell).casefold())
     if found is None:
-        raise BadCell(f"{cell!r} does not say whether it is a tie: write 1 or 0 (yes, no)")
+        raise BadCell(f"{quoted(cell)} does not say whether it is a tie: write 1 or 0 (yes, no)")
     return found
 
 
@@ -56,8 +56,8 @@ def count_of(cell: Any) -> int:
     number = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else -1
     if not 0 <= number <= MOST_COUNTED:
         raise BadCell(
-            f"{cell!r} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}, 0 for a row "
-            "that does not count"
+            f"{quoted(cell)} does not say how often the row counts: write a whole number up to {MOST_COUNTED:,}, 0 for "
+            "a row that does not count"
         )
     return number
 
@@ -67,7 +67,8 @@ def weight_of(cell: Any) -> float:
     number = number_of(text_of(cell))
     if number is None or number < 0:
         raise BadCell(
-            f"{cell!r} is no weight: write a number of at least 0, such as 1 divided by the probability of the row"
+            f"{quoted(cell)} is no weight: write a number of at least 0, such as 1 divided by the probability of the "
+            "row"
         )
     return number
 
@@ -76,7 +77,7 @@ def score_of(cell: Any) -> float:
     """What an item scored."""
     number = number_of(text_of(cell))
     if number is None:
-        raise BadCell(f"{cell!r} is no score: write a number, or remove the row")
+        raise BadCell(f"{quoted(cell)} is no score: write a number, or remove the row")
     return number
 
 
@@ -87,7 +88,7 @@ def value_of(cell: Any) -> float:
     except ValueError:
         found = math.nan
     if not math.isfinite(found):
-        raise BadCell(f"{cell!r} is not a finite number")
+        raise BadCell(f"{quoted(cell)} is not a finite number")
     return found
 
 
@@ -96,7 +97,7 @@ def time_of(cell: Any) -> np.datetime64:
     found = parsed_time(text_of(cell))
     if found is None:
         raise BadCell(
-            f"{cell!r} is no time: write it as 2024-05-31, 2024-05-31T18:30:00Z, or in seconds since 1970"
+            f"{quoted(cell)} is no time: write it as 2024-05-31, 2024-05-31T18:30:00Z, or in seconds since 1970"
         )
     return found
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from privrank_jax._neighbors import of_column
 from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
 from privrank_jax.data.header import check_no_counts, find_columns, without
 from privrank_jax.data.kinds import (
@@ -159,7 +159,7 @@ def read_choices(
         ~np.any(sets == first[:, None], axis=1),
         columns.chosen,
         lambda row: (
-            f"{cells['chosen'].words[cells['chosen'].codes[row]]!r} was chosen, but is not among the items "
+            f"{quoted(cells['chosen'].words[cells['chosen'].codes[row]])} was chosen, but is not among the items "
             "shown"
         ),
     )

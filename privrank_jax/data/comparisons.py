@@ -22,7 +22,7 @@ from privrank_jax.data.covariates import (
     covariate_roles,
     read_covariates,
 )
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
 from privrank_jax.data.header import check_no_counts, find_columns, without
 from privrank_jax.data.kinds import (
@@ -514,7 +514,7 @@ def _compared(faults: Faults, cells: dict[str, Column], shape: Shape | None, nam
         first == second,
         right.name,
         lambda row: (
-            f"item {right.words[right.codes[row]]!r} is compared with itself: correct or remove the row"
+            f"item {quoted(right.words[right.codes[row]])} is compared with itself: correct or remove the row"
         ),
     )
     rows = np.arange(first.size)
@@ -599,7 +599,7 @@ def _spoken(
         (left | right) & (word >= 0) & (word != said) & ~letter[column.codes],
         column.name,
         lambda row: (
-            f"{cell(row)!r} is the name of an item and also a word for another outcome: rename the item in the "
+            f"{quoted(cell(row))} is the name of an item and also a word for another outcome: rename the item in the "
             "whole file"
         ),
     )
@@ -608,7 +608,7 @@ def _spoken(
             tied & (said != TIE),
             column.name,
             lambda row: (
-                f"{cell(row)!r} is no tie, and another column marks one: correct one of them"
+                f"{quoted(cell(row))} is no tie, and another column marks one: correct one of them"
             ),
         )
     spoken = np.unique(column.codes[~(left | right) & (word >= 0)]).tolist()
@@ -624,8 +624,8 @@ def _unknown(cell: Any, battle: Battle | None) -> str:
     column = f" the name of its column ({battle.left!r} or {battle.right!r})," if battle else ""
     sides = (battle or Battle("", "", "")).sides
     return (
-        f"{cell!r} does not say which of the two items is preferred: write the item,{column} {sides}; or tie, draw, D, "
-        "0.5 or both bad"
+        f"{quoted(cell)} does not say which of the two items is preferred: write the item,{column} {sides}; or tie, "
+        "draw, D, 0.5 or both bad"
     )
 
 
@@ -641,7 +641,7 @@ def _one_hot(faults: Faults, columns: Sequence[Column]) -> np.ndarray:
     marks = np.stack([faults.read(column, mark) for column in columns], axis=1)
 
     def message(row: int) -> str:
-        cells = ", ".join(repr(column.words[column.codes[row]]) for column in columns)
+        cells = ", ".join(quoted(column.words[column.codes[row]]) for column in columns)
         names = ", ".join(repr(column.name) for column in columns)
         return f"one of the columns {names} must be 1 and the others 0, but they are {cells}: correct or remove the row"
 
@@ -655,8 +655,8 @@ def _check_words(name: str, spoken: set[str], items: Iterable[str]) -> None:
     for item in items:
         if form(item) in used:
             raise DataError(
-                f"{name}: the outcome {used[form(item)]!r} of two other items is also the name of an item: rename the "
-                "item in the whole file"
+                f"{name}: the outcome {quoted(used[form(item)])} of two other items is also the name of an item: "
+                "rename the item in the whole file"
             )
 
 

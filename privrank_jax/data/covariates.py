@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 
 from privrank_jax.data.cells import text_of, value_of
 from privrank_jax.data.columns import Column, Faults
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 
 _MOST_GROUPS = 200
 
@@ -122,7 +122,7 @@ def read_covariates(
             ~(blank | same[0] | same[1]),
             cells["side"].name,
             lambda row: (
-                f"{words[cells['side'].codes[row]]!r} is neither of the two items: name the one shown first, or "
+                f"{quoted(words[cells['side'].codes[row]])} is neither of the two items: name the one shown first, or "
                 "leave the cell blank where none was"
             ),
         )

@@ -13,6 +13,8 @@ _OPTIONS = {
     "group": "--covariate-group",
 }
 _NOTHING = object()
+_LONG = 40  # letters of a name, where many are named
+_MOST_QUOTED = 80  # letters of a cell
 
 
 class DataError(ValueError):
@@ -21,6 +23,21 @@ class DataError(ValueError):
 
 class BadCell(ValueError):
     """What is wrong with a cell; the reader adds where it is."""
+
+
+def short(name: str) -> str:
+    """A name without what is beyond its first letters."""
+    return name if len(name) <= _LONG else f"{name[:_LONG]}…"
+
+
+def quoted(cell: Any) -> str:
+    """A cell, or a part of one, as messages quote it: without what is beyond its first letters.
+
+    >>> quoted("tea"), len(quoted("tea" * 1000))
+    ("'tea'", 82)
+    """
+    text = repr(cell)
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…{text[-1]}"
 
 
 def say(name: str, value: Any = _NOTHING) -> str:

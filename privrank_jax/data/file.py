@@ -106,6 +106,11 @@ class File(os.PathLike[str]):
         return "standard input" if self.piped else self.path.name
 
     @functools.cached_property
+    def opened(self) -> dict[str | int | None, tuple[Origin, Any]]:
+        """Tables that were opened for their header, by sheet, each with its origin; who reads one takes it out."""
+        return {}
+
+    @functools.cached_property
     def content(self) -> bytes:
         """All bytes, decompressed; of standard input as they were piped in, read once."""
         if not self.piped:

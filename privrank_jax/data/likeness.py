@@ -15,6 +15,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from privrank_jax.data.errors import quoted
 from privrank_jax.data.names import form, person
 
 _ACCENT = re.compile("([a-z])[\u0300-\u036f]+")
@@ -88,7 +89,7 @@ def suspicions(data: _Named, *, listed: bool = False) -> tuple[str, ...]:
 
 
 def _of_pairs(found: Sequence[tuple[str, str]], what: str) -> str:
-    pairs = "; ".join(f"{one!r} and {other!r}" for one, other in found[:MOST_NAMED])
+    pairs = "; ".join(f"{quoted(one)} and {quoted(other)}" for one, other in found[:MOST_NAMED])
     more = f" ({len(found) - MOST_NAMED} more such pairs)" if len(found) > MOST_NAMED else ""
     return f"{pairs}{more} {what}"
 

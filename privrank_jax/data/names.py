@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 
 # Cells without a value, in lower case, as programs, survey tools and election systems write them.
 MISSING = frozenset({
@@ -159,18 +159,18 @@ class Names(dict[Any, int]):
         if self.closed:
             blank = "" if mark is None else f", or say {mark} if it names no item"
             raise BadCell(
-                f"{name!r} is not in the list of items{did_you_mean(present, self)}: correct the file or add it to "
-                f"{say('items')}{blank}"
+                f"{quoted(name)} is not in the list of items{did_you_mean(present, self)}: correct the file or add it "
+                f"to {say('items')}{blank}"
             )
         if mark is not None:
             raise BadCell(
-                f"{name!r} may be a mark rather than an item: say {mark} if it names no item, or list the "
+                f"{quoted(name)} may be a mark rather than an item: say {mark} if it names no item, or list the "
                 f"{say('items')}, with it if it is one"
             )
         if form(present) in self.columns:
             raise BadCell(
-                f"{present!r} is the name of a column: if cells say in which column the preferred item stands, name "
-                f"the columns of the two items by {say('left')} and {say('right')}, and that of the outcome by "
+                f"{quoted(present)} is the name of a column: if cells say in which column the preferred item stands, "
+                f"name the columns of the two items by {say('left')} and {say('right')}, and that of the outcome by "
                 f"{say('outcome')}. If it is an item, put it into {say('items')}"
             )
         shared = form(present) if self.fold_case else person(present)
@@ -200,17 +200,19 @@ def check_present(name: Any, what: str, mend: str = _FILL) -> str:
         raise BadCell(f"the {what} is missing: {mend}")
     if "\0" in name or (not name.isprintable() and _SURROGATE.search(name)):
         raise BadCell(
-            f"the {what} is {name!r}, with a NUL character or half a surrogate pair: remove that"
+            f"the {what} is {quoted(name)}, with a NUL character or half a surrogate pair: remove that"
         )
     if name.strip().casefold() in MISSING:
         more = f"; if it is a name, put it into {say('items')}" if what == "item" else ""
-        raise BadCell(f"the {what} is {name!r}, which marks a missing value: {mend}{more}")
+        raise BadCell(f"the {what} is {quoted(name)}, which marks a missing value: {mend}{more}")
     return name
 
 
 def named_twice(what: str, first: str, second: str) -> BadCell:
     """The message on two spellings of one name."""
-    return BadCell(f"{what} named twice: {first!r} and {second!r} {difference(first, second)}")
+    return BadCell(
+        f"{what} named twice: {quoted(first)} and {quoted(second)} {difference(first, second)}"
+    )
 
 
 def item_list(names: Iterable[str], public: tuple[str, ...] | None = None) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Container, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.names import is_blank
 
 _NUMBER = re.compile(r"\s*[0-9]+(\.[0-9]*)?\s*", re.ASCII)
@@ -54,7 +54,7 @@ class Sign(NamedTuple):
             shown = self.name if self.text == ">" or self.text is None else repr(self.name)
             ties = ", and = between ties, such as A>B=C" if self.text == ">" else ""
             raise BadCell(
-                f"{cell!r} is no order: write the items, best first, with {shown} between them{ties}"
+                f"{quoted(cell)} is no order: write the items, best first, with {shown} between them{ties}"
             )
         return groups
 
@@ -162,8 +162,8 @@ def sign_of(name: str, column: str, cells: Collection[str], public: Collection[s
 
 def _unclear(name: str, column: str, why: str, cells: Collection[str]) -> DataError:
     return DataError(
-        f"{name}, column {column!r}: these are no orders such as A>B>C: {why}, as in {min(cells)!r}. Say what does, "
-        f"such as {say('order_separator', ';')}, or list the {say('items')}"
+        f"{name}, column {column!r}: these are no orders such as A>B>C: {why}, as in {quoted(min(cells))}. Say what "
+        f"does, such as {say('order_separator', ';')}, or list the {say('items')}"
     )
 
 

@@ -20,7 +20,7 @@ from privrank_jax._neighbors import NO_COLUMN, of_column, of_count
 from privrank_jax._validate import check_choice
 from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
 from privrank_jax.data.header import check_no_counts, find_columns, spelled_in, without
 from privrank_jax.data.kinds import (
@@ -477,7 +477,7 @@ def _rows_of_users(
             again,
             column.name,
             lambda row: (
-                f"user {column.words[column.codes[row]]!r} has two rows: keep one ranking per user"
+                f"user {quoted(column.words[column.codes[row]])} has two rows: keep one ranking per user"
             ),
         )
     if "count" in found:
@@ -601,7 +601,9 @@ def _long(
     faults.where(
         again,
         named["item"],
-        lambda row: f"{item.words[item.codes[row]]!r} is ranked twice by one user: keep one row",
+        lambda row: (
+            f"{quoted(item.words[item.codes[row]])} is ranked twice by one user: keep one row"
+        ),
     )
     levels, scale = _levels(faults, [rank], cells, None)
     faults.stop()
@@ -721,7 +723,7 @@ def _ranked(items: Iterable[tuple[int, str]], names: Names) -> list[tuple[int, i
     for place, name in items:
         code = names[name]
         if code in found:
-            raise BadCell(f"{name!r} stands twice in one order: keep one place for each item")
+            raise BadCell(f"{quoted(name)} stands twice in one order: keep one place for each item")
         if code >= 0:
             found[code] = place
     return [(place, code) for code, place in found.items()]
@@ -741,7 +743,7 @@ def _cells_of_places(faults: Faults, columns: Sequence[Column], names: Names) ->
             again,
             column.name,
             lambda row, words=words, column=column: (
-                f"{words[column.codes[row]]!r} stands twice in one order: keep one "
+                f"{quoted(words[column.codes[row]])} stands twice in one order: keep one "
                 "place for each item"
             ),
         )

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from privrank_jax.data.cells import WHOLE, number_of, text_of
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.names import MISSING
 from privrank_jax.data.places import places
 
@@ -76,12 +76,12 @@ def rank_of(cell: Any, most: int | None = None) -> int:
         if number == 0:
             zero = ". If 0 says that an item was not ranked, empty the cell; if ranks start at 0, add 1 to each"
         raise BadCell(
-            f"{cell!r} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where the item was "
-            f"not ranked{rated}{zero}{_with_a_point(text)}"
+            f"{quoted(cell)} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where the "
+            f"item was not ranked{rated}{zero}{_with_a_point(text)}"
         )
     if most is not None and value > most:
         raise BadCell(
-            f"{cell!r} is not a rank, 1 = best, of {most} items: {_AS_RATINGS}, {_AS_RANKS}"
+            f"{quoted(cell)} is not a rank, 1 = best, of {most} items: {_AS_RATINGS}, {_AS_RANKS}"
         )
     return value - 1
 
@@ -97,7 +97,7 @@ def rating_of(cell: Any) -> float:
     value = number_of(text_of(cell))
     if value is None:
         raise BadCell(
-            f"{cell!r} is not a rating: write a number, or nothing where the item was not "
+            f"{quoted(cell)} is not a rating: write a number, or nothing where the item was not "
             f"rated{_with_a_point(text_of(cell))}"
         )
     return value

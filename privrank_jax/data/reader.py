@@ -241,8 +241,8 @@ def _of_file(
     from privrank_jax.data.kamishima import SUFFIX, read_kamishima
     from privrank_jax.data.preflib import SUFFIXES, read_preflib
 
-    origin = Origin(file)
     if file.suffix in (*SUFFIXES, SUFFIX):
+        origin = Origin(file)
         if given.keys() - {"user", "missing"}:
             said = _named(given, sorted(given.keys() - {"user", "missing"}))
             raise DataError(
@@ -252,16 +252,23 @@ def _of_file(
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
-    if file.suffix in PARQUET and not file.piped and not file.compression:
-        from privrank_jax.data.engine import open_parquet
+    origin, table = file.opened.pop(sheet, None) or _open(file, sheet)
+    if isinstance(table, Table):
+        return _with_origin(_of_table(table, kind, given, file), origin)
+    return _of_table(table, kind, given)
 
-        file.checked(PARQUET, "")
-        if sheet is not None or file.separator is not None or file.encoding is not None:
-            raise DataError(
-                f"{file.name} has no separator, no encoding and no sheets: leave these out"
-            )
-        return _of_table(open_parquet(file.path), kind, given)
-    return _with_origin(_of_table(open_file(file, sheet), kind, given, file), origin)
+
+def _open(file: File, sheet: str | int | None) -> tuple[Origin, Table | Source]:
+    """A file as a table, and what it was when it was opened."""
+    origin = Origin(file)
+    if file.suffix not in PARQUET or file.piped or file.compression:
+        return origin, open_file(file, sheet)
+    from privrank_jax.data.engine import open_parquet
+
+    file.checked(PARQUET, "")
+    if sheet is not None or file.separator is not None or file.encoding is not None:
+        raise DataError(f"{file.name} has no separator, no encoding and no sheets: leave these out")
+    return origin, open_parquet(file.path)
 
 
 def _with_origin(data: Any, origin: Origin) -> Any:
@@ -285,16 +292,17 @@ def _opened(source: Any, name: str) -> Table | Source:
 
 
 def header_of(source: str | os.PathLike[str], sheet: str | int | None = None) -> list[str]:
-    """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why."""
-    from privrank_jax.data.engine import open_parquet
+    """Names of the columns of a file; none of one that has no header or can't be read, of which reading says why.
 
+    A :class:`File` keeps what was opened, and is not opened again when it is read.
+    """
     file = File.of(source)
     try:
-        return (
-            open_parquet(file.path) if file.suffix in PARQUET else open_file(file, sheet)
-        ).header
+        if sheet not in file.opened:
+            file.opened[sheet] = _open(file, sheet)
     except DataError:
         return []
+    return file.opened[sheet][1].header
 
 
 def sha256_of(source: str | os.PathLike[str] | File) -> str | None:
@@ -322,12 +330,8 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
     from privrank_jax.data.reports import read_epsilon
     from privrank_jax.data.synthetic import read_user_epsilon
 
-    if file.suffix in PARQUET:
-        from privrank_jax.data.engine import open_parquet
-
-        table = open_parquet(file.path).table()
-    else:
-        table = open_file(file, given.get("sheet"))
+    _, opened = _open(file, given.get("sheet"))
+    table = opened if isinstance(opened, Table) else opened.table()
     long = bool({"item", "rank"} & given.keys()) or {"item", "rank"} <= set(map(form, table.header))
     if long and (hasattr(data, "ranks") or hasattr(data, "partial_users")):
         return read_user_epsilon(table, column, given.get("user") or "user")

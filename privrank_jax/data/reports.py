@@ -25,7 +25,7 @@ from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
 from privrank_jax.data.cells import text_of
 from privrank_jax.data.columns import Faults, Table
-from privrank_jax.data.errors import BadCell, DataError
+from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import Origin
 from privrank_jax.data.header import column_of, find_columns, spelled_in
 from privrank_jax.data.kinds import Data
@@ -282,7 +282,7 @@ def _bit_of(cell: Any) -> int:
     """The bit that a report says."""
     code = _BITS.get(text_of(cell).casefold())
     if code is None:
-        raise BadCell(f"{cell!r} is not a report: write 1 (the first item) or 0 (the second)")
+        raise BadCell(f"{quoted(cell)} is not a report: write 1 (the first item) or 0 (the second)")
     return code
 
 
@@ -292,7 +292,7 @@ def epsilon_of(cell: Any) -> float:
     value = float(text) if _DECIMAL.fullmatch(text) else math.nan
     if not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
         raise BadCell(
-            f"{cell!r} is not a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to "
+            f"{quoted(cell)} is not a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to "
             f"{LARGEST_EPSILON:g}"
         )
     return value

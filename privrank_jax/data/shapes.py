@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Container, Sequence
 from typing import Any, NamedTuple
 
-from privrank_jax.data.errors import BadCell, DataError, say
+from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.header import column_of, letters, spelled_in
 from privrank_jax.data.names import form, is_blank, item_list, place_of, public_items
 
@@ -588,5 +588,5 @@ def shown_items(cells: Sequence[Any], listed: Container[str] = ()) -> list[str]:
         )
     if len(set(items)) < len(items):
         twice = next(item for item in items if items.count(item) > 1)
-        raise BadCell(f"{twice!r} is shown twice in one row: keep it once")
+        raise BadCell(f"{quoted(twice)} is shown twice in one row: keep it once")
     return items

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax.data.columns import Column, Faults, Table
-from privrank_jax.data.errors import DataError
+from privrank_jax.data.errors import DataError, quoted
 from privrank_jax.data.header import column_of, find_columns, spelled_in
 from privrank_jax.data.names import Names, public_items
 from privrank_jax.data.rankings import Rankings, wide_rankings
@@ -175,7 +175,7 @@ def read_user_epsilon(table: Table, column: str, user: str) -> Float[np.ndarray,
         epsilon != found[users],
         named["epsilon"],
         lambda row: (
-            f"user {people.words[people.codes[row]]!r} has {found[users[row]]:g} and {epsilon[row]:g}: a "
+            f"user {quoted(people.words[people.codes[row]])} has {found[users[row]]:g} and {epsilon[row]:g}: a "
             "ranking is drawn at one epsilon; write the same in all rows of a user"
         ),
     )

@@ -58,6 +58,11 @@ def open_file(file: File, sheet: str | int | None = None) -> Table:
     ):
         if value is not None and suffix in lacking:
             raise DataError(f"{file.name} has no {name}: leave out {say(name, value)}")
+    if suffix in PARQUET:
+        how = "write it to a file and name that" if file.piped else "decompress it first"
+        raise DataError(
+            f"{file.name}: Parquet is read from a file as it is, neither compressed again nor piped: {how}"
+        )
     if suffix in OBJECTS:
         return _objects(file)
     return _workbook(file, sheet) if suffix in SHEETS else _csv(file)

@@ -226,10 +226,6 @@ def arrivals_of(
         data = dataclasses.replace(
             data, item_names=names, winners=winners, losers=losers, questionnaire=None
         )
-    if times.shape != data.users.shape:
-        raise ValueError(
-            f"{data.name}: a row is several comparisons, and a leaderboard needs the time of each: repeat the rows."
-        )
     steps = schedule.steps_of(times)
     kept = np.zeros(steps.size, bool)
     return Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept).after(())

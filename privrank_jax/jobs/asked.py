@@ -58,6 +58,8 @@ class Asked:
         self.check_scores()
         check_choice("method (--method)", self.method, METHODS)
         check_choice("ties (--ties)", self.ties, TIES)
+        if self.noise is not None:
+            check_choice("noise (--noise)", self.noise, SHAPED_NOISES)
         fitted = self.method == "scores"
         if self.ties == "davidson" or covariates:
             what = "covariates are" if covariates else "ties='davidson' (--ties davidson) is"
@@ -88,8 +90,6 @@ class Asked:
 
     def _check_private(self, privacy: Privacy, covariates: bool, weighted: bool) -> None:
         check_choice("unit (--unit)", privacy.unit, COMPARISON_UNITS)
-        if self.noise is not None:
-            check_choice("noise (--noise)", self.noise, SHAPED_NOISES)
         check_noise(privacy, self.noise)
         if privacy.contributions is not None and privacy.contributions > _MOST_PER_USER:
             raise ValueError(

@@ -7,12 +7,12 @@ from typing import Protocol
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import Privacy
+from privrank_jax.data.errors import short
 from privrank_jax.data.kinds import Data
 
 # Beyond this ε, an observer may become almost certain of a user's answer (odds change by up to e^ε).
 _HARDLY_PRIVATE = 10.0
 _FEW = 12  # items that are named
-_LONG = 40  # letters of a name beyond which it is cut
 
 
 class _Named(Protocol):
@@ -144,7 +144,7 @@ def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
     rare = data.rare_items if "items" in data.public else ()
     if not rare:
         return ()
-    few = ", ".join(map(repr, map(_short, rare[:_FEW]))) + ", …" * (len(rare) > _FEW)
+    few = ", ".join(map(repr, map(short, rare[:_FEW]))) + ", …" * (len(rare) > _FEW)
     if written:
         raise ValueError(
             f"{data.name}: one user alone ranked {few}, and the list of items, read off the answers, would be "
@@ -155,10 +155,6 @@ def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
         f"{data.name}: {few}: in the rows of one user only, and the list of items, read off the rows, is published. If "
         "users named items themselves, list those that are public (items, --items)."
     )
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= _LONG else f"{name[:_LONG]}…"
 
 
 def what_is(data: object) -> str:

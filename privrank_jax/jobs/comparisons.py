@@ -267,6 +267,7 @@ def _weights(table: Table, asked: Asked, *, private: bool) -> np.ndarray | None:
     weights = np.minimum(table.weights, most)
     if not np.any(weights > 0):
         raise ValueError(f"all weights in {table.name} are 0: there is nothing to rank.")
+    weights = np.ldexp(weights, -np.frexp(weights.max())[1])  # below 1, so that no sum overflows
     return weights / weights.mean()
 
 

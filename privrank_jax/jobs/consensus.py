@@ -238,6 +238,8 @@ class Asked:
         if not 0 <= self.xi < math.inf:
             raise ValueError(f"xi (--xi) must be finite and at least 0, got {self.xi:g}.")
         if privacy is None:
+            if self.noise is not None:  # and not used
+                check_choice("noise (--noise)", self.noise, (*SHAPED_NOISES, "tree"))
             return
         if self.xi and not self.record.solves:
             raise ValueError(

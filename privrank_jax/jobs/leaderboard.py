@@ -185,9 +185,9 @@ def leaderboard(
     )
     job.check()
     when = getattr(data, "times", None) if times is None else times
-    if when is None:
+    if when is None or when.shape != data.users.shape:
         raise ValueError(
-            f"{data.name} does not say when comparisons were made: give times (--time)."
+            f"{data.name} does not say when each comparison was made: give times (--time), one for each."
         )
     items = None if known is None else tuple(json.loads(known["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions

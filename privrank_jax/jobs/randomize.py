@@ -241,7 +241,7 @@ def randomized(
         raise ValueError(
             "unit (--unit) and max_per_user (--max-per-user) are for preferences: leave them out."
         )
-    if not isinstance(data, Comparisons | ComparisonRows | Rankings | RankingRows | PreferenceScan):
+    if not isinstance(data, Data):
         raise ValueError(
             f"comparisons, rankings and preferences are randomized, not {what_is(data)}: reports and synthetic "
             "rankings are randomized already, which once more would only add noise to."

@@ -11,7 +11,6 @@ from typer.testing import CliRunner
 
 from privrank_jax.cli import app
 from tests.cli.results import lines_said
-from tests.parquet import as_parquet
 
 VOTES = ("ann,Oslo,Rome,0", "bob,Rome,Bonn,0", "cy,Oslo,Bonn,1", "dee,Rome,Oslo,0")
 PLAIN = "\n".join(("user,winner,loser,tie", *VOTES, ""))
@@ -29,31 +28,15 @@ LISTS = "user,rank_1,rank_2,rank_3\nann,Oslo,Rome,\nbob,Rome,Bonn,\ncy,Oslo,Rome
 RUN = ("--epsilon", 1, "--simulate", "--seed", 1, "--json")
 
 
-def objects(text, one_list=False):
+def objects(text):
     header, *rows = (line.split(",") for line in text.splitlines())
-    found = [json.dumps(dict(zip(header, row))) for row in rows]
-    return f"[{','.join(found)}]" if one_list else "\n".join(found)
-
-
-def parquet(path, text):
-    source = path.with_suffix(".source")
-    source.write_text(text)
-    as_parquet(source)
+    return "\n".join(json.dumps(dict(zip(header, row))) for row in rows)
 
 
 FORMS = {
     "plain": ("votes.csv", PLAIN.encode(), (), ""),
     "semicolons": ("votes.csv", PLAIN.replace(",", ";").encode(), (), "cells are separated by semicolons"),
-    "tabs": ("votes.csv", PLAIN.replace(",", "\t").encode(), (), "cells are separated by tabs"),
-    "pipes": ("votes.txt", PLAIN.replace(",", "|").encode(), ("--separator", "pipe"), ""),
-    "case": ("votes.csv", PLAIN.replace("user,winner", "USER , Winner").encode(), (), ""),
-    "mark": ("votes.csv", PLAIN.encode("utf-8-sig"), (), ""),
-    "utf-16": ("votes.csv", PLAIN.encode("utf-16"), (), "the text is UTF-16, by the mark"),
     "latin-1": ("votes.csv", PLAIN.replace("cy", "é").encode("latin-1"), ("--encoding", "latin-1"), ""),
-    "gz": ("votes.csv.gz", gzip.compress(PLAIN.encode()), (), ""),
-    "jsonl": ("votes.jsonl", objects(PLAIN).encode(), (), ""),
-    "json": ("votes.json", objects(PLAIN, one_list=True).encode(), (), ""),
-    "battles": ("votes.csv", BATTLES.encode(), (), "'model_a' and 'model_b' hold the items, 'winner' the outcome"),
     "named battles": (
         "votes.csv", HOME.encode(),
         ("--left", "home", "--right", "away", "--outcome", "r"), "'home' and 'away' hold the items"),
@@ -86,19 +69,6 @@ def test_comparisons_in_another_form(privrank, write, tmp_path, form):
     assert not (words and words in notes and name.endswith(".jsonl"))
 
 
-def test_battles_in_parquet_are_read_row_by_row(privrank, write, tmp_path):
-    expected, _ = told(
-        privrank("rank", write(*VOTES, header="user,winner,loser,tie", name="v.csv"), *RUN)
-    )
-    parquet(tmp_path / "b.parquet", BATTLES)
-    assert told(privrank("rank", tmp_path / "b.parquet", *RUN))[0] == expected
-    parquet(tmp_path / "l.parquet", LISTS)
-    (tmp_path / "r.csv").write_text(RANKS)
-    run = ("--method", "none", "--json")
-    expected, _ = told(privrank("aggregate", tmp_path / "r.csv", *run))
-    assert told(privrank("aggregate", tmp_path / "l.parquet", *run))[0] == expected
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -125,18 +95,6 @@ def test_orders_are_aggregated_and_privatized(privrank, tmp_path, content, words
         assert privrank("privatize", tmp_path / f"{name}.csv", *options).code == 0
         private.append(out.read_text())
     assert private[0] == private[1]
-
-
-def test_battles_are_privatized(privrank, write, tmp_path):
-    (tmp_path / "battles.csv").write_text(BATTLES)
-    private = []
-    for path in (write(*VOTES, header="user,winner,loser,tie"), tmp_path / "battles.csv"):
-        out = tmp_path / f"{path.stem}.out.csv"
-        result = privrank("privatize", path, "--out", out, "--ties", "coin", *RUN[:-1])
-        assert result.code == 0, result.err
-        private.append(out.read_text())
-    assert private[0] == private[1]
-    assert "'winner' the outcome" in result.err
 
 
 def piped(content, *arguments):
@@ -187,11 +145,6 @@ def test_refusals_name_the_options(privrank, tmp_path):
     assert "it is unclear which separate cells: say so, such as --separator" in refused(
         "votes.csv", both
     )
-    assert "--separator ab is none: give one character" in refused(
-        "votes.csv", PLAIN.encode(), "--separator", "ab"
-    )
-    assert "save the sheet as CSV" in refused("votes.ods", b"PK")
-    assert "not an Excel workbook that openpyxl can read" in refused("votes.xlsx", b"PK")
     said = refused("votes.xlsx", b"PK", "--separator", ";")
     assert "votes.xlsx has no separator: leave out --separator ';'" in said
     assert "has no encoding: leave out --encoding" in refused(
@@ -201,13 +154,6 @@ def test_refusals_name_the_options(privrank, tmp_path):
         "\n", '\nWho are you?,Best?,Other?,Tie?\n"{""ImportId"":""QID1""}",,,\n', 1
     )
     assert "a second header row, as Qualtrics" in refused("votes.csv", qualtrics.encode())
-    pairs = b"user,a vs b,tie\nu,a,0\n"
-    said = refused("votes.csv", pairs)
-    assert "column 'tie' marks ties, and so may other columns: say --tie none" in said
-    said = refused("votes.csv", BATTLES.replace("tie (bothbad)", "skip").encode())
-    assert (
-        "line 4, column 'winner': 'skip' does not say which of the two items is preferred" in said
-    )
 
 
 def test_the_words_on_stderr_depend_on_the_header_alone(privrank, tmp_path):
@@ -223,10 +169,3 @@ def test_the_words_on_stderr_depend_on_the_header_alone(privrank, tmp_path):
         assert result.code == 0, result.err
         found.append((result.err, result.json()["diagnostics"]["notes"]))
     assert found[0] == found[1]
-
-
-def test_who_reads_other_contents_is_said(privrank, tmp_path):
-    (tmp_path / "votes.csv").write_text("user,Oslo,Rome\nann,1,2\n")
-    result = privrank("rank", tmp_path / "votes.csv", "--epsilon", 1)
-    assert result.code == 2
-    assert "`privrank aggregate`" in " ".join(result.err.split())

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from privrank_jax.data import Comparisons, DataError
 from tests.data.readers import load_comparisons, read_comparisons
 from tests.data.votes import GOOD, HEAD, written
-from tests.parquet import parquet
+from tests.parquet import as_parquet, parquet
 
 
 def named_rows(table: Comparisons) -> list[tuple[str, str, str, bool]]:
@@ -102,6 +102,17 @@ def test_a_mark_of_missing_values_may_be_an_item_of_the_public_list(tmp_path):
         read_comparisons(path)
 
 
+@pytest.mark.parametrize("name", ["tie", " Tie"])
+def test_an_item_may_be_named_like_a_column_where_it_is_listed(tmp_path, name):
+    path = written(tmp_path, f"{HEAD}u,{name},b,0\nv,b,{name},0\n")
+    for file in (path, as_parquet(path)):
+        with pytest.raises(DataError, match=f"'{name}' is the name of a column"):
+            read_comparisons(file)
+        assert read_comparisons(file, items=[name, "b"]).item_names == (name, "b")
+    without = written(tmp_path, f"user,winner,loser\nu,{name},b\n")
+    assert read_comparisons(without).num_items == 2
+
+
 def test_user_ids_keep_their_case(tmp_path):
     table = read_comparisons(written(tmp_path, "user,winner,loser\nqZ,a,b\nQz,a,b\n"))
     assert table.user_names == ("qZ", "Qz")
@@ -120,7 +131,10 @@ REFUSALS = {
     "other separator": ("user|winner|loser\na|x|y\n", r"Say separator='\|'"),
     "column twice": ("user,winner,loser,winner\na,x,y,x\n", "2 columns are named 'winner'"),
     "unnamed tie column": ("user,winner,loser,Is_Tie\na,x,y,1\n", "'Is_Tie' looks like .* ties"),
-    "blank winner": (HEAD + "a,x,y,0\na,,y,0\n", "line 3, column 'winner': the item is missing"),
+    "blank winner": (
+        HEAD + "a,x,y,0\na,,y,0\n",
+        "line 3, column 'winner': the item is missing: name both items of a comparison. A tie has both",
+    ),
     "blanks only": (HEAD + "a,x,  ,0\n", "line 2, column 'loser': the item is missing"),
     "blank user": (HEAD + " ,x,y,0\n", "line 2, column 'user': the user is missing"),
     "nan item": (HEAD + "a,x,NaN,0\n", "column 'loser': the item is 'NaN', which marks a missing"),

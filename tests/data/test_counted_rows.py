@@ -167,6 +167,8 @@ def test_columns_that_are_ignored_or_listed_are_no_counts(tmp_path):
     assert len(read_comparisons(path, ignore=["n"])) == 5
     wide = written(tmp_path, "user,a,n\n1,1,2\n2,2,1\n")
     assert read_rankings(wide, items=["a", "n"]).ranks.tolist() == [[0, 1], [1, 0]]
+    named = written(tmp_path, "user,winner,loser,first,weight\nu,a,b,a,1\nv,b,a,b,-1\n")
+    assert len(read_comparisons(named, covariates=["weight"], side="first")) == 2
     long = written(tmp_path, "user,item,rank,votes\n1,a,1,7\n1,b,2,7\n")
     assert read_rankings(long, ignore=["votes"]).ranks.tolist() == [[0, 1]]
 

@@ -6,16 +6,21 @@ import codecs
 import gzip
 import hashlib
 import io
+import json
 import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pyarrow
 import pytest
 
+from privrank_jax.data import reader
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.file import File, Origin
+from privrank_jax.data.reader import read
 from tests.data.files import GOOD, written
+from tests.parquet import as_parquet
 
 TEXT = "user,winner\nGötz,Ærø\n"
 
@@ -135,6 +140,48 @@ def test_standard_input_is_read_once_and_known_by_its_start(piped, content, suff
     assert Origin(file).sha256 == hashlib.sha256(content).hexdigest()
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_parquet_is_read_as_it_is(tmp_path, piped, suffix):
+    votes = as_parquet(written(tmp_path, GOOD))
+    packed = tmp_path / f"votes.parquet{suffix}"
+    packed.write_bytes(gzip.compress(votes.read_bytes()) if suffix else votes.read_bytes())
+    with pytest.raises(
+        DataError, match=r"standard input: Parquet .*: write it to a file and name that"
+    ):
+        read(piped(packed.read_bytes()))
+    if suffix:
+        with pytest.raises(DataError, match=r"votes.parquet.gz: Parquet .*: decompress it first"):
+            read(packed)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_a_file_is_opened_once_for_its_header_and_its_rows(tmp_path, monkeypatch, suffix):
+    path, times = written(tmp_path, GOOD), []
+    if suffix == ".jsonl":
+        header, *rows = (line.split(",") for line in GOOD.splitlines())
+        path = written(
+            tmp_path, "\n".join(json.dumps(dict(zip(header, row))) for row in rows), "v.jsonl"
+        )
+    file = File(as_parquet(path) if suffix == ".parquet" else path)
+    there = reader._open
+    monkeypatch.setattr(reader, "_open", lambda *given: times.append(given) or there(*given))
+    assert (
+        set(reader.header_of(file))
+        == set(reader.header_of(file))
+        == set(GOOD.split("\n")[0].split(","))
+    )
+    assert read(file).sha256 == hashlib.sha256(file.path.read_bytes()).hexdigest()
+    assert len(times) == 1
+    assert len(read(file)) == 3  # again, from its start
+    file = File(path)
+    reader.header_of(file)
+    path.write_text(path.read_text().replace("Oslo", "Bonn"))
+    os.utime(path, ns=(1, 1))
+    if suffix != ".parquet":
+        with pytest.raises(DataError, match="changed while it was read"):
+            _ = read(file).sha256
+
+
 def test_a_keyboard_is_no_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
     with pytest.raises(DataError, match="pipe data into the command"):
@@ -154,7 +201,12 @@ def test_paths_that_are_no_readable_file(tmp_path):
         (tmp_path, "folder"),
         (written(tmp_path, GOOD, "votes.ods"), r"\.ods"),
         (written(tmp_path, GOOD, "votes"), "no suffix"),
+        (Path("/dev/null"), "is a stream"),
+        (Path("/dev/stdin"), "is a stream"),
+        *((tmp_path / name, "is a stream") for name in ("pipe", "pipe.csv", "pipe.soc")),
     ):
+        if path.name.startswith("pipe"):
+            os.mkfifo(path)
         with pytest.raises(DataError, match=named):
             File(path).checked(kinds, "give a .csv file")
 

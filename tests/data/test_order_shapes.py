@@ -18,7 +18,35 @@ from privrank_jax.data.shapes import order_columns, place_columns
     [
         ("user,rank_1,rank_2,rank_3", "rank_1,rank_2,rank_3"),
         ("2nd choice,age,1st choice", "1st choice,2nd choice"),
-        ("rank_0,rank_1", "rank_0,rank_1"),
+        *(
+            (both, both)
+            for both in (
+                *(
+                    "rank_0,rank_1",
+                    "rank1,rank2",
+                    "Rank 1,Rank 2",
+                    "1st,2nd",
+                    "choice-1,choice-2",
+                    "top1,top2",
+                ),
+                *(
+                    "First choice,Second choice",
+                    "rank (1),rank (2)",
+                    "1. place,2. place",
+                    "pref#1,pref#2",
+                ),
+            )
+        ),
+        *(
+            (f"user,{names}", "")
+            for names in (
+                "P1,P2",
+                "Place de la Paix,Top Gun",
+                "rank,ranking",
+                "item_1x,item_2x",
+                "1,2",
+            )
+        ),
         ("rank_1,rank_3", ""),
         ("rank_2,rank_3", ""),
         ("rank_1,rank_1,rank_2", ""),

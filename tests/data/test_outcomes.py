@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -17,6 +19,7 @@ from privrank_jax.data.shapes import (
     shape_of,
 )
 from tests.data.readers import read_comparisons
+from tests.parquet import as_parquet
 
 
 @pytest.mark.parametrize(
@@ -30,6 +33,33 @@ from tests.data.readers import read_comparisons
 def test_outcomes_are_refused(header, winner, loser, message):
     with pytest.raises(DataError, match=message):
         check_outcomes("votes.csv", [c for c in header if c not in (winner, loser)], winner, loser)
+
+
+ITEMS = "columns 'model_b' and 'model_a' look like the two items of a comparison, and 'winner' like its outcome"
+SIDES = (
+    "columns 'left model' and 'right model' look like the two items of a comparison, and 'verdict'"
+)
+
+
+@pytest.mark.parametrize(
+    ("header", "winner", "loser", "message"),
+    [
+        ("model_a,model_b,winner", "winner", "model_b", ITEMS),
+        ("model_a,model_b,winner_model_a", "model_a", "model_b", "'winner_model_a' looks like the outcome"),
+        ("left model,right model,verdict", "verdict", "left model", SIDES),
+        ("model_a,model_b,said", "said", "model_b", "'model_a' is the name of a column"),
+        ("Model_A,other,said", "said", "other", "'model_a' is the name of a column"),
+        ("home,away,Result", None, None, "If 'Result' says which of two items is preferred"),
+        ("dish a,dish b,result", None, None, "If 'dish a' and 'dish b' are the items and 'result' says which"),
+    ],
+)  # fmt: skip
+def test_battles_are_refused_not_misread(tmp_path, header, winner, loser, message):
+    path = tmp_path / "votes.csv"
+    path.write_text(f"{header}\ngpt,phi,model_a\nphi,llama,tie\n")
+    for file in (path, as_parquet(path)):
+        with pytest.raises(DataError, match=message) as error:
+            read_comparisons(file, user=None, winner=winner, loser=loser)
+        assert re.search(r"(by|say) left.* right.* outcome", str(error.value))
 
 
 @pytest.mark.parametrize(

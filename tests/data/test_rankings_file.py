@@ -123,6 +123,7 @@ def test_columns_by_other_names(tmp_path):
         ("", {}, "is empty: it needs a header row"),
         ("\n\n", {}, "is empty"),
         ("user,a\nann,1\n", {}, "a ranking needs at least two items"),
+        ("a\n1\n", {"user": None}, "the only column is 'a'; a file of rankings has one column per item"),
         ("user|a|b\nann|1|2\n", {}, "one column per item.*commas"),
         ("Rank_1,Rank_2,Rank_3\n1,2,3\n", {"user": None}, "'Rank_1', 'Rank_2', ... are places.*numbers"),
         ("user,choice 1,choice 2,choice 4\nann,a,b,c\n", {}, "are places"),

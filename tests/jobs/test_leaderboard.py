@@ -86,7 +86,7 @@ def test_a_ledger_pays_once(tmp_path):
         ({"until": None}, "old export"),
         ({"state": None}, "state"),
         ({"data": votes(times=None)}, "times"),
-        ({"data": votes(times=DAYS[:3])}, "repeat the rows"),
+        ({"data": votes(times=DAYS[:3])}, "one for each"),
         ({"data": votes("abcd")}, "no item 'd'"),
         ({"promise": Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)}, "contributions"),
         ({"promise": Privacy(1.0, unit="comparison", adjacency="replace")}, "delta"),

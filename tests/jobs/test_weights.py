@@ -63,9 +63,12 @@ def test_the_fit_and_its_errors_are_weighted(games, weight, most, user):
     assert ("clusters" in found.facts) == (user is not None)
 
 
-def test_the_scale_of_weights_does_not_matter(write, games):
+@pytest.mark.parametrize(
+    "scale", [1000, 1e307]
+)  # also where their sum is beyond the largest number
+def test_the_scale_of_weights_does_not_matter(write, games, scale):
     larger = [
-        f"{line.rpartition(',')[0]},{1000 * float(line.rpartition(',')[2])}" for line in lines()
+        f"{line.rpartition(',')[0]},{scale * float(line.rpartition(',')[2])}" for line in lines()
     ]
     path = write(*larger, header=HEADER, name="larger.csv")
     for options in ({}, {"gamma": 5.0}):

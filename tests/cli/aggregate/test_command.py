@@ -299,6 +299,8 @@ def test_long_files_and_preflib_files(privrank, tmp_path):
         (("--epsilon", 1, "--delta", "nan"), "--delta must be"),
         (("--epsilon", 1, "--method", "bordda"), "got 'bordda' (did you mean 'borda'"),
         (("--epsilon", 1, "--trust", "remote"), "--trust must be one of"),
+        (("--method", "none", "--trust", "remote"), "--trust must be one of"),
+        (("--method", "none", "--noise", "uniform"), "--noise must be one of"),
         (("--epsilon", 1, "--missing", "first"), "missing must be 'last' or 'unknown'"),
         (("--epsilon", 1, "--seed", 1), "--seed makes the noise predictable"),
         (("--epsilon", 1, "--xi", 0.1), "--xi is for the methods"),

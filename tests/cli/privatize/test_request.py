@@ -22,14 +22,14 @@ def request_of(votes, tmp_path):
     [
         ({"epsilon": None}, "--epsilon is missing"),
         ({"epsilon_column": "eps"}, "not both"),
-        ({"epsilon": -1.0}, "--epsilon must be a positive number"),
+        ({"epsilon": -1.0}, r"epsilon \(--epsilon\) must be a positive number"),
         ({"seed": 1}, "--seed makes the noise predictable"),
     ],
 )
 def test_what_is_refused_without_the_data(request_of, options, message):
     request_of().check()
     request_of(epsilon=None, epsilon_column="eps").check()
-    with pytest.raises(Refusal, match=message):
+    with pytest.raises(ValueError, match=message):
         request_of(**options).check()
 
 

@@ -81,6 +81,7 @@ def test_items_from_a_file(privrank, write, tmp_path):
         (("--epsilon", 1, "--delta", 0.01), "say --noise gaussian; or leave delta out"),
         (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
         (("--epsilon", 1, "--noise", "uniform"), "--noise must be one of 'k-norm', 'laplace', 'gaussian'"),
+        (("--method", "none", "--noise", "uniform"), "--noise must be one of 'k-norm', 'laplace', 'gaussian'"),
         (
             ("--epsilon", 1, "--method", "one-shot", "--top-k", 2, "--noise", "gaussian", "--delta", 0.01),
             "leave --noise and delta out",
