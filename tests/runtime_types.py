@@ -45,7 +45,7 @@ EXAMPLES = (
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.certificate", "aggregation.dynamic_program",
     "aggregation.hay_kwiksort", "aggregation.integer_program", "aggregation.ldp_footrule", "aggregation.footrule_cuts",
     "aggregation.ldp_kwiksort", "aggregation.ldp_plan",
-    "aggregation.ldp_protocol", "aggregation.local_search", "aggregation.local_weights", "aggregation.query_budget",
+    "aggregation.local_search", "aggregation.local_weights", "aggregation.query_budget",
     "simulate.worlds.hard_rankings",
     "mallows.distribution", "mallows.sampling", "mallows.laplace", "mallows.kernel", "mallows.attack",
     "preferences.label_losses", "preferences.objectives", "preferences.accuracy",

@@ -93,14 +93,12 @@ from privrank_jax.aggregation.proven_errors import (
     least_proven_error,
     proven_errors,
 )
-from privrank_jax.aggregation.published_errors import PUBLISHED, Published
 from privrank_jax.aggregation.query_budget import query_budget
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance, shuffled_pair_weights
 from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
-    "PUBLISHED",
     "Bound",
     "ExponentialDiagnostics",
     "FootruleDiagnostics",
@@ -111,7 +109,6 @@ __all__ = [
     "PositionHistograms",
     "ProvenError",
     "ProvenRanking",
-    "Published",
     "ReportDiagnostics",
     "Setting",
     "ShuffledDiagnostics",
