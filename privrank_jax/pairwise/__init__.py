@@ -74,7 +74,6 @@ from privrank_jax.pairwise.noisy_choices import (
 )
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import TieCounts, noisy_tie_counts
-from privrank_jax.pairwise.one_shot import one_shot_top_k
 from privrank_jax.pairwise.perturbed_covariates import perturbed_covariate_mle
 from privrank_jax.pairwise.perturbed_davidson import (
     PerturbedDavidsonFit,
@@ -105,14 +104,6 @@ from privrank_jax.pairwise.questionnaire import (
     questionnaire_sensitivity,
 )
 from privrank_jax.pairwise.rank_centrality import RankCentralityDiagnostics, rank_centrality
-from privrank_jax.pairwise.rates import (
-    average_win_probability,
-    edge_lower_bound,
-    edge_rate,
-    top_k_gap,
-    top_k_threshold,
-    user_rate,
-)
 from privrank_jax.pairwise.release_planner import (
     ReleaseError,
     epsilon_for_release,
@@ -121,7 +112,6 @@ from privrank_jax.pairwise.release_planner import (
 )
 from privrank_jax.pairwise.report_errors import report_standard_errors
 from privrank_jax.pairwise.report_sums import ReportSums
-from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
 from privrank_jax.pairwise.score_stream import (
     continual_score_sums,
     fit_score_sums,
@@ -133,8 +123,18 @@ from privrank_jax.pairwise.standard_errors import (
     standard_errors,
     totals_standard_errors,
 )
-from privrank_jax.pairwise.theorems import theorem_conditions
-from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
+from privrank_jax.pairwise.theory import (
+    average_win_probability,
+    edge_lower_bound,
+    edge_rate,
+    score_attack,
+    score_attack_bound,
+    theorem_conditions,
+    top_k_gap,
+    top_k_threshold,
+    user_rate,
+)
+from privrank_jax.pairwise.top_k import one_shot_top_k, peeling_top_k, permute_and_flip_top_k
 from privrank_jax.pairwise.transitivity import (
     Intransitivity,
     IntransitivityShares,

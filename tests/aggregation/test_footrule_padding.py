@@ -19,8 +19,7 @@ from privrank_jax.aggregation import (
     footrule_optimal,
 )
 from privrank_jax.aggregation.footrule_levels import footrule_levels
-from privrank_jax.aggregation.footrule_padding import padded_noise, trees
-from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES
+from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES, padded_noise, trees
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_footrule
 from tests.reference import footrule as reference
