@@ -79,7 +79,7 @@ def ldp_kwiksort(
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``: trust ``"local"``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.LocalSortDiagnostics`.
+        :class:`~privrank_jax.aggregation.diagnostics.LocalSortDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, fewer users than items, unknown names, ranks that are not integers,

@@ -17,10 +17,25 @@ from privrank_jax._promise import FOOTRULE_NOISES, SHAPED_NOISES
 from privrank_jax._types import Key, PairMatrixLike
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
-from privrank_jax.aggregation.auto import choose_method
+from privrank_jax.aggregation.auto import choose_method, choose_report
+from privrank_jax.aggregation.bounds import (
+    Bound,
+    borda_bound,
+    exponential_bound,
+    footrule_bound,
+    kwiksort_bound,
+    noise_all_bound,
+    private_weights_bound,
+)
 from privrank_jax.aggregation.exponential import MAX_ITEMS as MAX_EXPONENTIAL
 from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MAX_FOOTRULE
 from privrank_jax.aggregation.integer_program import ProvenRanking
+from privrank_jax.aggregation.local_bounds import (
+    ldp_borda_bound,
+    ldp_footrule_bound,
+    ldp_kwiksort_bound,
+    local_noise_all_bound,
+)
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.query_budget import MAX_ITEMS as MAX_EXACT_LAW
 from privrank_jax.aggregation.query_budget import refusal_bound
@@ -390,7 +405,7 @@ def _mechanism(data: Prepared, asked: Asked) -> str:
     """Name in the table of mechanisms, once the method and the numbers of users and items are known."""
     if asked.method == "borda" and asked.mechanism == "one-pair-weights":
         items, users = data.table.num_items, data.table.num_users
-        if aggregation.choose_report(items, users, data.promise) == _TWO_SETS:
+        if choose_report(items, users, data.promise) == _TWO_SETS:
             return "ldp-borda-subsets"
     return asked.mechanism
 
@@ -413,9 +428,7 @@ def _central_borda(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     drawn = _draw(data, asked, noise=asked.noise_drawn)
     scores = np.asarray(drawn.estimate.value)
-    bound = aggregation.borda_bound(
-        table.num_items, table.num_users, data.promise, noise=asked.noise_drawn
-    )
+    bound = borda_bound(table.num_items, table.num_users, data.promise, noise=asked.noise_drawn)
     certainty = of_scores(scores, table.num_users, asked, drawn)
     found = result(data, asked, drawn, scores=scores, bound=bound)
     return dataclasses.replace(found, certainty=certainty)
@@ -445,7 +458,7 @@ def _reported_borda(data: Prepared, asked: Asked) -> Ranking:
         named = MECHANISMS[found].label
         drawn = _draw(data, asked, mechanism=mechanism)
         scores = np.asarray(drawn.estimate.value)
-    limit = functools.partial(aggregation.ldp_borda_bound, items, mechanism=mechanism)
+    limit = functools.partial(ldp_borda_bound, items, mechanism=mechanism)
     epsilon = _report_epsilon(data, asked, drawn)
     whole = result(
         data,
@@ -475,7 +488,7 @@ def _central_kwiksort(data: Prepared, asked: Asked) -> Ranking:
     drawn = _draw(data, asked, noise=asked.noise_drawn, split=SPLIT)
     bound = None
     if table.num_items <= MAX_EXACT_LAW:
-        bound = aggregation.kwiksort_bound(
+        bound = kwiksort_bound(
             table.num_items, table.num_users, data.promise, noise=asked.noise_drawn, split=SPLIT
         )
     return result(data, asked, drawn, bound=bound)
@@ -491,7 +504,7 @@ def _local_kwiksort(data: Prepared, asked: Asked) -> Ranking:
     drawn = _draw(data, asked, split=SPLIT)
     uses = int(drawn.estimate.diagnostics.max_uses)
     never_refused = uses >= items * (items - 1) // 2
-    bound = aggregation.ldp_kwiksort_bound(
+    bound = ldp_kwiksort_bound(
         items,
         users,
         data.promise.epsilon,
@@ -505,9 +518,7 @@ def _local_kwiksort(data: Prepared, asked: Asked) -> Ranking:
 def _central_noise_all(data: Prepared, asked: Asked) -> Ranking:
     items, users = data.table.num_items, data.table.num_users
     drawn = _draw(data, asked, noise=asked.noise_drawn)
-    bound = functools.partial(
-        aggregation.noise_all_bound, items, users, data.promise, noise=asked.noise_drawn
-    )
+    bound = functools.partial(noise_all_bound, items, users, data.promise, noise=asked.noise_drawn)
     weights = np.asarray(drawn.estimate.value)
     found = solved(data, asked, drawn, weights, bound)
     ranks = np.argsort(found.order)
@@ -532,7 +543,7 @@ def _central_weights(data: Prepared, asked: Asked) -> Ranking:
         drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
     )
     bound = functools.partial(
-        aggregation.private_weights_bound, items, users, data.promise, noise=asked.noise_drawn
+        private_weights_bound, items, users, data.promise, noise=asked.noise_drawn
     )
     found = solved(data, asked, drawn, weights, bound)
     ranks = np.argsort(found.order)
@@ -548,9 +559,7 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
         drawn = _draw(data, asked, mechanism=mechanism)
     weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
     epsilon = _report_epsilon(data, asked, drawn)
-    bound = functools.partial(
-        aggregation.local_noise_all_bound, items, users, epsilon, mechanism=mechanism
-    )
+    bound = functools.partial(local_noise_all_bound, items, users, epsilon, mechanism=mechanism)
     found = solved(data, asked, drawn, weights, bound, mechanism=mechanism)
     if asked.mechanism not in _ANSWERS:
         return found
@@ -568,7 +577,7 @@ def _central_footrule(data: Prepared, asked: Asked) -> Ranking:
         noise=asked.noise_drawn,
     )
     items, users = data.table.num_items, data.table.num_users
-    bound = aggregation.footrule_bound(items, users, data.promise, noise=asked.noise_drawn)
+    bound = footrule_bound(items, users, data.promise, noise=asked.noise_drawn)
     return by_footrule(data, asked, drawn, bound)
 
 
@@ -579,7 +588,7 @@ def _local_footrule(data: Prepared, asked: Asked) -> Ranking:
             f"footrule with local trust takes at most {MAX_FOOTRULE} items; {data.table.name} has "
             f"{items:,}. Use borda."
         )
-    limit = functools.partial(aggregation.ldp_footrule_bound, items)
+    limit = functools.partial(ldp_footrule_bound, items)
     return by_footrule(data, asked, _draw(data, asked), quickly(limit, users, epsilon))
 
 
@@ -590,7 +599,7 @@ def _exponential(data: Prepared, asked: Asked) -> Ranking:
             f"exponential weighs all subsets of the items and takes at most {MAX_EXPONENTIAL}; "
             f"{table.name} has {table.num_items:,}. Use borda."
         )
-    bound = aggregation.exponential_bound(table.num_items, table.num_users, data.promise)
+    bound = exponential_bound(table.num_items, table.num_users, data.promise)
     return result(data, asked, _draw(data, asked), bound=bound)
 
 
@@ -638,7 +647,7 @@ def solved(
     asked: Asked,
     drawn: Drawn,
     weights: PairMatrixLike,
-    bound: Callable[..., aggregation.Bound],
+    bound: Callable[..., Bound],
     **facts: str,
 ) -> Ranking:
     """Find the best ranking for noisy weights; its certificate depends on those alone."""
@@ -662,9 +671,7 @@ def solved(
     )
 
 
-def by_footrule(
-    data: Prepared, asked: Asked, drawn: Drawn, bound: aggregation.Bound | None = None
-) -> Ranking:
+def by_footrule(data: Prepared, asked: Asked, drawn: Drawn, bound: Bound | None = None) -> Ranking:
     """Assign items to places at the least noisy cost; what is said depends on the costs alone."""
     from scipy.optimize import linear_sum_assignment
 
@@ -704,7 +711,7 @@ def result(
     named: str | None = None,
     scores: np.ndarray | None = None,
     ranks: np.ndarray | None = None,
-    bound: aggregation.Bound | None = None,
+    bound: Bound | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> Ranking:
     """Build the result of a private method.

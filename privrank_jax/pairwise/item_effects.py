@@ -63,7 +63,8 @@ def item_effects(
 
     Args:
         uncertainty: of scores, such as :func:`~privrank_jax.pairwise.standard_errors` or
-            :func:`~privrank_jax.pairwise.errors_under_private_design` gives it; all items real and linked.
+            :func:`~privrank_jax.pairwise.private_design.errors_under_private_design` gives it; all items real and
+            linked.
         facts: ``(m, p)`` numbers, public: p of each item, p <= m - 2, without a constant.
 
     Returns:

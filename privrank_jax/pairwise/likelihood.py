@@ -33,6 +33,9 @@ from privrank_jax.links import Link, laplace, logistic, normal
 from privrank_jax.pairwise.lanes import add_rows, column_sums, dot, item_sum, opposed_sums, row_sums
 from privrank_jax.pairwise.masked import between_real, center, count_items, mean_degree, real
 
+NEAR = 6.0
+"""Largest absolute score: gaps are twice that at most, and no tail is below what float32 can hold."""
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -357,9 +360,6 @@ def _laplacian(objective: DenseObjective, weight: PairMatrix) -> PairMatrix:
     full = between_real(1 / count_items(diagonal, mask) - weight, mask)
     return full + diagonal[:, None] * jnp.eye(size, dtype=weight.dtype)
 
-
-NEAR = 6.0
-"""Largest absolute score: gaps are twice that at most, and no tail is below what float32 can hold."""
 
 # Mills ratio (1 - Φ(x))/φ(x) = P(x)/Q(x) for 0 <= x <= 2 NEAR, coefficients from the lowest degree up: the rational
 # functions of these degrees with the least relative error, 7e-17 and 3e-7, by Remez' exchange in 60 digits.

@@ -60,7 +60,7 @@ def one_shot_top_k(
     is k times larger. One-shot selection needs less noise where s < L/k, that is where each user compares each item
     only a few times.
 
-    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality` with a
+    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality.rank_centrality` with a
     sensitivity that depends on the spectral gap and the degrees of the data at hand. It is not public, so no
     guarantee follows. Pass such scores with a bound on ``sensitivity`` that holds for *every* data set, or use win
     counts.
@@ -78,7 +78,7 @@ def one_shot_top_k(
         sensitivity: s, public. Needed with scores; for win totals the default is 1 for a comparison and L
             for a user, and a smaller bound may be given if no user compares an item more often than that.
         total_sensitivity: ℓ₁ sensitivity of all win totals (or scores) together, public; ``None`` uses
-            :func:`~privrank_jax.pairwise.totals_sensitivity` for win totals.
+            :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity` for win totals.
         mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
 
     Returns:
