@@ -67,7 +67,7 @@ def test_blocks_have_noise_of_their_own_and_padding_has_none():
     @jax.vmap
     def run(key):
         mean = reports._mean(
-            lambda key, ranks: reports.aggregation.local_weights_report(key, ranks, epsilon),
+            lambda key, ranks: reports.local_weights_report(key, ranks, epsilon),
             *(key, world(users), users, ITEMS * (ITEMS - 1) // 2),
         )
         return 0.5 * mean
