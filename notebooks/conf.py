@@ -47,10 +47,11 @@ autodoc_type_aliases = {name: name for name in vars(_types) if name[0].isupper()
 
 
 def _short(app, what, name, obj, options, signature, returned):
-    """Names of types without their modules."""
-    return tuple(
-        text and re.sub(r"\b(?:\w+\.)+(?=[A-Za-z_])", "", text) for text in (signature, returned)
-    )
+    """Names of types without their modules, and without Sphinx's word for an alias beside another type."""
+    return tuple(text and _LONG.sub(r"\1", text) for text in (signature, returned))
+
+
+_LONG = re.compile(r"TypeAliasForwardRef\('(\w+)'\)|\b(?:\w+\.)+(?=[A-Za-z_])")
 
 
 class _Domain(PythonDomain):

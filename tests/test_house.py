@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from tests import house
-from tests.house.docstrings import missing_sections
+from tests.house.docstrings import described, exported, missing_sections
 from tests.house.imports import circles
 from tests.house.planted import PLANTED
 from tests.sources import PACKAGE, Module, modules
@@ -102,3 +102,9 @@ def test_missing_sections_are_found() -> None:
         (function,) = ast.parse(source).body
         assert isinstance(function, ast.FunctionDef)
         assert missing_sections(function) == missing
+
+
+@pytest.mark.parametrize("package", ["aggregation", "pairwise"])
+def test_the_reference_lists_all_that_a_package_exports(package):
+    listed = {name for module, name in described() if module == package}
+    assert listed == exported()[package]

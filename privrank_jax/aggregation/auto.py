@@ -37,9 +37,9 @@ def choose_method(
     """The method that is good in every crowd: ``"weights"`` unless noise is large, else ``"borda"``.
 
     K-norm and Gaussian noise: ``"weights"`` (:func:`~privrank_jax.aggregation.private_weights`) wherever
-    :func:`~privrank_jax.aggregation.default_focus` spends some of the budget on pairs. Its Kemeny cost above the
-    optimum stays within a few times the smaller one of Borda and of noise on all weights in every crowd of the study
-    ``alabi-regret``; either of the two loses far more in some.
+    :func:`~privrank_jax.aggregation.private_weights.default_focus` spends some of the budget on pairs. Its Kemeny cost
+    above the optimum stays within a few times the smaller one of Borda and of noise on all weights in every crowd of
+    the study ``alabi-regret``; either of the two loses far more in some.
 
     Laplace noise, local and shuffled reports: ``"noise-all"`` where its noise is negligible, else ``"borda"``.
 

@@ -227,7 +227,7 @@ def ldp_borda(
 
     Returns:
         ``value``: unbiased scores ``(m,)``, in items beaten, high = preferred. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.ReportDiagnostics`.
+        :class:`~privrank_jax.aggregation.diagnostics.ReportDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, fewer than 2 items, ranks that are not integers, unknown names.

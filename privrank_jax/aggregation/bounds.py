@@ -175,7 +175,7 @@ def hay_kwiksort_bound(
     max_queries: int | None = None,
     confidence: float | None = None,
 ) -> Bound:
-    """Bound of :func:`~privrank_jax.aggregation.hay_kwiksort`: (5, 6 N q/(nε) + p N), p the chance to exceed q.
+    """Bound of ``hay_kwiksort``: (5, 6 N q/(nε) + p N), p the chance to exceed q.
 
     The default q is little above the mean number of comparisons, so p is large: the bound is far from useful.
 
@@ -308,7 +308,7 @@ def private_weights_bound(
         num_users: n >= 1.
         privacy: what is promised, as for ``private_weights``: unit user, adjacency replace; concrete.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
-        focus: φ in [0, 1]; None takes :func:`~privrank_jax.aggregation.default_focus`.
+        focus: φ in [0, 1]; None takes :func:`~privrank_jax.aggregation.private_weights.default_focus`.
         shrink: ``"james-stein"`` or ``"none"``.
         xi: ξ >= 0, 0 for a solver that finds the optimum.
         confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.

@@ -102,14 +102,15 @@ def dp_kwiksort(
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
         noise: of the answers: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0, all of it spent on the
             queries. The fallback has K-norm noise, the published one Laplace noise.
-        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. A q above the number of
-            pairs is reduced to it.
+        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget.query_budget`. A q above the
+            number of pairs is reduced to it.
         split: share of ε for the queries, in (0, 1), may be traced; not used where no fallback is needed.
         calibration: ``"tight"`` or ``"published"``.
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.SortDiagnostics`, ``exceeded`` where the ranking is the fallback's.
+        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`, ``exceeded`` where the ranking is the
+        fallback's.
 
     Raises:
         TypeError: a plain matrix in place of weights.

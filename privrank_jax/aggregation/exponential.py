@@ -59,7 +59,7 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
 
     Returns:
         ``value``: ranks ``(m,)`` int32, 0 = best; masked items last, in index order. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.ExponentialDiagnostics`.
+        :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
     Raises:
         TypeError: a plain matrix in place of weights.

@@ -217,8 +217,8 @@ def footrule_costs(
         histograms: :class:`PositionHistograms`, or shares h of a plain ``(m, m)`` matrix, noisy ones too.
 
     Returns:
-        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment` finds the ranking of least cost, in which
-        padded items are last.
+        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment.assignment` finds the ranking of least
+        cost, in which padded items are last.
 
     Raises:
         ValueError: shapes that don't fit, n < 1.
@@ -237,7 +237,7 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     """Find the ranking of least mean footrule: a Kemeny score within 2 - 1/(2m-1) times the least one.
 
     Runs on the host, one problem at a time, on exact integers; under ``jit`` and ``vmap`` use
-    :func:`~privrank_jax.aggregation.assignment` of the costs. The proof is at the head of this module.
+    :func:`~privrank_jax.aggregation.assignment.assignment` of the costs. The proof is at the head of this module.
 
     Args:
         histograms: of n users.

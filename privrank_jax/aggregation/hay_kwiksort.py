@@ -49,7 +49,7 @@ def hay_kwiksort(
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.SortDiagnostics`, ``exceeded`` where something was shuffled.
+        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`, ``exceeded`` where something was shuffled.
 
     Raises:
         TypeError: a plain matrix in place of weights.

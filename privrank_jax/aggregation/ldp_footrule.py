@@ -91,8 +91,8 @@ def ldp_footrule(
 ) -> Estimate:
     """Unbiased footrule costs from one report per user: local and non-interactive; simulates all users at once.
 
-    :func:`~privrank_jax.aggregation.assignment` of the costs is a ranking within 2 - 1/(m-1) times the least Kemeny
-    score and an additive error (:func:`~privrank_jax.aggregation.ldp_footrule_bound`).
+    :func:`~privrank_jax.aggregation.assignment.assignment` of the costs is a ranking within 2 - 1/(m-1) times the least
+    Kemeny score and an additive error (:func:`~privrank_jax.aggregation.local_bounds.ldp_footrule_bound`).
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
     this module, ``help(sys.modules[ldp_footrule.__module__])``.
@@ -105,14 +105,14 @@ def ldp_footrule(
 
     Returns:
         ``value``: costs ``(m, m)`` of items at places, in positions, unbiased for users whose ties are broken at
-        random. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.FootruleDiagnostics`, the deviation
-        that it is if rankings are full.
+        random. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.FootruleDiagnostics`, the
+        deviation that it is if rankings are full.
 
     Raises:
         ValueError: a promise that this can't keep, no users, fewer than 2 items or more than 200, ranks that are not
             integers, an unknown rule.
 
-    >>> from privrank_jax.aggregation import assignment
+    >>> from privrank_jax.aggregation.assignment import assignment
     >>> ranks = jnp.tile(jnp.array([2, 0, 1]), (4000, 1))
     >>> privacy = Privacy(2.0, unit="user", adjacency="replace")
     >>> assignment(ldp_footrule(jax.random.key(0), ranks, privacy).value).tolist()

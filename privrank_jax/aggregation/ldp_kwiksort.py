@@ -10,8 +10,7 @@ a ranking from one report per user on all pairs (the ℓ₂ mechanism of Duchi, 
 Given the past, which question comes next depends on this user's ranking only through the user's own responses;
 each response has loss at most ε₀, at most τ are given, then at most one report of loss at most ε₂; the
 conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that is ε. Responses, τ and the published encoding:
-:mod:`~privrank_jax.aggregation.ldp_plan`. For real use see :mod:`~privrank_jax.aggregation.ldp_protocol`, the same
-protocol as messages between server and users; here it is simulated, all users at once.
+:mod:`~privrank_jax.aggregation.ldp_plan`. It is simulated, all users at once.
 
 **When to use it.** Measured on Mallows data (m = 30, dispersion 0.8, n = 20,000, ε = 4, 40 runs), Kemeny score above
 the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the published q, τ = 69 instead of 20: 0.241, and
@@ -80,7 +79,7 @@ def ldp_kwiksort(
 
     Returns:
         ``value``: ranks ``(m,)``, int32, 0 = best. ``guarantee``: trust ``"local"``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.LocalSortDiagnostics`.
+        :class:`~privrank_jax.aggregation.diagnostics.LocalSortDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, fewer users than items, unknown names, ranks that are not integers,

@@ -2,9 +2,9 @@ r"""Worst-case bounds of local and shuffled reports, with constants; those of th
 :mod:`privrank_jax.aggregation.bounds`, which says what they mean.
 
 *Weights* (Corollary 9), then solved to within 1 + ξ: β = (2 + ξ) Σ_{i<j} |e_ij|, and E|e| is at most the standard
-deviation of :func:`~privrank_jax.aggregation.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂.
-*KwikSort* (Corollary 12): as in the central model. *Footrule*: :mod:`privrank_jax.aggregation.ldp_footrule`. All but
-the last are for full rankings.
+deviation of :func:`~privrank_jax.aggregation.local_weights.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤
+√m ‖e‖₂. *KwikSort* (Corollary 12): as in the central model. *Footrule*: :mod:`privrank_jax.aggregation.ldp_footrule`.
+All but the last are for full rankings.
 
 *With a confidence* 1 - η, L = log(1/η). Reports on all pairs or on scores, of norm at most B: e is their mean less its
 own mean, and another report of one user moves it by at most 2B/n. So by McDiarmid's inequality ‖e‖₂ exceeds its mean by

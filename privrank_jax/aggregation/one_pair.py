@@ -62,7 +62,7 @@ def one_pair_weights(
     Returns:
         ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; for Borda scores sum its rows
         (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.PairDiagnostics`.
+        :class:`~privrank_jax.aggregation.diagnostics.PairDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, fewer users than pairs, fewer than 2 items, ranks that are no

@@ -10,7 +10,7 @@ largest of min((ratio - 1)x + additive, N - 2x) over x ≤ o: the first grows wi
 o, or where both are equal, at x = (N - additive)/(ratio + 1). (For the mean both hold as well, since OPT is fixed.)
 Without an upper estimate of OPT o is N/2. An estimate must be public: the smallest cost of private data is private.
 
-**What the papers have** is in :data:`~privrank_jax.aggregation.PUBLISHED`, without constants, as they state it.
+**What the papers have**, without constants, as they state it, is on the page "Which method when".
 
 *How sharp.* Whatever its ratio, no ε-DP method has an additive error of 0.01 m² while n = o(m/ε), and for each ratio
 there is a c > 0 such that no (ε, δ)-DP method, ε ≤ 1 and δ = o(1/n), has one of c m² while n = o(√m/ε) (Alabi, Ghazi,

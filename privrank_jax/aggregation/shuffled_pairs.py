@@ -80,7 +80,7 @@ def shuffled_pair_weights(
     Returns:
         ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; 1/2 for pairs without a report.
         For Borda scores sum its rows (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``: trust
-        ``"shuffled"``. ``diagnostics``: :class:`~privrank_jax.aggregation.ShuffledDiagnostics`.
+        ``"shuffled"``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ShuffledDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, or one with δ = 0; fewer users than pairs, fewer than 2

@@ -94,7 +94,7 @@ def subset_report(
         ranks: ``(m,)`` integers, 0 = best, ties allowed, negative = not ranked, 2 <= m <= 20; users ``(n, m)`` draw
             independent reports.
         epsilon: ε > 0, may be traced; at ∞ all pairs sent reach their threshold, and the norm stays above that of x.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.user_scores`.
+        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.borda.user_scores`.
 
     Returns:
         ``(..., m)`` float: one value on the items ahead, one on those behind, 0 on others; sum 0, norm

@@ -116,6 +116,7 @@ def rank_voters(key: Key) -> Votes:
     from privrank_jax import pairwise
     from privrank_jax._host.evaluate import evaluate
     from privrank_jax._promise import Privacy
+    from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
     from privrank_jax.pairwise.questionnaire_noise import noise_shape
     from privrank_jax.privacy import noise_law
 
@@ -123,7 +124,7 @@ def rank_voters(key: Key) -> Votes:
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
     # One voter may reverse the whole ranking; every pair is asked once.
     promise = Privacy(1.0, unit="user", adjacency="flip")
-    sensitivity = pairwise.questionnaire_sensitivity(pairs, len(OFFICES), promise)
+    sensitivity = questionnaire_sensitivity(pairs, len(OFFICES), promise)
     asked = pairwise.questionnaire_counts(pairs, len(OFFICES))
 
     def noisy(key: Key, epsilon: Scalar) -> Array:

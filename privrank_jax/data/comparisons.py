@@ -57,7 +57,7 @@ from privrank_jax.data.shapes import (
 if TYPE_CHECKING:
     from privrank_jax.comparisons import Comparisons as Arrays
     from privrank_jax.data.rankings import Rankings
-    from privrank_jax.pairwise import CovariateTable
+    from privrank_jax.pairwise.covariates import CovariateTable
 
 _BROKEN = (
     "each ranking of k items counts as the k(k - 1)/2 comparisons of its pairs, equal ranks as ties"

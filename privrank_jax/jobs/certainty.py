@@ -20,20 +20,21 @@ from privrank_jax.jobs.result import (
     Certainty,
     each_by_itself,
 )
-from privrank_jax.pairwise import (
-    CovariateDavidsonScores,
-    DavidsonScores,
-    clustered_covariance,
-    confidence_intervals,
-    davidson_errors,
-    quasi_variances,
-    standard_errors,
-)
-from privrank_jax.pairwise.davidson_errors import davidson_center_is_near
+from privrank_jax.pairwise import standard_errors
+from privrank_jax.pairwise.clustered_errors import clustered_covariance
+from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores
+from privrank_jax.pairwise.davidson import DavidsonScores
+from privrank_jax.pairwise.davidson_errors import davidson_center_is_near, davidson_errors
 from privrank_jax.pairwise.graph import component_labels
-from privrank_jax.pairwise.intervals import Intervals, center_is_near, intervals_of
+from privrank_jax.pairwise.intervals import (
+    Intervals,
+    center_is_near,
+    confidence_intervals,
+    intervals_of,
+)
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
+from privrank_jax.pairwise.quasi_variances import quasi_variances
 from privrank_jax.pairwise.standard_errors import Uncertainty
 
 TOO_FAR = (
@@ -154,7 +155,7 @@ def of_davidson(
         comparisons: ``(m, m)``, comparison counts.
         level: confidence level.
         words: meaning of the intervals, if there are any.
-        told: what :func:`~privrank_jax.pairwise.davidson_errors` is told of ridges and noise.
+        told: what :func:`~privrank_jax.pairwise.davidson_errors.davidson_errors` is told of ridges and noise.
     """
     of_truth = quickly(functools.partial(davidson_errors, **told), value, comparisons)
     low, high = quickly(functools.partial(confidence_intervals, level=level), of_truth.log_tie)

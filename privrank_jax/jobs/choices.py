@@ -32,9 +32,9 @@ from privrank_jax.jobs.result import (
     noise_reach,
     of_noise,
 )
-from privrank_jax.pairwise.choice_errors import choice_center_is_near
+from privrank_jax.pairwise.choice_errors import choice_center_is_near, choice_errors
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.noisy_choices import default_choice_gamma
+from privrank_jax.pairwise.noisy_choices import default_choice_gamma, plackett_luce_from_totals
 from privrank_jax.pairwise.standard_errors import noise_variance
 from privrank_jax.privacy.privacy import Privacy
 
@@ -123,7 +123,7 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
         )
     variance = noise_variance(drawn.scale, noise)
     gamma = asked.gamma or float(quickly(default_choice_gamma, data.kept, variance))
-    fit = quickly(pairwise.plackett_luce_from_totals, totals, data.kept, gamma)
+    fit = quickly(plackett_luce_from_totals, totals, data.kept, gamma)
     scores = np.asarray(fit.value)
     certainty = _certainty(data, scores, asked, gamma, noise_scale=drawn.scale, noise=noise)
     code = int(fit.diagnostics.code)
@@ -177,7 +177,7 @@ def _certainty(
     data: Prepared, scores: np.ndarray, asked: Asked, gamma: float, **noise: Any
 ) -> Certainty:
     """Certainty of fitted scores, from the release and the public sets."""
-    about = functools.partial(pairwise.choice_errors, gamma=gamma, **noise)
+    about = functools.partial(choice_errors, gamma=gamma, **noise)
     errors = quickly(about, scores, data.kept)
     near = bool(quickly(choice_center_is_near, scores, data.kept, errors))
     shrunk = functools.partial(

@@ -47,13 +47,16 @@ from privrank_jax.jobs.result import (
     of_noise,
 )
 from privrank_jax.links import get_link
+from privrank_jax.pairwise.davidson import half_win_test
 from privrank_jax.pairwise.davidson_maximum import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import tie_noise
-from privrank_jax.pairwise.perturbed_davidson import default_ridges
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.perturbed_davidson import davidson_from_totals, default_ridges
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
+from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
     noise_shape,
     questionnaire_changes,
@@ -343,12 +346,12 @@ def _sensitivity(
 ) -> tuple[float, float, tuple[str, ...]]:
     """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
     norm = "l1" if noise == "laplace" else "l2"
-    total = float(pairwise.totals_sensitivity(privacy, norm, per_item=asked.max_per_item))
+    total = float(totals_sensitivity(privacy, norm, per_item=asked.max_per_item))
     one = float(privacy.comparisons_per_unit)
     if privacy.unit != "user" or table.questionnaire is None or asked.ties == "davidson":
         return total, one, table.public
     pairs = table.questionnaire
-    known = pairwise.questionnaire_sensitivity(pairs, table.num_items, privacy, norm)
+    known = questionnaire_sensitivity(pairs, table.num_items, privacy, norm)
     meetings = float(np.bincount(pairs.ravel()).max())
     used = known < total or (asked.method == "one-shot" and meetings < one)
     public = (*table.public, "questionnaire") if used else table.public
@@ -416,7 +419,7 @@ def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
     degree = float(np.sum(design)) / len(totals)
     variance = unit_variance(data.noise, _shape(data)) * drawn.scale**2
     gamma = asked.gamma or float(quickly(least_risk_gamma, degree, variance))
-    fit = quickly(pairwise.scores_from_totals, totals, design, gamma)
+    fit = quickly(scores_from_totals, totals, design, gamma)
     scores = np.asarray(fit.value)
     return _result(
         data,
@@ -448,7 +451,7 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     default = functools.partial(default_ridges, law=law._replace(scale=drawn.scale))
     usual, tie_gamma = map(float, quickly(default, data.wins))
     gamma, met, counts = asked.gamma or usual, data.wins.comparisons, drawn.estimate.value
-    fit = quickly(pairwise.davidson_from_totals, counts.totals, counts.ties, met, gamma, tie_gamma)
+    fit = quickly(davidson_from_totals, counts.totals, counts.ties, met, gamma, tie_gamma)
     certainty, interval = of_davidson(
         fit.value,
         met,
@@ -788,7 +791,7 @@ def _ties_without_privacy(data: Prepared, asked: Asked) -> Ranking:
     facts = tie_facts(estimate.value, interval, asked.level)
     told = [facts.pop("tie_note")]
     if not separated:
-        facts["half_wins_p_value"] = p_value = float(quickly(pairwise.half_win_test, wins).p_value)
+        facts["half_wins_p_value"] = p_value = float(quickly(half_win_test, wins).p_value)
         size = f"{p_value:.2g}" if p_value > 1e-100 else "below 1e-100"
         told.append(f"the p-value of half wins against this model is {size} (likelihood ratio)")
     return _fitted(

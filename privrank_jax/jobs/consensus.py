@@ -16,7 +16,7 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Key, PairMatrixLike
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
-from privrank_jax.aggregation.auto import choose_method
+from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.proven_errors import SPLIT, ProvenError, proven_errors
@@ -237,9 +237,9 @@ class Asked:
         check_choice("trust (--trust)", self.trust, TRUSTS)
         if not 0 <= self.xi < math.inf:
             raise ValueError(f"xi (--xi) must be finite and at least 0, got {self.xi:g}.")
+        if self.noise is not None:
+            check_choice("noise (--noise)", self.noise, tuple(LAWS))
         if privacy is None:
-            if self.noise is not None:  # and not used
-                check_choice("noise (--noise)", self.noise, (*SHAPED_NOISES, "tree"))
             return
         if self.xi and not self.record.solves:
             raise ValueError(
@@ -253,8 +253,6 @@ class Asked:
         if self.shuffled and self.noise is not None:
             raise ValueError("shuffled answers add no noise to sums: leave noise (--noise) out.")
         check_trust(self.record, self.trust, CONSENSUS)
-        if self.noise is not None:
-            check_choice("noise (--noise)", self.noise, tuple(LAWS))
         check_noise(privacy, self.noise, always_delta=self.shuffled)
         noises = MECHANISMS[self.mechanism].noises
         if self.noise_drawn not in noises:
@@ -368,7 +366,7 @@ def _mechanism(data: Prepared, asked: Asked) -> str:
     """Name in the table of mechanisms, once the method and the numbers of users and items are known."""
     if asked.method == "borda" and asked.mechanism == "one-pair-weights":
         items, users = data.table.num_items, data.table.num_users
-        if aggregation.choose_report(items, users, data.promise) == _TWO_SETS:
+        if choose_report(items, users, data.promise) == _TWO_SETS:
             return "ldp-borda-subsets"
     return asked.mechanism
 

@@ -29,7 +29,17 @@ from privrank_jax.jobs.result import (
     best_first,
     each_by_itself,
 )
+from privrank_jax.pairwise.covariate_davidson import davidson_from_covariate_sums
+from privrank_jax.pairwise.covariate_errors import (
+    CovariateIntervals,
+    covariate_davidson_intervals,
+    covariate_intervals,
+)
+from privrank_jax.pairwise.covariate_mle import scores_from_covariate_sums
+from privrank_jax.pairwise.covariate_noise import least_covariate_noise
 from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_ties import CovariateTies
+from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.perturbed_mle import ExactFit
@@ -51,7 +61,7 @@ class Prepared:
     """
 
     table: Comparisons
-    kept: pairwise.CovariateTable
+    kept: CovariateTable
     warnings: tuple[str, ...]
     source: Randomness
     privacy: Privacy | None
@@ -96,7 +106,7 @@ def rank_covariates(
         noise = MECHANISMS[asked.mechanism(privacy, covariates=True)].noise_of(asked.noise)
         if asked.noise is None and not hidden:
             ties = asked.ties == "davidson"
-            noise = pairwise.least_covariate_noise(fitted.design, privacy, ties=ties)
+            noise = least_covariate_noise(fitted.design, privacy, ties=ties)
     data = Prepared(
         table=table, kept=fitted, warnings=warnings, source=source, privacy=privacy, noise=noise
     )
@@ -169,26 +179,24 @@ def _drawn(data: Prepared, asked: Asked) -> Drawn:
 
 
 def _fit_released(
-    value: np.ndarray | pairwise.CovariateTies,
-    design: pairwise.CovariateDesign,
+    value: np.ndarray | CovariateTies,
+    design: CovariateDesign,
     gamma: float | None,
     scale: float,
     noise: str,
 ) -> Estimate:
     """The fit to noisy sums, or to noisy sums and ties."""
     told = {"noise_scale": scale, "noise": noise}
-    if isinstance(value, pairwise.CovariateTies):
-        fitted = functools.partial(pairwise.davidson_from_covariate_sums, **told)
+    if isinstance(value, CovariateTies):
+        fitted = functools.partial(davidson_from_covariate_sums, **told)
         return _on_design(
             design, lambda *sums: fitted(*sums, design, gamma), value.sums, value.ties
         )
-    fitted = functools.partial(pairwise.scores_from_covariate_sums, **told)
+    fitted = functools.partial(scores_from_covariate_sums, **told)
     return _on_design(design, lambda sums: fitted(sums, design, gamma), value)
 
 
-def _on_design(
-    design: pairwise.CovariateDesign, function: Callable[..., Any], *arguments: Any
-) -> Any:
+def _on_design(design: CovariateDesign, function: Callable[..., Any], *arguments: Any) -> Any:
     """``function(*arguments)`` that has the design in it, which K-norm noise needs to see untraced.
 
     It is an argument beside the others only so that :func:`quickly` sees how large it is.
@@ -197,7 +205,7 @@ def _on_design(
 
 
 def _without_privacy(
-    table: pairwise.CovariateTable, asked: Asked
+    table: CovariateTable, asked: Asked
 ) -> tuple[Estimate, float, tuple[str, ...]]:
     """The fit of highest likelihood, its ridge, and what to know of it; a ridge fit where there is no finite one."""
     gamma, davidson = asked.gamma or 0.0, asked.ties == "davidson"
@@ -262,7 +270,7 @@ def _certainty(
 
 def _intervals(
     fit: Estimate, data: Prepared, asked: Asked
-) -> tuple[pairwise.CovariateIntervals, tuple[float, float] | None]:
+) -> tuple[CovariateIntervals, tuple[float, float] | None]:
     """Intervals of scores and coefficients; and of ν, where ties have a model and one is known."""
     design, facts = data.kept.design, fit.diagnostics
     told = {
@@ -271,7 +279,7 @@ def _intervals(
         "level": asked.level,
     }
     if asked.ties != "davidson":
-        about = functools.partial(pairwise.covariate_intervals, **told)
+        about = functools.partial(covariate_intervals, **told)
         tied = np.asarray(data.kept.outcomes) == 0.5 if data.privacy is None else None
         found = _on_design(
             design,
@@ -279,7 +287,7 @@ def _intervals(
             *(fit.value, facts.ridge, tied),
         )
         return found, None
-    about = functools.partial(pairwise.covariate_davidson_intervals, **told)
+    about = functools.partial(covariate_davidson_intervals, **told)
     found = _on_design(
         design,
         lambda value, *ridges: about(value, design, *ridges),
@@ -297,7 +305,7 @@ def _deviation(data: Prepared, asked: Asked, scale: float) -> float | None:
     return scale * math.sqrt(np.diag(law.covariance)[: data.kept.design.num_items].max())
 
 
-def _met(design: pairwise.CovariateDesign) -> np.ndarray:
+def _met(design: CovariateDesign) -> np.ndarray:
     """How often two items met."""
     met = np.zeros((design.num_items,) * 2)
     np.add.at(met, (np.asarray(design.first), np.asarray(design.second)), 1.0)

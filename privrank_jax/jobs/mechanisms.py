@@ -110,25 +110,25 @@ MECHANISMS = {
     ),
     "noisy-choices": Mechanism(
         label="noisy counts of choices",
-        simulated="pairwise:noisy_choices",
+        simulated="pairwise.noisy_choices:noisy_choices",
         exact="release.choice_totals:exact_noisy_choices",
         noises=NOISES,
     ),
     "covariate-sums": Mechanism(
         label="private scores with covariates",
-        simulated="pairwise:noisy_covariate_sums",
+        simulated="pairwise.covariate_mle:noisy_covariate_sums",
         exact="release.covariate_sums:exact_covariate_sums",
         noises=(*NOISES, "k-norm"),
     ),
     "covariate-ties": Mechanism(
         label="private scores with covariates and ties",
-        simulated="pairwise:noisy_covariate_ties",
+        simulated="pairwise.covariate_ties:noisy_covariate_ties",
         exact="release.covariate_sums:exact_covariate_ties",
         noises=(*NOISES, "k-norm"),
     ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
-        simulated="pairwise:noisy_tie_counts",
+        simulated="pairwise.noisy_ties:noisy_tie_counts",
         exact="release.tie_counts:exact_noisy_tie_counts",
         noises=(*NOISES, "k-norm"),
     ),
@@ -163,7 +163,7 @@ MECHANISMS = {
     ),
     "noisy-design": Mechanism(
         label="noisy numbers of comparisons",
-        simulated="pairwise:noisy_design",
+        simulated="pairwise.private_design:noisy_design",
         exact="release.private_design:exact_noisy_design",
         opendp=(),
     ),

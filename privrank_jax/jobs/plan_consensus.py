@@ -13,7 +13,7 @@ from privrank_jax._promise import Privacy
 from privrank_jax.jobs.plan_design import Design, Plan
 
 if TYPE_CHECKING:
-    from privrank_jax.aggregation import ProvenError
+    from privrank_jax.aggregation.proven_errors import ProvenError
 
 _PUBLISHED = "hay-kwiksort"
 _KNOWN = 1e-3  # below it simulations of a few dozen crowds differ by chance
@@ -207,7 +207,8 @@ class _Search:
         return list(rows)
 
     def expected(self, row: ProvenError, points: list[Point]) -> list[float] | None:
-        from privrank_jax.aggregation import Setting, planned_costs
+        from privrank_jax.aggregation import planned_costs
+        from privrank_jax.aggregation.planned_errors import Setting
 
         settings = [Setting(point[0], self.privacy(point)) for point in points]
         found = planned_costs(row, self.design.items, settings, spread=self.design.spread)

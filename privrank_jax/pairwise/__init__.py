@@ -1,239 +1,53 @@
-"""Scores and rankings from pairwise comparisons."""
+"""Scores and rankings from pairwise comparisons.
 
-from privrank_jax.pairwise import report_sums
-from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
-from privrank_jax.pairwise.choice_errors import choice_errors
+What most people ask for is here; what is built of it, and what experts ask for, is in the module of its subject, which
+``privrank_jax.pairwise.theory`` and the like load on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from types import ModuleType
+
 from privrank_jax.pairwise.choices import Choices, break_rankings, plackett_luce
-from privrank_jax.pairwise.clustered_errors import clustered_covariance
-from privrank_jax.pairwise.continual import (
-    ContinualDiagnostics,
-    continual_counts,
-    continual_scores,
-)
 from privrank_jax.pairwise.covariate_davidson import (
-    CovariateDavidsonFit,
-    CovariateDavidsonScores,
     covariate_davidson_mle,
-    davidson_from_covariate_sums,
     davidson_with_covariates,
 )
-from privrank_jax.pairwise.covariate_errors import (
-    CovariateDavidsonIntervals,
-    CovariateIntervals,
-    covariate_davidson_intervals,
-    covariate_intervals,
-)
-from privrank_jax.pairwise.covariate_mle import (
-    CovariateFit,
-    CovariateScores,
-    covariate_mle,
-    mle_with_covariates,
-    noisy_covariate_sums,
-    scores_from_covariate_sums,
-)
-from privrank_jax.pairwise.covariate_noise import least_covariate_noise
+from privrank_jax.pairwise.covariate_mle import covariate_mle, mle_with_covariates
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.covariate_ties import CovariateTies, noisy_covariate_ties
-from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
-from privrank_jax.pairwise.davidson import (
-    DavidsonScores,
-    HalfWinTest,
-    davidson_mle,
-    half_win_test,
-)
-from privrank_jax.pairwise.davidson_errors import (
-    DavidsonErrors,
-    DavidsonIntervals,
-    davidson_errors,
-    davidson_intervals,
-)
-from privrank_jax.pairwise.debiased_rr import (
-    DebiasedFit,
-    debiased_rr,
-    report_counts,
-    scores_from_sums,
-    smallest_curvature,
-)
-from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
-from privrank_jax.pairwise.designs import uniform_design
-from privrank_jax.pairwise.influence import Influence, influential_comparisons
-from privrank_jax.pairwise.intervals import (
-    Intervals,
-    confidence_intervals,
-    interval_estimates,
-    rank_intervals,
-)
-from privrank_jax.pairwise.item_effects import ItemEffects, item_effects
-from privrank_jax.pairwise.minimize import minimize
-from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
-from privrank_jax.pairwise.mle import FitDiagnostics, mle
-from privrank_jax.pairwise.noisy_choices import (
-    noisy_choices,
-    perturbed_plackett_luce,
-    plackett_luce_from_totals,
-)
-from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
-from privrank_jax.pairwise.noisy_ties import TieCounts, noisy_tie_counts
-from privrank_jax.pairwise.one_shot import one_shot_top_k
+from privrank_jax.pairwise.davidson import davidson_mle
+from privrank_jax.pairwise.debiased_rr import debiased_rr
+from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
+from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.noisy_choices import perturbed_plackett_luce
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_covariates import perturbed_covariate_mle
-from privrank_jax.pairwise.perturbed_davidson import (
-    PerturbedDavidsonFit,
-    davidson_from_totals,
-    perturbed_davidson_mle,
-)
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle, scores_from_totals
-from privrank_jax.pairwise.planner import (
-    PlannedError,
-    effective_users,
-    epsilon_needed,
-    local_rate,
-    planned_error,
-    uniform_budgets,
-    users_needed,
-)
-from privrank_jax.pairwise.private_design import (
-    DesignNoise,
-    NoisyDesign,
-    cautious_design,
-    errors_under_private_design,
-    noisy_design,
-)
-from privrank_jax.pairwise.quasi_variances import QuasiVariances, quasi_variances
-from privrank_jax.pairwise.questionnaire import (
-    max_cut,
-    questionnaire_counts,
-    questionnaire_sensitivity,
-)
-from privrank_jax.pairwise.rank_centrality import RankCentralityDiagnostics, rank_centrality
-from privrank_jax.pairwise.rates import (
-    average_win_probability,
-    edge_lower_bound,
-    edge_rate,
-    top_k_gap,
-    top_k_threshold,
-    user_rate,
-)
-from privrank_jax.pairwise.release_planner import (
-    ReleaseError,
-    epsilon_for_release,
-    planned_release,
-    users_for_release,
-)
-from privrank_jax.pairwise.report_errors import report_standard_errors
-from privrank_jax.pairwise.report_sums import ReportSums
-from privrank_jax.pairwise.score_attack import score_attack, score_attack_bound
-from privrank_jax.pairwise.score_stream import (
-    continual_score_sums,
-    fit_score_sums,
-    score_sums,
-)
-from privrank_jax.pairwise.selection import LinkSelection, select_link
-from privrank_jax.pairwise.standard_errors import (
-    Uncertainty,
-    standard_errors,
-    totals_standard_errors,
-)
-from privrank_jax.pairwise.theorems import theorem_conditions
-from privrank_jax.pairwise.top_k import peeling_top_k, permute_and_flip_top_k
-from privrank_jax.pairwise.transitivity import (
-    Intransitivity,
-    IntransitivityShares,
-    intransitivity,
-    intransitivity_shares,
-    wins_by_user,
-)
+from privrank_jax.pairwise.perturbed_davidson import perturbed_davidson_mle
+from privrank_jax.pairwise.perturbed_mle import perturbed_mle
+from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
+from privrank_jax.pairwise.questionnaire import questionnaire_counts
+from privrank_jax.pairwise.standard_errors import standard_errors
+from privrank_jax.pairwise.top_k import one_shot_top_k, peeling_top_k, permute_and_flip_top_k
 from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
 __all__ = [
     "Choices",
-    "ContinualDiagnostics",
-    "CovariateDavidsonFit",
-    "CovariateDavidsonIntervals",
-    "CovariateDavidsonScores",
-    "CovariateDesign",
-    "CovariateFit",
-    "CovariateIntervals",
-    "CovariateScores",
-    "CovariateTable",
-    "CovariateTies",
-    "DavidsonErrors",
-    "DavidsonIntervals",
-    "DavidsonScores",
-    "DebiasedFit",
-    "DebiasedSums",
-    "DesignNoise",
-    "FitDiagnostics",
-    "HalfWinTest",
-    "Influence",
-    "Intervals",
-    "Intransitivity",
-    "IntransitivityShares",
-    "ItemEffects",
-    "LinkSelection",
-    "MixedDiagnostics",
-    "MixedEffects",
-    "NoisyDesign",
-    "PerturbedDavidsonFit",
-    "PerturbedFit",
-    "PlannedError",
-    "QuasiVariances",
-    "RankCentralityDiagnostics",
-    "ReleaseError",
-    "ReportSums",
-    "TieCounts",
-    "Uncertainty",
-    "average_win_probability",
-    "bootstrap_intervals",
     "bounded_weights",
     "break_rankings",
-    "cautious_design",
-    "choice_errors",
-    "clustered_covariance",
-    "confidence_intervals",
-    "continual_counts",
-    "continual_score_sums",
-    "continual_scores",
-    "covariate_davidson_intervals",
     "covariate_davidson_mle",
-    "covariate_intervals",
     "covariate_mle",
     "covariate_table",
-    "davidson_errors",
-    "davidson_from_covariate_sums",
-    "davidson_from_totals",
-    "davidson_intervals",
     "davidson_mle",
     "davidson_with_covariates",
     "debiased_rr",
-    "debiased_sums",
-    "edge_lower_bound",
-    "edge_rate",
-    "effective_users",
-    "epsilon_for_release",
     "epsilon_needed",
-    "errors_under_private_design",
-    "fit_score_sums",
-    "half_win_test",
-    "influential_comparisons",
     "interval_estimates",
-    "intransitivity",
-    "intransitivity_shares",
-    "item_effects",
-    "least_covariate_noise",
-    "local_rate",
-    "max_cut",
-    "minimize",
-    "mixed_effects",
     "mle",
     "mle_with_covariates",
-    "noisy_choices",
     "noisy_counts",
-    "noisy_covariate_sums",
-    "noisy_covariate_ties",
-    "noisy_design",
-    "noisy_tie_counts",
     "one_shot_top_k",
-    "parametric_bootstrap",
     "peeling_top_k",
     "permute_and_flip_top_k",
     "perturbed_covariate_mle",
@@ -241,35 +55,16 @@ __all__ = [
     "perturbed_mle",
     "perturbed_plackett_luce",
     "plackett_luce",
-    "plackett_luce_from_totals",
     "planned_error",
-    "planned_release",
-    "quasi_variances",
     "questionnaire_counts",
-    "questionnaire_sensitivity",
-    "rank_centrality",
     "rank_intervals",
-    "report_counts",
-    "report_standard_errors",
-    "report_sums",
-    "score_attack",
-    "score_attack_bound",
-    "score_sums",
-    "scores_from_covariate_sums",
-    "scores_from_sums",
-    "scores_from_totals",
-    "select_link",
-    "smallest_curvature",
     "standard_errors",
-    "theorem_conditions",
-    "top_k_gap",
-    "top_k_threshold",
-    "totals_sensitivity",
-    "totals_standard_errors",
-    "uniform_budgets",
-    "uniform_design",
-    "user_rate",
-    "users_for_release",
     "users_needed",
-    "wins_by_user",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """A module of this package that nothing has loaded yet."""
+    if any(name == module.name for module in pkgutil.iter_modules(__path__)):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

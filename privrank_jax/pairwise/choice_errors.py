@@ -55,7 +55,8 @@ def choice_errors(
         target: ``"truth"`` or ``"penalized"``, as for :func:`standard_errors`.
 
     Returns:
-        :class:`Uncertainty`; :func:`confidence_intervals` and :func:`rank_intervals` take it.
+        :class:`Uncertainty`; :func:`~privrank_jax.pairwise.intervals.confidence_intervals` and :func:`rank_intervals`
+        take it.
 
     Raises:
         ValueError: a negative scale or ridge, scores of another shape, unknown names.

@@ -62,8 +62,8 @@ def continual_counts(
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
     steps, for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and even where
     comparisons depend on what was published before. The sensitivity is that of one release
-    (:func:`~privrank_jax.pairwise.totals_sensitivity`) times the length of the longest column of the strategy; proof
-    at the head of :mod:`privrank_jax.privacy.prefix_sums`. T is public.
+    (:func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`) times the length of the longest column of the
+    strategy; proof at the head of :mod:`privrank_jax.privacy.prefix_sums`. T is public.
 
     The noise of the totals at a step grows with log T for Gaussian noise, where a release of its own at every step
     needs √T (``strategy="independent"``). Noise of nearby steps is correlated.
@@ -177,7 +177,7 @@ def continual_scores(
         gamma: ridge γ > 0, may be traced.
 
     Returns:
-        ``(T, m)``, mean 0 over real items; see :func:`~privrank_jax.pairwise.scores_from_totals`.
+        ``(T, m)``, mean 0 over real items; see :func:`~privrank_jax.pairwise.perturbed_mle.scores_from_totals`.
 
     >>> wins = WinCounts(jnp.array([[[0, 9], [1, 0]], [[0, 81], [9, 0]]], float))
     >>> scores = continual_scores(jnp.cumsum(wins.totals, 0), wins, 1e-6)

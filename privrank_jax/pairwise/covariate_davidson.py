@@ -206,7 +206,7 @@ def davidson_with_covariates(
 
     Raises:
         ValueError: a negative ridge; without a ridge of log ν, a table in which nothing or everything is tied.
-        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
+        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
     >>> first, second, won = [0, 1] * 60, [1, 0] * 60, [1, 0] * 30 + [0.5, 0.5] * 24 + [0, 1] * 6

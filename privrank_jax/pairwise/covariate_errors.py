@@ -68,7 +68,7 @@ class CovariateIntervals:
     """Intervals of the scores and ranks of items, and of the coefficients of covariates.
 
     Attributes:
-        items: :class:`~privrank_jax.pairwise.Intervals`.
+        items: :class:`~privrank_jax.pairwise.intervals.Intervals`.
         standard_errors: ``(p,)``, of the coefficients.
         low: ``(p,)``, lower ends of their intervals, each by itself; -∞ where the ridge bias can't be removed.
         high: ``(p,)``, upper ends.
@@ -110,7 +110,7 @@ def covariate_intervals(
 
     Args:
         value: scores and coefficients, from :func:`covariate_mle`, :func:`mle_with_covariates` or
-            :func:`scores_from_covariate_sums`.
+            :func:`~privrank_jax.pairwise.covariate_mle.scores_from_covariate_sums`.
         design: the public part of the table.
         ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next.
         noise_scale: λ, σ or 1/ε, may be traced; 0 without privacy.
@@ -159,7 +159,7 @@ def covariate_davidson_intervals(
 
     Args:
         value: from :func:`covariate_davidson_mle`, :func:`davidson_with_covariates` or
-            :func:`davidson_from_covariate_sums`.
+            :func:`~privrank_jax.pairwise.covariate_davidson.davidson_from_covariate_sums`.
         design: the public part of the table.
         ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next two.
         tie_gamma: the ridge of log ν.

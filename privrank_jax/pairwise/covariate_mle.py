@@ -134,7 +134,8 @@ def noisy_covariate_sums(
         privacy: what is promised: unit comparison or user, adjacency ``flip``, public ``"covariates"``. ε = ∞ adds no
             noise; ε and δ may be traced. Users need no ``contributions``: the table says who gave what.
         noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"`` for users, in the shape of what
-            one of them can change in this design, which must not be traced; :func:`least_covariate_noise` chooses.
+            one of them can change in this design, which must not be traced;
+            :func:`~privrank_jax.pairwise.covariate_noise.least_covariate_noise` chooses.
         sensitivity: a smaller public sensitivity of S, ℓ₁ for Laplace and ℓ₂ for Gaussian noise, instead of the
             theorem's.
 

@@ -34,7 +34,7 @@ more edges. ∎ For users with many comparisons this is far below Σ ‖z_r‖, 
 
 *Different questions.* Where users meet few of the pairs of G, or one of them far more than others, K is much larger
 than what a typical user changes, and noise of other shapes is better:
-:func:`~privrank_jax.pairwise.least_covariate_noise` compares them.
+:func:`~privrank_jax.pairwise.covariate_noise.least_covariate_noise` compares them.
 
 *Integers.* Let all features be multiples of 2^{-β}. Twice the items' sums are points of the lattice of G
 (:mod:`privrank_jax.release.k_norm`) and change within 2Z(G); 2^{β+1} times the sum of feature k is whole and changes by

@@ -28,7 +28,7 @@ from privrank_jax._backend import product
 from privrank_jax._types import Scores
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.largest_error import bisect
+from privrank_jax.pairwise.planner import bisect
 from privrank_jax.pairwise.standard_errors import Uncertainty
 
 _LEAST_RANK = 1e-5  # smallest singular value of standardized facts, of the largest
@@ -63,7 +63,8 @@ def item_effects(
 
     Args:
         uncertainty: of scores, such as :func:`~privrank_jax.pairwise.standard_errors` or
-            :func:`~privrank_jax.pairwise.errors_under_private_design` gives it; all items real and linked.
+            :func:`~privrank_jax.pairwise.private_design.errors_under_private_design` gives it; all items real and
+            linked.
         facts: ``(m, p)`` numbers, public: p of each item, p <= m - 2, without a constant.
 
     Returns:

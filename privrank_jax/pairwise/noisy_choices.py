@@ -4,9 +4,9 @@ r"""Private scores from choices among public sets: noise on how often each item 
 (:mod:`privrank_jax.pairwise.choices`).
 
 **Sensitivity.** A choice adds one unit vector e_i to N, as a comparison without ties adds e_i to the win totals, so the
-sensitivities are those of win totals (:func:`~privrank_jax.pairwise.totals_sensitivity`): another choice moves N by
-e_j - e_i, by 2 in ℓ₁ and √2 in ℓ₂; one more moves it by 1; L choices of a user by L times that at most, by the
-triangle inequality, which is attained.
+sensitivities are those of win totals (:func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`): another choice
+moves N by e_j - e_i, by 2 in ℓ₁ and √2 in ℓ₂; one more moves it by 1; L choices of a user by L times that at most, by
+the triangle inequality, which is attained.
 
 **What is public.** Noisy totals alone protect choices under any adjacency. The fit also needs the sets, which are
 public under ``flip`` alone, where neighbors differ in what was chosen and not in what was offered; then it is

@@ -50,15 +50,15 @@ def perturbed_covariate_mle(
         ties: ``"half"``: a tie is half a win; ``"davidson"``: an outcome of its own.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.CovariateScores`, or
-        :class:`~privrank_jax.pairwise.CovariateDavidsonScores`. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.pairwise.CovariateFit` or :class:`~privrank_jax.pairwise.CovariateDavidsonFit`, of which
-        ``fit`` is not public.
+        ``value``: :class:`~privrank_jax.pairwise.covariate_mle.CovariateScores`, or
+        :class:`~privrank_jax.pairwise.covariate_davidson.CovariateDavidsonScores`. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.covariate_mle.CovariateFit` or
+        :class:`~privrank_jax.pairwise.covariate_davidson.CovariateDavidsonFit`, of which ``fit`` is not public.
 
     Raises:
         ValueError: a table whose scales were read from its rows, adjacency flip, a promise that can't be kept, γ below
             its floor, an unknown treatment of ties.
-        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
+        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
 
     >>> import jax
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table

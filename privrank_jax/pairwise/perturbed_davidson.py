@@ -60,7 +60,7 @@ def perturbed_davidson_mle(
     noise: str | None = None,
     questionnaire: PairMatrixLike | None = None,
 ) -> Estimate:
-    """Private scores and tie parameter: Davidson's model fitted to :func:`~privrank_jax.pairwise.noisy_tie_counts`.
+    """Private scores and tie parameter: Davidson's model fitted to ``noisy_tie_counts``.
 
     **Guarantee.** Under ``flip`` that of the noisy counts, of which this is post-processing. Under ``replace`` and
     ``add-remove``, where who met is private as well, the noise is in the objective: λ = 4L/ε or 2L/ε on the totals, 4λ
@@ -74,18 +74,18 @@ def perturbed_davidson_mle(
     Args:
         key: PRNG key.
         wins: win counts of m items that know their ``ties``.
-        privacy: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`, or adjacency ``replace`` or ``add-remove``.
+        privacy: as for ``noisy_tie_counts``, or adjacency ``replace`` or ``add-remove``.
         gamma: ridge γ > 0 of the scores, may be traced; ``None`` = default.
         tie_gamma: ridge γ_T > 0 of log ν, may be traced; ``None`` = default; under ``flip`` only.
-        noise: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`.
-        questionnaire: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`.
+        noise: as for ``noisy_tie_counts``.
+        questionnaire: as for ``noisy_tie_counts``.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.DavidsonScores`. ``guarantee``. ``diagnostics``:
+        ``value``: ``DavidsonScores``. ``guarantee``. ``diagnostics``:
         :class:`PerturbedDavidsonFit`.
 
     Raises:
-        ValueError: as :func:`~privrank_jax.pairwise.noisy_tie_counts`; a ridge that is not positive, or below λ where
+        ValueError: as ``noisy_tie_counts``; a ridge that is not positive, or below λ where
             that is its floor; Gaussian noise, a questionnaire or γ_T where the noise is in the objective.
 
     >>> wins = WinCounts.from_matrix([[0, 600], [400, 0]], ties=200)
@@ -159,7 +159,7 @@ def davidson_from_totals(
         mask: ``(m,)`` bool, real items (default all).
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.DavidsonScores`. ``guarantee``: ``None``; that of the counts applies.
+        ``value``: ``DavidsonScores``. ``guarantee``: ``None``; that of the counts applies.
         ``diagnostics``: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`, a function of the arguments alone.
 
     Raises:

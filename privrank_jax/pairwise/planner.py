@@ -10,8 +10,11 @@ has variance ¼(1/t² - (2F-1)²), and the weights are t². So the budgets enter
 through r, which matters only where preferences are sharp. Without privacy r = 1, M = G and I is the number of users.
 
 **Error.** ‖θ̂ - θ‖_∞ is the largest of m normal variables, taken as if they were independent, which can only overstate
-it (:mod:`privrank_jax.pairwise.largest_error`). θ is unknown at planning time, so the functions take planning values;
+it (Šidák's inequality). θ is unknown at planning time, so the functions take planning values;
 scores that lie closer together are easier to estimate, more spread ones harder.
+
+**The largest error** is overstated for equal items by 11% at m = 3, 4% at m = 5, 1% at m = 10. Errors of two items that
+sum to 0 are one variable; that case is exact.
 
 **Assumptions.** The model holds, answers are independent, errors are small enough for one linear step (below about
 half a unit of θ), the ridge is negligible.
@@ -26,19 +29,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._types import Numbers, NumbersLike, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.largest_error import bisect, expected_largest, largest_quantile
 from privrank_jax.privacy.local import report_information
 
 CRITERIA = ("expected", "upper", "rms")
@@ -387,3 +390,49 @@ def _checked(
         raise ValueError(f"scores must be (m,) with m >= 2 items, got shape {scores.shape}.")
     epsilon = jnp.ravel(jnp.asarray(epsilon, scores.dtype))
     return scores, epsilon, get_link(link)
+
+
+# Bisection runs on a log scale; after 50 halvings the widest bracket is below float64's rounding error.
+_HALVINGS = 50
+# Nodes of the integral of P(max > x): the midpoint rule errs by less than 1e-4 (1e-6 for m > 2).
+_NODES = 400
+
+
+def expected_largest(spread: Scores) -> Float[Array, ""]:
+    """E max_i |X_i| = ∫ P(max > x) dx, X_i normal with standard deviations ``spread``."""
+    # Beyond √(2 log m) + 7 standard deviations the remaining probability is negligible.
+    reach = jnp.max(spread) * (7 + math.sqrt(2 * math.log(spread.shape[0])))
+    nodes = (jnp.arange(_NODES, dtype=spread.dtype) + 0.5) / _NODES
+    return reach * jnp.mean(-jnp.expm1(jax.vmap(lambda x: _log_below(spread, x))(reach * nodes)))
+
+
+def largest_quantile(spread: Scores, confidence: Scalar) -> Float[Array, ""]:
+    """The quantile of max_i |X_i| at ``confidence``."""
+    wanted = jnp.log(jnp.asarray(confidence, spread.dtype))
+    largest = jnp.max(spread)
+    low = jnp.log(1e-6 * largest)
+    high = jnp.log(largest * (12 + math.sqrt(2 * math.log(spread.shape[0]))))
+    return jnp.exp(bisect(lambda x: wanted - _log_below(spread, jnp.exp(x)), low, high))
+
+
+def _log_below(spread: Scores, bound: Scalar) -> Float[Array, ""]:
+    """log P(max <= bound); with two items only one is free."""
+    free = spread[:1] if spread.shape[0] == 2 else spread
+    return jnp.sum(jnp.log1p(-jax.lax.erfc(bound / (free * math.sqrt(2)))))
+
+
+def bisect(
+    function: Callable[[Array], Array], low: Float[Array, ""], high: Float[Array, ""]
+) -> Float[Array, ""]:
+    """The point in [low, high] at which a decreasing function crosses 0."""
+
+    def halve(
+        _: int | Int[Array, ""], bracket: tuple[Float[Array, ""], Float[Array, ""]]
+    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        low, high = bracket
+        middle = 0.5 * (low + high)
+        above = function(middle) > 0
+        return jnp.where(above, middle, low), jnp.where(above, high, middle)
+
+    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))
+    return 0.5 * (low + high)

@@ -15,7 +15,7 @@ solves a system of m equations. Of a step and its halves the best is taken. A q_
 item i has a smaller share in the variances of all differences than any positive q_i would give it; it then has no
 quasi standard error.
 
-It is post-processing of :class:`~privrank_jax.pairwise.Uncertainty`, and costs no privacy.
+It is post-processing of :class:`~privrank_jax.pairwise.standard_errors.Uncertainty`, and costs no privacy.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def report_standard_errors(
     gamma: Scalar = 0.0,
     link: str | Link = "logistic",
 ) -> Uncertainty:
-    """Covariance and standard errors of scores from :func:`~privrank_jax.pairwise.scores_from_sums`.
+    """Covariance and standard errors of scores from :func:`~privrank_jax.pairwise.debiased_rr.scores_from_sums`.
 
     Args:
         theta: ``(m,)`` the scores.
@@ -55,8 +55,8 @@ def report_standard_errors(
         link: as in the fit.
 
     Returns:
-        :class:`~privrank_jax.pairwise.Uncertainty`, centered at the scores less the ridge bias. Items not
-        linked by reports have infinite standard errors.
+        :class:`~privrank_jax.pairwise.standard_errors.Uncertainty`, centered at the scores less the ridge bias. Items
+        not linked by reports have infinite standard errors.
 
     Raises:
         ValueError: shapes differ, scores not finite, sums negative or not symmetric, γ < 0, unknown link.

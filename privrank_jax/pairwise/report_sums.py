@@ -169,7 +169,7 @@ def finish(
 
     Returns:
         ``value``: θ̂, ``(m,)``. ``guarantee``: local, for one comparison the largest ε; for one user S times
-        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.DebiasedFit`.
+        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.debiased_rr.DebiasedFit`.
 
     Raises:
         ValueError: no reports yet, unknown link, γ < 0, S < 1.
@@ -193,7 +193,7 @@ def finish(
 
 
 def to_sums(state: ReportSums, dtype: DTypeLike | None = None) -> DebiasedSums:
-    """D and W as :class:`~privrank_jax.pairwise.DebiasedSums`, for any estimator that takes them."""
+    """D and W as :class:`~privrank_jax.pairwise.debiased_sums.DebiasedSums`, for any estimator that takes them."""
     return _to_sums(state, default_float() if dtype is None else dtype)
 
 

@@ -142,18 +142,18 @@ def continual_score_sums(
         privacy: what is promised for all steps together; L is the most comparisons of one user in all of them. ε = ∞
             adds no noise; ε, δ and ``contributions`` may be traced.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
-        strategy: as for :func:`~privrank_jax.pairwise.continual_counts`.
+        strategy: as for :func:`~privrank_jax.pairwise.continual.continual_counts`.
 
     Returns:
         ``value``: ``(T, d)`` sums in the order of :func:`score_sums`; :func:`fit_score_sums` fits scores to those of
-        a step. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.pairwise.ContinualDiagnostics`, of wins and
-        losses, and of pair counts.
+        a step. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.pairwise.continual.ContinualDiagnostics`, of wins
+        and losses, and of pair counts.
 
     Raises:
         ValueError: a promise that can't be kept, adjacency ``flip``, Gaussian noise without δ, users without
             ``contributions``, counts without an axis of steps, unknown names.
 
-    Source: ours; the strategies are those of :func:`~privrank_jax.pairwise.continual_counts`.
+    Source: ours; the strategies are those of :func:`~privrank_jax.pairwise.continual.continual_counts`.
 
     >>> wins = WinCounts(jnp.array([[[0, 900], [100, 0]], [[0, 90], [10, 0]]], float))
     >>> promise = Privacy(5.0, unit="comparison", adjacency="replace", delta=1e-6)

@@ -3,7 +3,8 @@ r"""Standard errors of private scores and win totals, privacy noise included.
 Everything here is post-processing of the release: it takes the private estimate, the public noise scale and ridge,
 and the comparison counts M_ij, never the outcomes, and so spends no privacy. The counts are public under
 ``adjacency="flip"``; under ``"replace"`` and ``"add-remove"`` they are private, and the caller passes a public
-design instead, such as :func:`uniform_design`. The exceptions are ``ties`` and ``outcomes``, for fits without privacy.
+design instead, such as :func:`~privrank_jax.pairwise.designs.uniform_design`. The exceptions are ``ties`` and
+``outcomes``, for fits without privacy.
 
 **Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
 :math:`θ̃ - θ = H^{-1}(S - w - γθ)` on the space Σθ = 0, with S the score of the comparisons, of covariance I (the Fisher
@@ -20,7 +21,8 @@ release, the inner I stays, and errors are too wide where ties are common (by 15
 comparisons are ties): never too narrow.
 
 **Users whose answers hang together, weights.** Without privacy the inner I may be any covariance of S: that of
-:func:`~privrank_jax.pairwise.clustered_covariance` counts users, not answers, as independent, and serves weighted rows.
+:func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` counts users, not answers, as independent, and
+serves weighted rows.
 
 **Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V;
 with known ties T_ij it is at most Laplacian(M - T)/4.
@@ -129,8 +131,8 @@ def standard_errors(
         ties: ``(m, m)``, how many comparisons of each pair are ties, each half a win for both. They are outcomes: only
             for fits without privacy, or where ties are public.
         outcomes: ``(m, m)``, covariance of the gradient of the likelihood, such as
-            :func:`~privrank_jax.pairwise.clustered_covariance` finds without privacy; default: the Fisher information,
-            less what ``ties`` take from it.
+            :func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` finds without privacy; default: the
+            Fisher information, less what ``ties`` take from it.
         mask: ``(m,)`` bool, real items.
         target: ``"truth"``: about θ, centered at the scores less their ridge bias; ``"penalized"``: about
             the minimizer of the expected ridged objective, centered at the scores.

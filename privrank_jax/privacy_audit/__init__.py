@@ -5,12 +5,8 @@ from __future__ import annotations
 from privrank_jax.privacy_audit.empirical import AuditResult, audit, clopper_pearson
 from privrank_jax.privacy_audit.enumeration import WorstCase, exact_loss, worst_case
 from privrank_jax.privacy_audit.losses import (
-    largest_loss,
-    noisy_totals_loss,
     perturbed_mle_log_density,
-    perturbed_mle_privacy_loss,
     top_item_log_probability,
-    top_item_loss,
 )
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.noise_draws import noise_draws
@@ -29,13 +25,9 @@ __all__ = [
     "clopper_pearson",
     "exact_loss",
     "get",
-    "largest_loss",
     "names",
     "noise_draws",
-    "noisy_totals_loss",
     "perturbed_mle_log_density",
-    "perturbed_mle_privacy_loss",
     "top_item_log_probability",
-    "top_item_loss",
     "worst_case",
 ]

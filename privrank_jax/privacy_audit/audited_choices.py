@@ -16,6 +16,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.noisy_choices import noisy_choices
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.neighbors import Instances
@@ -40,7 +41,7 @@ def _fitted(key: Array, places: Array, privacy: Privacy) -> Estimate:
 
 
 def _counted(key: Array, places: Array, privacy: Privacy) -> Estimate:
-    return pairwise.noisy_choices(key, _choices(places), privacy)
+    return noisy_choices(key, _choices(places), privacy)
 
 
 def _instances(most: int = 1) -> Instances:

@@ -19,6 +19,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.private_design import noisy_design
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
@@ -341,7 +342,7 @@ def _design_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 def _counted_noisily(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
     """The noisy numbers side by side."""
-    found = pairwise.noisy_design(key, WinCounts(matrix), privacy)
+    found = noisy_design(key, WinCounts(matrix), privacy)
     first, second = np.triu_indices(matrix.shape[-1], 1)
     value = jnp.concatenate([found.value.appearances, found.value.pairs[first, second]])
     return Estimate(value, found.guarantee, found.diagnostics)

@@ -14,6 +14,7 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.weights import PairWeights
@@ -301,7 +302,7 @@ AUDITED = (
         title="KwikSort that shuffles what its budget q = 2 of 3 leaves",
         calibration="tight",
         function="hay_kwiksort",
-        release=on_weights(aggregation.hay_kwiksort, max_queries=QUERIES),
+        release=on_weights(hay_kwiksort, max_queries=QUERIES),
         law=_sort_law,
         note="aggregation/hay_kwiksort.py",
         **_ORDER,

@@ -17,8 +17,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax import pairwise
 from privrank_jax._backend import product
+from privrank_jax.pairwise.continual import continual_counts
+from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import strategy_matrices
 from privrank_jax.privacy_audit import laws
@@ -98,7 +99,7 @@ def _row(
     return Audited(
         function="continual_counts",
         calibration="tight",
-        release=on_wins(pairwise.continual_counts, noise=noise, strategy=strategy),
+        release=on_wins(continual_counts, noise=noise, strategy=strategy),
         promise=promise,
         neighbors=neighbors,
         instances=_streams(promise, 2),
@@ -153,7 +154,7 @@ def _score_row(
     return Audited(
         function="continual_score_sums",
         calibration="tight",
-        release=on_wins(pairwise.continual_score_sums, noise=noise, strategy=strategy),
+        release=on_wins(continual_score_sums, noise=noise, strategy=strategy),
         promise=promise,
         neighbors=neighbors,
         instances=_streams(promise, 3, steps),

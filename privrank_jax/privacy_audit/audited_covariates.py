@@ -19,7 +19,9 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax._backend import product
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_noise import tie_weight
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.davidson import outcome_odds
 from privrank_jax.privacy import Privacy
@@ -172,7 +174,7 @@ def _row(
     return {
         "neighbors": (_WON, lost),
         "promise": promise,
-        "release": _on_outcomes(pairwise.noisy_covariate_sums, users),
+        "release": _on_outcomes(noisy_covariate_sums, users),
         "law": _sums_law,
         "reduce": functools.partial(_least_shift, center=_WON_SUMS, change=_sums(_WON - lost)),
         "sees": "the least shift of a sum in the direction of the neighbors' difference",
@@ -190,7 +192,7 @@ def _tied_row(
     return {
         **_row([], users, promise),
         "neighbors": (_WON, changed),
-        "release": _on_outcomes(pairwise.noisy_covariate_ties, users),
+        "release": _on_outcomes(noisy_covariate_ties, users),
         "law": _ties_law,
         "reduce": functools.partial(_least_shift, center=center, change=center - other),
         "sees": "the least shift of a number in the direction of the neighbors' difference",
@@ -264,7 +266,7 @@ AUDITED = (
         commands=(
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --noise k-norm",
         ),
-        **_shaped_row(pairwise.noisy_covariate_sums, _sums),
+        **_shaped_row(noisy_covariate_sums, _sums),
     ),
     Audited(
         name="covariate-ties-questionnaire",
@@ -275,7 +277,7 @@ AUDITED = (
             "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
             "--noise k-norm",
         ),
-        **_shaped_row(pairwise.noisy_covariate_ties, _tied),
+        **_shaped_row(noisy_covariate_ties, _tied),
     ),
     Audited(
         name="covariate-mle",
@@ -321,7 +323,7 @@ AUDITED = (
         **{
             **_tied_row((0.0, 1.0, 0.0), _TWO, dataclasses.replace(USER, delta=_DELTA)),
             "title": "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
-            "release": _on_outcomes(pairwise.noisy_covariate_ties, _TWO, noise="gaussian"),
+            "release": _on_outcomes(noisy_covariate_ties, _TWO, noise="gaussian"),
             "reduce": lambda noisy: jnp.sum(noisy * _GAUSSIAN_CHANGE),
             "sees": "the numbers along the neighbors' difference, in units of their noise",
             "law": None,

@@ -13,9 +13,12 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax.aggregation.borda import ldp_borda_report
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
+from privrank_jax.aggregation.local_weights import local_weights_report
+from privrank_jax.aggregation.one_pair import one_pair_report
 from privrank_jax.aggregation.subset_designs import designs
-from privrank_jax.aggregation.subset_selection import last_accepted
+from privrank_jax.aggregation.subset_selection import last_accepted, subset_report
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import laws, neighbors
@@ -162,7 +165,7 @@ _REPORTS = (
         title="two sets of four items, one ahead of the other in the user's ranking",
         calibration="tight",
         function="subset_report",
-        release=reported(aggregation.subset_report),
+        release=reported(subset_report),
         reduce=lambda report: report[0] - report[3],
         sees="the report on item 0 less that on item 3",
         instances=lambda: neighbors.of_values(*neighbors.strict_orders(4)),
@@ -175,7 +178,7 @@ _REPORTS = (
         title="the report of one user to ldp_borda",
         calibration="tight",
         function="ldp_borda_report",
-        release=reported(aggregation.ldp_borda_report),
+        release=reported(ldp_borda_report),
         reduce=_first_over_last,
         sees="the report on item 0 less that on item 2",
         instances=_weak,
@@ -217,7 +220,7 @@ _REPORTS = (
         title="the report of one user to local_weights",
         calibration="tight",
         function="local_weights_report",
-        release=reported(aggregation.local_weights_report),
+        release=reported(local_weights_report),
         reduce=jnp.sum,
         sees="the sum of the report",
         instances=_weak,
@@ -234,7 +237,7 @@ def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
     """The randomly assigned pair of a user, and the answer: twice the pair's number, plus 1 for "ahead"."""
     pair_key, report_key = jax.random.split(fused(key))
     pair = jax.random.randint(pair_key, (), 0, _PAIRS)
-    ahead = aggregation.one_pair_report(report_key, ranks, pair, privacy.epsilon)
+    ahead = one_pair_report(report_key, ranks, pair, privacy.epsilon)
     return 2 * pair + ahead.astype(jnp.int32)
 
 
@@ -324,7 +327,7 @@ def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
     word = jax.random.bits(response_key, (), jnp.uint32)
     plus = respond(word, lead, flip, plan.encoding)
-    report = aggregation.local_weights_report(report_key, ranks, plan.fallback_epsilon)
+    report = local_weights_report(report_key, ranks, plan.fallback_epsilon)
     return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
 
 

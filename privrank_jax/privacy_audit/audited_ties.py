@@ -20,7 +20,7 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.davidson import outcome_odds
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
+from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, noisy_tie_counts, with_ties
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors, shapes
 from privrank_jax.privacy_audit.audited_comparisons import all_comparisons, win_matrix
@@ -143,7 +143,7 @@ def _behind_scores(fitted: Array, *, data: np.ndarray) -> Array:
 
 _LAPLACE: dict[str, Any] = {
     "function": "noisy_tie_counts",
-    "release": on_ties(pairwise.noisy_tie_counts),
+    "release": on_ties(noisy_tie_counts),
     "law": _counts_law,
     "released_by": "exact_noisy_tie_counts",
     "sees": "the least shift, away from the neighbor, of the numbers in which they differ",
@@ -180,7 +180,7 @@ AUDITED = (
         function="noisy_tie_counts",
         neighbors=_ONE_USER,
         promise=dataclasses.replace(USER, delta=_DELTA),
-        release=on_ties(pairwise.noisy_tie_counts, noise="gaussian"),
+        release=on_ties(noisy_tie_counts, noise="gaussian"),
         reduce=_gap,
         sees="the gap between the noisy totals",
         loss=_gaussian_loss,
@@ -198,7 +198,7 @@ AUDITED = (
         function="noisy_tie_counts",
         neighbors=_ALL_ANSWERS,
         promise=_ASKED,
-        release=on_ties(pairwise.noisy_tie_counts, questionnaire=_COUNTS),
+        release=on_ties(noisy_tie_counts, questionnaire=_COUNTS),
         reduce=functools.partial(_inside, first=_ALL_ANSWERS[0], second=_ALL_ANSWERS[1]),
         sees="how far the noise lies inside the facets next to the change",
         law=_shaped_law,
@@ -212,7 +212,7 @@ AUDITED = (
         function="noisy_tie_counts",
         neighbors=_ALL_ANSWERS,
         promise=_ASKED,
-        release=on_ties(pairwise.noisy_tie_counts, questionnaire=_COUNTS, noise="laplace"),
+        release=on_ties(noisy_tie_counts, questionnaire=_COUNTS, noise="laplace"),
         reduce=functools.partial(_shift, first=_ALL_ANSWERS[0], second=_ALL_ANSWERS[1]),
         sees=_LAPLACE["sees"],
         law=_counts_law,

@@ -1,4 +1,4 @@
-r"""Exact privacy losses, computed from densities and probabilities without sampling.
+r"""Densities and probabilities of outputs, from which audits compute exact privacy losses without sampling.
 
 **Perturbed MLE.** θ̃ minimizes L(θ; y) + γ‖θ‖²/2 + wᵀθ, so for γ > 0 it is a one-to-one image of the noise,
 w(θ; y) = -∇L(θ; y) - γθ, and by the change of variables its log density at θ is
@@ -7,12 +7,8 @@ w(θ; y) = -∇L(θ; y) - γθ, and by the change of variables its log density a
 
 θ̃ is the minimizer before it is centered; the centered estimate is a function of it, so its loss is no larger.
 
-**Noisy totals.** N + Laplace(λ)^m has the loss (‖z - N'‖₁ - ‖z - N‖₁)/λ at z, at most ‖N - N'‖₁/λ, attained at
-z = N.
-
 **Top item of two.** Item 0 comes out on top if D < N_0 - N_1, where D, the difference of two independent
-Laplace(λ), has P(D > g) = (1 + g/(2λ)) e^{-g/λ}/2 for g ≥ 0. A user who moves the totals by (L, -L) moves the
-gap by 2L, and the log ratio tends to 2L/λ far from a tie: 2ε at λ = L/ε, the scale printed in Cai, Algorithm 3.
+Laplace(λ), has P(D > g) = (1 + g/(2λ)) e^{-g/λ}/2 for g ≥ 0.
 
 All functions compute in the dtype of their arguments; differences of log densities need float64.
 """
@@ -21,13 +17,12 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, ArrayLike, Float, Real
+from jaxtyping import Array, Float
 
-from privrank_jax._types import Numbers, PairMatrix, Scalar, Scores, ScoresLike
+from privrank_jax._types import Numbers, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
@@ -70,85 +65,6 @@ def perturbed_mle_log_density(
     return _log_density(theta, wins, noise_scale, gamma, get_link(link), noise)
 
 
-def perturbed_mle_privacy_loss(
-    theta: ScoresLike, wins: WinCounts, neighbor: WinCounts, **mechanism: Any
-) -> Float[Array, ""]:
-    """Log ratio of the densities of the perturbed MLE at ``theta`` under ``wins`` and under ``neighbor``.
-
-    Args:
-        theta: ``(m,)``, the output.
-        wins: the data.
-        neighbor: other data on the same items.
-        **mechanism: as in :func:`perturbed_mle_log_density`; the same for both, so γ must not depend on
-            anything in which the two differ.
-
-    Returns:
-        ``()``, positive where ``wins`` is the likelier data set.
-
-    >>> one, other = WinCounts.from_matrix([[0, 1], [0, 0]]), WinCounts.from_matrix([[0, 0], [1, 0]])
-    >>> loss = perturbed_mle_privacy_loss([0.5, -0.5], one, other, noise_scale=2.0, gamma=1.0)
-    >>> 0 < float(loss) <= 1  # at most 2/λ
-    True
-    """
-    first = perturbed_mle_log_density(theta, wins, **mechanism)
-    return first - perturbed_mle_log_density(theta, neighbor, **mechanism)
-
-
-def largest_loss(
-    thetas: Real[ArrayLike, "outputs items"],
-    wins: WinCounts,
-    neighbors: Real[ArrayLike, "neighbors items items"],
-    **mechanism: Any,
-) -> Float[Array, ""]:
-    """Largest \\|privacy loss\\| of the perturbed MLE over outputs and neighbors.
-
-    Args:
-        thetas: ``(T, m)`` outputs to search.
-        wins: the data.
-        neighbors: ``(K, m, m)`` win counts of its neighbors.
-        **mechanism: as in :func:`perturbed_mle_log_density`.
-
-    Returns:
-        ``()``; at most ε (exactly, not statistically) if the mechanism is ε-DP.
-
-    >>> wins = WinCounts.from_matrix([[0, 1], [0, 0]])
-    >>> flipped, outputs = jnp.array([[[0.0, 0.0], [1.0, 0.0]]]), jnp.array([[0.5, -0.5], [3.0, -3.0]])
-    >>> round(float(largest_loss(outputs, wins, flipped, noise_scale=2.0, gamma=1.0)), 3)
-    1.0
-    """
-
-    def densities(matrix: PairMatrix) -> Float[Array, "outputs"]:
-        data = WinCounts(matrix, wins.mask)
-        return jax.vmap(lambda theta: perturbed_mle_log_density(theta, data, **mechanism))(
-            jnp.asarray(thetas)
-        )
-
-    here = densities(wins.matrix)
-    return jnp.max(jnp.abs(jax.vmap(densities)(jnp.asarray(neighbors)) - here))
-
-
-def noisy_totals_loss(
-    wins: WinCounts, neighbor: WinCounts, *, noise_scale: Scalar
-) -> Float[Array, ""]:
-    """Largest privacy loss of the noisy win totals over all outputs, ‖N - N'‖₁/λ, Laplace noise.
-
-    Args:
-        wins: one data set.
-        neighbor: another, over the same items.
-        noise_scale: λ.
-
-    Returns:
-        ``()`` float.
-
-    >>> one, other = WinCounts.from_matrix([[0, 1], [0, 0]]), WinCounts.from_matrix([[0, 0], [1, 0]])
-    >>> float(noisy_totals_loss(one, other, noise_scale=2.0))
-    1.0
-    """
-    check_positive("noise_scale", noise_scale, infinite=False)
-    gap = jnp.where(wins.item_mask, wins.totals - neighbor.totals, 0.0)
-    return jnp.sum(jnp.abs(gap)) / noise_scale
-
-
 def top_item_log_probability(gap: Numbers, noise_scale: Scalar) -> Float[Array, "..."]:
     """Log probability that the first of two items has the larger total after Laplace noise.
 
@@ -167,29 +83,6 @@ def top_item_log_probability(gap: Numbers, noise_scale: Scalar) -> Float[Array, 
     distance = jnp.abs(ratio)
     log_tail = jnp.log1p(0.5 * distance) - distance - math.log(2.0)
     return jnp.where(ratio < 0, log_tail, jnp.log1p(-jnp.exp(log_tail)))
-
-
-def top_item_loss(gap: Numbers, neighbor_gap: Numbers, noise_scale: Scalar) -> Float[Array, "..."]:
-    """Largest \\|log ratio\\| of the two outcomes of "which of two items is on top?" between neighbors.
-
-    Args:
-        gap: N_0 - N_1 in the data, any shape.
-        neighbor_gap: the same in the neighboring data.
-        noise_scale: λ of the noise on each total.
-
-    Returns:
-        The loss, broadcast shape of the gaps.
-
-    >>> round(float(top_item_loss(-500.0, -502.0, 2.0)), 2)  # one user, L = 1, ε = 1/2: 2ε is near
-    1.0
-    """
-    gap, other = jnp.asarray(gap), jnp.asarray(neighbor_gap)
-
-    def loss(sign: int) -> Array:
-        first = top_item_log_probability(sign * gap, noise_scale)
-        return jnp.abs(first - top_item_log_probability(sign * other, noise_scale))
-
-    return jnp.maximum(loss(1), loss(-1))
 
 
 @functools.partial(jax.jit, static_argnames=("link", "noise"))

@@ -70,7 +70,7 @@ def exact_covariate_sums(
     Raises:
         ValueError: a promise that can't be kept, ε = ∞ or several ε; features that are no multiples of a power of 1/2;
             outcomes other than 0, 1/2, 1; sums beyond 2^52 such units; δ or the sensitivity out of range.
-        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.CovariateTable`.
+        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
         ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
 
     >>> from privrank_jax.pairwise import covariate_table
@@ -100,7 +100,8 @@ def exact_covariate_ties(
     """The sums and the number of ties plus exact noise; the twin of ``pairwise.noisy_covariate_ties``.
 
     **Guarantee.** As for the twin, with ``numerics="exact"``. Fit the model to the value by
-    :func:`~privrank_jax.pairwise.davidson_from_covariate_sums`: post-processing. Runs on the host: no tracing, no key.
+    :func:`~privrank_jax.pairwise.covariate_davidson.davidson_from_covariate_sums`: post-processing. Runs on the host:
+    no tracing, no key.
 
     Args:
         table: as for the twin.
@@ -108,7 +109,7 @@ def exact_covariate_ties(
         noise: as for the twin.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.CovariateTies` of float64 NumPy arrays. ``guarantee``.
+        ``value``: :class:`~privrank_jax.pairwise.covariate_ties.CovariateTies` of float64 NumPy arrays. ``guarantee``.
         ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each sum; public.
 
     Raises:

@@ -169,12 +169,12 @@ def exact_kwiksort(
     Args:
         data, privacy, missing: as :func:`exact_borda`.
         noise: noise of the answers, ``"laplace"`` or ``"gaussian"``; the fallback has K-norm noise.
-        max_queries: q >= 1; None takes :func:`~privrank_jax.aggregation.query_budget`.
+        max_queries: q >= 1; None takes :func:`~privrank_jax.aggregation.query_budget.query_budget`.
         split: share of ε for the queries, in (0, 1); unused if q covers all pairs, so that no fallback is needed.
 
     Returns:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.SortDiagnostics`.
+        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`.
 
     Raises:
         ValueError, ImportError: as :func:`exact_borda`; q or split out of range.

@@ -62,7 +62,7 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
 
     Returns:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.ExponentialDiagnostics`.
+        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite, fewer than 2 items or more than 20, no users, ranks that

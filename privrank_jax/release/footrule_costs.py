@@ -73,7 +73,7 @@ def exact_footrule(
     Returns:
         ``value``: noisy costs, ``(m, m)`` float64 NumPy array, in positions.
         ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.FootruleDiagnostics`.
+        :class:`~privrank_jax.aggregation.diagnostics.FootruleDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that

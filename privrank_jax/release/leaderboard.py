@@ -197,7 +197,7 @@ class Leaderboard:
         """Scores after each published step, ``(t, m)`` float64, of a leaderboard that publishes them.
 
         Args:
-            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.fit_score_sums`.
+            gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.score_stream.fit_score_sums`.
 
         Raises:
             ValueError: the leaderboard publishes totals.
@@ -232,7 +232,7 @@ class Leaderboard:
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
                 or win totals, ``(m,)`` or ``(k, m)``; for scores, in place of these, what
-                :func:`~privrank_jax.pairwise.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
+                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
@@ -240,7 +240,7 @@ class Leaderboard:
         Returns:
             ``value``: noisy totals in wins, or scores, after the step, ``(m,)``, or after each, ``(k, m)`` float64.
             ``guarantee``: of all T steps together, with ``numerics="exact"``. ``diagnostics``:
-            :class:`~privrank_jax.pairwise.ContinualDiagnostics`.
+            :class:`~privrank_jax.pairwise.continual.ContinualDiagnostics`.
 
         Raises:
             LeaderboardError: more than T steps, another process has published, a step that was published before would

@@ -59,7 +59,7 @@ def exact_ldp_borda(
 
     Returns:
         ``value``: unbiased scores ``(m,)``, float64 NumPy array, in items beaten, high = preferred. ``guarantee`` with
-        numerics ``"exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.ReportDiagnostics`.
+        numerics ``"exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ReportDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite, another mechanism, fewer than 2 items or more than 20,

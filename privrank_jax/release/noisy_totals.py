@@ -67,7 +67,7 @@ def exact_noisy_totals(
             (which must hold in the data) unless ``sensitivity`` or ``questionnaire`` is given.
         noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; default as for the twin.
         sensitivity: sensitivity of the totals, in wins: ℓ₁ for Laplace, ℓ₂ for Gaussian noise; ``None`` takes
-            :func:`~privrank_jax.pairwise.totals_sensitivity`.
+            :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`.
         questionnaire: ``(m, m)``, as for the twin.
 
     Returns:
@@ -118,7 +118,7 @@ def exact_top_k(
         k: length of the list, 1 <= k <= m.
         sensitivity: s, the most that one unit can change one total, in wins; ``None`` takes L.
         total_sensitivity: ℓ₁ sensitivity of all totals; ``None`` takes
-            :func:`~privrank_jax.pairwise.totals_sensitivity`.
+            :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`.
 
     Returns:
         ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee`` with

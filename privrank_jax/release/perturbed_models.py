@@ -123,7 +123,7 @@ def exact_perturbed_davidson_mle(
         gamma: ridge γ of scores, at least λ; default λ, or 1 if that is more. That of log ν is 4γ.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.DavidsonScores` of float64 NumPy arrays. ``guarantee``.
+        ``value``: :class:`~privrank_jax.pairwise.davidson.DavidsonScores` of float64 NumPy arrays. ``guarantee``.
         ``diagnostics``: :class:`~privrank_jax.release.perturbed_mle.ExactFit`, public.
 
     Raises:

@@ -44,7 +44,8 @@ def exact_noisy_tie_counts(
     """Win totals and number of ties plus exact discrete noise, the twin of ``pairwise.noisy_tie_counts``.
 
     **Guarantee.** As for the twin, with ``numerics="exact"``. Fit the model to the value by
-    :func:`~privrank_jax.pairwise.davidson_from_totals`: post-processing. Runs on the host: no tracing, no key.
+    :func:`~privrank_jax.pairwise.perturbed_davidson.davidson_from_totals`: post-processing. Runs on the host: no
+    tracing, no key.
 
     Args:
         wins: win counts that know their ``ties``; whole comparisons, each tie half a win for both items.
@@ -53,8 +54,9 @@ def exact_noisy_tie_counts(
         questionnaire: as for the twin.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.TieCounts` of float64 NumPy arrays. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each total in wins, or 1/ε for K-norm noise.
+        ``value``: :class:`~privrank_jax.pairwise.noisy_ties.TieCounts` of float64 NumPy arrays. ``guarantee``.
+        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each total in wins, or 1/ε for
+        K-norm noise.
 
     Raises:
         ValueError, TypeError: as for the twin; ε = ∞ or several ε; counts that are not multiples of 1/2, ties that are

@@ -72,13 +72,13 @@ def exact_weights(
         privacy: what is promised: unit user, adjacency replace; ε finite.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
         focus: φ in [0, 1], the share of the budget for the Borda scores alone; None takes
-            :func:`~privrank_jax.aggregation.default_focus`.
+            :func:`~privrank_jax.aggregation.private_weights.default_focus`.
         shrink: ``"james-stein"`` or ``"none"``.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
 
     Returns:
         ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.WeightsDiagnostics`.
+        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.private_weights.WeightsDiagnostics`.
 
     Raises:
         ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that

@@ -8,16 +8,10 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import (
-    borda_scores,
-    choose_method,
-    choose_report,
-    ldp_borda,
-    one_pair_weights,
-    subset_norm,
-)
-from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE
+from privrank_jax.aggregation import borda_scores, choose_method, ldp_borda, one_pair_weights
+from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
 from privrank_jax.aggregation.noise_all import noise_all_deviation
+from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.jobs.methods import CONSENSUS
 from tests.promises import user
 

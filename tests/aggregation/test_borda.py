@@ -12,7 +12,13 @@ import scipy.stats
 
 from privrank_jax import aggregation, rankings
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.borda import score_radius
+from privrank_jax.aggregation.borda import (
+    borda_sensitivity,
+    dp_borda_scale,
+    ldp_borda_report,
+    score_radius,
+    user_scores,
+)
 from privrank_jax.privacy.vectors import report_covariance, report_norm
 from tests.promises import guarantee_of, noise_of, user
 from tests.reference import borda as reference_borda
@@ -26,15 +32,15 @@ USERS = np.array([[0, 1, 2, 3], [1, 1, 0, -1], [-1, 2, -1, 0], [3, 0, 0, 0]])
 @pytest.mark.parametrize("missing", ["last", "unknown"])
 def test_scores_are_those_of_the_pairs(missing):
     want = np.array([reference_borda.pair_shares(user, missing).sum(1) for user in USERS])
-    np.testing.assert_allclose(aggregation.user_scores(USERS, missing=missing), want)
+    np.testing.assert_allclose(user_scores(USERS, missing=missing), want)
     w = PairWeights.from_ranks(USERS, missing=missing)
     np.testing.assert_allclose(aggregation.borda_scores(w), want.mean(0))
-    np.testing.assert_allclose(aggregation.user_scores(USERS[1], missing=missing), want[1])
+    np.testing.assert_allclose(user_scores(USERS[1], missing=missing), want[1])
 
 
 def test_the_largest_rank_of_a_byte_is_not_a_gap():
     ranks = np.array([127, 0, -1], np.int8)
-    assert aggregation.user_scores(ranks).tolist() == [1.0, 2.0, 0.0]
+    assert user_scores(ranks).tolist() == [1.0, 2.0, 0.0]
     w = aggregation.local_weights(jax.random.key(0), ranks[None], user(jnp.inf)).value
     np.testing.assert_allclose(w, PairWeights.from_ranks(ranks[None].astype(int)).matrix)
 
@@ -70,11 +76,11 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
     change = scores[:, None] - scores[None]
     for order in (1, 2):
         largest = np.linalg.norm(change, order, axis=-1).max()
-        assert largest == pytest.approx(aggregation.borda_sensitivity(items, order))
-    scale = aggregation.dp_borda_scale(items, 10, user(0.7), noise="laplace")
+        assert largest == pytest.approx(borda_sensitivity(items, order))
+    scale = dp_borda_scale(items, 10, user(0.7), noise="laplace")
     assert np.abs(change).sum(-1).max() / 10 / scale == pytest.approx(0.7)
     euclidean = np.linalg.norm(change, axis=-1).max() / 10
-    scale = float(aggregation.dp_borda_scale(items, 10, user(0.7, 1e-5), noise="gaussian"))
+    scale = float(dp_borda_scale(items, 10, user(0.7, 1e-5), noise="gaussian"))
     assert scale == pytest.approx(
         reference_calibration.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6
     )
@@ -94,7 +100,7 @@ def test_changes_lie_in_the_shape_of_the_noise_and_reach_its_boundary(items):
     assert np.all(twice == np.round(twice))
     norms = [naive.zonotope_gauge(change, pairs, items) for change in twice]
     assert max(norms) == 2
-    scale = aggregation.dp_borda_scale(items, 10, user(0.7))
+    scale = dp_borda_scale(items, 10, user(0.7))
     assert max(norms) / 2 / 10 / scale == pytest.approx(0.7)
 
 
@@ -125,7 +131,7 @@ def test_one_item_counts_as_two_and_more_as_what_they_are(delta):
     moved = [math.sqrt(2), math.sqrt(2), math.sqrt(8)] if delta else [2, 2, 4]
 
     def scale(items):
-        return aggregation.dp_borda_scale(items, 10, user(0.7, delta), noise=noise_of(delta))
+        return dp_borda_scale(items, 10, user(0.7, delta), noise=noise_of(delta))
 
     traced = jax.jit(scale)
     for items, change in zip((1, 2, 3), moved):
@@ -211,7 +217,7 @@ def test_local_scores_are_unbiased_with_the_stated_variance(mechanism, key):
     estimate); reports sum to 0; a scale that is 10 % off would be seen."""
     for ranks in ([2, 0, 3, 1], [0, 0, -1, 1]):
         users = np.tile(ranks, (20_000, 1))
-        reports = aggregation.ldp_borda_report(key, users, 1.5, mechanism=mechanism)
+        reports = ldp_borda_report(key, users, 1.5, mechanism=mechanism)
         truth = reference_borda.pair_shares(ranks).sum(1) - 1.5
         covariance = np.asarray(
             report_covariance(mechanism, truth, 1.5, score_radius(4), zero_sum=True)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import bounded_program as module
-from privrank_jax.aggregation import exact_kemeny
 from privrank_jax.aggregation.bounded_program import bounded_program, integer_prices
+from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.iterated_search import BestOrder
 from tests.reference import aggregation as reference
 

@@ -4,7 +4,8 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import exact_kemeny, kemeny_score, local_search
+from privrank_jax.aggregation import kemeny_score, local_search
+from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.integer_program import integer_program
 from tests.reference import aggregation as reference
 

@@ -11,6 +11,8 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.bounds import exponential_bound
+from privrank_jax.aggregation.exponential import exponential_log_probability
 from tests.promises import user
 from tests.reference import borda as reference_borda
 
@@ -31,13 +33,10 @@ def _log_law(w, users, epsilon):
 def test_probabilities_are_those_of_enumeration(items, users):
     w = _weights(items)
     if items == 1:
-        assert (
-            float(aggregation.exponential_log_probability([0], PairWeights(w, users), user(2.0)))
-            == 0
-        )
+        assert float(exponential_log_probability([0], PairWeights(w, users), user(2.0))) == 0
         return
     ranks, law = _log_law(w, users, 2.0)
-    got = aggregation.exponential_log_probability(ranks, PairWeights(w, users), user(2.0))
+    got = exponential_log_probability(ranks, PairWeights(w, users), user(2.0))
     np.testing.assert_allclose(got, law, rtol=1e-10, atol=1e-10)
 
 
@@ -71,7 +70,7 @@ def test_exact_loss(users):
     )
     ranks, _ = _log_law(others, 1, 1.0)
     w = (others + reference_borda.pair_shares(*contents[-1])) / users
-    ours = aggregation.exponential_log_probability(ranks, PairWeights(w, users), user(epsilon))
+    ours = exponential_log_probability(ranks, PairWeights(w, users), user(epsilon))
     np.testing.assert_allclose(ours, laws[-1], atol=1e-10)
     loss = float(np.ptp(laws, axis=0).max())
     assert loss <= epsilon + 1e-9
@@ -103,7 +102,7 @@ def test_error_is_below_its_bound():
     for epsilon in (0.1, 1.0, 10.0):
         _, law = _log_law(w, 40, epsilon)
         mean = float(np.exp(law) @ costs)
-        bound = aggregation.exponential_bound(5, 40, user(epsilon))
+        bound = exponential_bound(5, 40, user(epsilon))
         assert mean <= bound.ratio * costs.min() + bound.additive
 
 

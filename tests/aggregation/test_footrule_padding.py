@@ -10,17 +10,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import (
-    PositionHistograms,
-    assignment,
-    dp_footrule,
-    dp_footrule_deviation,
-    footrule_costs,
-    footrule_optimal,
-)
+from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_optimal
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.aggregation.footrule_levels import footrule_levels
-from privrank_jax.aggregation.footrule_padding import padded_noise, trees
-from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES
+from privrank_jax.aggregation.private_footrule import (
+    FOOTRULE_NOISES,
+    dp_footrule_deviation,
+    padded_noise,
+    trees,
+)
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_footrule
 from tests.reference import footrule as reference

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import PairWeights, hay_kwiksort
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from tests.promises import user
 from tests.reference import kwiksort as slow
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from privrank_jax.aggregation import ProvenRanking, integer_program
-from privrank_jax.aggregation.integer_program import PairProgram
+from privrank_jax.aggregation.integer_program import PairProgram, ProvenRanking, integer_program
 from tests.reference import aggregation as reference
 
 

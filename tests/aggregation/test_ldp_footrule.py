@@ -14,7 +14,14 @@ from scipy.optimize import linear_sum_assignment
 from privrank_jax import aggregation
 from privrank_jax.aggregation import ldp_footrule
 from privrank_jax.aggregation.footrule_cuts import cut_design
-from privrank_jax.aggregation.ldp_footrule import strict_square
+from privrank_jax.aggregation.ldp_footrule import (
+    ldp_footrule_aggregate,
+    ldp_footrule_excess,
+    ldp_footrule_norm,
+    ldp_footrule_report,
+    strict_square,
+)
+from privrank_jax.aggregation.local_bounds import ldp_footrule_bound
 from tests.promises import user
 from tests.reference import footrule as reference_footrule
 from tests.reference import ldp_footrule as naive
@@ -24,9 +31,7 @@ USERS = 40_000
 
 def counted(key, row, epsilon, missing="last", users=USERS):
     """How often each report was sent."""
-    cuts, chosen = aggregation.ldp_footrule_report(
-        key, np.tile(row, (users, 1)), epsilon, missing=missing
-    )
+    cuts, chosen = ldp_footrule_report(key, np.tile(row, (users, 1)), epsilon, missing=missing)
     reports = np.column_stack([cuts, chosen])
     different, counts = np.unique(reports, axis=0, return_counts=True)
     return {
@@ -102,14 +107,14 @@ def test_law_is_unbiased_with_the_stated_error(row, missing):
     chances = np.array(list(law.values()))
     truth = naive.costs([row], missing)
     np.testing.assert_allclose(np.tensordot(chances, estimates, 1), truth, atol=1e-12)
-    norm = float(aggregation.ldp_footrule_norm(4, epsilon))
+    norm = float(ldp_footrule_norm(4, epsilon))
     parts = np.array([naive.centered(one) for one in estimates])
     np.testing.assert_allclose(np.linalg.norm(parts, axis=(1, 2)), norm)
     errors = chances @ np.sum((parts - naive.centered(truth)) ** 2, axis=(1, 2))
     assert errors == pytest.approx(norm**2 - np.sum(naive.centered(truth) ** 2))
     for (cut, chosen), one in zip(law, estimates):
         held = np.isin(np.arange(4), chosen)
-        found = aggregation.ldp_footrule_aggregate(np.array([cut]), held[None], epsilon)
+        found = ldp_footrule_aggregate(np.array([cut]), held[None], epsilon)
         np.testing.assert_allclose(found, one, atol=1e-12)
 
 
@@ -144,7 +149,7 @@ def test_costs_of_a_crowd_are_unbiased(items, runs, key):
 
 @pytest.mark.parametrize(("items", "epsilon"), [(3, 0.3), (3, 1.0), (5, 1.0), (10, 0.5), (50, 1.0)])
 def test_norm_is_near_the_least_of_any_report(items, epsilon):
-    square = float(aggregation.ldp_footrule_norm(items, epsilon)) ** 2
+    square = float(ldp_footrule_norm(items, epsilon)) ** 2
     least = (items - 1) * (items**2 - 1) ** 2 / 9 / math.sinh(epsilon / 2) ** 2
     assert least * (1 - 1e-9) <= square < 1.13 * least
     assert math.sqrt(square) <= math.pi / 8 * items**2.5 / math.tanh(epsilon / 2)
@@ -166,7 +171,7 @@ def test_one_program_serves_all_budgets(key):
 
 
 def test_infinite_budgets_send_the_set_itself(key):
-    cuts, chosen = aggregation.ldp_footrule_report(key, np.tile([2, 0, 3, 1], (500, 1)), np.inf)
+    cuts, chosen = ldp_footrule_report(key, np.tile([2, 0, 3, 1], (500, 1)), np.inf)
     for cut, one in zip(np.asarray(cuts), np.asarray(chosen)):
         design = cut_design(4, np.inf)
         held = np.sum(one & (np.array([2, 0, 3, 1]) < cut))
@@ -201,7 +206,7 @@ def test_bad_input_is_refused(ranks, settings, message, key):
 
 def test_bad_reports_are_refused():
     with pytest.raises(ValueError, match="shape"):
-        aggregation.ldp_footrule_aggregate(np.array([1]), np.zeros((2, 3), bool), 1.0)
+        ldp_footrule_aggregate(np.array([1]), np.zeros((2, 3), bool), 1.0)
 
 
 def test_ratio_of_broken_ties():
@@ -233,24 +238,24 @@ def test_excess_holds(items, key):
     costs = np.asarray(run(jax.random.split(key, 40), ranks))
     found = np.array([linear_sum_assignment(one)[1] for one in costs])
     above = truth[place, found].sum(1) - least
-    bound = float(aggregation.ldp_footrule_excess(items, 400, 2.0, 0.999))
+    bound = float(ldp_footrule_excess(items, 400, 2.0, 0.999))
     assert np.all(above <= bound)
     weights = np.asarray(aggregation.PairWeights.from_ranks(ranks).matrix)
     scores = [weights[one[:, None] > one].sum() for one in found]
-    stated = aggregation.ldp_footrule_bound(items, 400, 2.0)
+    stated = ldp_footrule_bound(items, 400, 2.0)
     smaller = np.minimum(weights, weights.T).sum() / 2
     assert np.mean(scores) <= stated.ratio * smaller + stated.additive
     assert bound < 60 * above.max()
-    assert float(aggregation.ldp_footrule_excess(items, 1600, 2.0, 0.999)) < 0.51 * bound
+    assert float(ldp_footrule_excess(items, 1600, 2.0, 0.999)) < 0.51 * bound
 
 
 def test_smaller_of_the_two_bounds_is_given():
     """Bernstein's with few users has its second term, and is larger; it has the smaller power of the items."""
-    few = float(aggregation.ldp_footrule_excess(20, 5, 1.0, 0.95))
-    norm = float(aggregation.ldp_footrule_norm(20, 1.0))
+    few = float(ldp_footrule_excess(20, 5, 1.0, 0.95))
+    norm = float(ldp_footrule_norm(20, 1.0))
     assert few == pytest.approx(norm * (40 / 5) ** 0.5 * (1 + (2 * np.log(20)) ** 0.5))
-    many = float(aggregation.ldp_footrule_excess(200, 10**9, 1.0, 0.95))
-    whole = float(aggregation.ldp_footrule_norm(200, 1.0)) * (400 / 1e9) ** 0.5
+    many = float(ldp_footrule_excess(200, 10**9, 1.0, 0.95))
+    whole = float(ldp_footrule_norm(200, 1.0)) * (400 / 1e9) ** 0.5
     assert many < 0.6 * whole
 
 
@@ -260,8 +265,8 @@ def test_smaller_of_the_two_bounds_is_given():
 )
 def test_bad_bounds_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        aggregation.ldp_footrule_bound(*arguments)
+        ldp_footrule_bound(*arguments)
     with pytest.raises(ValueError, match=message):
-        aggregation.ldp_footrule_excess(*arguments, level=0.95)
+        ldp_footrule_excess(*arguments, level=0.95)
     with pytest.raises(ValueError, match="level"):
-        aggregation.ldp_footrule_excess(3, 10, 1.0, 1.0)
+        ldp_footrule_excess(3, 10, 1.0, 1.0)

@@ -12,6 +12,14 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm
+from privrank_jax.aggregation.local_bounds import (
+    ldp_borda_bound,
+    ldp_footrule_bound,
+    ldp_kwiksort_bound,
+    local_noise_all_bound,
+)
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -60,13 +68,11 @@ def test_weights_stay_within_their_bounds(mechanism, factor, crowd, key):
     truth = np.asarray(PairWeights.from_ranks(crowd).matrix)
     runs = jax.jit(jax.vmap(lambda k: own(k, crowd)))(jax.random.split(key, RUNS))
     sums = np.abs(np.asarray(runs) - truth).sum(axis=(1, 2)) / 2
-    bound = functools.partial(
-        aggregation.local_noise_all_bound, M, USERS, epsilon, mechanism=mechanism
-    )
+    bound = functools.partial(local_noise_all_bound, M, USERS, epsilon, mechanism=mechanism)
     check(sums, bound, bound(), factor)
     if mechanism in ("one-pair", "shuffled-pair"):
         errors = np.abs(np.asarray(runs).sum(axis=2) - truth.sum(axis=1)).sum(axis=1)
-        bound = functools.partial(aggregation.ldp_borda_bound, M, USERS, epsilon)
+        bound = functools.partial(ldp_borda_bound, M, USERS, epsilon)
         check(errors, functools.partial(bound, mechanism=mechanism), bound(mechanism=mechanism), 7)
 
 
@@ -80,7 +86,7 @@ def test_scores_stay_within_their_bounds(mechanism, crowd, key):
         )
     )
     errors = np.abs(np.asarray(run(jax.random.split(key, 200))) - truth).sum(axis=1)
-    bound = functools.partial(aggregation.ldp_borda_bound, M, USERS, EPSILON, mechanism=mechanism)
+    bound = functools.partial(ldp_borda_bound, M, USERS, EPSILON, mechanism=mechanism)
     check(errors, bound, bound(), 3.5)
 
 
@@ -89,20 +95,16 @@ def test_the_footrule_bound_holds_for_assignments(crowd, key):
     costs = reference_borda.kemeny_scores(reference_borda.weights(crowd), orders)
     table = {tuple(np.argsort(order)): cost for order, cost in zip(orders, costs)}
     run = jax.jit(
-        jax.vmap(
-            lambda k: aggregation.assignment(
-                aggregation.ldp_footrule(k, crowd, user(EPSILON)).value
-            )
-        )
+        jax.vmap(lambda k: assignment(aggregation.ldp_footrule(k, crowd, user(EPSILON)).value))
     )
     found = np.asarray(run(jax.random.split(key, RUNS)))
     reached = np.array([table[tuple(row)] for row in found.tolist()])
-    mean = aggregation.ldp_footrule_bound(M, USERS, EPSILON)
+    mean = ldp_footrule_bound(M, USERS, EPSILON)
     assert mean.ratio == 2 - 1 / 4
     assert reached.mean() < mean.ratio * costs.min() + float(mean.additive)
-    sure = aggregation.ldp_footrule_bound(M, USERS, EPSILON, confidence=0.9)
+    sure = ldp_footrule_bound(M, USERS, EPSILON, confidence=0.9)
     assert np.mean(reached > sure.ratio * costs.min() + float(sure.additive)) < 0.1
-    norm = float(aggregation.ldp_footrule_norm(M, EPSILON))
+    norm = float(ldp_footrule_norm(M, EPSILON))
     assert float(mean.additive) == pytest.approx(7 / 8 * math.sqrt(10 / USERS) * norm)
 
 
@@ -119,7 +121,7 @@ def test_one_pair_holds_in_the_exact_law_of_two_items(users):
             error = abs((sum(bits) / users - 0.5) / t + 0.5 - ahead / users)
             law[error] = law.get(error, 0) + chance
         for confidence in (0.5, 0.9, 0.99):
-            limit = aggregation.local_noise_all_bound(
+            limit = local_noise_all_bound(
                 2, users, EPSILON, mechanism="one-pair", confidence=confidence
             )
             beyond = sum(chance for error, chance in law.items() if 2 * error > limit.additive)
@@ -127,13 +129,13 @@ def test_one_pair_holds_in_the_exact_law_of_two_items(users):
 
 
 def test_too_few_answers_leave_no_bound():
-    for bound in (aggregation.local_noise_all_bound, aggregation.ldp_borda_bound):
+    for bound in (local_noise_all_bound, ldp_borda_bound):
         found = bound(10, 50, 1.0, mechanism="shuffled-pair", confidence=0.9)
         assert math.isinf(float(found.additive))
 
 
 def test_kwiksort_has_markovs_inequality():
-    mean = aggregation.ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01)
-    sure = aggregation.ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01, confidence=0.75)
+    mean = ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01)
+    sure = ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01, confidence=0.75)
     assert float(sure.ratio) == pytest.approx(4 * float(mean.ratio))
     assert float(sure.additive) == pytest.approx(4 * float(mean.additive))

@@ -9,6 +9,11 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation.local_weights import (
+    local_weight_variance,
+    local_weights_aggregate,
+    local_weights_report,
+)
 from privrank_jax.privacy.vectors import report_norm
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -25,12 +30,10 @@ def test_reports_are_unbiased_with_the_stated_variance(mechanism, key):
     """20,000 users: means within 5 standard errors, and a scale 10 % off would be seen; the variance of full
     rankings within 6 standard errors of the stated one at each pair, that of others on average."""
     number = 20_000
-    variance = float(aggregation.local_weight_variance(3, 1, EPSILON, mechanism))
+    variance = float(local_weight_variance(3, 1, EPSILON, mechanism))
     for ranks in ([2, 0, 1], [0, 0, -1]):
         users = np.tile(ranks, (number, 1))
-        reports = np.asarray(
-            aggregation.local_weights_report(key, users, EPSILON, mechanism=mechanism)
-        )
+        reports = np.asarray(local_weights_report(key, users, EPSILON, mechanism=mechanism))
         truth = 2 * reference_borda.pair_shares(ranks)[np.triu_indices(3, 1)] - 1
         error = math.sqrt(4 * (variance + 0.25) / number)
         assert np.abs(reports.mean(0) - truth).max() < 5 * error
@@ -61,7 +64,7 @@ def test_all_users_at_once_are_unbiased(mechanism, missing, key, monkeypatch):
     w = reference_borda.weights(USERS, missing)
     signs = np.array([2 * reference_borda.pair_shares(user, missing) - 1 for user in USERS])
     spare = 0.05 * (1 - (signs[:, *np.triu_indices(3, 1)] ** 2).mean())
-    variance = float(aggregation.local_weight_variance(3, 5, EPSILON, mechanism)) + spare
+    variance = float(local_weight_variance(3, 5, EPSILON, mechanism)) + spare
     assert np.abs(values.mean(0) - w).max() < 5 * math.sqrt(1.5 * variance / 2000)
     seen = values.var(0)[np.triu_indices(3, 1)].mean()
     assert abs(seen / variance - 1) < 5 * math.sqrt(2 / (3 * 2000))  # a sixth report would add 20 %
@@ -74,14 +77,14 @@ def test_pieces_make_the_whole(mechanism, key):
     """The reports of one block, aggregated, are what the simulation returns; ε = ∞ gives the weights themselves."""
     estimate = aggregation.local_weights(key, USERS, user(EPSILON), mechanism=mechanism)
     block_key = jax.random.split(key, 1)[0]
-    reports = aggregation.local_weights_report(block_key, USERS, EPSILON, mechanism=mechanism)
+    reports = local_weights_report(block_key, USERS, EPSILON, mechanism=mechanism)
     np.testing.assert_allclose(
-        aggregation.local_weights_aggregate(reports), estimate.value, rtol=1e-12, atol=1e-12
+        local_weights_aggregate(reports), estimate.value, rtol=1e-12, atol=1e-12
     )
     guarantee = estimate.guarantee
     assert (float(guarantee.epsilon), guarantee.delta) == (EPSILON, 0.0)
     assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == ("user", "replace", "local")
-    deviation = math.sqrt(float(aggregation.local_weight_variance(3, 5, EPSILON, mechanism)))
+    deviation = math.sqrt(float(local_weight_variance(3, 5, EPSILON, mechanism)))
     assert float(estimate.diagnostics.noise_scale) == pytest.approx(deviation)
     exact = aggregation.local_weights(key, USERS, user(np.inf), mechanism=mechanism).value
     np.testing.assert_allclose(exact, reference_borda.weights(USERS), atol=1e-12)
@@ -93,14 +96,14 @@ def test_randomized_response_spends_epsilon_exactly():
         agree = 0.5 * (1 + math.tanh(epsilon / 6))
         assert 3 * math.log(agree / (1 - agree)) == pytest.approx(epsilon)
         want = (1 / math.tanh(epsilon / 6) ** 2 - 1) / (4 * 7)
-        got = aggregation.local_weight_variance(3, 7, epsilon, "randomized-response")
+        got = local_weight_variance(3, 7, epsilon, "randomized-response")
         assert float(got) == pytest.approx(want)
 
 
 def test_randomized_responses_are_flipped_as_often_as_stated(key):
     """150,000 users, 3 answers at ε/3 = 1 each: within 5 standard errors; answers at 1.05 of that are rejected."""
     users = np.tile([2, 0, 1], (150_000, 1))
-    reports = aggregation.local_weights_report(key, users, EPSILON, mechanism="randomized-response")
+    reports = local_weights_report(key, users, EPSILON, mechanism="randomized-response")
     truth = 2 * reference_borda.pair_shares([2, 0, 1])[np.triu_indices(3, 1)] - 1
     seen = np.mean(np.sign(np.asarray(reports)) == truth)
     error = 5 * math.sqrt(0.25 / (3 * 150_000))
@@ -114,7 +117,7 @@ def test_variance_orders_the_mechanisms():
         factors = []
         for items in (4, 10, 30):
             privunit, duchi, response = (
-                float(aggregation.local_weight_variance(items, 1, epsilon, m))
+                float(local_weight_variance(items, 1, epsilon, m))
                 for m in ("privunit", "duchi", "randomized-response")
             )
             norm = float(report_norm("duchi", items * (items - 1) // 2, epsilon))
@@ -164,4 +167,4 @@ def test_bad_arguments_are_refused(ranks, settings, message, key):
 @pytest.mark.parametrize("shape", [(3,), (4, 4), (0, 3), (2, 0)])
 def test_reports_of_no_shape_are_refused(shape):
     with pytest.raises(ValueError, match="reports must have shape"):
-        aggregation.local_weights_aggregate(np.zeros(shape))
+        local_weights_aggregate(np.zeros(shape))

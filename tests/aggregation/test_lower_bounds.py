@@ -8,7 +8,8 @@ import pytest
 import scipy.integrate
 import scipy.special
 
-from privrank_jax import aggregation
+from privrank_jax.aggregation.bounds import exponential_bound
+from privrank_jax.aggregation.lower_bounds import approximate_lower_bound, pure_lower_bound
 from tests.promises import user
 
 
@@ -21,7 +22,7 @@ def test_packing_in_kendalls_metric_counts_inversions():
         radius = math.floor(4 * additive * 25)
         least = math.ceil(120 / (inversions <= radius).sum())
         want = math.log(least - 1) / 0.5
-        assert aggregation.pure_lower_bound(5, 0.5, additive=additive) == pytest.approx(want)
+        assert pure_lower_bound(5, 0.5, additive=additive) == pytest.approx(want)
         packed = []
         for row in ranks:
             apart = [((row[i] < row[j]) != (other[i] < other[j])).sum() for other in packed]
@@ -33,28 +34,28 @@ def test_packing_in_kendalls_metric_counts_inversions():
 def test_pure_lower_bound_grows_as_m_over_epsilon():
     for packing, least in (("rankings", 0.8), ("codes", 0.02)):
         for items in (60, 240):
-            bound = aggregation.pure_lower_bound(items, 0.5, packing=packing)
+            bound = pure_lower_bound(items, 0.5, packing=packing)
             assert bound > least * items / 0.5
-        assert aggregation.pure_lower_bound(60, 0.25, packing=packing) == pytest.approx(
-            2 * aggregation.pure_lower_bound(60, 0.5, packing=packing)
+        assert pure_lower_bound(60, 0.25, packing=packing) == pytest.approx(
+            2 * pure_lower_bound(60, 0.5, packing=packing)
         )
     # Where nothing can be told apart, nothing is claimed.
-    assert aggregation.pure_lower_bound(6, 1.0, additive=1.0) == 0.0
+    assert pure_lower_bound(6, 1.0, additive=1.0) == 0.0
 
 
 def test_lower_bound_is_below_what_is_achieved():
     """The exponential mechanism reaches 0.01m² with OPT = 0 from some n on: the lower bound must be below it."""
     for items in (5, 20, 100):
         needed = 0.01 * items**2
-        users = aggregation.exponential_bound(items, 1, user(1.0)).additive / needed
-        assert 0 < aggregation.pure_lower_bound(items, 1.0) < users
+        users = exponential_bound(items, 1, user(1.0)).additive / needed
+        assert 0 < pure_lower_bound(items, 1.0) < users
 
 
 @pytest.mark.parametrize("ratio", [1.0, 5.0, 40.0])
 def test_approximate_lower_bound_solves_for_its_constants(ratio):
     """β from the bound: E|2q - 1| by quadrature is 1 - 0.25/α; and the proof's inequalities hold with c."""
     items = 10**8
-    bound = aggregation.approximate_lower_bound(items, 1.0, ratio=ratio)
+    bound = approximate_lower_bound(items, 1.0, ratio=ratio)
     half = items / (40 * ratio + 2)
     shape = bound.users / (0.05 * math.sqrt(half))
     log_norm = scipy.special.betaln(shape, shape)
@@ -67,7 +68,7 @@ def test_approximate_lower_bound_solves_for_its_constants(ratio):
     middle = 40 * ratio * half
     assert 4 * ratio * half**2 / middle <= 0.1 * half * (1 + 1e-9)
     assert 2 * bound.additive * items**2 / middle <= 0.1 * half * (1 + 1e-9)
-    quarter = aggregation.approximate_lower_bound(items, 0.25, ratio=ratio)
+    quarter = approximate_lower_bound(items, 0.25, ratio=ratio)
     assert quarter.users == pytest.approx(4 * bound.users)
     published = 1e-5 * ratio  # the paper's c: valid only up to α = 11
     assert (published <= bound.additive) == (ratio <= 11)
@@ -76,13 +77,13 @@ def test_approximate_lower_bound_solves_for_its_constants(ratio):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: aggregation.pure_lower_bound(5, 1.0, packing="spheres"), "packing must be one of"),
-        (lambda: aggregation.pure_lower_bound(5, 1.0, additive=0.0), "additive must be positive"),
+        (lambda: pure_lower_bound(5, 1.0, packing="spheres"), "packing must be one of"),
+        (lambda: pure_lower_bound(5, 1.0, additive=0.0), "additive must be positive"),
         (
-            lambda: aggregation.approximate_lower_bound(100, 1.0, ratio=0.5),
+            lambda: approximate_lower_bound(100, 1.0, ratio=0.5),
             "ratio must be at least 1",
         ),
-        (lambda: aggregation.approximate_lower_bound(100, 2.0), "at most 1"),
+        (lambda: approximate_lower_bound(100, 2.0), "at most 1"),
     ],
 )
 def test_bad_arguments_are_refused(call, message):

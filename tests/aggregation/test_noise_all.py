@@ -14,7 +14,7 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.noise_all import noise_all_deviation
+from privrank_jax.aggregation.noise_all import noise_all_deviation, noise_all_scale
 from tests.promises import guarantee_of, noise_of, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
@@ -31,11 +31,11 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
     entries = np.unique(shares[:, *np.triu_indices(items, 1)], axis=0)
     change = entries[:, None] - entries[None]
     for noise, order in (("k-norm", np.inf), ("laplace", 1)):
-        scale = aggregation.noise_all_scale(items, 10, user(0.7), noise=noise)
+        scale = noise_all_scale(items, 10, user(0.7), noise=noise)
         loss = np.linalg.norm(change, order, axis=-1).max() / 10 / scale
         assert loss == pytest.approx(0.7)
     euclidean = np.linalg.norm(change, axis=-1).max() / 10
-    scale = float(aggregation.noise_all_scale(items, 10, user(0.7, 1e-5), noise="gaussian"))
+    scale = float(noise_all_scale(items, 10, user(0.7, 1e-5), noise="gaussian"))
     assert scale == pytest.approx(
         reference_calibration.gaussian_scale(euclidean, 0.7, 1e-5), rel=1e-6
     )

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights, dp_kwiksort, hay_kwiksort
+from privrank_jax.aggregation import PairWeights, dp_kwiksort
 from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
-from privrank_jax.aggregation.hay_kwiksort import hay_plan
+from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort, hay_plan
 from privrank_jax.aggregation.noisy_sort import noisy_sort
 from tests.promises import user
 

@@ -9,7 +9,8 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.one_pair import weights_of_answers
+from privrank_jax.aggregation.local_bounds import ldp_borda_bound, local_noise_all_bound
+from privrank_jax.aggregation.one_pair import one_pair_report, one_pair_variance, weights_of_answers
 from privrank_jax.release import exact_one_pair_weights
 from tests.promises import user
 from tests.reference.aggregation import pairwise_weights as naive_weights
@@ -49,7 +50,7 @@ def test_unbiased_and_within_the_variance_bound(missing, key):
     drawn = np.asarray(run(jax.random.split(key, 4000)))
     truth = np.asarray(PairWeights.from_ranks(ranks, missing=missing).matrix)[PAIRS]
     found = drawn[:, *PAIRS]
-    bound = float(aggregation.one_pair_variance(4, 32, 1.5))
+    bound = float(one_pair_variance(4, 32, 1.5))
     assert np.all(np.abs(found.mean(0) - truth) < 5 * (bound / 4000) ** 0.5)
     assert np.all(found.var(0) < 1.1 * bound)
     assert np.all(found.var(0) > 0.5 * bound)
@@ -63,7 +64,7 @@ def test_exact_twin_is_unbiased_too():
     drawn = np.array(
         [np.asarray(exact_one_pair_weights(RANKS, user(1.5)).value) for _ in range(400)]
     )
-    bound = float(aggregation.one_pair_variance(4, 32, 1.5))
+    bound = float(one_pair_variance(4, 32, 1.5))
     truth = naive_weights(RANKS)[PAIRS]
     assert np.all(np.abs(drawn[:, *PAIRS].mean(0) - truth) < 5 * (bound / 400) ** 0.5)
     assert np.all(drawn[:, *PAIRS].var(0) < 1.3 * bound)
@@ -101,11 +102,11 @@ def test_bounds_hold_for_one_pair(key):
         return aggregation.kemeny_score(order, w)
 
     mean = float(jnp.mean(jax.jit(jax.vmap(cost))(jax.random.split(key, 200))))
-    bound = aggregation.ldp_borda_bound(4, 120, 1.0, mechanism="one-pair")
+    bound = ldp_borda_bound(4, 120, 1.0, mechanism="one-pair")
     assert 0 < mean < float(bound.additive)
-    noise = aggregation.local_noise_all_bound(4, 120, 1.0, mechanism="one-pair")
+    noise = local_noise_all_bound(4, 120, 1.0, mechanism="one-pair")
     assert float(noise.additive) == pytest.approx(
-        2 * 6 * float(aggregation.one_pair_variance(4, 120, 1.0)) ** 0.5
+        2 * 6 * float(one_pair_variance(4, 120, 1.0)) ** 0.5
     )
     assert (
         aggregation.choose_method(4, 10**6, user(2.0), trust="local", mechanism="one-pair")
@@ -136,4 +137,4 @@ def test_refusals(ranks, epsilon, message, key):
 
 def test_no_such_pair(key):
     with pytest.raises(ValueError, match="from 0 to 5"):
-        aggregation.one_pair_report(key, RANKS[0], 6, 1.0)
+        one_pair_report(key, RANKS[0], 6, 1.0)

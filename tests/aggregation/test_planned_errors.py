@@ -10,7 +10,9 @@ import pytest
 from scipy import special
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights, PositionHistograms, Setting
+from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.planned_errors import Setting
 from privrank_jax.rankings import ranks_from_scores
 from tests.promises import user
 
@@ -76,7 +78,7 @@ def test_central_costs_are_those_of_releases(method, noise, key):
             0, 1
         ),
         "exponential": lambda k: aggregation.exponential_kemeny(k, given, promise).value,
-        "footrule": lambda k: aggregation.assignment(
+        "footrule": lambda k: assignment(
             aggregation.dp_footrule(k, histograms(), promise, noise=noise).value
         ),
     }[method]
@@ -123,7 +125,7 @@ def test_costs_of_reports_are_those_of_the_protocols(method, noise, trust, key):
 
     def run(k):
         if method == "footrule":
-            return aggregation.assignment(aggregation.ldp_footrule(k, ranks, promise).value)
+            return assignment(aggregation.ldp_footrule(k, ranks, promise).value)
         if noise == "subset-selection":
             found = aggregation.ldp_borda(k, ranks, promise, mechanism=noise).value
             return ranks_from_scores(found)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import (
-    PositionHistograms,
-    assignment,
-    dp_footrule,
-    dp_footrule_deviation,
-    footrule_costs,
-)
+from privrank_jax.aggregation import PositionHistograms, dp_footrule
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.aggregation.footrule_levels import tree_levels
-from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES, level_noises
+from privrank_jax.aggregation.private_footrule import (
+    FOOTRULE_NOISES,
+    dp_footrule_deviation,
+    level_noises,
+)
 from privrank_jax.privacy import Privacy
 from tests.reference import footrule as reference
 

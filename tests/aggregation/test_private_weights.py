@@ -12,7 +12,11 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.private_weights import shrunk_weights
+from privrank_jax.aggregation.private_weights import (
+    default_focus,
+    private_weights_scales,
+    shrunk_weights,
+)
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.geometry import Cube, Zonotope, gauge
 from tests.promises import user
@@ -65,9 +69,7 @@ def test_gaussian_sensitivity_is_attained_and_never_exceeded(items, focus):
     of_gradient = (scores(y, items) ** 2).sum(1) / items
     of_cycle = np.maximum((y**2).sum(1) - of_gradient, 0)
     privacy = user(0.7, 1e-5)
-    gradient, cycle = aggregation.private_weights_scales(
-        items, USERS, privacy, noise="gaussian", focus=focus
-    )
+    gradient, cycle = private_weights_scales(items, USERS, privacy, noise="gaussian", focus=focus)
     squares = of_gradient / gradient**2 + (0 if math.isinf(cycle) else of_cycle / cycle**2)
     largest = math.sqrt(squares.max()) / USERS
     assert largest == pytest.approx(1 / float(gaussian_scale(1.0, 0.7, 1e-5)), rel=1e-6)
@@ -105,7 +107,7 @@ def test_both_parts_have_the_stated_noise(noise, focus, key):
     stated = found.diagnostics.gradient_scale[0], found.diagnostics.cycle_scale[0]
     np.testing.assert_allclose(
         stated,
-        aggregation.private_weights_scales(4, USERS, promised(noise), noise=noise, focus=focus),
+        private_weights_scales(4, USERS, promised(noise), noise=noise, focus=focus),
         rtol=1e-6,
     )
     error = np.asarray(found.value) - W
@@ -226,7 +228,7 @@ def test_guarantee_and_refusals(key):
     with pytest.raises(TypeError):
         aggregation.private_weights(key, W, user(1.0))
     with pytest.raises(ValueError, match="num_items"):
-        aggregation.default_focus(1, 10, user(1.0))
+        default_focus(1, 10, user(1.0))
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -243,9 +245,7 @@ def test_masked_items_do_not_count(noise, key):
         assert not value[1].any()
         assert not value[:, 1].any()
         np.testing.assert_allclose((value + value.T)[0, 2:], 1, rtol=1e-6)
-        scales = aggregation.private_weights_scales(
-            3, USERS, promised(noise), noise=noise, focus=focus
-        )
+        scales = private_weights_scales(3, USERS, promised(noise), noise=noise, focus=focus)
         stated = found.diagnostics.gradient_scale, found.diagnostics.cycle_scale
         np.testing.assert_allclose(stated, scales, rtol=1e-5)
         given = aggregation.private_weights(
@@ -271,7 +271,7 @@ def test_one_compilation_dtype_and_vmap(key):
     batch = jax.vmap(lambda k, e: aggregation.private_weights(k, weights(), user(e)).value)(
         keys, levels
     )
-    focus = aggregation.default_focus(4, USERS, user(3.0))
+    focus = default_focus(4, USERS, user(3.0))
     alone = run(keys[1], users=USERS, epsilon=3.0, focus=float(focus))
     np.testing.assert_allclose(batch[1], alone, rtol=1e-6)
 
@@ -281,13 +281,10 @@ def test_default_focus_depends_on_the_noise_of_a_weight():
         for items in (3, 12):
             for users in (30, 300, 3000):
                 privacy = promised(noise)
-                _, cycle = aggregation.private_weights_scales(
-                    items, users, privacy, noise=noise, focus=0.0
-                )
+                _, cycle = private_weights_scales(items, users, privacy, noise=noise, focus=0.0)
                 wanted = much if cycle > limit else 0.0
-                found = aggregation.default_focus(items, users, privacy, noise=noise)
+                found = default_focus(items, users, privacy, noise=noise)
                 assert float(found) == wanted
         assert {
-            float(aggregation.default_focus(12, users, promised(noise), noise=noise))
-            for users in (30, 3000)
+            float(default_focus(12, users, promised(noise), noise=noise)) for users in (30, 3000)
         } == {0.0, much}

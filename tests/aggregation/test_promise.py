@@ -11,6 +11,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.privacy import Privacy
 from tests.promises import guarantee_of, user
 
@@ -19,7 +20,7 @@ PRIVATE = (
     aggregation.dp_borda,
     aggregation.noise_all,
     aggregation.dp_kwiksort,
-    aggregation.hay_kwiksort,
+    hay_kwiksort,
     aggregation.exponential_kemeny,
 )
 LOCAL = (aggregation.ldp_borda, aggregation.local_weights, aggregation.ldp_kwiksort)

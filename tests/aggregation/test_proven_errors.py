@@ -9,6 +9,14 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation.bounds import (
+    borda_bound,
+    footrule_bound,
+    noise_all_bound,
+    private_weights_bound,
+)
+from privrank_jax.aggregation.local_bounds import ldp_borda_bound
+from privrank_jax.aggregation.proven_errors import least_proven_error
 from tests.promises import user
 from tests.reference import borda as reference_borda
 
@@ -58,10 +66,10 @@ def test_rows_are_the_bounds_of_their_methods():
         for row in aggregation.proven_errors(6, 500, user(1.0, 1e-6), xi=0.1, confidence=0.9)
     }
     for name, bound in (
-        ("borda", aggregation.borda_bound),
-        ("footrule", aggregation.footrule_bound),
-        ("noise-all", aggregation.noise_all_bound),
-        ("weights", aggregation.private_weights_bound),
+        ("borda", borda_bound),
+        ("footrule", footrule_bound),
+        ("noise-all", noise_all_bound),
+        ("weights", private_weights_bound),
     ):
         solved = functools.partial(bound, xi=0.1) if name in ("noise-all", "weights") else bound
         found = solved(6, 500, user(1.0, 1e-6), noise="gaussian", confidence=0.9)
@@ -69,7 +77,7 @@ def test_rows_are_the_bounds_of_their_methods():
         assert (row.ratio, row.additive) == pytest.approx(
             (float(found.ratio), float(found.additive))
         )
-    local = aggregation.ldp_borda_bound(6, 500, 1.0, mechanism="subset-selection")
+    local = ldp_borda_bound(6, 500, 1.0, mechanism="subset-selection")
     (row,) = (
         row
         for row in aggregation.proven_errors(6, 500, user(1.0), trust="local")
@@ -113,10 +121,10 @@ def test_the_least_cost_is_the_least():
     promise = user(0.3, 1e-6)
     for optimum in (0.0, 5.0, 100.0, None):
         rows = aggregation.proven_errors(30, 2000, promise)
-        least = aggregation.least_proven_error(30, 2000, promise, optimum=optimum)
+        least = least_proven_error(30, 2000, promise, optimum=optimum)
         assert least.cost(optimum) == min(row.cost(optimum) for row in rows)
-    assert aggregation.least_proven_error(30, 2000, promise, optimum=0.0).method == "borda"
-    assert aggregation.least_proven_error(5, 10**6, promise, optimum=3.0).ratio == 1
+    assert least_proven_error(30, 2000, promise, optimum=0.0).method == "borda"
+    assert least_proven_error(5, 10**6, promise, optimum=3.0).ratio == 1
 
 
 def test_more_users_and_more_epsilon_prove_less_cost():

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import query_budget
 from privrank_jax.aggregation.kwiksort import partition_sort
 from privrank_jax.aggregation.query_budget import (
     comparison_distribution,
     exceeding_probability,
+    query_budget,
     refusal_bound,
     use_budget,
 )

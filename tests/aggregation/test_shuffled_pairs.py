@@ -9,6 +9,8 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.local_bounds import ldp_borda_bound, local_noise_all_bound
+from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance
 from privrank_jax.privacy import shuffled_local_epsilon
 from privrank_jax.release import exact_shuffled_pair_weights
 from tests.promises import user
@@ -36,7 +38,7 @@ def test_unbiased_and_within_the_error_bound(missing, key):
     truth = np.asarray(PairWeights.from_ranks(ranks, missing=missing).matrix)[PAIRS]
     found = drawn[:, *PAIRS]
     local = shuffled_local_epsilon(32, 1.0, 1e-3)
-    bound = float(aggregation.shuffled_pair_variance(4, 32, local))
+    bound = float(shuffled_pair_variance(4, 32, local))
     expected = truth + NOT_ASKED * (0.5 - truth)
     assert np.all(np.abs(found.mean(0) - expected) < 5 * (bound / 4000) ** 0.5)
     errors = np.mean((found - truth) ** 2, axis=0)
@@ -98,7 +100,7 @@ def test_exact_twin_is_unbiased_too():
         [np.asarray(exact_shuffled_pair_weights(RANKS, privacy).value) for _ in range(400)]
     )[:, *PAIRS]
     local = shuffled_local_epsilon(32, 1.5, 1e-3)
-    bound = float(aggregation.shuffled_pair_variance(4, 32, local))
+    bound = float(shuffled_pair_variance(4, 32, local))
     truth = np.asarray(PairWeights.from_ranks(RANKS).matrix)[PAIRS]
     expected = truth + NOT_ASKED * (0.5 - truth)
     assert np.all(np.abs(drawn.mean(0) - expected) < 5 * (bound / 400) ** 0.5)
@@ -133,7 +135,7 @@ def test_the_variance_bound_against_sums():
         inverse = np.sum(law.pmf(counts) / counts)
         none = (items - 1) / 4 * law.pmf(0)
         least = users / (users - 1) * inverse / 4 + none
-        bound = float(aggregation.shuffled_pair_variance(items, users, np.inf))
+        bound = float(shuffled_pair_variance(items, users, np.inf))
         assert least <= bound
         if users == 10_000:
             assert bound < 1.02 * least
@@ -165,10 +167,10 @@ def test_the_exact_twin_takes_one_finite_epsilon():
 
 def test_bounds_and_the_choice_of_a_method():
     local = shuffled_local_epsilon(5_000, 1.0, 1e-8)
-    borda = aggregation.ldp_borda_bound(10, 5_000, local, mechanism="shuffled-pair")
-    variance = float(aggregation.shuffled_pair_variance(10, 5_000, local))
+    borda = ldp_borda_bound(10, 5_000, local, mechanism="shuffled-pair")
+    variance = float(shuffled_pair_variance(10, 5_000, local))
     assert float(borda.additive) == pytest.approx(20 * (9 * variance) ** 0.5)
-    every = aggregation.local_noise_all_bound(10, 5_000, local, mechanism="shuffled-pair")
+    every = local_noise_all_bound(10, 5_000, local, mechanism="shuffled-pair")
     assert float(every.additive) == pytest.approx(90 * variance**0.5)
     for users, chosen in ((100_000, "noise-all"), (1_000, "borda")):
         found = aggregation.choose_method(10, users, user(1.0, delta=1e-8), trust="shuffled")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation.borda import ldp_borda_report
 from privrank_jax.aggregation.subset_selection import last_accepted, subset_norm, subset_report
 from tests.aggregation.subset_laws import chosen, p_value
 from tests.promises import user
@@ -60,9 +61,7 @@ def test_scores_are_unbiased_with_the_stated_error(ranks, missing, key):
     """
     users = np.tile(ranks, (USERS, 1))
     reports = np.asarray(
-        aggregation.ldp_borda_report(
-            key, users, 2.5, mechanism="subset-selection", missing=missing
-        ),
+        ldp_borda_report(key, users, 2.5, mechanism="subset-selection", missing=missing),
         np.float64,
     )
     truth = reference_borda.pair_shares(ranks, missing).sum(1) - 1.5

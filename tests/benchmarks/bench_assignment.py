@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from privrank_jax.aggregation import assignment
+from privrank_jax.aggregation.assignment import assignment
 from tests.benchmarks.harness import clocked, print_table
 
 BATCHES = ((1000, 5), (1000, 10), (1000, 30), (100, 100))

@@ -39,7 +39,8 @@ def one_run(method: str) -> None:
     """Time the method in this process; print seconds for all replicates, MiB of growth, a note."""
     import jax
 
-    from privrank_jax.aggregation import PairWeights, dp_kwiksort, query_budget
+    from privrank_jax.aggregation import PairWeights, dp_kwiksort
+    from privrank_jax.aggregation.query_budget import query_budget
     from privrank_jax.privacy import Privacy
 
     w = weights()

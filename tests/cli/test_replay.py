@@ -17,12 +17,12 @@ import sys
 import numpy as np
 import pytest
 
-from privrank_jax import pairwise
 from privrank_jax.cli.console import Refusal
 from privrank_jax.jobs import comparisons as of_comparisons
 from privrank_jax.jobs import methods, randomize
 from privrank_jax.jobs.result import Certainty
 from privrank_jax.pairwise import perturbed_mle
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
@@ -200,8 +200,8 @@ def d_wins(data):
 
 
 def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
-    half = 0.5 * pairwise.totals_sensitivity(promise(1.0, "user", contributions=2))
-    monkeypatch.setattr(of_comparisons.pairwise, "totals_sensitivity", lambda *_, **__: half)
+    half = 0.5 * totals_sensitivity(promise(1.0, "user", contributions=2))
+    monkeypatch.setattr(of_comparisons, "totals_sensitivity", lambda *_, **__: half)
     found = found_by_replay(tmp_path, COUNTS, "others")
     assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
     monkeypatch.setattr("privrank_jax.release.exact_aggregation.borda_sensitivity", lambda *_: 7.5)

@@ -7,7 +7,7 @@ import functools
 import re
 from collections.abc import Iterator
 
-from tests.sources import NAME, Function, Module, modules, parameters_of, public_functions
+from tests.sources import NAME, ROOT, Function, Module, modules, parameters_of, public_functions
 
 # Examples of these would need files, pictures, tables in an engine, or a whole study.
 WITHOUT_EXAMPLE = {
@@ -41,14 +41,30 @@ def exported() -> dict[str, set[str]]:
 
 @functools.cache
 def _exported_names() -> set[tuple[str, str]]:
-    """Module and name of what packages export, also of what they load on first use."""
-    found: set[tuple[str, str]] = set()
+    """Module and name of what packages export, also of what they load on first use, and of what the pages describe."""
+    found = described()
     for package, names in exported().items():
         for node in modules()[package].nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(f"{NAME}."):
                 source = (node.module or "").partition(".")[2]
                 found |= {(source, alias.name) for alias in node.names if alias.name in names}
     return found
+
+
+def described() -> set[tuple[str, str]]:
+    """Module and name of what the API reference lists one by one."""
+    found = set()
+    for page in sorted((ROOT / "notebooks" / "api").glob("*.md")):
+        of = ""
+        for directive, name in _DIRECTIVE.findall(page.read_text(encoding="utf-8")):
+            if directive == "currentmodule":
+                of = name.partition(".")[2]
+            else:
+                found.add((of, name))
+    return found
+
+
+_DIRECTIVE = re.compile(r"^\.\. (currentmodule|autofunction|autoclass):: (\S+)", re.MULTILINE)
 
 
 def is_exported(module: Module, name: str) -> bool:

@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.jobs import beyond_noise
 from privrank_jax.jobs.beyond_noise import (
     of_majorities,
@@ -158,13 +159,13 @@ def test_scores_of_reports_lie_within_as_often_as_said(users):
     )
     missed = 0
     for score, error in zip(scores, errors, strict=True):
-        about = aggregation.ReportDiagnostics(norms[0], error)
+        about = ReportDiagnostics(norms[0], error)
         ends = of_scores_from_reports(score, users, about).intervals
         truth = (ITEMS - 1) / 2
         missed += bool(np.any((truth < ends["low"]) | (truth > ends["high"])))
     assert stats.binomtest(missed, 2000, 0.05, alternative="greater").pvalue > 1e-6
     assert stats.binomtest(missed, 2000, 0.01, alternative="less").pvalue > 1e-6
-    alike = aggregation.ReportDiagnostics(norms[0], np.zeros(ITEMS))
+    alike = ReportDiagnostics(norms[0], np.zeros(ITEMS))
     ends = of_scores_from_reports(scores[0], 3, alike).intervals
     assert np.all(ends["high"] - ends["low"] > 1)  # three reports may be alike by chance
     assert "one report alone" in of_scores_from_reports(scores[0], 1, alike).notes[0]

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import dp_footrule_deviation, footrule_bound
+from privrank_jax.aggregation.bounds import footrule_bound
+from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.jobs import consensus
 from privrank_jax.privacy import Privacy
 from tests.jobs.released import agreed

@@ -9,6 +9,8 @@ import pytest
 
 from privrank_jax import aggregation, plan, privacy
 from privrank_jax.aggregation.auto import choose_method
+from privrank_jax.aggregation.planned_errors import Setting
+from privrank_jax.aggregation.proven_errors import least_proven_error
 from privrank_jax.pairwise import planner
 from tests.promises import user
 
@@ -98,11 +100,11 @@ def test_the_methods_of_a_consensus_are_the_librarys():
     for one, row in zip(found["methods"], rows, strict=True):
         assert (one["method"], one["noise"]) == (row.method, row.noise)
         assert one["proven_cost"] == pytest.approx(row.cost(3), rel=1e-5)
-        planned = aggregation.planned_costs(row, 6, [aggregation.Setting(400, user(0.5))])
+        planned = aggregation.planned_costs(row, 6, [Setting(400, user(0.5))])
         assert one["expected_cost"] == (
             planned if planned is None else pytest.approx(planned[0], rel=1e-3)
         )
-    least = aggregation.least_proven_error(6, 400, user(0.5), optimum=3)
+    least = least_proven_error(6, 400, user(0.5), optimum=3)
     assert found["proven_best"].split()[0] == least.method
     assert found["auto"] == choose_method(6, 400, user(0.5))
     assert (found["pairs"], found["trust"], found["quantity"]) == (15, "central", None)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.pairwise import Choices, choice_errors
-from privrank_jax.pairwise.choice_errors import choice_center_is_near
+from privrank_jax.pairwise import Choices
+from privrank_jax.pairwise.choice_errors import choice_center_is_near, choice_errors
 from privrank_jax.pairwise.intervals import center_is_near
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS

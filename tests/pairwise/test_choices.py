@@ -14,6 +14,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices, break_rankings, plackett_luce
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
@@ -96,9 +98,9 @@ def test_broken_rankings_go_through_noisy_counts(key):
     )
     moved = np.abs(totals[:, None] - totals[None]).sum(-1).max()
     asked = promise(1.0, "user", "flip", 3)
-    assert moved == 4 <= pairwise.totals_sensitivity(asked) == 6  # m(m - 1); exactly 2·maxcut = 4
+    assert moved == 4 <= totals_sensitivity(asked) == 6  # m(m - 1); exactly 2·maxcut = 4
     pairs = list(itertools.combinations(range(3), 2))
-    assert pairwise.questionnaire_sensitivity(pairs, 3, asked) == moved
+    assert questionnaire_sensitivity(pairs, 3, asked) == moved
     wins = break_rankings(orders * 50 + [orders[0]] * 200, num_items=3).win_counts()
     found = pairwise.noisy_counts(
         key, wins, asked, questionnaire=pairwise.questionnaire_counts(pairs, 3)

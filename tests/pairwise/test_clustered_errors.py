@@ -8,14 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import (
-    clustered_covariance,
-    clustered_errors,
-    interval_estimates,
-    mle,
-    standard_errors,
-)
-from privrank_jax.pairwise.clustered_errors import _sum_of_squares
+from privrank_jax.pairwise import clustered_errors, interval_estimates, mle, standard_errors
+from privrank_jax.pairwise.clustered_errors import _sum_of_squares, clustered_covariance
 from tests.by_numpy import by_numpy
 from tests.reference.clustered import clustered_covariance as by_loops
 

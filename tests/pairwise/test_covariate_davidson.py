@@ -10,19 +10,18 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
-    CovariateTable,
     covariate_davidson_mle,
     covariate_table,
-    davidson_from_covariate_sums,
     davidson_mle,
     davidson_with_covariates,
-    noisy_covariate_ties,
 )
 from privrank_jax.pairwise.covariate_davidson import (
     CovariateDavidsonObjective,
+    davidson_from_covariate_sums,
     tie_information,
 )
-from privrank_jax.pairwise.covariate_ties import number_of_ties
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties, number_of_ties
+from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.minimize import gradient_of, hessian_of
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy

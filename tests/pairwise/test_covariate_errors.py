@@ -10,17 +10,12 @@ import pytest
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import (
-    CovariateDavidsonScores,
-    CovariateTable,
-    DavidsonScores,
-    covariate_davidson_intervals,
-    covariate_intervals,
-    covariate_mle,
-    covariate_table,
-    davidson_intervals,
-    mle_with_covariates,
-)
+from privrank_jax.pairwise import covariate_mle, covariate_table, mle_with_covariates
+from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores
+from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
+from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.davidson import DavidsonScores
+from privrank_jax.pairwise.davidson_errors import davidson_intervals
 from privrank_jax.privacy import Privacy
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix

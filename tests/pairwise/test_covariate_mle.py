@@ -9,15 +9,9 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import (
-    CovariateTable,
-    covariate_mle,
-    covariate_table,
-    mle,
-    mle_with_covariates,
-    noisy_covariate_sums,
-    scores_from_covariate_sums,
-)
+from privrank_jax.pairwise import covariate_mle, covariate_table, mle, mle_with_covariates
+from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums, scores_from_covariate_sums
+from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.reference.calibration import gaussian_scale

@@ -11,16 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import pairwise
 from privrank_jax._host.evaluate import quickly
-from privrank_jax.pairwise import (
-    CovariateTable,
-    covariate_mle,
-    covariate_table,
-    noisy_covariate_sums,
-)
-from privrank_jax.pairwise.covariate_noise import unit_variances
+from privrank_jax.pairwise import covariate_mle, covariate_table
+from privrank_jax.pairwise.covariate_davidson import davidson_from_covariate_sums
+from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
+from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
+from privrank_jax.pairwise.covariate_noise import least_covariate_noise, unit_variances
 from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
+from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_fit,
@@ -81,7 +80,7 @@ def test_standard_errors_and_coverage(key):
     def run(keys, outcomes, known, ridged):
         def one(key, outcomes):
             found = covariate_mle(key, CovariateTable(design, outcomes), USERS, noise="k-norm")
-            errors = pairwise.covariate_intervals(
+            errors = covariate_intervals(
                 found.value,
                 design,
                 ridged * found.diagnostics.ridge,
@@ -119,9 +118,7 @@ def test_with_ties_of_their_own(key):
     design = TABLE.design
     outcomes = jnp.where(jnp.arange(len(CHANCE)) % 4 == 0, 0.5, TABLE.outcomes)
     table = CovariateTable(design, outcomes)
-    draws = jax.vmap(
-        lambda one: pairwise.noisy_covariate_ties(one, table, USERS, noise="k-norm").value
-    )
+    draws = jax.vmap(lambda one: noisy_covariate_ties(one, table, USERS, noise="k-norm").value)
     drawn = draws(jax.random.split(key, 4000))
     noise = np.asarray(drawn.ties) - len(CHANCE) / 4
     assert np.mean(np.abs(noise)) == pytest.approx(7 * 6 / 2, rel=0.06)
@@ -135,9 +132,9 @@ def test_with_ties_of_their_own(key):
 def _tied_fit(sums, ties, scale):
     """The fit to noisy sums and ties of ``TABLE``, and the length of the interval of log ν."""
     design, told = TABLE.design, {"noise_scale": scale, "noise": "k-norm"}
-    fitted = functools.partial(pairwise.davidson_from_covariate_sums, **told)
+    fitted = functools.partial(davidson_from_covariate_sums, **told)
     found = quickly(lambda *known: fitted(*known, design), sums, ties)
-    about = functools.partial(pairwise.covariate_davidson_intervals, **told)
+    about = functools.partial(covariate_davidson_intervals, **told)
     facts = found.diagnostics
     errors = quickly(lambda value: about(value, design, facts.ridge, facts.tie_gamma), found.value)
     assert errors.log_tie_low < found.value.log_tie < errors.log_tie_high
@@ -146,12 +143,12 @@ def _tied_fit(sums, ties, scale):
 
 def test_the_choice_is_that_of_least_error():
     """K-norm noise for a common list of pairs; Laplace noise where each user meets another pair, or for comparisons."""
-    assert pairwise.least_covariate_noise(TABLE.design, USERS) == "k-norm"
-    assert pairwise.least_covariate_noise(TABLE.design, USERS, ties=True) == "k-norm"
+    assert least_covariate_noise(TABLE.design, USERS) == "k-norm"
+    assert least_covariate_noise(TABLE.design, USERS, ties=True) == "k-norm"
     one = dataclasses.replace(USERS, unit="comparison")
-    assert pairwise.least_covariate_noise(TABLE.design, one) == "laplace"
+    assert least_covariate_noise(TABLE.design, one) == "laplace"
     others = dataclasses.replace(TABLE.design, users=jnp.arange(len(CHANCE)))
-    assert pairwise.least_covariate_noise(others, USERS) == "laplace"
+    assert least_covariate_noise(others, USERS) == "laplace"
     # Two pairs each, of three, and one long answer: little is shared.
     rows = np.arange(120)
     pairs = np.array([(0, 1), (0, 2), (1, 2)])[(rows + rows // 2) % 3]
@@ -165,7 +162,7 @@ def test_the_choice_is_that_of_least_error():
     law = shaped_law(some).covariance
     shaped = np.diag(step @ law @ step)
     wanted = "k-norm" if weight @ shaped < weight @ laplace else "laplace"
-    assert pairwise.least_covariate_noise(some, USERS) == wanted
+    assert least_covariate_noise(some, USERS) == wanted
 
 
 def test_what_is_refused(key):

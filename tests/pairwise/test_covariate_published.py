@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import covariate_intervals, covariate_table, mle_with_covariates
+from privrank_jax.pairwise import covariate_table, mle_with_covariates
+from privrank_jax.pairwise.covariate_errors import covariate_intervals
 from tests.by_numpy import by_numpy
 from tests.pairwise.games import public_games
 from tests.reference.covariates import design_matrix, least_squares_fit

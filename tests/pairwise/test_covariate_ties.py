@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import covariate_table, noisy_covariate_ties
+from privrank_jax.pairwise import covariate_table
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.privacy import Privacy
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariate_davidson import largest_tied_change, tied_statistic

@@ -5,9 +5,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import CovariateDesign, CovariateTable, covariate_table
+from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariates import (
+    CovariateDesign,
     CovariateObjective,
+    CovariateTable,
     center_items,
     information,
     resolution,

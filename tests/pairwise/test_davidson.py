@@ -12,7 +12,7 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.davidson import davidson_information, davidson_objective
+from privrank_jax.pairwise.davidson import davidson_information, davidson_objective, half_win_test
 from tests.by_numpy import by_numpy
 from tests.pairwise.games import data
 from tests.reference import davidson as reference
@@ -100,7 +100,7 @@ def test_games_meet_the_likelihood_equations(folder, columns):
 def test_half_wins_are_the_model_at_two():
     """Scores fitted to half wins are half of those at ν = 2, exactly, and the test statistic is the naive one."""
     wins = counts(OUTCOMES)
-    found = by_numpy(pairwise.half_win_test)(wins)
+    found = by_numpy(half_win_test)(wins)
     halves = 2 * np.asarray(by_numpy(pairwise.mle)(wins).value)
     np.testing.assert_allclose(found.half_wins.scores, halves, atol=1e-9)
     objective = davidson_objective(
@@ -174,4 +174,4 @@ def test_bad_input_is_refused_in_clear_words():
         pairwise.davidson_mle(nothing)
     batch = WinCounts(jnp.zeros((2, 3, 3)), None, jnp.zeros(2))
     with pytest.raises(ValueError, match=r"use jax\.vmap"):
-        pairwise.half_win_test(batch)
+        half_win_test(batch)

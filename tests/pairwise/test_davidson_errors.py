@@ -12,8 +12,9 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information
+from privrank_jax.pairwise.davidson_errors import davidson_errors, davidson_intervals
 from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
-from privrank_jax.pairwise.perturbed_davidson import default_ridges
+from privrank_jax.pairwise.perturbed_davidson import davidson_from_totals, default_ridges
 from tests.by_numpy import by_numpy
 from tests.promises import promise
 
@@ -39,7 +40,7 @@ def drawn(seed):
 @jax.jit
 @jax.vmap
 def fitted(counts, gamma, tie_gamma):
-    return pairwise.davidson_from_totals(counts.totals, counts.ties, MET, gamma, tie_gamma).value
+    return davidson_from_totals(counts.totals, counts.ties, MET, gamma, tie_gamma).value
 
 
 def intervals_at(gamma, tie_gamma, noise, asked):
@@ -47,7 +48,7 @@ def intervals_at(gamma, tie_gamma, noise, asked):
     told = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise, "questionnaire": asked}
 
     def of_one(value, scale):
-        return pairwise.davidson_intervals(value, MET, noise_scale=scale, **told)
+        return davidson_intervals(value, MET, noise_scale=scale, **told)
 
     return by_numpy(jax.vmap(of_one, (0, None)))
 
@@ -84,7 +85,7 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
 
 def test_errors_without_privacy_are_those_of_the_inverse_information():
     value = DavidsonScores(jnp.asarray(TRUTH), jnp.log(TIE))
-    found = pairwise.davidson_errors(value, MET)
+    found = davidson_errors(value, MET)
     whole = np.asarray(davidson_information(jnp.asarray(TRUTH), jnp.log(TIE), jnp.asarray(MET)))
     inverse = np.linalg.pinv(whole)
     np.testing.assert_allclose(found.scores.covariance, inverse[:4, :4], atol=1e-9)
@@ -94,10 +95,10 @@ def test_errors_without_privacy_are_those_of_the_inverse_information():
 def test_several_components_and_strong_ridges_give_no_intervals():
     apart = np.array([[0, 9, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [0, 0, 9, 0.0]])
     value = DavidsonScores(jnp.asarray(TRUTH), jnp.log(TIE))
-    found = pairwise.davidson_intervals(value, apart)
+    found = davidson_intervals(value, apart)
     assert np.all(np.isinf(found.scores.low))
     assert float(found.log_tie_low) < np.log(TIE) < float(found.log_tie_high)
-    shrunk = pairwise.davidson_intervals(value, MET, gamma=1e4)
+    shrunk = davidson_intervals(value, MET, gamma=1e4)
     assert np.all(np.isinf(shrunk.scores.low))
     assert np.all(np.asarray(shrunk.scores.rank_high) == 3)
 
@@ -105,8 +106,8 @@ def test_several_components_and_strong_ridges_give_no_intervals():
 def test_what_is_refused():
     value = DavidsonScores(jnp.zeros(4), jnp.log(TIE))
     with pytest.raises(ValueError, match="shape of a questionnaire"):
-        pairwise.davidson_errors(value, MET, noise="k-norm")
+        davidson_errors(value, MET, noise="k-norm")
     with pytest.raises(ValueError, match="level"):
-        pairwise.davidson_intervals(value, MET, level=1.5)
+        davidson_intervals(value, MET, level=1.5)
     with pytest.raises(ValueError, match="finite; did the fit converge"):
-        pairwise.davidson_errors(DavidsonScores(jnp.full(4, jnp.nan), jnp.log(TIE)), MET)
+        davidson_errors(DavidsonScores(jnp.full(4, jnp.nan), jnp.log(TIE)), MET)

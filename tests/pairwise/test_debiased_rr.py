@@ -8,8 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import links, pairwise, privacy
-from privrank_jax.pairwise import DebiasedSums, debiased_rr, debiased_sums, scores_from_sums
+from privrank_jax import links, privacy
+from privrank_jax.pairwise import debiased_rr
+from privrank_jax.pairwise.debiased_rr import report_counts, scores_from_sums, smallest_curvature
+from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
+from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import ITEMS, PAIRS, USERS, _problem
 from tests.reference import local as reference_local
@@ -124,7 +127,7 @@ def test_expected_sums_give_back_the_scores_and_undebiased_ones_shrink_them(link
 def test_logistic_scores_are_those_of_noisy_totals():
     reports, observed, epsilons = _problem(3)
     sums = debiased_sums(reports, observed, epsilons)
-    totals = pairwise.scores_from_totals(sums.wins.sum(1), sums.weights, gamma=1.4)
+    totals = scores_from_totals(sums.wins.sum(1), sums.weights, gamma=1.4)
     np.testing.assert_allclose(
         debiased_rr(reports, observed, epsilons, gamma=1.4).value, totals.value, atol=1e-9
     )
@@ -132,12 +135,12 @@ def test_logistic_scores_are_those_of_noisy_totals():
 
 def test_report_counts():
     reports, observed, epsilons = _problem(5)
-    estimate = pairwise.report_counts(reports, observed, epsilons)
+    estimate = report_counts(reports, observed, epsilons)
     expected = reference_local.report_counts(reports, observed, ITEMS)
     np.testing.assert_allclose(estimate.value, expected)
     assert estimate.guarantee.trust == "local"
     mask = np.array([True, True, False, True])
-    masked = pairwise.report_counts(reports, observed, epsilons, mask=mask)
+    masked = report_counts(reports, observed, epsilons, mask=mask)
     kept = [mask[i] and mask[j] for i, j in reference_local.pairs_of(ITEMS)]
     np.testing.assert_allclose(
         masked.value, reference_local.report_counts(reports, observed & kept, ITEMS)
@@ -151,12 +154,12 @@ def test_report_counts():
 def test_reports_of_either_coding_mean_the_same_traced_or_not(kind):
     reports, observed, epsilons = _problem()
     signed = np.where(reports, 1, -1).astype(kind)
-    sums, counts = jax.jit(debiased_sums), jax.jit(pairwise.report_counts)
+    sums, counts = jax.jit(debiased_sums), jax.jit(report_counts)
     for found in (debiased_sums(signed, observed, epsilons), sums(signed, observed, epsilons)):
         wanted = debiased_sums(reports, observed, epsilons)
         np.testing.assert_allclose(found.margins, wanted.margins, rtol=1e-12)
-    wanted = pairwise.report_counts(reports, observed, epsilons).value
-    for count in (pairwise.report_counts, counts):
+    wanted = report_counts(reports, observed, epsilons).value
+    for count in (report_counts, counts):
         np.testing.assert_array_equal(count(signed, observed, epsilons).value, wanted)
     wrong = np.where(reports, 2.0, 0.0)
     assert np.isnan(sums(wrong, observed, epsilons).margins).any()
@@ -202,14 +205,14 @@ def test_smallest_curvature(link, repeats):
     reports, observed, epsilons = _problem(low=0.1, high=0.8)
     sums = jax.tree.map(lambda x: repeats * x, debiased_sums(reports, observed, epsilons))
     theta = np.array([0.3, -0.5, 0.1, 0.9])
-    found = float(pairwise.smallest_curvature(theta, sums, link))
+    found = float(smallest_curvature(theta, sums, link))
     hessian = reference_local.signed_hessian(theta, np.asarray(sums.wins), link)
     least = reference_local.smallest_nonzero_eigenvalue(hessian)
     assert found == pytest.approx(least, abs=1e-10 * repeats)
     padded = DebiasedSums(
         jnp.pad(sums.margins, (0, 2)), jnp.pad(sums.weights, (0, 2)), jnp.arange(6) < 4
     )
-    both = jax.vmap(lambda s: pairwise.smallest_curvature(jnp.pad(theta, (0, 2)), s, link))(
+    both = jax.vmap(lambda s: smallest_curvature(jnp.pad(theta, (0, 2)), s, link))(
         jax.tree.map(lambda x: jnp.stack([x, x]), padded)
     )
     np.testing.assert_allclose(both, found, atol=1e-10 * repeats)

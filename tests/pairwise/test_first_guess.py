@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.links import laplace, logistic, normal
-from privrank_jax.pairwise.first_guess import first_guess
+from privrank_jax.pairwise.likelihood import first_guess
 from tests import reference
 
 LINKS = (logistic, normal, laplace)

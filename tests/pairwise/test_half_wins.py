@@ -13,16 +13,16 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import (
-    CovariateTable,
-    covariate_intervals,
     covariate_table,
     interval_estimates,
     mle,
     mle_with_covariates,
     standard_errors,
-    totals_standard_errors,
 )
+from privrank_jax.pairwise.covariate_errors import covariate_intervals
+from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.half_wins import varying_share
+from privrank_jax.pairwise.standard_errors import totals_standard_errors
 from tests import reference
 
 THETA = np.array([0.9, 0.5, 0.2, -0.2, -0.5, -0.9])

@@ -13,7 +13,8 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.data import load
-from privrank_jax.pairwise import influential_comparisons, mle
+from privrank_jax.pairwise import mle
+from privrank_jax.pairwise.influence import influential_comparisons
 
 RIDGE = 0.3  # so that every subset of comparisons has finite scores
 

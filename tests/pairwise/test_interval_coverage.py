@@ -9,16 +9,16 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
-    confidence_intervals,
     interval_estimates,
     mle,
     noisy_counts,
     perturbed_mle,
     rank_intervals,
     standard_errors,
-    totals_standard_errors,
-    uniform_design,
 )
+from privrank_jax.pairwise.designs import uniform_design
+from privrank_jax.pairwise.intervals import confidence_intervals
+from privrank_jax.pairwise.standard_errors import totals_standard_errors
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (

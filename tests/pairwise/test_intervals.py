@@ -13,14 +13,7 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import (
-    confidence_intervals,
-    interval_estimates,
-    mle,
-    rank_intervals,
-    standard_errors,
-    totals_standard_errors,
-)
+from privrank_jax.pairwise import interval_estimates, mle, rank_intervals, standard_errors
 from privrank_jax.pairwise.critical_values import critical_value
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
@@ -28,7 +21,9 @@ from privrank_jax.pairwise.intervals import (
     _fourth_moments,
     _rank_intervals,
     center_is_near,
+    confidence_intervals,
 )
+from privrank_jax.pairwise.standard_errors import totals_standard_errors
 from tests import reference
 from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (

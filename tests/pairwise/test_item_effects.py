@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import item_effects, standard_errors
+from privrank_jax.pairwise import standard_errors
+from privrank_jax.pairwise.item_effects import item_effects
 from tests.reference import item_effects as naive
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from privrank_jax.pairwise.largest_error import bisect, expected_largest, largest_quantile
+from privrank_jax.pairwise.planner import bisect, expected_largest, largest_quantile
 
 
 def test_two_items_have_one_free_error():

@@ -8,7 +8,7 @@ import pytest
 import scipy.special
 
 from privrank_jax.links import Link, laplace, logistic, normal
-from privrank_jax.pairwise.near_links import (
+from privrank_jax.pairwise.likelihood import (
     NEAR,
     mills_ratio,
     near_bend,

@@ -10,7 +10,13 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices, plackett_luce
-from privrank_jax.pairwise.noisy_choices import default_choice_gamma
+from privrank_jax.pairwise.choice_errors import choice_errors
+from privrank_jax.pairwise.noisy_choices import (
+    default_choice_gamma,
+    noisy_choices,
+    plackett_luce_from_totals,
+)
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
 
@@ -26,7 +32,7 @@ def test_totals_move_by_two_per_choice():
     asked = promise(1.0, "user", "flip", 2)
     for norm, name in ((1, "l1"), (2, "l2")):
         largest = np.linalg.norm(moved, norm, axis=-1).max()
-        assert largest == pytest.approx(pairwise.totals_sensitivity(asked, name))
+        assert largest == pytest.approx(totals_sensitivity(asked, name))
 
 
 def test_the_private_fit_is_that_of_noisy_totals(key):
@@ -40,7 +46,7 @@ def test_the_private_fit_is_that_of_noisy_totals(key):
         noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
         gamma = default_choice_gamma(choices, 2 * scale**2)
         assert found.diagnostics.gamma == pytest.approx(float(gamma))
-        again = pairwise.plackett_luce_from_totals(noisy, choices, gamma)
+        again = plackett_luce_from_totals(noisy, choices, gamma)
         np.testing.assert_allclose(found.value, again.value, atol=1e-10)
     free = pairwise.perturbed_plackett_luce(
         key, choices, promise(np.inf, adjacency="flip"), gamma=1.0
@@ -59,8 +65,8 @@ def test_nothing_but_the_totals_tells_who_was_chosen():
     for _ in range(6):
         rows = [(one[0], one[1:]) for one in (rng.permutation(one).tolist() for one in sets)]
         choices = Choices.from_top1(rows, num_items=9)
-        found = pairwise.plackett_luce_from_totals(totals, choices, 0.7)
-        errors = pairwise.choice_errors(found.value, choices, noise_scale=2.0, gamma=0.7)
+        found = plackett_luce_from_totals(totals, choices, 0.7)
+        errors = choice_errors(found.value, choices, noise_scale=2.0, gamma=0.7)
         seen.add(np.stack([found.value, errors.standard_errors]).tobytes())
     assert len(seen) == 1
 
@@ -72,7 +78,7 @@ def test_rankings_have_no_private_totals(key):
     with pytest.raises(ValueError, match="break_rankings"):
         pairwise.perturbed_plackett_luce(key, stages, asked)
     with pytest.raises(ValueError, match="not public"):
-        pairwise.plackett_luce_from_totals(stages.totals, stages, 1.0)
+        plackett_luce_from_totals(stages.totals, stages, 1.0)
     with pytest.raises(ValueError, match="break_rankings"):
         pairwise.perturbed_plackett_luce(key, stages, promise(1.0))
     chosen = Choices.from_top1([(0, [1])], num_items=2)
@@ -84,7 +90,7 @@ def test_totals_are_protected_without_sets(key):
     """Under replacement a choice may come from another set; one more or one fewer moves a single total."""
     chosen = Choices.from_top1([(0, [1])], num_items=2)
     scales = {
-        adjacency: pairwise.noisy_choices(
+        adjacency: noisy_choices(
             key, chosen, promise(1.0, "user", adjacency, 3)
         ).diagnostics.noise_scale
         for adjacency in ("flip", "replace", "add-remove")
@@ -92,4 +98,4 @@ def test_totals_are_protected_without_sets(key):
     assert scales == {"flip": 6.0, "replace": 6.0, "add-remove": 3.0}
     stages = Choices.from_rankings(LISTS, num_items=5)
     with pytest.raises(ValueError, match="break_rankings"):
-        pairwise.noisy_choices(key, stages, promise(1.0))
+        noisy_choices(key, stages, promise(1.0))

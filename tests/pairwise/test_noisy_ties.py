@@ -11,11 +11,14 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
+    noisy_tie_counts,
     tie_noise,
     tie_sensitivity,
 )
+from privrank_jax.pairwise.questionnaire import max_cut
 from privrank_jax.privacy import Privacy
 from tests.promises import promise
 from tests.reference import davidson as reference
@@ -35,7 +38,7 @@ def test_generic_sensitivities_by_enumeration(limit):
     assert reference.largest_change(pairs, 2, 2, weight) == pytest.approx(math.sqrt(2) * limit)
     assert reference.largest_change(pairs, 2, 2, 1.23) > math.sqrt(2) * limit
     asked = promise(1.0, "user", "flip", limit, delta=1e-6)
-    assert pairwise.totals_sensitivity(asked) == 2 * limit
+    assert totals_sensitivity(asked) == 2 * limit
     laplace, gaussian = (
         tie_noise(asked, "it", 2, kind, None)[1] for kind in ("laplace", "gaussian")
     )
@@ -50,7 +53,7 @@ def test_generic_sensitivities_by_enumeration(limit):
 def test_sensitivity_to_a_questionnaire_by_enumeration(pairs):
     counts = pairwise.questionnaire_counts(pairs, 4)
     naive = reference.largest_change(pairs, 4, 1, 1.0)
-    assert tie_sensitivity(counts, ASKED) == naive == len(pairs) + pairwise.max_cut(pairs, 4)[0]
+    assert tie_sensitivity(counts, ASKED) == naive == len(pairs) + max_cut(pairs, 4)[0]
     few = dataclasses.replace(ASKED, contributions=1)
     assert tie_sensitivity(counts, few) == 2
 
@@ -70,12 +73,12 @@ def test_noise_has_its_scales_and_no_others(options, delta, scales, key):
     asked = promise(1.0, "user", "flip", 3, delta=delta)
 
     def draw(k):
-        return pairwise.noisy_tie_counts(k, WINS, asked, **options).value
+        return noisy_tie_counts(k, WINS, asked, **options).value
 
     drawn = jax.vmap(draw)(jax.random.split(key, 20_000))
     moves = drawn.totals - WINS.totals, drawn.ties - WINS.ties
     errors = [float(np.abs(move).mean()) for move in moves]
-    scale = pairwise.noisy_tie_counts(key, WINS, asked, **options).diagnostics.noise_scale
+    scale = noisy_tie_counts(key, WINS, asked, **options).diagnostics.noise_scale
     if scales is None and "noise" in options:
         usual = math.sqrt(2 / math.pi) * float(scale)
         scales = (usual, usual * 9 / 11)
@@ -110,4 +113,4 @@ def test_noise_has_its_scales_and_no_others(options, delta, scales, key):
 )
 def test_what_is_refused(asked, options, words, key):
     with pytest.raises(ValueError, match=words):
-        pairwise.noisy_tie_counts(key, WINS, asked, **options)
+        noisy_tie_counts(key, WINS, asked, **options)

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import (
+from privrank_jax.pairwise import perturbed_mle
+from privrank_jax.pairwise.intervals import intervals_of
+from privrank_jax.pairwise.private_design import (
+    APPEARANCES_SHARE,
     NoisyDesign,
     cautious_design,
+    design_scales,
     errors_under_private_design,
     noisy_design,
-    perturbed_mle,
 )
-from privrank_jax.pairwise.intervals import intervals_of
-from privrank_jax.pairwise.private_design import APPEARANCES_SHARE, design_scales
 from privrank_jax.privacy import Privacy
 from tests.reference import private_design as naive
 

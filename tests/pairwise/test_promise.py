@@ -7,6 +7,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.noisy_choices import noisy_choices
+from privrank_jax.pairwise.noisy_ties import noisy_tie_counts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
@@ -17,7 +19,7 @@ WINS = WinCounts.from_matrix(3.0 * (np.ones((4, 4)) - np.eye(4)))
 TIED = WinCounts.from_matrix(WINS.matrix, ties=4)
 CHOICES = pairwise.Choices.from_top1([(0, [1, 2])], num_items=3)
 MECHANISMS = {
-    "noisy_choices": lambda key, asked, **_: pairwise.noisy_choices(key, CHOICES, asked),
+    "noisy_choices": lambda key, asked, **_: noisy_choices(key, CHOICES, asked),
     "perturbed_plackett_luce": lambda key, asked, **_: pairwise.perturbed_plackett_luce(
         key, CHOICES, asked
     ),
@@ -32,7 +34,7 @@ MECHANISMS = {
     "permute_and_flip_top_k": lambda key, asked, **known: pairwise.permute_and_flip_top_k(
         key, WINS, asked, 2, **known
     ),
-    "noisy_tie_counts": lambda key, asked, **_: pairwise.noisy_tie_counts(key, TIED, asked),
+    "noisy_tie_counts": lambda key, asked, **_: noisy_tie_counts(key, TIED, asked),
     "perturbed_davidson_mle": lambda key, asked, **_: pairwise.perturbed_davidson_mle(
         key, TIED, asked
     ),

@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import quasi_variances, standard_errors, totals_standard_errors
+from privrank_jax.pairwise import standard_errors
+from privrank_jax.pairwise.quasi_variances import quasi_variances
+from privrank_jax.pairwise.standard_errors import totals_standard_errors
 from tests.reference.quasi_variances import quasi_variances as naive
 
 SIZE = 6

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import (
+from privrank_jax.pairwise import noisy_counts
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.questionnaire import (
+    _EXACT_ORDER_ITEMS,
     max_cut,
-    noisy_counts,
     questionnaire_sensitivity,
-    totals_sensitivity,
 )
-from privrank_jax.pairwise.questionnaire import _EXACT_ORDER_ITEMS
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.promises import promise

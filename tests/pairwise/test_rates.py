@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import rates, theorem_conditions
+from privrank_jax.pairwise import theory
 from tests import reference
 
 CASES = [(50, 0.3, 0.5), (300, 1.0, 2.5), (700, 0.05, 0.1)]
@@ -19,16 +19,16 @@ CASES = [(50, 0.3, 0.5), (300, 1.0, 2.5), (700, 0.05, 0.1)]
 def test_edge_rates_are_the_printed_formulas(m, p, epsilon):
     statistical = math.sqrt(math.log(m) / (m * p))
     private = math.log(m) / (m * p * epsilon)
-    assert float(rates.edge_rate(m, p, epsilon)) == pytest.approx(statistical + private, rel=1e-12)
+    assert float(theory.edge_rate(m, p, epsilon)) == pytest.approx(statistical + private, rel=1e-12)
     assert float(
-        rates.edge_rate(m, p, epsilon, statistical_constant=2.0, privacy_constant=3.0)
+        theory.edge_rate(m, p, epsilon, statistical_constant=2.0, privacy_constant=3.0)
     ) == pytest.approx(2 * statistical + 3 * private, rel=1e-12)
-    lower = float(rates.edge_lower_bound(m, p, epsilon))
+    lower = float(theory.edge_lower_bound(m, p, epsilon))
     assert lower == pytest.approx(statistical + 1 / (m * p * epsilon), rel=1e-12)
     assert float(
-        rates.edge_lower_bound(m, p, epsilon, statistical_constant=0.0, privacy_constant=2.0)
+        theory.edge_lower_bound(m, p, epsilon, statistical_constant=0.0, privacy_constant=2.0)
     ) == pytest.approx(2 / (m * p * epsilon), rel=1e-12)
-    threshold = rates.top_k_threshold(m, epsilon, probability=p, constant=0.5)
+    threshold = theory.top_k_threshold(m, epsilon, probability=p, constant=0.5)
     assert float(threshold) == pytest.approx((statistical + private) / 2, rel=1e-12)
 
 
@@ -36,73 +36,77 @@ def test_edge_rates_are_the_printed_formulas(m, p, epsilon):
 def test_user_rates_are_the_printed_formulas(m, n, epsilon):
     statistical = math.sqrt(m * math.log(m) / n)
     private = m * math.log(m) / (n * epsilon)
-    assert float(rates.user_rate(m, n, epsilon)) == pytest.approx(statistical + private, rel=1e-12)
+    assert float(theory.user_rate(m, n, epsilon)) == pytest.approx(statistical + private, rel=1e-12)
     assert float(
-        rates.user_rate(m, n, epsilon, statistical_constant=2.0, privacy_constant=3.0)
+        theory.user_rate(m, n, epsilon, statistical_constant=2.0, privacy_constant=3.0)
     ) == pytest.approx(2 * statistical + 3 * private, rel=1e-12)
-    threshold = rates.top_k_threshold(m, epsilon, num_users=n, constant=4.0)
+    threshold = theory.top_k_threshold(m, epsilon, num_users=n, constant=4.0)
     assert float(threshold) == pytest.approx(4 * (statistical + private), rel=1e-12)
 
 
 def test_infinite_epsilon_is_the_rate_without_privacy():
-    assert float(rates.edge_rate(100, 0.5, math.inf)) == pytest.approx(
+    assert float(theory.edge_rate(100, 0.5, math.inf)) == pytest.approx(
         math.sqrt(math.log(100) / 50)
     )
-    assert float(rates.edge_lower_bound(100, 0.5, math.inf)) == pytest.approx(
+    assert float(theory.edge_lower_bound(100, 0.5, math.inf)) == pytest.approx(
         math.sqrt(math.log(100) / 50)
     )
-    assert float(rates.user_rate(100, 500, math.inf)) == pytest.approx(math.sqrt(math.log(100) / 5))
+    assert float(theory.user_rate(100, 500, math.inf)) == pytest.approx(
+        math.sqrt(math.log(100) / 5)
+    )
 
 
 def test_more_items_help_under_edge_privacy_and_hurt_under_user_privacy():
     items = jnp.array([20, 50, 100, 500])
-    assert np.all(np.diff(rates.edge_rate(items, 0.5, 1.0)) < 0)
-    assert np.all(np.diff(rates.user_rate(items, 1000, 1.0)) > 0)
+    assert np.all(np.diff(theory.edge_rate(items, 0.5, 1.0)) < 0)
+    assert np.all(np.diff(theory.user_rate(items, 1000, 1.0)) > 0)
 
 
 def test_rates_are_traced_batched_and_keep_float32():
     epsilons = jnp.array([0.1, 1.0, jnp.inf], jnp.float32)
-    batch = jax.jit(jax.vmap(lambda e: rates.edge_rate(300, 0.5, e)))(epsilons)
-    np.testing.assert_allclose(batch, [rates.edge_rate(300, 0.5, float(e)) for e in epsilons], 1e-6)
+    batch = jax.jit(jax.vmap(lambda e: theory.edge_rate(300, 0.5, e)))(epsilons)
+    np.testing.assert_allclose(
+        batch, [theory.edge_rate(300, 0.5, float(e)) for e in epsilons], 1e-6
+    )
     items = jnp.float32(30.0)
-    assert rates.user_rate(items, jnp.float32(9.0), epsilons).dtype == jnp.float32
-    assert rates.edge_rate(items, jnp.float32(0.5), epsilons).shape == (3,)
+    assert theory.user_rate(items, jnp.float32(9.0), epsilons).dtype == jnp.float32
+    assert theory.edge_rate(items, jnp.float32(0.5), epsilons).shape == (3,)
 
 
 @pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])
 def test_average_win_probability_is_the_mean_over_opponents(link):
     scores = np.array([1.0, 0.2, -0.4, -0.8])
     expected = [np.mean([reference.link(link, a - b)[0] for b in scores]) for a in scores]
-    np.testing.assert_allclose(rates.average_win_probability(scores, link), expected, rtol=1e-12)
+    np.testing.assert_allclose(theory.average_win_probability(scores, link), expected, rtol=1e-12)
 
 
 def test_gap_with_tolerance_skips_that_many_items_on_either_side():
     average_wins = jnp.array([0.30, 0.70, 0.55, 0.50, 0.10, 0.45])
-    assert float(rates.top_k_gap(average_wins, 3)) == pytest.approx(0.50 - 0.45)
-    assert float(rates.top_k_gap(average_wins, 3, 1)) == pytest.approx(0.55 - 0.30)
-    assert float(rates.top_k_gap(average_wins, 3, 2)) == pytest.approx(0.70 - 0.10)
+    assert float(theory.top_k_gap(average_wins, 3)) == pytest.approx(0.50 - 0.45)
+    assert float(theory.top_k_gap(average_wins, 3, 1)) == pytest.approx(0.55 - 0.30)
+    assert float(theory.top_k_gap(average_wins, 3, 2)) == pytest.approx(0.70 - 0.10)
     for k, tolerance in ((0, 0), (6, 0), (3, 3), (1, 1), (3, -1)):
         with pytest.raises(ValueError, match="must lie in"):
-            rates.top_k_gap(average_wins, k, tolerance)
+            theory.top_k_gap(average_wins, k, tolerance)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: rates.edge_rate(1, 0.5, 1.0), "num_items must be at least 2"),
-        (lambda: rates.edge_rate(10, 0.0, 1.0), "probability must be positive"),
-        (lambda: rates.edge_rate(10, 1.5, 1.0), "at most 1"),
-        (lambda: rates.edge_rate(10, 0.5, 0.0), "epsilon must be positive"),
-        (lambda: rates.user_rate(10, 0, 1.0), "num_users must be positive"),
-        (lambda: rates.top_k_threshold(10, 1.0), "exactly one"),
-        (lambda: rates.top_k_threshold(10, 1.0, probability=0.5, num_users=5), "exactly one"),
-        (lambda: theorem_conditions("4.1", num_items=5, epsilon=1.0), "theorem must be"),
+        (lambda: theory.edge_rate(1, 0.5, 1.0), "num_items must be at least 2"),
+        (lambda: theory.edge_rate(10, 0.0, 1.0), "probability must be positive"),
+        (lambda: theory.edge_rate(10, 1.5, 1.0), "at most 1"),
+        (lambda: theory.edge_rate(10, 0.5, 0.0), "epsilon must be positive"),
+        (lambda: theory.user_rate(10, 0, 1.0), "num_users must be positive"),
+        (lambda: theory.top_k_threshold(10, 1.0), "exactly one"),
+        (lambda: theory.top_k_threshold(10, 1.0, probability=0.5, num_users=5), "exactly one"),
+        (lambda: theory.theorem_conditions("4.1", num_items=5, epsilon=1.0), "theorem must be"),
         (
-            lambda: theorem_conditions("3.1", num_items=5, epsilon=1.0),
+            lambda: theory.theorem_conditions("3.1", num_items=5, epsilon=1.0),
             "needs num_users: pass it",
         ),
         (
-            lambda: theorem_conditions("2.4", num_items=5, epsilon=1.0, probability=0.5),
+            lambda: theory.theorem_conditions("2.4", num_items=5, epsilon=1.0, probability=0.5),
             "needs k: pass it",
         ),
     ],

@@ -12,8 +12,13 @@ import pytest
 
 from privrank_jax import metrics, pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import epsilon_for_release, planned_release, users_for_release
-from privrank_jax.pairwise.release_planner import CRITERIA, _checked
+from privrank_jax.pairwise.release_planner import (
+    CRITERIA,
+    _checked,
+    epsilon_for_release,
+    planned_release,
+    users_for_release,
+)
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from tests.reference import release_planner as naive

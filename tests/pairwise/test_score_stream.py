@@ -13,14 +13,16 @@ import pytest
 from scipy.special import expit
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import continual_score_sums, fit_score_sums, score_sums
 from privrank_jax.pairwise.continual import ContinualDiagnostics
 from privrank_jax.pairwise.score_stream import (
     MAX_PAIR_ITEMS,
+    continual_score_sums,
     continual_sums,
     fit_all_sums,
+    fit_score_sums,
     parts_of,
     product_design,
+    score_sums,
     shrunk_design,
 )
 from privrank_jax.privacy.prefix_sums import STRATEGIES

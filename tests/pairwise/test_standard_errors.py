@@ -9,15 +9,14 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import (
-    mle,
-    questionnaire_counts,
-    scores_from_totals,
-    standard_errors,
+from privrank_jax.pairwise import mle, questionnaire_counts, standard_errors
+from privrank_jax.pairwise.likelihood import dense_objective
+from privrank_jax.pairwise.perturbed_mle import scores_from_totals
+from privrank_jax.pairwise.standard_errors import (
+    _score_errors,
+    _totals_errors,
     totals_standard_errors,
 )
-from privrank_jax.pairwise.likelihood import dense_objective
-from privrank_jax.pairwise.standard_errors import _score_errors, _totals_errors
 from tests import reference
 from tests.by_numpy import by_numpy
 

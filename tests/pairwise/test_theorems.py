@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from privrank_jax.pairwise import theorem_conditions
+from privrank_jax.pairwise.theory import theorem_conditions
 
 
 def held(theorem, **arguments):

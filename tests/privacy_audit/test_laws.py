@@ -10,8 +10,9 @@ import pytest
 import scipy.integrate
 import scipy.stats
 
-from privrank_jax import aggregation, mallows, privacy_audit
+from privrank_jax import mallows, privacy_audit
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.exponential import exponential_log_probability
 from privrank_jax.privacy_audit import enumeration, laws, neighbors
 from tests.promises import user
 
@@ -66,7 +67,7 @@ def test_exponential_law_is_log_probability():
     for w, found in zip(row.neighbors, logs):
         orders = neighbors.strict_orders(3)
         np.testing.assert_allclose(
-            aggregation.exponential_log_probability(orders, PairWeights(w, 2), user(0.7)),
+            exponential_log_probability(orders, PairWeights(w, 2), user(0.7)),
             found,
             atol=1e-12,
         )

@@ -11,12 +11,9 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation, gamma_floor
-from privrank_jax.privacy_audit import (
-    largest_loss,
-    perturbed_mle_log_density,
-    perturbed_mle_privacy_loss,
-)
+from privrank_jax.privacy_audit import perturbed_mle_log_density
 from tests import reference
+from tests.privacy_audit.losses import largest_loss, perturbed_mle_privacy_loss
 from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, worst_loss
 from tests.promises import promise
 

@@ -14,11 +14,8 @@ import scipy.stats
 from privrank_jax import pairwise, privacy_audit
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.privacy_audit import (
-    noisy_totals_loss,
-    top_item_log_probability,
-    top_item_loss,
-)
+from privrank_jax.privacy_audit import top_item_log_probability
+from tests.privacy_audit.losses import noisy_totals_loss, top_item_loss
 from tests.privacy_audit.search import ADJACENCIES, ROUNDING, counts, unit_contents
 from tests.promises import promise
 
@@ -88,5 +85,5 @@ def test_noisy_totals_loss_agrees_with_the_closed_form():
     scale = pairwise.noisy_counts(
         jax.random.key(0), one, promise(0.7, "user", contributions=3)
     ).diagnostics.noise_scale
-    closed = privacy_audit.noisy_totals_loss(one, other, noise_scale=scale)
+    closed = noisy_totals_loss(one, other, noise_scale=scale)
     assert privacy_audit.exact_loss(row, 0.7) == pytest.approx(float(closed), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 
 import jax
@@ -23,15 +24,22 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy_audit import Audited, audit
+from tests.house.docstrings import described
 
 ROWS = [privacy_audit.get(name) for name in privacy_audit.names()]
 
 
 def test_every_private_function_is_audited():
+    packages = (pairwise, privacy, mallows, aggregation, preferences)
+    exported = [pair for module in packages for pair in vars(module).items()]
+    of_modules = [
+        (name, getattr(importlib.import_module(f"privrank_jax.{module}"), name))
+        for module, name in described()
+        if module.startswith(("pairwise.", "aggregation."))
+    ]
     private = {
         name
-        for module in (pairwise, privacy, mallows, aggregation, preferences)
-        for name, function in vars(module).items()
+        for name, function in exported + of_modules
         if inspect.isfunction(function)
         and list(inspect.signature(function).parameters)[:1] == ["key"]
         and {"epsilon", "privacy"} & set(inspect.signature(function).parameters)

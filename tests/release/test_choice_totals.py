@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import Choices, plackett_luce, plackett_luce_from_totals
+from privrank_jax.pairwise import Choices, plackett_luce
+from privrank_jax.pairwise.noisy_choices import plackett_luce_from_totals
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_noisy_choices

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import CovariateTable, covariate_table, noisy_covariate_sums
+from privrank_jax.pairwise import covariate_table
+from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties
 from tests.reference.covariate_davidson import tied_statistic

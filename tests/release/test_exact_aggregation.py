@@ -16,6 +16,8 @@ from scipy import stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.borda import dp_borda_scale
+from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.release import exact_aggregation, exact_borda, exact_kwiksort, exact_noise_all
 from privrank_jax.release.exact_aggregation import _largest_below, _sort
 from privrank_jax.release.spanning_trees import Graph
@@ -188,8 +190,8 @@ def test_scales_are_those_of_the_simulated_twins(items, delta):
     privacy, noise = user(0.7, delta), noise_of(delta)
     slack = 1.15 if delta else 1 + 1e-9  # σ of the discrete Gaussian by way of zCDP
     for release, twin in (
-        (exact_borda, aggregation.dp_borda_scale),
-        (exact_noise_all, aggregation.noise_all_scale),
+        (exact_borda, dp_borda_scale),
+        (exact_noise_all, noise_all_scale),
     ):
         if not delta:
             shaped = release(ranks, privacy).diagnostics.noise_scale

@@ -10,8 +10,10 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PositionHistograms, dp_footrule_deviation, footrule_costs
+from privrank_jax.aggregation import PositionHistograms
+from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.aggregation.footrule_levels import footrule_levels
+from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.release import footrule_costs as exact_costs
 from privrank_jax.release.footrule_costs import CHANGE, deviation, exact_footrule
 from privrank_jax.release.gaussian_budget import gaussian_budget

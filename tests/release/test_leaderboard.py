@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import continual_counts, continual_score_sums
+from privrank_jax.pairwise.continual import continual_counts
+from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import Leaderboard, Ledger

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.private_design import noisy_design
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_noisy_design
 
@@ -22,7 +22,7 @@ MET = np.array([[0, 6, 1], [6, 0, 4], [1, 4, 0]])
 def test_the_law_is_that_of_the_twin_and_no_other(adjacency):
     asked = Privacy(1.0, unit="user", adjacency=adjacency, contributions=2)
     draws = [exact_noisy_design(WINS, asked) for _ in range(1500)]
-    twin = pairwise.noisy_design(jax.random.key(0), WINS, asked)
+    twin = noisy_design(jax.random.key(0), WINS, asked)
     twin_scales = [float(twin.value.appearances_scale), float(twin.value.pairs_scale)]
     scales = [draws[0].value.appearances_scale, draws[0].value.pairs_scale]
     assert scales == pytest.approx(twin_scales, rel=1e-6)

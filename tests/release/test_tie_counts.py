@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.pairwise.noisy_ties import noisy_tie_counts, tie_noise
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_noisy_tie_counts, exact_samplers_available, noisy_totals
 from tests.promises import promise
@@ -33,7 +33,7 @@ CASES: dict[str, Any] = {
 def test_the_scale_is_that_of_the_twin(case, key):
     asked, options = CASES[case]
     found = exact_noisy_tie_counts(WINS, asked, **options)
-    twin = pairwise.noisy_tie_counts(key, WINS, asked, **options)
+    twin = noisy_tie_counts(key, WINS, asked, **options)
     ratio = float(found.diagnostics.noise_scale) / float(twin.diagnostics.noise_scale)
     if case == "gaussian":  # OpenDP's calibration takes a little more
         assert 1 <= ratio < 1.12

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.private_weights import private_weights_scales
 from privrank_jax.release import exact_weights
 from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.weights_in_parts import deviations, split_epsilon
@@ -62,7 +62,7 @@ def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
 def test_noise_of_both_parts(noise, focus):
     """Means of squares of 400 fresh draws are those of the simulated twin; false-alarm rate 10^-9 each."""
     w = np.asarray(PairWeights.from_ranks(RANKS).matrix, float)
-    wanted = aggregation.private_weights_scales(3, 5, promised(noise), noise=noise, focus=focus)
+    wanted = private_weights_scales(3, 5, promised(noise), noise=noise, focus=focus)
     squares = []
     for _ in range(DRAWS):
         value = exact_weights(RANKS, promised(noise), noise=noise, focus=focus, shrink="none").value
@@ -92,7 +92,7 @@ def test_values_diagnostics_and_guarantee(noise):
     np.testing.assert_allclose(rough.value + rough.value.T, 1 - np.eye(3), atol=1e-12)
     np.testing.assert_allclose(
         (rough.diagnostics.gradient_scale, rough.diagnostics.cycle_scale),
-        aggregation.private_weights_scales(3, 5, promised(noise), noise=noise, focus=0.2),
+        private_weights_scales(3, 5, promised(noise), noise=noise, focus=0.2),
         rtol=1e-5,
     )
     assert rough.guarantee.numerics == "exact"

@@ -19,17 +19,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax import aggregation, pairwise, privacy, privacy_audit, release
-from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
-from privrank_jax.aggregation.footrule_levels import footrule_levels, mean_square_error
+from privrank_jax import privacy, privacy_audit, release
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import report_sums
-from privrank_jax.pairwise.covariate_noise import covariate_sensitivity, unit_variances
-from privrank_jax.pairwise.noisy_counts import totals_noise
-from privrank_jax.pairwise.noisy_ties import tie_noise
-from privrank_jax.pairwise.questionnaire_noise import law_of_totals, noise_shape, unit_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.boxed_zonotope import BoxedZonotope, boxed_covariance, boxed_kurtosis
 from privrank_jax.privacy.calibration import gamma_floor
@@ -38,6 +32,7 @@ from privrank_jax.privacy_audit import enumeration
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release.exact_strategy import strategy_of
 from tests.same_numbers import made_up
+from tests.same_numbers.anywhere import Anywhere, aggregation, pairwise
 from tests.same_numbers.coins import frozen
 from tests.same_numbers.made_up import (
     RANKS,
@@ -425,11 +420,11 @@ PATHS: list[str] = []
 def function_at(path: str) -> Callable[..., Any]:
     """A function of this file, or one by ``module:name`` within the package, looked up when its door is opened."""
     module, colon, name = path.partition(":")
-    return (
-        getattr(importlib.import_module(f"privrank_jax.{module}"), name)
-        if colon
-        else globals()[path]
-    )
+    if module in ("pairwise", "aggregation"):
+        return getattr(Anywhere(module), name)
+    if colon:
+        return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
+    return globals()[path]
 
 
 def _over(path: str, *grids: Iterable[Any], **options: Iterable[Any]) -> Door:
@@ -466,8 +461,12 @@ def _body(make: Callable[[], Any]) -> Any:
 def _design_facts(number: int, noise: str, ties: bool) -> Any:
     design, kinds = made_up.table(number).design, (shared(1.0), shared(1.0, unit="comparison"))
     return (
-        unit_variances(design, noise, ties=ties),
-        [covariate_sensitivity(design, one, norm, ties=ties) for one in kinds for norm in NORMS],
+        pairwise.unit_variances(design, noise, ties=ties),
+        [
+            pairwise.covariate_sensitivity(design, one, norm, ties=ties)
+            for one in kinds
+            for norm in NORMS
+        ],
         [pairwise.least_covariate_noise(design, one, ties=ties) for one in kinds],
     )
 
@@ -476,11 +475,11 @@ def _survey_facts(counts: np.ndarray, adjacency: str) -> Any:
     pairs = [pair for pair in zip(*np.nonzero(np.triu(counts))) for _ in range(counts[pair])]
     items, promise = len(counts), SURVEYED(1.0, len(pairs), adjacency, delta=1e-5)
     return (
-        law_of_totals(counts, items, adjacency == "replace"),
-        unit_variance("k-norm", noise_shape(counts, adjacency)),
+        pairwise.law_of_totals(counts, items, adjacency == "replace"),
+        pairwise.unit_variance("k-norm", pairwise.noise_shape(counts, adjacency)),
         [pairwise.questionnaire_sensitivity(pairs, items, promise, norm) for norm in NORMS],
-        [totals_noise(noise, promise, items, None, counts)[0] for noise in NOISES],
-        [tried(tie_noise, promise, "", items, noise, counts) for noise in NOISES],
+        [pairwise.totals_noise(noise, promise, items, None, counts)[0] for noise in NOISES],
+        [tried(pairwise.tie_noise, promise, "", items, noise, counts) for noise in NOISES],
     )
 
 
@@ -503,11 +502,13 @@ def _planned(items: int, users: int, promise: privacy.Privacy, trust: str) -> An
 
 
 def _sort_plan(promise: privacy.Privacy, noise: str) -> Any:
-    return kwiksort_plan(aggregation.PairWeights.from_ranks(RANKS), promise, noise=noise)
+    return aggregation.kwiksort_plan(
+        aggregation.PairWeights.from_ranks(RANKS), promise, noise=noise
+    )
 
 
 def _levels(items: int, noise: str) -> Any:
-    return mean_square_error(footrule_levels(items, noise))
+    return aggregation.mean_square_error(aggregation.footrule_levels(items, noise))
 
 
 def _opendp(sensitivity: float, epsilon: float, delta: float) -> Any:
@@ -550,8 +551,8 @@ SCALARS: dict[str, Door] = {
     "objective": _over(
         "_objective_scales", ("logistic", "laplace"), KINDS, noise=ADDED, gamma=GAMMA
     ),
-    "meeting-noise": _over("pairwise.objective_perturbation:meeting_noise", KINDS, (0, 3), GAMMA),
-    "choice-noise": _over("pairwise.objective_perturbation:choice_noise", KINDS, (2, 5), GAMMA),
+    "meeting-noise": _over("pairwise:meeting_noise", KINDS, (0, 3), GAMMA),
+    "choice-noise": _over("pairwise:choice_noise", KINDS, (2, 5), GAMMA),
     "pure-zcdp": _over("privacy:pure_zcdp", E),
     "gaussian-zcdp": _over("privacy:gaussian_zcdp", (0.5, 3.0), (1.0, 2.0)),
     "zcdp-epsilon": _over("privacy:zcdp_epsilon", (0.01, 0.5), D),
@@ -578,16 +579,14 @@ SCALARS: dict[str, Door] = {
     "prefix-sums": _over("privacy:prefix_sum_errors", ("square-root", "tree"), (1, 5, 9), ADDED),
     "prefix-bound": _over("privacy:prefix_sum_error_bound", (1, 5, 100)),
     "totals-sensitivity": _over("pairwise:totals_sensitivity", KINDS, NORMS),
-    "totals-noise": _over(
-        "pairwise.noisy_counts:totals_noise", NOISES, KINDS, (4,), (None, 1.5), (None,)
-    ),
-    "tie-noise": _over("pairwise.noisy_ties:tie_noise", KINDS, ("",), (4,), NOISES, (None,)),
+    "totals-noise": _over("pairwise:totals_noise", NOISES, KINDS, (4,), (None, 1.5), (None,)),
+    "tie-noise": _over("pairwise:tie_noise", KINDS, ("",), (4,), NOISES, (None,)),
     "survey": _over("_survey_facts", (SURVEY, RING), ("flip", "replace")),
     "covariates": _over("_design_facts", range(4), NOISES, BOTH),
-    "design-scales": _over("pairwise.private_design:design_scales", KINDS),
-    "noise-variance": _over("pairwise.standard_errors:noise_variance", (0.5, 2.0), ADDED),
-    "stream-scale": _over("pairwise.continual:continual_scale", ADDED, KINDS, (1.0, 2.5)),
-    "stream-factors": _over("pairwise.score_stream:noise_factors", M, ADDED),
+    "design-scales": _over("pairwise:design_scales", KINDS),
+    "noise-variance": _over("pairwise:noise_variance", (0.5, 2.0), ADDED),
+    "stream-scale": _over("pairwise:continual_scale", ADDED, KINDS, (1.0, 2.5)),
+    "stream-factors": _over("pairwise:noise_factors", M, ADDED),
     "planned-error": _over("pairwise:planned_error", THETA, E, SIZES),
     "users-needed": _over("pairwise:users_needed", THETA, E, (0.05, 0.3)),
     "epsilon-needed": _over("pairwise:epsilon_needed", THETA, SIZES, (0.1, 0.5)),
@@ -606,7 +605,7 @@ SCALARS: dict[str, Door] = {
         for find in ("dp_borda_scale", "noise_all_scale", "dp_footrule_deviation", "default_focus")
     },
     "weights-scales": _over("aggregation:private_weights_scales", *MNP, noise=SHAPED),
-    "noise-all-deviation": _over("aggregation.noise_all:noise_all_deviation", *MNP, noise=SHAPED),
+    "noise-all-deviation": _over("aggregation:noise_all_deviation", *MNP, noise=SHAPED),
     **{
         f"{find}_bound": _over(f"aggregation:{find}_bound", *MNP, noise=SHAPED, confidence=LEVEL)
         for find in ("borda", "footrule", "kwiksort", "noise_all", "private_weights")
@@ -616,18 +615,18 @@ SCALARS: dict[str, Door] = {
         for find in ("exponential", "hay_kwiksort")
     },
     "borda-sensitivity": _over("aggregation:borda_sensitivity", M, (1, 2)),
-    "footrule-unit": _over("aggregation.private_footrule:footrule_unit", M, MNP[2], SHAPED),
+    "footrule-unit": _over("aggregation:footrule_unit", M, MNP[2], SHAPED),
     "footrule-levels": _over("_levels", M, SHAPED),
-    "noise-sums": _over("aggregation.noise_totals:absolute_sum", SHAPED, M, LEVEL),
-    "footrule-ranges": _over("aggregation.noise_totals:footrule_ranges", M, SHAPED, LEVEL),
+    "noise-sums": _over("aggregation:absolute_sum", SHAPED, M, LEVEL),
+    "footrule-ranges": _over("aggregation:footrule_ranges", M, SHAPED, LEVEL),
     "weight-variance": _over("aggregation:local_weight_variance", M, N, E, LOCAL),
     "one-pair-variance": _over("aggregation:one_pair_variance", M, N, E),
     "shuffled-variance": _over("aggregation:shuffled_pair_variance", M, N, E),
-    "ldp-footrule-deviation": _over("aggregation.ldp_footrule:footrule_deviation", M, N, E),
+    "ldp-footrule-deviation": _over("aggregation:footrule_deviation", M, N, E),
     "ldp-footrule-excess": _over("aggregation:ldp_footrule_excess", M, N, E, (0.95,)),
     "ldp-footrule-norm": _over("aggregation:ldp_footrule_norm", M, E),
     "subset-norm": _over("aggregation:subset_norm", M, E),
-    "ldp-borda-norm": _over("aggregation.borda:ldp_borda_norm", LOCAL, M, E),
+    "ldp-borda-norm": _over("aggregation:ldp_borda_norm", LOCAL, M, E),
     **{
         find: _over(f"aggregation:{find}", M, N, E, confidence=LEVEL, mechanism=LOCAL)
         for find in ("local_noise_all_bound", "ldp_borda_bound")
@@ -636,7 +635,7 @@ SCALARS: dict[str, Door] = {
     "ldp-kwiksort-bound": _over(
         "aggregation:ldp_kwiksort_bound", M, N, E, max_uses=(5,), failure=(0.1,)
     ),
-    "local-plan": _over("aggregation.ldp_plan:local_plan", M, MNP[2]),
+    "local-plan": _over("aggregation:local_plan", M, MNP[2]),
     "sort-plan": _over("_sort_plan", MNP[2], NOISES),
     "query-budget": _over("aggregation:query_budget", M, (None, 0.01)),
     "pure-lower-bound": _over("aggregation:pure_lower_bound", M, E),

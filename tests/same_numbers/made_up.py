@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import Choices, CovariateTable, covariate_table
+from privrank_jax.pairwise import Choices, covariate_table
+from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
 
 SIZES = (3, 5)

@@ -18,6 +18,8 @@ from privrank_jax import aggregation
 from privrank_jax._backend import map_parts
 from privrank_jax._types import Key, Mask, Numbers, PairMatrix
 from privrank_jax._workarounds.xla import Optimized
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Claim, Wanted, minus
@@ -111,7 +113,7 @@ def best_searches(world: World) -> Search | None:
 def best_of(found: Array | None, world: World) -> Array:
     """The best known ranking: the optimum for few items, otherwise the better of what the searches have found."""
     if found is None:
-        return aggregation.exact_kemeny(world.weights)
+        return exact_kemeny(world.weights)
     return found[jnp.argmin(jax.vmap(lambda ranks: cost(ranks, world))(found))]
 
 
@@ -198,7 +200,7 @@ def solved(
         ranks |= dict(zip(scores, rank(jnp.stack([*scores.values()])), strict=True))
     placed = {name: x.costs for name, x in found.items() if isinstance(x, Placed)}
     if placed:
-        assign = jax.vmap(jax.vmap(aggregation.assignment))
+        assign = jax.vmap(jax.vmap(assignment))
         ranks |= dict(zip(placed, assign(jnp.stack([*placed.values()])), strict=True))
     searches = {name: x for name, x in found.items() if isinstance(x, Search)}
     if searches or best is not None:

@@ -13,14 +13,19 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, PyTree
 
-from privrank_jax import aggregation
 from privrank_jax._types import Count, Key, Mask
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.borda import ldp_borda_aggregate, ldp_borda_report
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.ldp_footrule import costs_of_counts, counts_of_reports
+from privrank_jax.aggregation.ldp_footrule import (
+    costs_of_counts,
+    counts_of_reports,
+    ldp_footrule_report,
+)
 from privrank_jax.aggregation.ldp_kwiksort import local_sort
 from privrank_jax.aggregation.ldp_plan import local_plan
+from privrank_jax.aggregation.local_weights import local_weights_aggregate, local_weights_report
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import Answer, Method, Search
 from privrank_jax.experiments.alabi.crowds import World
@@ -99,10 +104,10 @@ def borda(mechanism: str) -> Method:
 
     def method(key: Key, world: World, epsilon: Array) -> Answer:
         def report(key: Key, ranks: Array) -> Array:
-            return aggregation.ldp_borda_report(key, ranks, epsilon, mechanism=mechanism)
+            return ldp_borda_report(key, ranks, epsilon, mechanism=mechanism)
 
         mean = _mean(report, key, world, world.weights.num_users, world.weights.num_items)
-        return aggregation.ldp_borda_aggregate(mean[None])
+        return ldp_borda_aggregate(mean[None])
 
     return method
 
@@ -118,11 +123,11 @@ def weights(mechanism: str) -> Callable[[Key, World, Array], Search]:
 
 def _search(key: Key, world: World, epsilon: Array, users: Count, mechanism: str) -> Search:
     def report(key: Key, ranks: Array) -> Array:
-        return aggregation.local_weights_report(key, ranks, epsilon, mechanism=mechanism)
+        return local_weights_report(key, ranks, epsilon, mechanism=mechanism)
 
     items = world.weights.num_items
     mean = _mean(report, key, world, users, items * (items - 1) // 2)
-    found = aggregation.local_weights_aggregate(mean[None])
+    found = local_weights_aggregate(mean[None])
     return common.searched(jnp.clip(found, 0, 1), world)
 
 
@@ -166,7 +171,7 @@ def footrule() -> Callable[[Key, World, Array], common.Placed]:
         assert world.ranks is not None
 
         def of_block(key: Key, ranks: Array, real: Mask) -> tuple[Array, Array]:
-            cuts, chosen = aggregation.ldp_footrule_report(key, ranks, epsilon)
+            cuts, chosen = ldp_footrule_report(key, ranks, epsilon)
             return counts_of_reports(cuts, chosen, real)
 
         items, users = world.weights.num_items, world.weights.num_users

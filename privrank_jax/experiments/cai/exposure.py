@@ -24,7 +24,12 @@ from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.intervals import intervals_of
-from privrank_jax.pairwise.private_design import DESIGN_SHARE
+from privrank_jax.pairwise.perturbed_mle import scores_from_totals
+from privrank_jax.pairwise.private_design import (
+    DESIGN_SHARE,
+    errors_under_private_design,
+    noisy_design,
+)
 from privrank_jax.pairwise.score_stream import product_design, shrunk_design
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -132,7 +137,7 @@ def _wins_and_losses(
 
 def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
     totals = gap + design.sum(-1) / 2
-    return pairwise.scores_from_totals(totals, design, gamma=scale).value
+    return scores_from_totals(totals, design, gamma=scale).value
 
 
 def cover(key: Key, cell: Parameters) -> Metrics:
@@ -150,10 +155,10 @@ def cover(key: Key, cell: Parameters) -> Metrics:
         return Privacy(epsilon, unit="user", adjacency="replace", contributions=cell["per_user"])
 
     fit = pairwise.perturbed_mle(first, wins, part(1 - DESIGN_SHARE))
-    design = pairwise.noisy_design(second, wins, part(DESIGN_SHARE)).value
+    design = noisy_design(second, wins, part(DESIGN_SHARE)).value
     facts = fit.diagnostics
     told = {"noise_scale": facts.noise_scale, "gamma": facts.gamma}
-    errors = pairwise.errors_under_private_design(fit.value, design, **told)
+    errors = errors_under_private_design(fit.value, design, **told)
     found = intervals_of(fit.value, errors)
     inside = jnp.mean((found.low <= theta) & (theta <= found.high))
     return {

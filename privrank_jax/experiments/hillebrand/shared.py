@@ -12,6 +12,8 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Mask, PairMatrix
+from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.bounds import Bound
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi.common import EXCESS
 from privrank_jax.experiments.claims import Verdict, minus
@@ -39,7 +41,7 @@ def solved(
     solvers = (
         (scores, lambda values: ranks_from_scores(values, mask)),
         (weights, lambda matrix: aggregation.local_search(matrix, mask=mask)),
-        (costs, aggregation.assignment),
+        (costs, assignment),
     )
     return {
         name: ranks
@@ -104,7 +106,7 @@ def by_crowd(places: Sequence[tuple[str, int]], rows: list[Row]) -> list[Row]:
 
 
 def within(
-    table: StudyResult, *, method: str, bound: Callable[[int, int, float], aggregation.Bound]
+    table: StudyResult, *, method: str, bound: Callable[[int, int, float], Bound]
 ) -> Verdict:
     """Is the method's mean cost within its proven ratio and additive error, in every cell?
 
@@ -130,7 +132,7 @@ def within(
     return Verdict(not wrong, evidence)
 
 
-def allowed(bound: aggregation.Bound, row: Row) -> float:
+def allowed(bound: Bound, row: Row) -> float:
     """The most that the mean cost may be above the optimum of a row's crowd, as a share of pairs."""
     return (bound.ratio - 1) * row["optimum"] + float(bound.additive) / math.comb(
         int(row["num_items"]), 2

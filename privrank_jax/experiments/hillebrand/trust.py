@@ -16,6 +16,8 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.bounds import Bound
+from privrank_jax.aggregation.local_bounds import ldp_footrule_bound
 from privrank_jax.aggregation.shuffled_pairs import local_epsilons, weights_of_shuffled
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
@@ -184,9 +186,9 @@ def build(config: TrustConfig) -> tuple[Study, ...]:
     return (Study(config.name, run, tuple(cells), static, ratio.AXES, optimized="some"),)
 
 
-def proven(num_items: int, num_users: int, epsilon: float) -> aggregation.Bound:
+def proven(num_items: int, num_users: int, epsilon: float) -> Bound:
     """Bound on the mean cost of local footrule."""
-    return aggregation.ldp_footrule_bound(num_items, num_users, epsilon)
+    return ldp_footrule_bound(num_items, num_users, epsilon)
 
 
 EXPERIMENTS = (

@@ -18,7 +18,8 @@ middle, so a differing sign costs 2t there. For d = 1, y ≠ x: K = 2t + 1 > t +
     K(π^y, {π^{xⁱ}}) ≤ t(d - ⟨y, x̄⟩) + d(2d - 1),
 
 where the last term is the number of pairs of outer items. Theorem 14 survives with α replaced by 2α in the choice of
-its constants, see :func:`privrank_jax.aggregation.approximate_lower_bound`; Theorem 13 uses Observation 15 alone.
+its constants, see :func:`privrank_jax.aggregation.lower_bounds.approximate_lower_bound`; Theorem 13 uses Observation 15
+alone.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), section 5 and supplement B.
 """

@@ -11,6 +11,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.data import read
+from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
 from tests.cli.results import assert_schema
 from tests.promises import promise
 
@@ -43,7 +44,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
     rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle_with_covariates(table)
-    errors = pairwise.covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    errors = covariate_intervals(found.value, table.design, found.diagnostics.ridge)
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
     assert [*document["diagnostics"]["covariates"]] == ["length", "left"]
@@ -251,9 +252,7 @@ def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
     rows = read(drawn_battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.davidson_with_covariates(table)
-    errors = pairwise.covariate_davidson_intervals(
-        found.value, table.design, found.diagnostics.ridge, 0.0
-    )
+    errors = covariate_davidson_intervals(found.value, table.design, found.diagnostics.ridge, 0.0)
     facts = document["diagnostics"]
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)

@@ -12,6 +12,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from tests.by_numpy import by_numpy
@@ -61,7 +62,7 @@ def test_sorts_are_those_of_the_library_with_the_same_keys(queries, run, monkeyp
         found = kwik(jnp.stack(keys[:2]), splits)
         both = [jax.tree.map(lambda x, n=n: x[n], found) for n in (0, 1)]
         gauss = sort(keys[2], weights, loose, noise="gaussian")
-        hay = aggregation.hay_kwiksort(keys[3], weights, pure, max_queries=queries)
+        hay = hay_kwiksort(keys[3], weights, pure, max_queries=queries)
         return [*both, gauss, hay]
 
     assert central.SORTS == (central.KWIK, central.KWIK_UNEVEN, central.KWIK_GAUSS, central.HAY)

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.aggregation import PairWeights, PositionHistograms, footrule_costs
+from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.experiments.alabi import crowds
 from tests.experiments.alabi.shared import KEY
 

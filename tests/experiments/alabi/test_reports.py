@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights, borda_scores, local_weight_variance
+from privrank_jax.aggregation import PairWeights, borda_scores
+from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.experiments.alabi import reports
 from privrank_jax.experiments.alabi.common import Search
 from privrank_jax.experiments.alabi.crowds import World
@@ -66,7 +67,7 @@ def test_blocks_have_noise_of_their_own_and_padding_has_none():
     @jax.vmap
     def run(key):
         mean = reports._mean(
-            lambda key, ranks: reports.aggregation.local_weights_report(key, ranks, epsilon),
+            lambda key, ranks: reports.local_weights_report(key, ranks, epsilon),
             *(key, world(users), users, ITEMS * (ITEMS - 1) // 2),
         )
         return 0.5 * mean

@@ -11,7 +11,8 @@ from privrank_jax import experiments, rankings
 from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments.cai import real as cai_real
 from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
-from privrank_jax.pairwise import mle, noisy_counts, scores_from_totals
+from privrank_jax.pairwise import mle, noisy_counts
+from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import experiments
-from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_costs
+from privrank_jax.aggregation import PositionHistograms, dp_footrule
+from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.experiments.alabi.common import EXCESS, replaced_user
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import ratio

@@ -7,7 +7,8 @@ import math
 import jax.numpy as jnp
 import pytest
 
-from privrank_jax.aggregation import Bound, exact_kemeny
+from privrank_jax.aggregation.bounds import Bound
+from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.experiments.alabi.common import EXCESS
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import shared

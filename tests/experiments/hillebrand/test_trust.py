@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import Privacy, experiments
-from privrank_jax.aggregation import ldp_footrule_bound, shuffled_pair_weights
+from privrank_jax.aggregation import shuffled_pair_weights
+from privrank_jax.aggregation.local_bounds import ldp_footrule_bound
 from privrank_jax.aggregation.shuffled_pairs import local_epsilons, weights_of_shuffled
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import trust

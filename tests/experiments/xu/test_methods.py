@@ -12,7 +12,9 @@ import scipy.stats
 from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.xu import methods as xu_methods
-from privrank_jax.pairwise import debiased_rr, perturbed_mle, report_counts, scores_from_totals
+from privrank_jax.pairwise import debiased_rr, perturbed_mle
+from privrank_jax.pairwise.debiased_rr import report_counts
+from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.simulate.worlds import reports
 from tests import reference
 from tests.experiments.estimates import placed

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights, PositionHistograms, footrule_costs
+from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.simulate.worlds import rankings
 
 KEY = jax.random.key(11)
