@@ -45,7 +45,7 @@ def trees(num_items: int, noise: str) -> Trees:
 
     Args:
         num_items: m >= 1, padding included.
-        noise: ``"tree"`` or ``"k-norm"``.
+        noise: ``"tree"``, or another, of a single level.
 
     >>> trees(7, "tree").levels[7].tolist()
     [0, 1, 1, 1, 1, 1]
@@ -88,7 +88,7 @@ def padded_noise(
     real = jnp.sum(mask)
     if items == 1:
         return jnp.zeros((1, 1), scale.dtype), jnp.zeros((), scale.dtype)
-    table = trees(items, "k-norm" if noise == "gaussian" else noise)
+    table = trees(items, noise)
     levels, nodes = (jnp.asarray(one)[real] for one in (table.levels, table.nodes))
     response, shares, square = (
         jnp.asarray(one, scale.dtype)[real] for one in (table.response, table.shares, table.squares)

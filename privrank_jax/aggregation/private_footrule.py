@@ -71,7 +71,7 @@ from privrank_jax.aggregation.footrule_levels import Level, footrule_levels, mea
 from privrank_jax.aggregation.footrule_padding import padded_noise
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -130,10 +130,8 @@ def _padded(
     """The same for padded items; the number of real ones may be traced."""
     mask = jnp.asarray(histograms.mask, bool)
     costs = footrule_costs(histograms)
-    unit = 1 / attained.epsilon
-    if noise == "gaussian":
-        change = jnp.sqrt(jnp.maximum(jnp.sum(mask), 2) ** 2 // 2)
-        unit = gaussian_scale(change, attained.epsilon, attained.delta)
+    change = jnp.sqrt(jnp.maximum(jnp.sum(mask), 2) ** 2 // 2)
+    unit = additive_scale(noise, attained, 1.0, change)
     unit = jnp.asarray(unit / histograms.num_users, costs.dtype)
     drawn, square = padded_noise(key, mask, unit, noise)
     value = set_aside(
@@ -180,9 +178,7 @@ def footrule_unit(items: int, attained: Privacy, noise: str) -> Numbers:
         attained: with ε and δ.
         noise: ``"tree"``, ``"k-norm"`` or ``"gaussian"``.
     """
-    if noise == "gaussian":
-        return gaussian_scale(math.sqrt(max(items, 2) ** 2 // 2), attained.epsilon, attained.delta)
-    return 1 / attained.epsilon
+    return additive_scale(noise, attained, 1.0, math.sqrt(max(items, 2) ** 2 // 2))
 
 
 def _square(items: int, noise: str) -> float:
@@ -196,7 +192,7 @@ def _square(items: int, noise: str) -> float:
 def _noise(
     key: Key, items: int, scale: Float[Array, ""], noise: str
 ) -> Float[Array, "items items"]:
-    levels = footrule_levels(items, "k-norm" if noise == "gaussian" else noise)
+    levels = footrule_levels(items, noise)
     keys = jax.vmap(jax.random.fold_in, (None, 0))(fused(key), jnp.arange(len(levels)))
     drawn = jnp.zeros((items, items), scale.dtype)
     if noise == "gaussian":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +28,7 @@ from privrank_jax.jobs.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.perturbed_mle import ExactFit
@@ -293,8 +292,9 @@ def _deviation(data: Prepared, asked: Asked, scale: float) -> float | None:
     """Standard deviation of K-norm noise on the item's sum that has most of it."""
     if data.noise != "k-norm":
         return None
-    law = shaped_law(data.kept.design, ties=asked.ties == "davidson")
-    return scale * math.sqrt(np.diag(law.covariance)[: data.kept.design.num_items].max())
+    design = data.kept.design
+    added = noise_on_sums(design, data.noise, scale, ties=asked.ties == "davidson")
+    return added.deviation(design.num_items)
 
 
 def _met(design: pairwise.CovariateDesign) -> np.ndarray:

@@ -19,8 +19,7 @@ from privrank_jax.pairwise import (
     covariate_table,
     noisy_covariate_sums,
 )
-from privrank_jax.pairwise.covariate_noise import unit_variances
-from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_fit,
@@ -61,7 +60,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(key):
     assert (noisy.guarantee.attained.epsilon, noisy.guarantee.attained.delta) == (1.0, 0.0)
     most = np.abs(matrix[:, 4:]).max(0)
     dims, widths = 5, np.abs(matrix[:, 4:]).reshape(-1, EACH, 2).sum(1).max(0)
-    of_items = unit_variances(design, "k-norm")[0]
+    of_items = noise_on_sums(design, "k-norm", 1.0).variance_per_dimension()
     variance = np.r_[[of_items] * 4, (dims + 1) * (dims + 2) / 3 * widths**2]
     told = np.r_[[len(matrix) / 2] * 4, (matrix[:, 4:] ** 2).sum(0)] / 5
     ridge = np.r_[[1.0] * 4, most**2] * (1 + variance / told)
@@ -107,7 +106,8 @@ def test_standard_errors_and_coverage(key):
     beta = np.r_[value.scores[0], value.coefficients[0] * design.units]
     chance = 1 / (1 + np.exp(-matrix @ beta))
     fisher = (matrix.T * chance * (1 - chance)) @ matrix
-    inverse, spread = np.linalg.pinv(fisher), np.asarray(shaped_law(design).covariance)
+    inverse = np.linalg.pinv(fisher)
+    spread = np.asarray(noise_on_sums(design, "k-norm", 1.0).covariance())
     deviations = np.sqrt(np.diag(inverse @ (fisher + spread) @ inverse))
     about = run(keys, won, 1.0, 0.0)[1]
     both = np.r_[about.items.standard_errors[0], about.standard_errors[0] * design.units]
@@ -162,7 +162,7 @@ def test_the_choice_is_that_of_least_error():
     weight = np.r_[1.0, 1.0, 1.0, np.abs(matrix[:, 3]).max() ** 2]
     change = user_sensitivity(matrix, (rows // 2).tolist(), 1, 3)
     laplace = 2 * change**2 * np.diag(step @ step)
-    law = shaped_law(some).covariance
+    law = noise_on_sums(some, "k-norm", 1.0).covariance()
     shaped = np.diag(step @ law @ step)
     wanted = "k-norm" if weight @ shaped < weight @ laplace else "laplace"
     assert pairwise.least_covariate_noise(some, USERS) == wanted
