@@ -60,10 +60,11 @@ from privrank_jax.aggregation.weights import (
     shares_of_users,
 )
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
-from privrank_jax.privacy.geometry import Zonotope, k_norm
+from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
 
@@ -373,10 +374,22 @@ def _user_scores(ranks: Array, missing: str) -> Array:
     return scores
 
 
+def noise_on_scores(kind: str, scale: Scalar, num_items: int, mask: Mask | None = None) -> Noise:
+    """Noise of this kind and scale on Borda scores.
+
+    Args:
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: from :func:`dp_borda_scale`.
+        num_items: m.
+        mask: ``(m,)`` bool, real items; default all.
+    """
+    if kind == "k-norm":
+        return Noise(kind, scale, Zonotope.of_all_pairs(num_items, mask))
+    return Noise.independent(kind, scale, num_items)
+
+
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noisy_scores(key: Key, w: PairMatrix, mask: Mask | None, scale: Scalar, noise: str) -> Scores:
-    scores = _borda_scores(w, mask)
-    if noise == "k-norm":
-        return scores + k_norm(key, Zonotope.of_all_pairs(w.shape[0], mask), scale, w.dtype)
-    noisy = scores + draw(key, noise, w.shape[:1], scale, w.dtype)
+    added = noise_on_scores(noise, scale, w.shape[0], mask)
+    noisy = _borda_scores(w, mask) + added.draw(key, w.dtype)
     return noisy if mask is None else jnp.where(mask, noisy, 0)

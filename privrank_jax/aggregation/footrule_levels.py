@@ -61,7 +61,7 @@ def footrule_levels(num_items: int, noise: str = "tree") -> tuple[Level, ...]:
 
     Args:
         num_items: m >= 1.
-        noise: ``"tree"`` for the tree of least error, ``"k-norm"`` for a single level.
+        noise: ``"tree"`` for the tree of least error, ``"k-norm"`` or ``"gaussian"`` for a single level.
 
     Returns:
         :class:`Level` of each level, the coarsest first; none for one item.

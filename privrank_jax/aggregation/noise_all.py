@@ -36,10 +36,11 @@ from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.bodies import Independent, Noise
 from privrank_jax.privacy.calibration import additive_scale
-from privrank_jax.privacy.geometry import Cube, k_norm
+from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -130,19 +131,29 @@ def noise_all_deviation(
     [0.0537, 0.1273]
     """
     scale = float(noise_all_scale(num_items, num_users, privacy, noise=noise))
-    pairs = num_items * (num_items - 1) // 2
-    one = {"k-norm": (pairs + 1) * (pairs + 2) / 3, "laplace": 2.0, "gaussian": 1.0}[noise]
-    return scale * one**0.5
+    return noise_on_pairs(noise, scale, num_items).deviation()
+
+
+def noise_on_pairs(kind: str, scale: Scalar, num_items: int, mask: Mask | None = None) -> Noise:
+    """Noise of this kind and scale on the pairs above the diagonal, ``(m, m)``.
+
+    Args:
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: from :func:`noise_all_scale`.
+        num_items: m.
+        mask: ``(m,)`` bool, real items; default all.
+    """
+    if kind == "k-norm":
+        return Noise(kind, scale, Cube.of_pairs(num_items, mask))
+    return Noise(kind, scale, Independent((num_items, num_items)))
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noise_pairs(
     key: Key, w: PairMatrix, scale: Scalar, mask: Mask | None, noise: str
 ) -> PairMatrix:
-    if noise == "k-norm":
-        drawn = k_norm(key, Cube.of_pairs(w.shape[0], mask), scale, w.dtype)
-    else:
-        drawn = materialized(draw(key, noise, w.shape, scale, w.dtype))  # read once more, mirrored
+    drawn = noise_on_pairs(noise, scale, w.shape[0], mask).draw(key, w.dtype)
+    drawn = materialized(drawn)  # read once more, mirrored
     noisy = jnp.clip(w + drawn, 0, 1)
     above = jnp.arange(w.shape[0])[:, None] < jnp.arange(w.shape[0])
     mirrored = jnp.where(above, noisy, 1 - noisy.T) * (1 - jnp.eye(w.shape[0], dtype=w.dtype))

@@ -35,7 +35,12 @@ from scipy import special
 from privrank_jax._host.evaluate import evaluate, quickly
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.aggregation.assignment import assignment
-from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
+from privrank_jax.aggregation.borda import (
+    dp_borda_scale,
+    ldp_borda_norm,
+    noise_on_scores,
+    score_radius,
+)
 from privrank_jax.aggregation.bounds import check_sizes
 from privrank_jax.aggregation.footrule_levels import count_variances, footrule_levels
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm, strict_square
@@ -48,8 +53,6 @@ from privrank_jax.aggregation.private_weights import private_weights_scales
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.proven_errors import ProvenError
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
-from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
@@ -164,12 +167,8 @@ def _score_deviation(row: ProvenError, items: int, setting: Setting) -> float:
     users, privacy = setting
     if row.trust == "central":
         scale = float(dp_borda_scale(items, users, privacy, noise=row.noise))
-        if row.noise == "k-norm":
-            # Scores sum to a public number: their covariance is v(I - J/m), and the variance of one v(1 - 1/m).
-            square = noise_law.variances(Zonotope.of_all_pairs(items))[0] / (1 - 1 / items)
-        else:
-            square = 2.0 if row.noise == "laplace" else 1.0
-        return scale * math.sqrt(2 * square)
+        # With K-norm noise scores sum to a public number: their covariance is v(I - J/m), v that per dimension.
+        return math.sqrt(2 * noise_on_scores(row.noise, scale, items).variance_per_dimension())
     if row.noise in ONE_ANSWER:
         # A pair of its own counts twice in a difference, 2(m-2) others once.
         return math.sqrt(2 * items) * _weight_deviation(row, items, setting)

@@ -75,7 +75,7 @@ from privrank_jax.aggregation.footrule import (
 from privrank_jax.aggregation.footrule_levels import Level, footrule_levels, mean_square_error
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -134,10 +134,8 @@ def _padded(
     """The same for padded items; the number of real ones may be traced."""
     mask = jnp.asarray(histograms.mask, bool)
     costs = footrule_costs(histograms)
-    unit = 1 / attained.epsilon
-    if noise == "gaussian":
-        change = jnp.sqrt(jnp.maximum(jnp.sum(mask), 2) ** 2 // 2)
-        unit = gaussian_scale(change, attained.epsilon, attained.delta)
+    change = jnp.sqrt(jnp.maximum(jnp.sum(mask), 2) ** 2 // 2)
+    unit = additive_scale(noise, attained, 1.0, change)
     unit = jnp.asarray(unit / histograms.num_users, costs.dtype)
     drawn, square = padded_noise(key, mask, unit, noise)
     value = set_aside(
@@ -184,9 +182,7 @@ def footrule_unit(items: int, attained: Privacy, noise: str) -> Numbers:
         attained: with ε and δ.
         noise: ``"tree"``, ``"k-norm"`` or ``"gaussian"``.
     """
-    if noise == "gaussian":
-        return gaussian_scale(math.sqrt(max(items, 2) ** 2 // 2), attained.epsilon, attained.delta)
-    return 1 / attained.epsilon
+    return additive_scale(noise, attained, 1.0, math.sqrt(max(items, 2) ** 2 // 2))
 
 
 def _square(items: int, noise: str) -> float:
@@ -200,7 +196,7 @@ def _square(items: int, noise: str) -> float:
 def _noise(
     key: Key, items: int, scale: Float[Array, ""], noise: str
 ) -> Float[Array, "items items"]:
-    levels = footrule_levels(items, "k-norm" if noise == "gaussian" else noise)
+    levels = footrule_levels(items, noise)
     keys = jax.vmap(jax.random.fold_in, (None, 0))(fused(key), jnp.arange(len(levels)))
     drawn = jnp.zeros((items, items), scale.dtype)
     if noise == "gaussian":
@@ -316,7 +312,7 @@ def padded_noise(
     real = jnp.sum(mask)
     if items == 1:
         return jnp.zeros((1, 1), scale.dtype), jnp.zeros((), scale.dtype)
-    table = trees(items, "k-norm" if noise == "gaussian" else noise)
+    table = trees(items, noise)
     levels, nodes = (jnp.asarray(one)[real] for one in (table.levels, table.nodes))
     response, shares, square = (
         jnp.asarray(one, scale.dtype)[real] for one in (table.response, table.shares, table.squares)

@@ -53,7 +53,7 @@ from privrank_jax._workarounds.xla import materialized
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.calibration import gaussian_scale
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise_law import mean_square
@@ -224,8 +224,7 @@ def _check_items(num_items: int) -> None:
 
 
 def _promise(privacy: Privacy, by: str, noise: str) -> Privacy:
-    check_choice("noise", noise, WEIGHT_NOISES)
-    return of_rankings(privacy, by, "gaussian" if noise == "gaussian" else "laplace")
+    return of_rankings(privacy, by, noise, WEIGHT_NOISES)
 
 
 def _check_focus(focus: Numbers) -> None:
@@ -240,9 +239,7 @@ def unit_scale(attained: Privacy, noise: str) -> Numbers:
         attained: with ε and δ.
         noise: ``"k-norm"`` or ``"gaussian"``.
     """
-    if noise == "gaussian":
-        return gaussian_scale(1.0, attained.epsilon, attained.delta)
-    return 1 / attained.epsilon
+    return additive_scale(noise, attained, 1.0, 1.0)
 
 
 def precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:

@@ -117,8 +117,7 @@ def rank_voters(key: Key) -> Votes:
     from privrank_jax._host.evaluate import evaluate
     from privrank_jax._promise import Privacy
     from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
-    from privrank_jax.pairwise.questionnaire_noise import noise_shape
-    from privrank_jax.privacy import noise_law
+    from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
 
     wins = voter_wins()
     pairs = list(itertools.combinations(range(len(OFFICES)), 2))
@@ -139,7 +138,7 @@ def rank_voters(key: Key) -> Votes:
     return {
         "wins": np.asarray(wins.totals).tolist(),
         "sensitivity": sensitivity,
-        "deviation": float(noise_law.variances(noise_shape(asked, "flip")).max()) ** 0.5,
+        "deviation": noise_on_totals("k-norm", 1.0, len(OFFICES), asked, "flip").deviation(),
         "noisy": dict(zip(VOTER_BUDGETS, totals[:, 0].tolist(), strict=True)),
         "winner_kept": dict(zip(VOTER_BUDGETS, (winners == best).mean(-1).tolist(), strict=True)),
     }

@@ -13,8 +13,9 @@ from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.local_bounds import ONE_ANSWER
 from privrank_jax.jobs.mechanisms import Drawn
-from privrank_jax.jobs.result import Certainty, noise_reach, of_noise
+from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.release.exact_aggregation import CHANGE
@@ -72,7 +73,7 @@ def of_scores_from_answers(
     """
     items = scores.size
     deviation = math.sqrt(items - 1) * _deviation_of_answers(mechanism, items, num_users, epsilon)
-    reach = noise_reach(deviation, "gaussian", LEVEL, items)
+    reach = Noise.independent("gaussian", deviation, items).reach(LEVEL)
     return of_noise(scores, reach, what="scores", more=f"{_ANSWERS}. {_SCORE}")
 
 
@@ -136,7 +137,7 @@ def of_majorities_from_answers(
     """
     items = len(weights)
     deviation = _deviation_of_answers(mechanism, items, num_users, epsilon)
-    reach = noise_reach(deviation, "gaussian", LEVEL, items * (items - 1) // 2)
+    reach = Noise.independent("gaussian", deviation, items * (items - 1) // 2).reach(LEVEL)
     return _majorities(weights, ranks, reach, _ANSWERS)
 
 
@@ -170,7 +171,7 @@ def _score_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -
         return _independent_reach(drawn, asked.noise_drawn, num_items, num_users)
     body = Zonotope.of_all_pairs(num_items)
     if not drawn.exact:
-        return drawn.scale * noise_law.reach(body, LEVEL)
+        return Noise("k-norm", drawn.scale, body).reach(LEVEL)
     epsilon = float(drawn.guarantee.promise.epsilon)
     step = 0.5 / num_users / zonotope_parts(CHANGE, epsilon)
     return step * noise_law.lattice_reach(body, LEVEL, step / drawn.scale)
@@ -187,7 +188,7 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
     if asked.noise_drawn == "k-norm":  # which spends all of the budget on pairs, or all on scores
         if drawn.exact:
             return cube_lattice_reach(pairs, LEVEL, epsilon / CHANGE) / (CHANGE * num_users)
-        return noise_law.reach(Cube.of_pairs(num_items), LEVEL) / (epsilon * num_users)
+        return Noise("k-norm", 1 / (epsilon * num_users), Cube.of_pairs(num_items)).reach(LEVEL)
     if asked.method != "weights":
         return _independent_reach(drawn, asked.noise_drawn, pairs, num_users)
     # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
@@ -195,7 +196,8 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
     square = (num_items - 1) * float(about.gradient_scale) ** 2
     square += (num_items - 1) * (num_items - 2) / 2 * of_cycles**2
     deviation = math.sqrt(square / pairs)
-    return noise_reach(deviation, "gaussian", LEVEL, pairs) + drawn.exact / num_users
+    reach = Noise.independent("gaussian", deviation, pairs).reach(LEVEL)
+    return reach + drawn.exact / num_users
 
 
 def _deviation_of_answers(mechanism: str, items: int, num_users: int, epsilon: float) -> float:
@@ -206,4 +208,5 @@ def _deviation_of_answers(mechanism: str, items: int, num_users: int, epsilon: f
 
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, num_users: int) -> float:
     """The same for independent noise, exact noise on half-integer totals."""
-    return noise_reach(drawn.scale, noise, LEVEL, numbers) + 0.5 / num_users * drawn.exact
+    reach = Noise.independent(noise, drawn.scale, numbers).reach(LEVEL)
+    return reach + 0.5 / num_users * drawn.exact

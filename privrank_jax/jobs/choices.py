@@ -29,13 +29,12 @@ from privrank_jax.jobs.result import (
     Ranking,
     best_first,
     each_by_itself,
-    noise_reach,
     of_noise,
 )
 from privrank_jax.pairwise.choice_errors import choice_center_is_near, choice_errors
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_choices import default_choice_gamma, plackett_luce_from_totals
-from privrank_jax.pairwise.standard_errors import noise_variance
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 
 _SETS = (
@@ -115,13 +114,14 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
     noise = MECHANISMS["noisy-choices"].noise_of(asked.noise)
     drawn = draw("noisy-choices", data.source, data.kept, data.privacy, noise=noise)
     totals = np.asarray(drawn.estimate.value)
+    added = Noise.independent(noise, drawn.scale, totals.size)
     if asked.method == "counts":
-        reach = noise_reach(drawn.scale, noise, asked.level, totals.size) + 0.5 * drawn.exact
+        reach = added.reach(asked.level) + 0.5 * drawn.exact  # the noise is on halves
         certainty = of_noise(totals, reach, what="counts", more=", not the chance in the choices")
         return _result(
             data, asked, totals, certainty, drawn, "noisy counts of choices", (_BALANCE,)
         )
-    variance = noise_variance(drawn.scale, noise)
+    variance = added.variance_per_dimension()
     gamma = asked.gamma or float(quickly(default_choice_gamma, data.kept, variance))
     fit = quickly(plackett_luce_from_totals, totals, data.kept, gamma)
     scores = np.asarray(fit.value)

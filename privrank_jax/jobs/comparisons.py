@@ -43,7 +43,6 @@ from privrank_jax.jobs.result import (
     Ranking,
     best_first,
     each_by_itself,
-    noise_reach,
     of_noise,
 )
 from privrank_jax.links import get_link
@@ -52,19 +51,20 @@ from privrank_jax.pairwise.davidson_maximum import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.perturbed_davidson import davidson_from_totals, default_ridges
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
-    noise_shape,
+    noise_on_totals,
     questionnaire_changes,
-    unit_variance,
 )
 from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release import exact_bound
 from privrank_jax.release.contributions import capped_rows
@@ -345,7 +345,7 @@ def _sensitivity(
     table: Table, asked: Asked, privacy: Privacy, noise: str
 ) -> tuple[float, float, tuple[str, ...]]:
     """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
-    norm = "l1" if noise == "laplace" else "l2"
+    norm = norm_of(noise)
     total = float(totals_sensitivity(privacy, norm, per_item=asked.max_per_item))
     one = float(privacy.comparisons_per_unit)
     if privacy.unit != "user" or table.questionnaire is None or asked.ties == "davidson":
@@ -417,7 +417,7 @@ def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
     totals = np.asarray(drawn.estimate.value)
     design = _public_design(data, totals)
     degree = float(np.sum(design)) / len(totals)
-    variance = unit_variance(data.noise, _shape(data)) * drawn.scale**2
+    variance = _added(data, drawn).variance_per_dimension()
     gamma = asked.gamma or float(quickly(least_risk_gamma, degree, variance))
     fit = quickly(scores_from_totals, totals, design, gamma)
     scores = np.asarray(fit.value)
@@ -447,8 +447,8 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     """Ties are an outcome of their own: noise on the totals and their number, then a ridge fit to them."""
     shared: dict[str, Any] = {"noise": data.noise, "questionnaire": data.questionnaire}
     drawn = draw("noisy-tie-counts", data.source, data.wins, data.promise, **shared)
-    law = tie_noise(data.promise, "rank", data.table.num_items, **shared)[1]
-    default = functools.partial(default_ridges, law=law._replace(scale=drawn.scale))
+    law = noise_on_ties(data.noise, drawn.scale, data.table.num_items, data.questionnaire)
+    default = functools.partial(default_ridges, law=law)
     usual, tie_gamma = map(float, quickly(default, data.wins))
     gamma, met, counts = asked.gamma or usual, data.wins.comparisons, drawn.estimate.value
     fit = quickly(davidson_from_totals, counts.totals, counts.ties, met, gamma, tie_gamma)
@@ -466,10 +466,7 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     notes = certainty.notes if components == 1 else (SEVERAL_GROUPS.format(components),)
     facts = tie_facts(fit.value, interval, asked.level)
     certainty = dataclasses.replace(certainty, notes=(facts.pop("tie_note"), *notes))
-    deviation = None
-    if law.shape is not None:
-        most = noise_law.variances(law.shape)[: data.table.num_items].max()
-        deviation = drawn.scale * math.sqrt(most)
+    deviation = None if data.questionnaire is None else law.deviation(data.table.num_items)
     scores = np.asarray(fit.value.scores)
     return _result(
         data,
@@ -600,29 +597,25 @@ def _noisy_totals(data: Prepared, asked: Asked) -> Drawn:
     )
 
 
-def _shape(data: Prepared) -> Zonotope | None:
-    """Shape of K-norm noise."""
-    if data.questionnaire is None:
-        return None
-    return noise_shape(data.questionnaire, data.promise.adjacency)
+def _added(data: Prepared, drawn: Drawn) -> Noise:
+    """The noise on the totals."""
+    items, adjacency = data.table.num_items, data.promise.adjacency
+    return noise_on_totals(data.noise, drawn.scale, items, data.questionnaire, adjacency)
 
 
 def _reach(data: Prepared, asked: Asked, drawn: Drawn) -> float:
     """Half-width that holds the noise of all totals."""
-    shape, items = _shape(data), data.table.num_items
-    if shape is None:
-        reach = noise_reach(drawn.scale, data.noise, asked.level, items)
-        return reach + 0.5 * drawn.exact  # the noise is on halves
+    if data.questionnaire is None:
+        return _added(data, drawn).reach(asked.level) + 0.5 * drawn.exact  # the noise is on halves
     if not drawn.exact:
-        return drawn.scale * noise_law.reach(shape, asked.level, items)
-    assert data.questionnaire is not None
+        return _added(data, drawn).reach(asked.level)
     edges, parts = questionnaire_changes(data.questionnaire, data.promise.adjacency)
     change = 2 // parts
     step = 0.5 / zonotope_parts(change, data.promise.epsilon)
     lengths: Any = np.asarray(edges, float)
     body = Zonotope(lengths)
     return step * noise_law.lattice_reach(
-        body, asked.level, 2 * step * data.promise.epsilon / change, items
+        body, asked.level, 2 * step * data.promise.epsilon / change, data.table.num_items
     )
 
 
@@ -709,10 +702,7 @@ def _weight_facts(data: Prepared, asked: Asked) -> dict[str, Any]:
 
 def _deviation(data: Prepared, drawn: Drawn) -> float | None:
     """Standard deviation of K-norm noise on the total that has most of it."""
-    shape = _shape(data)
-    if shape is None:
-        return None
-    return drawn.scale * math.sqrt(noise_law.variances(shape)[: data.table.num_items].max())
+    return None if data.questionnaire is None else _added(data, drawn).deviation()
 
 
 # --- without privacy ----------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +35,7 @@ from privrank_jax.pairwise.covariate_errors import (
     covariate_intervals,
 )
 from privrank_jax.pairwise.covariate_mle import scores_from_covariate_sums
-from privrank_jax.pairwise.covariate_noise import least_covariate_noise
-from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimize import CODES
@@ -301,8 +299,9 @@ def _deviation(data: Prepared, asked: Asked, scale: float) -> float | None:
     """Standard deviation of K-norm noise on the item's sum that has most of it."""
     if data.noise != "k-norm":
         return None
-    law = shaped_law(data.kept.design, ties=asked.ties == "davidson")
-    return scale * math.sqrt(np.diag(law.covariance)[: data.kept.design.num_items].max())
+    design = data.kept.design
+    added = noise_on_sums(design, data.noise, scale, ties=asked.ties == "davidson")
+    return added.deviation(design.num_items)
 
 
 def _met(design: CovariateDesign) -> np.ndarray:

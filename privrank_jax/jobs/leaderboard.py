@@ -53,7 +53,6 @@ from privrank_jax.jobs.result import (
     Ranking,
     best_first,
     each_by_itself,
-    noise_reach,
     of_noise,
 )
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
@@ -61,6 +60,7 @@ from privrank_jax.jobs.spending import paid, was_paid
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
@@ -440,7 +440,7 @@ class _Job:
         if self.noise != "gaussian":
             return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
         if self.method == "counts":
-            reach = noise_reach(deviation, "gaussian", self.level, latest.scores.size)
+            reach = Noise.independent("gaussian", deviation, latest.scores.size).reach(self.level)
             more = ", not the chance in the answers; this step by itself"
             return of_noise(latest.scores, reach, what="totals", more=more)
         if (components := components_of(met)) > 1:

@@ -7,7 +7,6 @@ import html
 import math
 import os
 from collections.abc import Iterable
-from statistics import NormalDist
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -430,12 +429,11 @@ def of_noise(
 
     Args:
         scores: scores with the noise.
-        reach: half-width that holds the noise of all items at the confidence level, see :func:`noise_reach`; or one for
-            each item.
+        reach: half-width that holds the noise of all items at the confidence level; or one for each item.
         what: what the scores are, in words.
         more: text appended to the words.
 
-    >>> found = of_noise(np.array([9.0, 2.0, 1.0]), noise_reach(0.2, "laplace", 0.95, 3), what="totals")
+    >>> found = of_noise(np.array([9.0, 2.0, 1.0]), 0.8, what="totals")
     >>> found.better[0].tolist(), found.intervals["rank_low"].tolist(), found.intervals["rank_high"].tolist()
     ([False, True, True], [0, 1, 1], [0, 2, 2])
     """
@@ -448,18 +446,3 @@ def of_noise(
         f"for the {what} before the noise and the ranks by them, all items together; they cover the privacy noise "
         f"alone{more}",
     )
-
-
-def noise_reach(scale: float, noise: str, level: float, items: int) -> float:
-    """Half-width that holds the noise of all items with probability ``level``; draws are independent.
-
-    Discrete noise on the halves needs half a win more: with α = e^(-1/s) on twice the totals, P(|X| > t + 1) is
-    2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most P(|N| > t) (Gaussian; Canonne, Kamath, Steinke, 2020).
-
-    >>> round(noise_reach(1.0, "laplace", 0.95, 1), 3)  # log 20
-    2.996
-    """
-    beyond = -math.expm1(math.log(level) / items)  # 1 - level^(1/items), for one item
-    if noise == "laplace":
-        return -scale * math.log(beyond)
-    return -scale * NormalDist().inv_cdf(beyond / 2)

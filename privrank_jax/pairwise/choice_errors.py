@@ -32,6 +32,7 @@ from privrank_jax.pairwise.standard_errors import (
     identified,
     of_full_rank,
 )
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import NOISES
 
 
@@ -74,26 +75,20 @@ def choice_errors(
     if theta.shape != (choices.num_items,):
         raise ValueError(f"theta must have shape ({choices.num_items},), got {theta.shape}.")
     sets = public_part(choices)
-    return _choice_errors(theta, sets, noise_scale, gamma, noise, target == "penalized")
+    added = Noise.independent(noise, noise_scale, choices.num_items)
+    return _choice_errors(theta, sets, gamma, added, target == "penalized")
 
 
-@functools.partial(jax.jit, static_argnames=("noise", "penalized"))
+@functools.partial(jax.jit, static_argnames=("penalized",))
 def _choice_errors(
-    theta: Scores,
-    choices: Choices,
-    noise_scale: Scalar,
-    gamma: Scalar,
-    noise: str,
-    penalized: bool,
+    theta: Scores, choices: Choices, gamma: Scalar, noise: Noise, penalized: bool
 ) -> Uncertainty:
     theta = theta - jnp.mean(theta)
     fisher = choice_information(choices, theta)
     project, linked = identified(fisher < 0, theta.dtype)
     fisher = of_full_rank(fisher, project)
     real = jnp.ones(theta.shape, bool)
-    return errors_of_fit(
-        theta, fisher, fisher, project, linked, real, noise_scale, gamma, None, noise, penalized
-    )
+    return errors_of_fit(theta, fisher, fisher, project, linked, real, gamma, noise, penalized)
 
 
 def choice_center_is_near(theta: ScoresLike, choices: Choices, errors: Uncertainty) -> Array:

@@ -20,6 +20,7 @@ from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import draw
@@ -149,7 +150,7 @@ def noisy_stream(
     scales = [alone * factor for factor in factors]
     each = jnp.concatenate([jnp.full(size, scale) for size, scale in zip(sizes, scales)])
     value = noisy_prefix_sums(key, sums, jnp.asarray(decode, kind), each, noise)
-    rows = np.linalg.norm(decode, axis=1) * (2**0.5 if noise == "laplace" else 1.0)
+    rows = np.linalg.norm(decode, axis=1) * Noise.independent(noise, 1.0).deviation()
     return value, scales, [scale * jnp.asarray(rows, kind) for scale in scales]
 
 

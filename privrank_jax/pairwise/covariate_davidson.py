@@ -25,7 +25,7 @@ from privrank_jax._types import Key, Numbers, Scalar
 from privrank_jax._validate import check_nonnegative, check_positive, is_traced
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import check_table, covariate_ridge
-from privrank_jax.pairwise.covariate_noise import unit_variances
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariate_ties import (
     CovariateTies,
     noisy_covariate_ties,
@@ -312,7 +312,7 @@ def _check_ridges(gamma: Scalar | None, tie_gamma: Scalar | None) -> None:
 
 def _usual_tie_ridge(design: CovariateDesign, noise_scale: Scalar, noise: str) -> Any:
     """γ_T = 1 + (noise variance)/(2/9 per comparison)."""
-    each = unit_variances(design, noise, ties=True)[-1] * jnp.square(noise_scale)
+    each = noise_on_sums(design, noise, noise_scale, ties=True).variances[-1]
     rows = 0.5 * design.num_items * design.degree
     return 1 + each / (_USUAL_TIES * jnp.maximum(rows, 1e-3))
 

@@ -4,19 +4,18 @@ Post-processing of the release: it takes the private fit, the public noise scale
 the outcomes (but for ``tied``, in fits without privacy). As in :mod:`privrank_jax.pairwise.standard_errors`, with β =
 (θ, b), the Fisher information I of β at the fit (:func:`~privrank_jax.pairwise.covariates.information`) and the ridge R
 = diag(γ): to first order the fit is β + (I + R)^{-1}(s - w - Rβ), s the score of the comparisons (covariance I) and w
-the noise (covariance V: 2λ² or σ² times the identity, or that of K-norm noise,
-:mod:`privrank_jax.privacy.boxed_zonotope`). One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃, removes the bias and
-has covariance I⁻¹(I + V)I⁻¹. Inverses are on the directions that the design identifies: differences within components
-of compared items, and all coefficients. Tails and ranks are as in :mod:`privrank_jax.pairwise.intervals`, and so is the
-rule under which the step is too long for intervals: the information of some comparison changes by more than
-``MOST_CHANGE`` along it.
+the noise, of covariance V (:mod:`privrank_jax.privacy.bodies`). One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃,
+removes the bias and has covariance I⁻¹(I + V)I⁻¹. Inverses are on the directions that the design identifies:
+differences within components of compared items, and all coefficients. Tails and ranks are as in
+:mod:`privrank_jax.pairwise.intervals`, and so is the rule under which the step is too long for intervals: the
+information of some comparison changes by more than ``MOST_CHANGE`` along it.
 
 Where ties are half wins, s has a smaller covariance than I: each pair of items keeps the share of its information that
 :func:`privrank_jax.pairwise.half_wins.varying_share` finds from its ties and the sum of p(1 - p) over its comparisons.
 Without ``tied``, errors are too wide where ties are common, never too narrow.
 
-With ties as an outcome of their own, log ν is one more parameter and T one more number, whose Gaussian noise is 1/c
-times that of the sums (:mod:`privrank_jax.pairwise.covariate_ties`).
+With ties as an outcome of their own, log ν is one more parameter and T one more number
+(:mod:`privrank_jax.pairwise.covariate_ties`).
 
 **Assumptions.** The model holds, comparisons are independent given scores and covariates (several answers of one user
 count as independent), and errors are small enough for one linear step.
@@ -39,26 +38,23 @@ from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
 from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores, tie_information
 from privrank_jax.pairwise.covariate_mle import CovariateScores
-from privrank_jax.pairwise.covariate_noise import tie_weight
-from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateDesign, information
-from privrank_jax.pairwise.critical_values import critical_at, critical_tables
+from privrank_jax.pairwise.critical_values import critical_tables
 from privrank_jax.pairwise.davidson import outcome_odds
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     Intervals,
-    heavy_share,
     intervals_by,
+    reach_of,
 )
-from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     identified,
-    noise_covariance,
-    noise_variance,
     project_inverse,
 )
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import SHAPED_NOISES
 
 
@@ -141,8 +137,8 @@ def covariate_intervals(
         raise ValueError(
             f"tied must be bool of shape {design.first.shape}, got {flags.dtype} of shape {flags.shape}."
         )
-    law = shaped_law(design) if noise == "k-norm" else None
-    return _covariate_intervals(value, design, ridge, flags, noise_scale, level, law, noise)
+    added = noise_on_sums(design, noise, noise_scale).known
+    return _covariate_intervals(value, design, ridge, flags, level, added)
 
 
 def covariate_davidson_intervals(
@@ -185,49 +181,40 @@ def covariate_davidson_intervals(
     check_nonnegative("tie_gamma", tie_gamma)
     check_level(level)
     ridges = jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype))
-    law = shaped_law(design, ties=True) if noise == "k-norm" else None
-    return _davidson_intervals(value, design, ridges, noise_scale, level, law, noise)
+    added = noise_on_sums(design, noise, noise_scale, ties=True).known
+    return _davidson_intervals(value, design, ridges, level, added)
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
+@jax.jit
 def _covariate_intervals(
     value: CovariateScores,
     design: CovariateDesign,
     ridge: Float[Array, "parameters"],
     tied: Bool[Array, "rows"] | None,
-    noise_scale: Scalar,
     level: Scalar,
-    law: NoiseLaw | None,
-    noise: str,
+    noise: Noise,
 ) -> CovariateIntervals:
     beta = jnp.concatenate([value.scores, value.coefficients * design.units])
     fisher = information(design, beta)
     outcomes = fisher if tied is None else _of_half_wins(design, beta, tied)
     near = functools.partial(_is_near, design, beta)
-    known = noise, jnp.asarray(noise_scale, beta.dtype), law
-    items, *others = _about(beta, fisher, outcomes, ridge, design, near, known, level)
+    items, *others = _about(beta, fisher, outcomes, ridge, design, near, noise, level)
     return CovariateIntervals(items, *(one / design.units for one in others))
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
+@jax.jit
 def _davidson_intervals(
     value: CovariateDavidsonScores,
     design: CovariateDesign,
     ridge: Float[Array, "numbers"],
-    noise_scale: Scalar,
     level: Scalar,
-    law: NoiseLaw | None,
-    noise: str,
+    noise: Noise,
 ) -> CovariateDavidsonIntervals:
     beta = jnp.concatenate([value.scores, value.coefficients * design.units])
     params = jnp.append(beta, value.log_tie)
     fisher = tie_information(design, beta, value.log_tie)
     near = functools.partial(_is_near_with_ties, design, params)
-    known = noise, jnp.asarray(noise_scale, params.dtype), law
-    on_ties = 1 / tie_weight(noise)
-    items, error, low, high = _about(
-        params, fisher, fisher, ridge, design, near, known, level, on_ties
-    )
+    items, error, low, high = _about(params, fisher, fisher, ridge, design, near, noise, level)
     slopes = (one[:-1] / design.units for one in (error, low, high))
     return CovariateDavidsonIntervals(CovariateIntervals(items, *slopes), low[-1], high[-1])
 
@@ -239,43 +226,31 @@ def _about(
     ridge: Float[Array, "numbers"],
     design: CovariateDesign,
     is_near: Callable[[Array], Array],
-    known: tuple[str, Array, NoiseLaw | None],
+    noise: Noise,
     level: Scalar,
-    noise_of_last: float = 1.0,
 ) -> tuple[Intervals, Array, Array, Array]:
     """Intervals of the items; standard errors, lower and upper ends of the other parameters.
 
-    ``outcomes`` is the covariance of the gradient of the likelihood. The noise is ``known`` by its kind, its scale and,
-    for K-norm noise, its law. That of the last number of the statistic is ``noise_of_last`` times that of the others.
+    ``outcomes`` is the covariance of the gradient of the likelihood.
     """
     m, size, dtype = design.num_items, params.shape[0], params.dtype
-    noise, scale, law = known
     met = design.gram(jnp.ones(design.first.shape, dtype))[:m, :m] < 0
     within, linked = identified(met, dtype)
     project = jnp.eye(size, dtype=dtype).at[:m, :m].set(within)
     influence = project_inverse(fisher, project)
-    of_noise = influence.at[:, -1].multiply(noise_of_last)
-    spread = noise_covariance(scale, noise, law, jnp.eye(size, dtype=dtype))
-    drawn = product(product(of_noise, spread), of_noise.T)
-    covariance = product(product(influence, outcomes), influence.T) + drawn
+    spread = outcomes + noise.covariance(dtype=dtype)
+    covariance = product(product(influence, spread), influence.T)
     center = product(project, params) + product(influence, ridge * params)
     near = is_near(center)
-    errors = Uncertainty(
-        center[:m], covariance[:m, :m], of_noise[:m], linked, scale, jnp.ones(m, bool), noise, law
-    )
+    real = jnp.ones(m, bool)
+    errors = Uncertainty(center[:m], covariance[:m, :m], influence[:m], linked, real, noise)
     tables = critical_tables(errors, level)
     items = intervals_by(tables, params[:m], errors, near)
     others = jnp.diagonal(covariance)[m:]
-    heavy = jnp.zeros_like(others)
-    if law is not None:
-        heavy = heavy_share(law).astype(dtype) * jnp.diagonal(drawn)[m:]
-    elif noise == "laplace":
-        heavy = noise_variance(scale, noise) * jnp.sqrt(jnp.sum(of_noise[m:] ** 4, -1))
-    deviation = jnp.sqrt(others)
-    reach = critical_at(tables[0], heavy / jnp.where(others > 0, others, 1.0)) * deviation
+    reach = reach_of(others, noise.heavy_part(influence[m:]), tables[0])
     low = jnp.where(near, jnp.minimum(center[m:] - reach, params[m:]), -jnp.inf)
     high = jnp.where(near, jnp.maximum(center[m:] + reach, params[m:]), jnp.inf)
-    return items, deviation, low, high
+    return items, jnp.sqrt(others), low, high
 
 
 def _of_half_wins(

@@ -14,9 +14,8 @@ from privrank_jax._validate import check_nonnegative, check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_noise import (
     covariate_noise,
-    draw_covariate_noise,
     kept_with_covariates,
-    unit_variances,
+    noise_on_sums,
 )
 from privrank_jax.pairwise.covariates import (
     CovariateDesign,
@@ -26,7 +25,7 @@ from privrank_jax.pairwise.covariates import (
 )
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mle import FitDiagnostics
-from privrank_jax.privacy.boxed_zonotope import BoxedZonotope
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
@@ -156,9 +155,9 @@ def noisy_covariate_sums(
     """
     attained = kept_with_covariates(privacy, "noisy_covariate_sums", noise)
     check_table(table)
-    law = covariate_noise(table.design, attained, noise, sensitivity)
-    value = _noisy_sums(key, table, law.scale, law.body, noise)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(law.scale))
+    added = covariate_noise(table.design, attained, noise, sensitivity)
+    value = _noisy_sums(key, table, added)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(added.scale))
 
 
 def scores_from_covariate_sums(
@@ -263,8 +262,10 @@ def covariate_ridge(
     squares = _squares(design)
     if gamma is not None:
         return jnp.asarray(gamma, squares.dtype) * squares
-    each = jnp.asarray(unit_variances(design, noise, ties=ties)[: design.size], squares.dtype)
-    variance = each * jnp.square(jnp.asarray(noise_scale, squares.dtype))
+    law = noise_on_sums(design, noise, jnp.asarray(noise_scale, squares.dtype), ties=ties)
+    of_items = jnp.broadcast_to(law.variance_per_dimension(), (design.num_items,))
+    others = law.variances[design.num_items : design.size]
+    variance = jnp.concatenate([of_items, others]).astype(squares.dtype)
     of_features = jnp.sum(jnp.square(_features(design)), 0)
     return _raised(squares, variance, design.degree, of_features, information)
 
@@ -294,12 +295,10 @@ def _features(design: CovariateDesign) -> Float[Array, "rows covariates"]:
     return jnp.where(design.mask[:, None], design.features, 0)
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_sums(
-    key: Key, table: CovariateTable, scale: Scalar, body: BoxedZonotope | None, noise: str
-) -> Float[Array, "parameters"]:
+@jax.jit
+def _noisy_sums(key: Key, table: CovariateTable, added: Noise) -> Float[Array, "parameters"]:
     sums = table.sums
-    return sums + draw_covariate_noise(key, noise, scale, body, sums.size, sums.dtype)
+    return sums + added.draw(key, sums.dtype)
 
 
 @jax.jit

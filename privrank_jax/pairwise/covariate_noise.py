@@ -8,37 +8,21 @@ their features, is compared. Both noises have V ∝ 1/ε², so ε does not matte
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, DTypeLike, Float
 
-from privrank_jax._types import Key, Scalar
+from privrank_jax._types import Scalar
 from privrank_jax._validate import is_traced
 from privrank_jax.pairwise.covariate_shape import covariate_shape, shaped_sensitivity
 from privrank_jax.pairwise.covariates import CovariateDesign
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
+from privrank_jax.pairwise.noisy_ties import tie_weight
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.boxed_zonotope import BoxedZonotope, boxed_covariance, boxed_noise
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale, laplace_scale
-from privrank_jax.privacy.noise import SHAPED_NOISES, draw
+from privrank_jax.privacy.noise import SHAPED_NOISES, norm_of
 from privrank_jax.privacy.privacy import Privacy
-
-
-class CovariateNoise(NamedTuple):
-    """The noise on sums of comparisons with covariates.
-
-    Attributes:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: λ, σ or 1/ε.
-        body: the shape of K-norm noise.
-    """
-
-    kind: str
-    scale: Any
-    body: BoxedZonotope | None = None
 
 
 def kept_with_covariates(privacy: Privacy, by: str, noise: str) -> Privacy:
@@ -80,7 +64,7 @@ def covariate_noise(
     sensitivity: Scalar | None = None,
     *,
     ties: bool = False,
-) -> CovariateNoise:
+) -> Noise:
     """The noise that keeps a promise.
 
     Args:
@@ -99,13 +83,12 @@ def covariate_noise(
                 "noise='k-norm' has the shape of what a user can change, which the design determines: leave "
                 "sensitivity out, or choose noise='laplace'."
             )
-        body = covariate_shape(design).body(ties=ties)
-        return CovariateNoise(noise, laplace_scale(1.0, privacy.epsilon), body)
+        return noise_on_sums(design, noise, laplace_scale(1.0, privacy.epsilon), ties=ties)
     change: Any = sensitivity
     if change is None:
-        norm = "l1" if noise == "laplace" else "l2"
-        change = covariate_sensitivity(design, privacy, norm, ties=ties)
-    return CovariateNoise(noise, additive_scale(noise, privacy, change, change))
+        change = covariate_sensitivity(design, privacy, norm_of(noise), ties=ties)
+    scale = additive_scale(noise, privacy, change, change)
+    return noise_on_sums(design, noise, scale, ties=ties)
 
 
 def covariate_sensitivity(
@@ -135,43 +118,21 @@ def covariate_sensitivity(
     return jnp.minimum(generic, shaped_sensitivity(design, norm, ties=ties))
 
 
-def draw_covariate_noise(
-    key: Key, noise: str, scale: Scalar, body: BoxedZonotope | None, size: int, dtype: DTypeLike
-) -> Float[Array, "numbers"]:
-    """Noise for ``size`` numbers, those of the items first; scale and body as in :class:`CovariateNoise`."""
-    if body is None:
-        return draw(key, noise, (size,), scale, dtype)
-    return boxed_noise(key, body, scale, dtype)
-
-
-def unit_variances(
-    design: CovariateDesign, noise: str, *, ties: bool = False
-) -> Float[np.ndarray, "numbers"]:
-    """Variances of the noise at scale 1 on the items, per dimension in which it lies, then on the features, then on T.
+def noise_on_sums(design: CovariateDesign, kind: str, scale: Any, *, ties: bool = False) -> Noise:
+    """Noise of this kind and scale on the sums of this design, and on the number of ties behind them.
 
     Args:
         design: the comparisons; not traced for K-norm noise.
-        noise: its kind.
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: 1/ε, λ or σ of each sum.
         ties: whether the number of ties is released too.
+
+    Raises:
+        ValueError: K-norm noise of a traced design, or of one without comparisons.
     """
-    if noise != "k-norm":
-        found = np.full(design.size + ties, 2.0 if noise == "laplace" else 1.0)
-        found[design.size :] /= tie_weight(noise) ** 2
-        return found
-    body = covariate_shape(design).body(ties=ties)
-    found = np.diag(boxed_covariance(body)).copy()
-    items = found[: design.num_items]
-    items[:] = items.sum() / noise_law.dimension_of(body.zonotope)
-    return found
-
-
-def tie_weight(noise: str) -> float:
-    """c, so that T has noise of scale λ/c or σ/c (:mod:`privrank_jax.pairwise.covariate_ties`).
-
-    Args:
-        noise: its kind.
-    """
-    return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
+    if kind == "k-norm":
+        return Noise(kind, scale, covariate_shape(design).body(ties=ties))
+    return Noise.independent(kind, scale, design.size + ties, (tie_weight(kind),) * ties)
 
 
 def least_covariate_noise(design: CovariateDesign, privacy: Privacy, *, ties: bool = False) -> str:
@@ -210,7 +171,10 @@ def least_covariate_noise(design: CovariateDesign, privacy: Privacy, *, ties: bo
     even = np.asarray(design.gram(jnp.full(len(features), 0.25, design.features.dtype)), np.float64)
     step = np.linalg.pinv(even, hermitian=True)
     change = float(covariate_sensitivity(design, privacy, "l1", ties=ties))
-    laplace = 2 * change**2 * (weight @ np.square(step).sum(axis=1))
-    spread = boxed_covariance(shape.body(ties=ties))[: design.size, : design.size]
-    shaped = weight @ np.einsum("ij,jk,ik->i", step, spread, step)
-    return "k-norm" if shaped < laplace else "laplace"
+
+    def error(kind: str, scale: float) -> float:
+        noise = noise_on_sums(design, kind, scale, ties=ties)
+        spread = np.asarray(noise.covariance(), np.float64)[: design.size, : design.size]
+        return weight @ np.sum((step @ spread) * step, axis=1)
+
+    return "k-norm" if error("k-norm", 1.0) < error("laplace", change) else "laplace"

@@ -13,7 +13,7 @@ which is part of Z(G), since these are some of the edges of G; feature k moves b
 most one for each comparison. Let u attain b_k, and let all outcomes turn, from a loss to a win where x_rk > 0 and from
 a win to a loss elsewhere: feature k moves by b_k. ∎
 
-So K-norm noise of this shape (:mod:`privrank_jax.privacy.boxed_zonotope`) is ε-DP at scale 1/ε, and no smaller multiple
+So K-norm noise of this shape (:mod:`privrank_jax.privacy.bodies`) is ε-DP at scale 1/ε, and no smaller multiple
 of K would do. Nothing smaller than K would do either where covariates vary freely between users:
 
 **Theorem.** *Let all users be asked the pairs E, and let the features of question e take any values in Π_k [-w_ek,
@@ -53,8 +53,8 @@ from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.questionnaire import counts_sensitivity
-from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, noise_shape
-from privrank_jax.privacy.boxed_zonotope import BoxedZonotope, boxed_covariance, boxed_kurtosis
+from privrank_jax.pairwise.questionnaire_noise import noise_shape
+from privrank_jax.privacy.bodies import BoxedZonotope
 from privrank_jax.privacy.privacy import Privacy
 
 _MOST_UNASKED = 4  # times as many edges of G as comparisons of a user: up to then its shape counts
@@ -178,18 +178,3 @@ def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False
     if norm == "l2":
         return math.hypot(of_items, *shape.widths) * _UP
     return (shape.answers + of_items / 2 if ties else of_items) + shape.most
-
-
-def shaped_law(design: CovariateDesign, *, ties: bool = False) -> NoiseLaw:
-    """The law of K-norm noise on the sums of this design, and on the number of ties behind them.
-
-    Args:
-        design: the comparisons, not traced.
-        ties: whether that is released too.
-
-    Raises:
-        ValueError: as :func:`covariate_shape`.
-    """
-    body = covariate_shape(design).body(ties=ties)
-    excess = np.asarray(max(boxed_kurtosis(body) - 3, 0.0))
-    return NoiseLaw(boxed_covariance(body).astype(default_float()), excess.astype(default_float()))

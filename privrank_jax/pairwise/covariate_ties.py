@@ -32,24 +32,21 @@ as in :mod:`privrank_jax.pairwise.noisy_ties`. The fit is post-processing.
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, Scalar
+from privrank_jax._types import Key
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import check_table
 from privrank_jax.pairwise.covariate_noise import (
     covariate_noise,
-    draw_covariate_noise,
     kept_with_covariates,
-    tie_weight,
 )
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.privacy.boxed_zonotope import BoxedZonotope
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
@@ -100,9 +97,9 @@ def noisy_covariate_ties(
     """
     attained = kept_with_covariates(privacy, "noisy_covariate_ties", noise)
     check_table(table)
-    law = covariate_noise(table.design, attained, noise, ties=True)
-    value = _noisy_ties(key, table, law.scale, law.body, noise)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(law.scale))
+    added = covariate_noise(table.design, attained, noise, ties=True)
+    value = _noisy_ties(key, table, added)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(added.scale))
 
 
 def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
@@ -115,10 +112,8 @@ def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
     return jnp.sum(table.design.real(tied))
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_ties(
-    key: Key, table: CovariateTable, scale: Scalar, body: BoxedZonotope | None, noise: str
-) -> CovariateTies:
+@jax.jit
+def _noisy_ties(key: Key, table: CovariateTable, added: Noise) -> CovariateTies:
     sums = table.sums
-    drawn = draw_covariate_noise(key, noise, scale, body, sums.size + 1, sums.dtype)
-    return CovariateTies(sums + drawn[:-1], number_of_ties(table) + drawn[-1] / tie_weight(noise))
+    drawn = added.draw(key, sums.dtype)
+    return CovariateTies(sums + drawn[:-1], number_of_ties(table) + drawn[-1])

@@ -15,12 +15,11 @@ import math
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from privrank_jax._backend import product
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores
-from privrank_jax._validate import check_choice, check_level, check_nonnegative, is_traced
+from privrank_jax._validate import check_choice, check_level, check_nonnegative
 from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information, outcome_odds
 from privrank_jax.pairwise.designs import as_design
 from privrank_jax.pairwise.intervals import (
@@ -30,15 +29,14 @@ from privrank_jax.pairwise.intervals import (
     intervals_of,
 )
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
-from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_of_totals
+from privrank_jax.pairwise.noisy_ties import noise_on_ties
+from privrank_jax.pairwise.questionnaire_noise import noise_that_was
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     identified,
-    noise_covariance,
     project_inverse,
 )
-from privrank_jax.privacy.noise import SHAPED_NOISES
+from privrank_jax.privacy.bodies import Noise
 
 
 @jax.tree_util.register_dataclass
@@ -113,10 +111,10 @@ def davidson_errors(
     for name, given in (("noise_scale", noise_scale), ("gamma", gamma), ("tie_gamma", tie_gamma)):
         check_nonnegative(name, given)
     theta, design, real = as_design(value.scores, comparisons, mask)
-    noise, law = _noise_and_law(noise, questionnaire, theta.shape[0])
+    kind, asked = noise_that_was(noise, questionnaire, theta.shape[0])
+    added = noise_on_ties(kind, noise_scale, theta.shape[0], asked).known
     log_tie = jnp.asarray(value.log_tie, theta.dtype)
-    ridges = gamma, tie_gamma
-    return _errors(theta, log_tie, design, real, noise_scale, ridges, law, noise, target)
+    return _errors(theta, log_tie, design, real, (gamma, tie_gamma), added, target)
 
 
 def davidson_intervals(
@@ -201,38 +199,17 @@ def _center_is_near(
     return jnp.all(jnp.where(real, jnp.abs(change) <= math.log(MOST_CHANGE), True))
 
 
-def _noise_and_law(
-    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int
-) -> tuple[str, NoiseLaw | None]:
-    """The noise, and for K-norm noise the law of that on (N, T)."""
-    if noise is None:
-        noise = "laplace" if questionnaire is None else "k-norm"
-    check_choice("noise", noise, SHAPED_NOISES)
-    if (noise == "k-norm") != (questionnaire is not None) or is_traced(questionnaire):
-        raise ValueError(
-            "K-norm noise, and no other, has the shape of a questionnaire: give noise='k-norm' and questionnaire, not "
-            "traced, or neither."
-        )
-    if questionnaire is None:
-        return noise, None
-    whole = law_of_totals(with_ties(np.asarray(questionnaire)), num_items + 2)
-    return noise, NoiseLaw(whole.covariance[:-1, :-1], whole.excess)
-
-
-@functools.partial(jax.jit, static_argnames=("noise", "target"))
+@functools.partial(jax.jit, static_argnames=("target",))
 def _errors(
     theta: Scores,
     log_tie: Array,
     comparisons: PairMatrix,
     mask: Mask,
-    noise_scale: Scalar,
     ridges: tuple[Scalar, Scalar],
-    law: NoiseLaw | None,
-    noise: str,
+    noise: Noise,
     target: str,
 ) -> DavidsonErrors:
     size, dtype = theta.shape[0], theta.dtype
-    scale = jnp.asarray(noise_scale, dtype)
     theta = center(theta, mask)
     items, linked = identified(comparisons > 0, dtype)
     project = jnp.zeros((size + 1, size + 1), dtype).at[:size, :size].set(items).at[-1, -1].set(1)
@@ -242,15 +219,7 @@ def _errors(
     ridge = jnp.diag(jnp.full(size + 1, ridges[0], dtype).at[-1].set(jnp.asarray(ridges[1], dtype)))
     bend = fisher + product(product(project, ridge), project) if target == "penalized" else fisher
     influence = project_inverse(bend, project)
-    if noise == "gaussian":  # T has less noise
-        on_ties = GAUSSIAN_TIE_WEIGHT[1] / GAUSSIAN_TIE_WEIGHT[0]
-        influence_of_noise = influence.at[:, -1].multiply(on_ties)
-    else:
-        influence_of_noise = influence
-    spread = noise_covariance(scale, noise, law, jnp.eye(size + 1, dtype=dtype))
-    covariance = product(product(influence, fisher), influence.T) + product(
-        product(influence_of_noise, spread), influence_of_noise.T
-    )
+    covariance = product(product(influence, fisher + noise.covariance(dtype=dtype)), influence.T)
     params = jnp.append(theta, log_tie)
     middle = (
         params
@@ -260,24 +229,6 @@ def _errors(
     linked = linked & mask[:, None] & mask[None, :]
     one = jnp.ones(1, bool)
     return DavidsonErrors(
-        Uncertainty(
-            middle[:-1],
-            covariance[:-1, :-1],
-            influence_of_noise[:-1],
-            linked,
-            scale,
-            mask,
-            noise,
-            law,
-        ),
-        Uncertainty(
-            middle[-1:],
-            covariance[-1:, -1:],
-            influence_of_noise[-1:],
-            one[None],
-            scale,
-            one,
-            noise,
-            law,
-        ),
+        Uncertainty(middle[:-1], covariance[:-1, :-1], influence[:-1], linked, mask, noise),
+        Uncertainty(middle[-1:], covariance[-1:, -1:], influence[-1:], one[None], one, noise),
     )

@@ -3,9 +3,8 @@ r"""Confidence intervals of private scores and ranks, privacy noise included.
 All of it is post-processing of the release; :mod:`privrank_jax.pairwise.standard_errors` states inputs and assumptions.
 
 **Tails.** An error is a Gaussian part plus a weighted sum of independent Laplace variables, whose tails are
-heavier. Critical values are those of a Gaussian plus *one* Laplace variable with the same first four moments. K-norm
-noise has tails between those of the two: for its part the largest kurtosis of an item or of a difference of two is
-taken.
+heavier. Critical values are those of a Gaussian plus *one* Laplace variable with the same first four moments
+(:mod:`privrank_jax.privacy.bodies`). K-norm noise has tails between those of the two.
 
 **Ranks.** Item i ranks below every item that is significantly better, and above every item that is significantly
 worse, each of K differences being bounded at confidence 1 - α/K (Bonferroni). So the rank intervals are valid under any
@@ -36,7 +35,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from privrank_jax._backend import product
 from privrank_jax._types import (
     Flags,
     MaskLike,
@@ -50,11 +48,8 @@ from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.critical_values import critical_at, critical_of, critical_tables
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.questionnaire_noise import NoiseLaw
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
-    noise_covariance,
-    noise_variance,
     standard_errors,
     totals_standard_errors,
 )
@@ -124,7 +119,9 @@ def _confidence_intervals(
 
 
 def _of_items(uncertainty: Uncertainty, table: Array) -> tuple[Array, Array]:
-    reach = _reach(uncertainty.variances, _heavy_of_items(uncertainty), table)
+    noise = uncertainty.noise
+    heavy = 0.0 if noise is None else noise.heavy_part(uncertainty.influence)
+    reach = reach_of(uncertainty.variances, heavy, table)
     return uncertainty.center - reach, uncertainty.center + reach
 
 
@@ -168,8 +165,9 @@ def _better(uncertainty: Uncertainty, tables: Array) -> Array:
     own = jnp.diagonal(covariance)
     variance = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
     variance = jnp.where(uncertainty.linked, variance, jnp.inf)
-    heavy = _heavy_of_differences(uncertainty)
-    reach = jax.vmap(lambda table: _reach(variance, heavy, table))(tables)
+    noise = uncertainty.noise
+    heavy = 0.0 if noise is None else noise.heavy_part_of_differences(uncertainty.influence)
+    reach = jax.vmap(lambda table: reach_of(variance, heavy, table))(tables)
     return uncertainty.center[:, None] - uncertainty.center[None, :] > reach
 
 
@@ -327,66 +325,7 @@ def _center_is_near(scores: Scores, weights: Array, errors: Uncertainty, link: L
     return jnp.all(jnp.where(real, change <= math.log(MOST_CHANGE), True))
 
 
-def _fourth_moments(influence: Array) -> Array:
-    """Σ_k (a_ik - a_jk)⁴ of all pairs of rows, by matrix products."""
-    square = influence * influence
-    own = jnp.sum(square * square, -1)
-    cross = product(influence * square, influence.T)
-    total = own[:, None] + own[None, :] - 4 * (cross + cross.T) + product(6 * square, square.T)
-    return jnp.maximum(total, 0.0)
-
-
-def _heavy_of_items(uncertainty: Uncertainty) -> Array:
-    """The variance of the Laplace variable that stands for the noise in the error of each item.
-
-    The excess kurtosis of an error is the fourth cumulant of its noise, divided by its squared variance. The cumulant
-    is 3 v² Σ c_k⁴ for independent Laplace noise with weights c_k, and for K-norm noise its excess kurtosis times its
-    squared variance. A Gaussian and a Laplace variable with share s of the variance have excess kurtosis 3 s².
-    """
-    if uncertainty.noise == "gaussian":
-        return jnp.zeros_like(uncertainty.center)
-    if uncertainty.law is not None:
-        return _heaviness(uncertainty) * jnp.diagonal(_of_noise(uncertainty))
-    noise = noise_variance(uncertainty.noise_scale, "laplace")
-    return noise * jnp.sqrt(jnp.sum(uncertainty.influence**4, -1))
-
-
-def _heavy_of_differences(uncertainty: Uncertainty) -> Array:
-    """The same for the differences of all pairs of items."""
-    if uncertainty.noise == "gaussian":
-        return jnp.zeros_like(uncertainty.covariance)
-    if uncertainty.law is not None:
-        covariance = _of_noise(uncertainty)
-        own = jnp.diagonal(covariance)
-        apart = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
-        return _heaviness(uncertainty) * apart
-    noise = noise_variance(uncertainty.noise_scale, "laplace")
-    return noise * jnp.sqrt(_fourth_moments(uncertainty.influence))
-
-
-def _heaviness(uncertainty: Uncertainty) -> Array:
-    assert uncertainty.law is not None
-    return heavy_share(uncertainty.law).astype(uncertainty.center.dtype)
-
-
-def heavy_share(law: NoiseLaw) -> Array:
-    """Share s of a Laplace variable at which K-norm noise of this law has its excess kurtosis, 3 s².
-
-    Args:
-        law: of the noise.
-    """
-    return jnp.sqrt(jnp.asarray(law.excess) / 3)
-
-
-def _of_noise(uncertainty: Uncertainty) -> Array:
-    """Covariance of K-norm noise in the errors."""
-    influence = uncertainty.influence
-    whole = jnp.eye(influence.shape[-1], dtype=influence.dtype)
-    spread = noise_covariance(uncertainty.noise_scale, uncertainty.noise, uncertainty.law, whole)
-    return product(product(influence, spread), influence.T)
-
-
-def _reach(variance: Array, heavy: Array, table: Array) -> Array:
+def reach_of(variance: Array, heavy: Array | float, table: Array) -> Array:
     """Half-widths by a table of critical values for errors with these variances, ``heavy`` of their Laplace parts."""
     share = heavy / jnp.where(variance > 0, variance, jnp.inf)
     return critical_at(table, share) * jnp.sqrt(variance)

@@ -27,13 +27,17 @@ from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices, fit_choices, public_part
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.pairwise.objective_perturbation import choice_noise, kept_by_objective
+from privrank_jax.pairwise.objective_perturbation import (
+    choice_noise,
+    kept_by_objective,
+    noise_in_objective,
+)
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.standard_errors import noise_variance
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -68,10 +72,10 @@ def noisy_choices(
     """
     check_no_stages(choices)
     attained = of_comparisons(privacy, "noisy_choices", noise)
-    change = totals_sensitivity(attained, "l1" if noise == "laplace" else "l2")
+    change = totals_sensitivity(attained, norm_of(noise))
     scale = additive_scale(noise, attained, change, change)
     totals = choices.totals
-    value = totals + draw(key, noise, totals.shape, scale, totals.dtype)
+    value = totals + Noise.independent(noise, scale, choices.num_items).draw(key, totals.dtype)
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
@@ -119,15 +123,15 @@ def perturbed_plackett_luce(
     if attained.adjacency != "flip":
         attained = kept_by_objective(privacy, "perturbed_plackett_luce", noise)
         scale, ridge = choice_noise(attained, choices.num_items, gamma)
-        totals = choices.totals + draw(
-            key, noise, (choices.num_items,), scale, choices.weights.dtype
-        )
+        added = noise_in_objective(scale, choices.num_items)
+        totals = choices.totals + added.draw(key, choices.weights.dtype)
         found = fit_choices(public_part(choices), totals, ridge)
         guarantee = Guarantee(privacy, attained, numerics="idealized")
         return Estimate(found.value, guarantee, PerturbedFit(scale, ridge, found.diagnostics))
     noisy = noisy_choices(key, choices, privacy, noise=noise)
     scale = noisy.diagnostics.noise_scale
-    usual = default_choice_gamma(choices, noise_variance(scale, noise)) if gamma is None else gamma
+    variance = Noise.independent(noise, scale).variance_per_dimension()
+    usual = default_choice_gamma(choices, variance) if gamma is None else gamma
     found = fit_choices(public_part(choices), noisy.value, usual)
     return Estimate(
         found.value, Guarantee(privacy, attained), PerturbedFit(scale, usual, found.diagnostics)

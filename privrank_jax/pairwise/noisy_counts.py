@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import DTypeLike
 
 from privrank_jax._types import Key, Numbers, PairMatrix, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_choice, check_positive, is_traced
@@ -20,13 +17,13 @@ from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.questionnaire_noise import (
     counted_sensitivity,
     kept_on_totals,
-    noise_shape,
+    noise_on_totals,
     read_questionnaire,
 )
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale, laplace_scale
-from privrank_jax.privacy.geometry import Zonotope, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -140,7 +137,7 @@ def noisy_counts(
     check_one_problem(wins)
     noise, attained = kept_on_totals(privacy, "noisy_counts", noise, questionnaire)
     check_choice("calibration", calibration, ("tight", "published"))
-    shape, note = None, ""
+    note = ""
     if calibration == "published":
         if noise != "laplace" or sensitivity is not None or questionnaire is not None:
             raise ValueError(
@@ -149,13 +146,14 @@ def noisy_counts(
             )
         users = attained.unit == "user"
         scale = (attained.comparisons_per_unit if users else 2.0) / attained.epsilon
+        added = Noise.independent(noise, scale, wins.num_items)
         if users and attained.adjacency != "add-remove":
             attained = dataclasses.replace(attained, epsilon=2 * attained.epsilon)
             note = "published as epsilon, but proven only for twice that."
     else:
-        scale, shape = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
-    value = _noisy_totals(key, wins, scale, shape, noise)
-    return Estimate(value, Guarantee(privacy, attained, note=note), NoiseDiagnostics(scale))
+        added = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
+    value = _noisy_totals(key, wins, added)
+    return Estimate(value, Guarantee(privacy, attained, note=note), NoiseDiagnostics(added.scale))
 
 
 def totals_noise(
@@ -164,18 +162,20 @@ def totals_noise(
     num_items: int,
     sensitivity: Scalar | None,
     questionnaire: PairMatrixLike | None,
-) -> tuple[Any, Zonotope | None]:
-    """Scale of the noise on the win totals, and its shape if that is K-norm noise; arguments as :func:`noisy_counts`.
+) -> Noise:
+    """The noise on the win totals; arguments as :func:`noisy_counts`.
 
     Raises:
         ValueError: K-norm noise without a questionnaire, a questionnaire that contradicts the promise, users without
             ``contributions``.
     """
     counts = read_questionnaire(questionnaire, privacy, num_items, noise, sensitivity)
-    if counts is not None and noise == "k-norm":
-        return laplace_scale(1.0, privacy.epsilon), noise_shape(counts, privacy.adjacency)
-    change = change_of_totals(noise, privacy, sensitivity, counts)
-    return additive_scale(noise, privacy, change, change), None
+    if noise == "k-norm":
+        scale = laplace_scale(1.0, privacy.epsilon)
+    else:
+        change = change_of_totals(noise, privacy, sensitivity, counts)
+        scale = additive_scale(noise, privacy, change, change)
+    return noise_on_totals(noise, scale, num_items, counts, privacy.adjacency)
 
 
 def change_of_totals(
@@ -195,7 +195,7 @@ def change_of_totals(
     Raises:
         ValueError: users without ``contributions``, a traced questionnaire.
     """
-    norm = "l1" if noise == "laplace" else "l2"
+    norm = norm_of(noise)
     if counts is None:
         return totals_sensitivity(privacy, norm) if sensitivity is None else sensitivity
     asked = counted_sensitivity(counts, privacy, norm)
@@ -205,18 +205,7 @@ def change_of_totals(
     return jnp.minimum(asked, given) if is_traced(given) else min(asked, given)
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_totals(
-    key: Key, wins: WinCounts, scale: Scalar, shape: Zonotope | None, noise: str
-) -> Scores:
+@jax.jit
+def _noisy_totals(key: Key, wins: WinCounts, added: Noise) -> Scores:
     totals = wins.totals
-    return totals + draw_totals(key, noise, totals.shape[0], scale, shape, totals.dtype)
-
-
-def draw_totals(
-    key: Key, noise: str, num_items: int, scale: Scalar, shape: Zonotope | None, dtype: DTypeLike
-) -> Scores:
-    """Noise for win totals, ``(m,)``; scale and shape from :func:`totals_noise`."""
-    if shape is None:
-        return draw(key, noise, (num_items,), scale, dtype)
-    return k_norm(key, shape, scale, dtype)[:num_items]  # beyond the items: "no answer"
+    return totals + added.draw(key, totals.dtype)

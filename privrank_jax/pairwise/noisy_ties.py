@@ -36,34 +36,42 @@ half at most.)
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, PairMatrixLike, Scalar, Scores
+from privrank_jax._types import Key, PairMatrixLike, Scores
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.davidson import check_tied_counts
-from privrank_jax.pairwise.noisy_counts import draw_totals, totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
     counted_sensitivity,
     kept_on_totals,
-    noise_shape,
+    noise_on_totals,
     read_questionnaire,
 )
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale, laplace_scale
-from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
 from privrank_jax.privacy.privacy import Privacy
 
 GAUSSIAN_TIE_WEIGHT = (11, 9)
 """c for Gaussian noise, as a ratio of whole numbers."""
+
+
+def tie_weight(noise: str) -> float:
+    """c, so that T has noise of scale λ/c or σ/c.
+
+    Args:
+        noise: its kind.
+    """
+    return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
 
 
 @jax.tree_util.register_dataclass
@@ -78,22 +86,6 @@ class TieCounts:
 
     totals: Scores | Float[np.ndarray, "*batch items"]
     ties: Float[Array | np.ndarray, "*batch"]
-
-
-class TieNoise(NamedTuple):
-    """The noise on (N, T).
-
-    Attributes:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: λ, σ or 1/ε, as on N.
-        weight: c, so that T has noise of scale λ/c or σ/c.
-        shape: of K-norm noise, on (N, T, -T).
-    """
-
-    kind: str
-    scale: Any
-    weight: float = 1.0
-    shape: Zonotope | None = None
 
 
 def noisy_tie_counts(
@@ -146,7 +138,7 @@ def tie_noise(
     num_items: int,
     noise: str | None,
     questionnaire: PairMatrixLike | None,
-) -> tuple[Privacy, TieNoise]:
+) -> tuple[Privacy, Noise]:
     """What a mechanism on win totals and ties attains, and its noise.
 
     Args:
@@ -161,15 +153,26 @@ def tie_noise(
     """
     noise, attained, asked = check_tie_promise(privacy, by, num_items, noise, questionnaire)
     if noise == "k-norm":
-        assert asked is not None
-        shape = noise_shape(with_ties(asked), "flip")
-        return attained, TieNoise(noise, laplace_scale(1.0, attained.epsilon), shape=shape)
-    if asked is not None:
-        change = tie_sensitivity(asked, attained)
-        return attained, TieNoise(noise, laplace_scale(change, attained.epsilon))
-    weight = GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
-    change = totals_sensitivity(attained, "l2" if noise == "gaussian" else "l1")
-    return attained, TieNoise(noise, additive_scale(noise, attained, change, change), weight)
+        scale = laplace_scale(1.0, attained.epsilon)
+    elif asked is not None:
+        scale = laplace_scale(tie_sensitivity(asked, attained), attained.epsilon)
+    else:
+        change = totals_sensitivity(attained, norm_of(noise))
+        scale = additive_scale(noise, attained, change, change)
+    return attained, noise_on_ties(noise, scale, num_items, asked)
+
+
+def noise_on_ties(kind: str, scale: Any, num_items: int, counts: np.ndarray | None = None) -> Noise:
+    """Noise of this kind and scale on (N, T).
+
+    Args:
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: 1/ε, λ or σ, as on N.
+        num_items: m.
+        counts: of K-norm noise: how often each user is asked each pair; the noise is of the shape for (N, T, -T).
+    """
+    asked = None if counts is None else with_ties(counts)
+    return noise_on_totals(kind, scale, num_items + 1, asked, "flip", (tie_weight(kind),))
 
 
 def check_tie_promise(
@@ -234,22 +237,15 @@ def with_ties(counts: np.ndarray) -> np.ndarray:
     return np.block([[np.asarray(counts, np.int64), nothing], [nothing.T, ties]])
 
 
-def add_tie_noise(key: Key, wins: WinCounts, law: TieNoise) -> TieCounts:
-    """Win totals and ties with noise of that law.
+@jax.jit
+def add_tie_noise(key: Key, wins: WinCounts, added: Noise) -> TieCounts:
+    """Win totals and ties with that noise.
 
     Args:
         key: PRNG key.
         wins: win counts that know their ``ties``.
-        law: from :func:`tie_noise`.
+        added: from :func:`tie_noise`.
     """
-    return _noisy(key, wins, law.scale, law.shape, law.kind, law.weight)
-
-
-@functools.partial(jax.jit, static_argnames=("kind", "weight"))
-def _noisy(
-    key: Key, wins: WinCounts, scale: Scalar, shape: Zonotope | None, kind: str, weight: float
-) -> TieCounts:
     assert wins.ties is not None
-    totals, size = wins.totals, wins.num_items
-    drawn = draw_totals(key, kind, size + (1 if shape is None else 2), scale, shape, totals.dtype)
-    return TieCounts(totals + drawn[:size], wins.ties + drawn[size] / weight)
+    drawn = added.draw(key, wins.totals.dtype)
+    return TieCounts(wins.totals + drawn[:-1], wins.ties + drawn[-1])

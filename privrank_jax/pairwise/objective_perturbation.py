@@ -58,6 +58,7 @@ from typing import Any
 
 from privrank_jax._types import Numbers
 from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import calibrate_answers
 from privrank_jax.privacy.privacy import Privacy
 
@@ -95,6 +96,12 @@ def meeting_noise(
 ) -> tuple[Any, Any]:
     """λ and γ for answers about two items that meet with so many features, with ties or without."""
     return calibrate_answers(privacy, 2 + features / 4, gamma=gamma)
+
+
+def noise_in_objective(scale: Any, scores: int, features: int = 0, *, ties: bool = False) -> Noise:
+    """w: of scores, of features, and of the number of ties, which is in units of log ν."""
+    last = (1 / FEATURE_NOISE,) * features + (TIE_SHARE / FEATURE_NOISE,) * ties
+    return Noise.independent("laplace", scale, scores + features + ties, last)
 
 
 def choice_noise(

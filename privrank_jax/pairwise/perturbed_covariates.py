@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, Scalar
 from privrank_jax._validate import check_choice
@@ -13,13 +12,12 @@ from privrank_jax.pairwise.covariate_mle import CovariateFit, check_table, fit_c
 from privrank_jax.pairwise.covariate_ties import CovariateTies, number_of_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.objective_perturbation import (
-    FEATURE_NOISE,
     TIE_SHARE,
     kept_by_objective,
     meeting_noise,
+    noise_in_objective,
 )
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.privacy import Privacy
 
 TIES = ("half", "davidson")
@@ -75,13 +73,15 @@ def perturbed_covariate_mle(
     check_private(table)
     design = table.design
     scale, used = meeting_noise(attained, len(design.names), gamma)
-    drawn, dtype = _noise(key, table, scale, ties == "davidson"), design.features.dtype
+    dtype, features = design.features.dtype, design.size - design.num_items
+    added = noise_in_objective(scale, design.num_items, features, ties=ties == "davidson")
+    drawn = added.draw(key, dtype)
     sums, ridge = table.sums + drawn[: design.size], jnp.full(design.size, used, dtype)
     guarantee = Guarantee(privacy, attained, numerics="idealized")
     if ties == "half":
         found = fit_covariate_sums(design, sums, ridge)
         return Estimate(found.value, guarantee, CovariateFit(scale, ridge, found.diagnostics))
-    tied = CovariateTies(sums, number_of_ties(table) + drawn[-1] / TIE_SHARE)
+    tied = CovariateTies(sums, number_of_ties(table) + drawn[-1])
     tie_gamma = ridge[0] / TIE_SHARE**2
     found = fit_covariate_ties(design, tied, ridge, tie_gamma)
     facts = CovariateDavidsonFit(scale, ridge, tie_gamma, found.diagnostics)
@@ -96,11 +96,3 @@ def check_private(table: CovariateTable) -> None:
             "the scales of this table's features were read from its rows, which are private here: make it by "
             "covariate_table(..., bounds=..., private=True)."
         )
-
-
-def _noise(key: Key, table: CovariateTable, scale: Scalar, ties: bool) -> Float[Array, "numbers"]:
-    """w: of scores, of features, and of τ."""
-    design = table.design
-    numbers = design.size + ties
-    each = jnp.where(jnp.arange(numbers) < design.num_items, 1, FEATURE_NOISE)
-    return each * draw(key, "laplace", (numbers,), scale, design.features.dtype)

@@ -15,17 +15,15 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.davidson import check_tied_counts, davidson_objective, fit_davidson
 from privrank_jax.pairwise.mle import FitDiagnostics
-from privrank_jax.pairwise.noisy_ties import TieCounts, TieNoise, add_tie_noise, tie_noise
+from privrank_jax.pairwise.noisy_ties import TieCounts, add_tie_noise, tie_noise
 from privrank_jax.pairwise.objective_perturbation import (
-    FEATURE_NOISE,
     TIE_SHARE,
     kept_by_objective,
     meeting_noise,
+    noise_in_objective,
 )
-from privrank_jax.pairwise.questionnaire_noise import unit_variance
-from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _USUAL_INFORMATION = 1 / 7.0  # about a score, of one comparison, at scores ~ N(0, 1) and ν = 1
@@ -127,9 +125,7 @@ def _by_objective(
         )
     scale, ridge = meeting_noise(attained, gamma=gamma)
     ridges = _checked_ridges(ridge, ridge / TIE_SHARE**2, wins.comparisons.dtype)
-    drawn = draw(key, "laplace", (wins.num_items + 1,), scale, wins.comparisons.dtype)
-    ties = jnp.asarray(wins.ties, drawn.dtype) + FEATURE_NOISE / TIE_SHARE * drawn[-1]
-    counts = TieCounts(wins.totals + drawn[:-1], ties)
+    counts = add_tie_noise(key, wins, noise_in_objective(scale, wins.num_items, ties=True))
     found = _fit(counts, wins.comparisons, *ridges, wins.mask)
     diagnostics = PerturbedDavidsonFit(scale, *ridges, found.diagnostics)
     guarantee = Guarantee(privacy, attained, numerics="idealized")
@@ -183,7 +179,7 @@ def davidson_from_totals(
     return _fit(counts, comparisons, *ridges, real)
 
 
-def default_ridges(wins: WinCounts, law: TieNoise) -> tuple[Any, Any]:
+def default_ridges(wins: WinCounts, law: Noise) -> tuple[Any, Any]:
     """γ and γ_T chosen for utility from public quantities, see :func:`perturbed_davidson_mle`.
 
     Args:
@@ -194,21 +190,8 @@ def default_ridges(wins: WinCounts, law: TieNoise) -> tuple[Any, Any]:
     meetings = jnp.maximum(0.5 * jnp.sum(wins.degrees), 1e-3)
     about_score = _USUAL_INFORMATION * 2 * meetings / items
     about_tie = _USUAL_TIES * meetings
-    unit, unit_of_ties = _unit_variances(law, wins.num_items)
-    square = jnp.square(law.scale)
-    per_score, per_tie = unit * square, unit_of_ties * square
+    per_score, per_tie = law.variance_per_dimension(wins.num_items), law.variances[-1]
     return (about_score + per_score) / about_score, (about_tie + per_tie) / about_tie
-
-
-def _unit_variances(law: TieNoise, num_items: int) -> tuple[float, float]:
-    """Variances of the noise at scale 1: of N, per dimension, and of T."""
-    if law.shape is None:
-        unit = unit_variance(law.kind, None)
-        return unit, unit / law.weight**2
-    each = noise_law.variances(law.shape)
-    # T and -T are a dimension of their own.
-    per_score = each[:num_items].sum() / (noise_law.dimension_of(law.shape) - 1)
-    return float(per_score), float(each[num_items])
 
 
 def _checked_ridges(gamma: Scalar, tie_gamma: Scalar, dtype: Any) -> tuple[Array, Array]:

@@ -17,13 +17,13 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.mle import FitDiagnostics, fit_counts
-from privrank_jax.pairwise.noisy_counts import draw_totals, totals_noise
-from privrank_jax.pairwise.questionnaire_noise import kept_on_totals, unit_variance
+from privrank_jax.pairwise.noisy_counts import totals_noise
+from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import (
     calibrate_objective_perturbation,
     default_or_given,
 )
-from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -135,23 +135,23 @@ def perturbed_mle(
             "weighted comparisons have the tight calibration, without sensitivity and questionnaire: leave these out."
         )
     if sensitivity is None and questionnaire is None and noise != "k-norm":
-        shape = None
         scale, ridge = calibrated_fit(wins, attained, link, gamma, noise, calibration, weighted)
+        added = Noise.independent(noise, scale, wins.num_items)
     else:
         if attained.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
             raise ValueError(
                 "sensitivity and questionnaire, which are about the win totals, calibrate the perturbed MLE only for "
                 "adjacency='flip', link='logistic', calibration='tight'; leave them out, or use noisy_counts."
             )
-        scale, shape = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
-        ridge = _ridge_on_totals(wins, attained, gamma, scale, noise, shape)
+        added = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
+        ridge = _ridge_on_totals(wins, attained, gamma, added)
     weight = jnp.asarray(ridge, wins.matrix.dtype)  # one program, whether γ is a number or an array
-    value, fit = _solve(key, wins, scale, weight, shape, link, noise)
+    value, fit = _solve(key, wins, added, weight, link)
     totals_suffice = attained.adjacency == "flip" and link.name == "logistic"
     guarantee = Guarantee(
         privacy, attained, numerics="simulation" if totals_suffice else "idealized"
     )
-    return Estimate(value, guarantee, PerturbedFit(scale, ridge, fit))
+    return Estimate(value, guarantee, PerturbedFit(added.scale, ridge, fit))
 
 
 def scores_from_totals(
@@ -206,17 +206,11 @@ def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
     return Estimate(center(found.value, halves.item_mask), None, diagnostics)
 
 
-@functools.partial(jax.jit, static_argnames=("link", "noise"))
+@functools.partial(jax.jit, static_argnames=("link",))
 def _solve(
-    key: Key,
-    wins: WinCounts,
-    scale: Scalar,
-    gamma: Scalar,
-    shape: Zonotope | None,
-    link: Link,
-    noise: str,
+    key: Key, wins: WinCounts, added: Noise, gamma: Scalar, link: Link
 ) -> tuple[Scores, FitDiagnostics]:
-    tilt = draw_totals(key, noise, wins.num_items, scale, shape, wins.matrix.dtype)
+    tilt = added.draw(key, wins.matrix.dtype)
     found = fit_counts(wins, link, gamma=gamma, tilt=tilt)
     diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
     return center(found.value, wins.mask), diagnostics
@@ -237,39 +231,28 @@ def calibrated_fit(
     )
     if gamma is not None:
         return calibrate(gamma=gamma)
-    chosen = {"noise": noise, "calibration": calibration, "weighted": weighted}
-    wanted = default_gamma(wins, privacy, calibrate()[0], **chosen)
+    variance = Noise.independent(noise, calibrate()[0]).variance_per_dimension()
+    chosen = {"calibration": calibration, "weighted": weighted}
+    wanted = default_gamma(wins, privacy, variance, **chosen)
     return calibrate(default_gamma=wanted)
 
 
-def _ridge_on_totals(
-    wins: WinCounts,
-    privacy: Privacy,
-    gamma: Scalar | None,
-    scale: Scalar,
-    noise: str,
-    shape: Zonotope | None,
-) -> Any:
+def _ridge_on_totals(wins: WinCounts, privacy: Privacy, gamma: Scalar | None, added: Noise) -> Any:
     """γ, which any value above 0 may have where the noise is on the totals."""
     if gamma is not None:
         return default_or_given(gamma, 0.0, 0.0)
-    return default_gamma(wins, privacy, scale, noise=noise, variance=unit_variance(noise, shape))
+    return default_gamma(wins, privacy, added.variance_per_dimension())
 
 
 def default_gamma(
     wins: WinCounts,
     privacy: Privacy,
-    scale: Numbers,
+    variance: Numbers,
     *,
-    noise: str = "laplace",
     calibration: str = "tight",
-    variance: Numbers | None = None,
     weighted: bool = False,
 ) -> Numbers:
-    """The γ chosen for utility at this noise scale, before its privacy floor applies (see :func:`perturbed_mle`).
-
-    ``variance`` is that of K-norm noise at scale 1 per dimension, which depends on its shape.
-    """
+    """The γ chosen for utility at this noise variance per dimension, before its floor (see :func:`perturbed_mle`)."""
     users, adjacency = privacy.unit == "user", privacy.adjacency
     if calibration == "published" and (users or adjacency == "add-remove"):
         return 0.0  # the floor: the published choice for users, and where the number d is private
@@ -279,9 +262,7 @@ def default_gamma(
         return 2.0 * jnp.sqrt(jnp.maximum(degree, 1e-3) * jnp.log(items))
     if adjacency == "add-remove" or (adjacency == "replace" and (users or weighted)):
         return 1.0  # the number of comparisons, or the sum of their weights, is private
-    if variance is None:
-        variance = unit_variance(noise, None)
-    return least_risk_gamma(degree, variance * jnp.square(scale))
+    return least_risk_gamma(degree, variance)
 
 
 def least_risk_gamma(degree: Numbers, variance: Numbers) -> Any:

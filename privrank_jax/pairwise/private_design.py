@@ -31,7 +31,6 @@ items, 20,000 users of 10 comparisons, ε = 1, 500 crowds).
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import jax
@@ -50,7 +49,8 @@ from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.standard_errors import Uncertainty, noise_variance, project_inverse
+from privrank_jax.pairwise.standard_errors import Uncertainty, project_inverse
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NOISES
@@ -252,15 +252,14 @@ def errors_under_private_design(
     check_nonnegative("noise_scale", noise_scale)
     check_nonnegative("gamma", gamma)
     least = cautious_design(scores, design)
-    return _errors(jnp.asarray(scores, least.dtype), least, noise_scale, gamma, noise)
+    added = Noise.independent(noise, noise_scale, len(least))
+    return _errors(jnp.asarray(scores, least.dtype), least, gamma, added)
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _errors(
-    theta: Scores, least: PairMatrix, noise_scale: Scalar, gamma: Scalar, noise: str
-) -> Uncertainty:
+@jax.jit
+def _errors(theta: Scores, least: PairMatrix, gamma: Scalar, noise: Noise) -> Uncertainty:
     items, dtype = theta.shape[0], theta.dtype
-    scale, gamma = (jnp.asarray(one, dtype) for one in (noise_scale, gamma))
+    gamma = jnp.asarray(gamma, dtype)
     mask = jnp.ones(items, bool)
     theta = center(theta, mask)
     project = jnp.eye(items, dtype=dtype) - 1 / items
@@ -269,7 +268,7 @@ def _errors(
     middle = theta + gamma * product(inverse, theta)
     left = gamma**2 * product(inverse, product(inverse, middle))
     influence = inverse + gamma * product(inverse, inverse)
-    spread = fisher + noise_variance(scale, noise) * project
+    spread = fisher + noise.covariance(project)
     covariance = product(product(influence, spread), influence.T) + jnp.outer(left, left)
     linked = jnp.ones((items, items), bool)
-    return Uncertainty(middle, covariance, influence, linked, scale, mask, noise)
+    return Uncertainty(middle, covariance, influence, linked, mask, noise)

@@ -33,21 +33,18 @@ other is offered.
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from privrank_jax._neighbors import SHAPED_ADJACENCIES
 from privrank_jax._types import PairMatrix, PairMatrixLike, Scalar
-from privrank_jax._validate import is_traced
+from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire import counts_sensitivity
-from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy, check_privacy
@@ -128,7 +125,7 @@ def read_questionnaire(
         counts = jnp.asarray(questionnaire)
         _check_shape(counts, num_items)
         return counts
-    counts = _checked_counts(np.asarray(questionnaire), num_items)
+    counts = checked_counts(np.asarray(questionnaire), num_items)
     most, given = int(counts.sum()) // 2, privacy.contributions
     if given is not None and not is_traced(given) and np.any(np.asarray(given) > most):
         raise ValueError(
@@ -146,7 +143,8 @@ def _check_shape(counts: PairMatrix | np.ndarray, num_items: int) -> None:
         )
 
 
-def _checked_counts(counts: np.ndarray, num_items: int) -> np.ndarray:
+def checked_counts(counts: np.ndarray, num_items: int) -> np.ndarray:
+    """The questionnaire, if it holds valid counts of the pairs of m items; else ``ValueError``."""
     _check_shape(counts, num_items)
     valid = (
         np.isfinite(counts) & (counts >= 0) & (counts == np.round(counts)) & (counts == counts.T)
@@ -222,53 +220,53 @@ def edge_list(edges: np.ndarray) -> np.ndarray:
     return np.repeat(np.stack([first, second], axis=1), upper[first, second], axis=0)
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class NoiseLaw:
-    """What is known of K-norm noise on win totals at scale 1; public.
-
-    Attributes:
-        covariance: ``(m, m)``.
-        excess: largest excess kurtosis of the noise of an item or of a difference of two, ``()``: 0 if it were normal,
-            3 if it were Laplace noise.
-    """
-
-    covariance: Float[Array | np.ndarray, "items items"]
-    excess: Float[Array | np.ndarray, ""]
-
-
-def law_of_totals(
-    questionnaire: PairMatrixLike, num_items: int, unanswered: bool = False
-) -> NoiseLaw:
-    """The law of the noise that :func:`~privrank_jax.pairwise.noisy_counts` adds for a questionnaire.
+def noise_on_totals(
+    kind: str,
+    scale: Any,
+    count: int,
+    counts: PairMatrix | np.ndarray | None,
+    adjacency: str,
+    last: tuple[float, ...] = (),
+) -> Noise:
+    """Noise of this kind and scale on so many numbers, those of the items first.
 
     Args:
-        questionnaire: ``(m, m)``, as there; not traced.
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: 1/ε, λ or σ.
+        count: how many numbers.
+        counts: of K-norm noise: how often each user is asked each pair; numbers of its shape beyond ``count``, such as
+            that of "no answer", are dropped.
+        adjacency: ``"flip"`` or ``"replace"``.
+        last: of other noise, see :class:`~privrank_jax.privacy.bodies.Independent`.
+    """
+    if kind != "k-norm":
+        return Noise.independent(kind, scale, count, last)
+    assert counts is not None
+    return Noise(kind, scale, noise_shape(counts, adjacency), count)
+
+
+def noise_that_was(
+    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int
+) -> tuple[str, np.ndarray | None]:
+    """The noise of a release, by default K-norm noise with a questionnaire, else Laplace noise; and the questionnaire.
+
+    Args:
+        noise: what was given.
+        questionnaire: that of a release with K-norm noise.
         num_items: m.
-        unanswered: whether it hides as well which questions a user answered, as under adjacency ``replace``.
 
     Raises:
-        ValueError: no valid counts, a traced questionnaire.
+        ValueError: K-norm noise without a questionnaire or the reverse, a traced questionnaire, or one that holds no
+            valid counts; an unknown noise.
     """
-    if is_traced(questionnaire):
-        raise ValueError("the law of K-norm noise is not known for a traced questionnaire.")
-    adjacency = "replace" if unanswered else "flip"
-    shape = noise_shape(_checked_counts(np.asarray(questionnaire), num_items), adjacency)
-    covariance = noise_law.covariance(shape)[:num_items, :num_items]
-    excess = np.asarray(max(noise_law.kurtosis(shape, num_items) - 3, 0.0))
-    return NoiseLaw(covariance.astype(default_float()), excess.astype(default_float()))
-
-
-def unit_variance(noise: str, shape: Zonotope | None) -> float:
-    """Variance of the noise at scale 1 per dimension in which it lies; ``shape`` is that of K-norm noise, not traced.
-
-    Raises:
-        ValueError: a traced shape.
-    """
-    if noise != "k-norm":
-        return 2.0 if noise == "laplace" else 1.0
-    if shape is None or is_traced(shape.lengths):
+    if noise is None:
+        noise = "laplace" if questionnaire is None else "k-norm"
+    check_choice("noise", noise, SHAPED_NOISES)
+    if (noise == "k-norm") != (questionnaire is not None) or is_traced(questionnaire):
         raise ValueError(
-            "the variance of K-norm noise is not known for a traced questionnaire: give gamma."
+            "K-norm noise, and no other, has the shape of a questionnaire: give noise='k-norm' and questionnaire, not "
+            "traced, or neither."
         )
-    return float(noise_law.variances(shape).sum() / noise_law.dimension_of(shape))
+    if questionnaire is None:
+        return noise, None
+    return noise, checked_counts(np.asarray(questionnaire), num_items)

@@ -88,5 +88,4 @@ def _errors(
     covariance = product(product(influence, jnp.diag(spread.sum(-1)) - spread), influence.T)
     middle = theta + product(jnp.asarray(gamma, theta.dtype) * influence, theta)
     linked = linked & mask[:, None] & mask[None, :]
-    none = jnp.zeros((), theta.dtype)
-    return Uncertainty(middle, covariance, influence, linked, none, mask, "gaussian")
+    return Uncertainty(middle, covariance, influence, linked, mask, None)

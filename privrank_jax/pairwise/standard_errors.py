@@ -58,8 +58,8 @@ from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_of_totals
-from privrank_jax.privacy.noise import SHAPED_NOISES
+from privrank_jax.pairwise.questionnaire_noise import noise_on_totals, noise_that_was
+from privrank_jax.privacy.bodies import Noise
 
 
 @jax.tree_util.register_dataclass
@@ -74,20 +74,16 @@ class Uncertainty:
         influence: ``(m, k)``, how the error depends on the privacy noise w, which has k = m numbers, or more where
             there are covariates or ties are modeled.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
-        noise_scale: λ or σ of w, or 1/ε for K-norm noise, shape ``()``.
         mask: ``(m,)`` bool, real items.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``, static.
-        law: of K-norm noise at scale 1.
+        noise: w, by its law; None for no noise, or noise that counts as normal.
     """
 
     center: Float[Array, "*batch items"]
     covariance: Float[Array, "*batch items items"]
     influence: Float[Array, "*batch items numbers"]
     linked: Bool[Array, "*batch items items"]
-    noise_scale: Float[Array, "*batch"]
     mask: Bool[Array, "*batch items"]
-    noise: str = dataclasses.field(default="laplace", metadata={"static": True})
-    law: NoiseLaw | None = None
+    noise: Noise | None
 
     @property
     def variances(self) -> Scores:
@@ -162,10 +158,10 @@ def standard_errors(
         outcomes = jnp.asarray(outcomes, theta.dtype)
         if outcomes.shape != comparisons.shape:
             raise ValueError(f"outcomes must have shape {comparisons.shape}, got {outcomes.shape}.")
-    noise, law = _noise_and_law(noise, questionnaire, theta.shape[0], unanswered)
-    return _score_errors(
-        theta, comparisons, tied, outcomes, mask, noise_scale, gamma, law, link, noise, target
-    )
+    items, adjacency = theta.shape[0], "replace" if unanswered else "flip"
+    kind, asked = noise_that_was(noise, questionnaire, items)
+    added = noise_on_totals(kind, noise_scale, items, asked, adjacency).known
+    return _score_errors(theta, comparisons, tied, outcomes, mask, gamma, added, link, target)
 
 
 def totals_standard_errors(
@@ -205,24 +201,9 @@ def totals_standard_errors(
     totals, comparisons, mask = _checked(totals, comparisons, mask, noise_scale, 0.0)
     tied = checked_ties(ties, totals, comparisons, mask)
     comparisons = comparisons if tied is None else comparisons - tied
-    noise, law = _noise_and_law(noise, questionnaire, totals.shape[0], False)
-    return _totals_errors(totals, comparisons, mask, noise_scale, law, noise)
-
-
-def _noise_and_law(
-    noise: str | None, questionnaire: PairMatrixLike | None, num_items: int, unanswered: bool
-) -> tuple[str, NoiseLaw | None]:
-    if noise is None:
-        noise = "laplace" if questionnaire is None else "k-norm"
-    check_choice("noise", noise, SHAPED_NOISES)
-    if (noise == "k-norm") != (questionnaire is not None):
-        raise ValueError(
-            "K-norm noise, and no other, has the shape of a questionnaire: give noise='k-norm' and questionnaire, or "
-            "neither."
-        )
-    if questionnaire is None:
-        return noise, None
-    return noise, law_of_totals(questionnaire, num_items, unanswered)
+    kind, asked = noise_that_was(noise, questionnaire, totals.shape[0])
+    added = noise_on_totals(kind, noise_scale, totals.shape[0], asked, "flip").known
+    return _totals_errors(totals, comparisons, mask, added)
 
 
 def _checked(
@@ -237,18 +218,16 @@ def _checked(
     return as_design(value, comparisons, mask)
 
 
-@functools.partial(jax.jit, static_argnames=("link", "noise", "target"))
+@functools.partial(jax.jit, static_argnames=("link", "target"))
 def _score_errors(
     theta: Scores,
     comparisons: PairMatrix,
     ties: PairMatrix | None,
     outcomes: PairMatrix | None,
     mask: Mask,
-    noise_scale: Scalar,
     gamma: Scalar,
-    law: NoiseLaw | None,
+    noise: Noise,
     link: Link,
-    noise: str,
     target: str,
 ) -> Uncertainty:
     theta, fisher, project, linked = differences(theta, comparisons, link, mask)
@@ -259,9 +238,7 @@ def _score_errors(
         left = varying_share(comparisons * link.cdf(gap) * link.cdf(-gap), ties)
         outcomes = information(theta, comparisons * left, link)
     about = target == "penalized"
-    return errors_of_fit(
-        theta, fisher, outcomes, project, linked, mask, noise_scale, gamma, law, noise, about
-    )
+    return errors_of_fit(theta, fisher, outcomes, project, linked, mask, gamma, noise, about)
 
 
 def errors_of_fit(
@@ -271,10 +248,8 @@ def errors_of_fit(
     project: PairMatrix,
     linked: Bool[Array, "items items"],
     mask: Mask,
-    noise_scale: Scalar,
     gamma: Scalar,
-    law: NoiseLaw | None,
-    noise: str,
+    noise: Noise,
     penalized: bool,
 ) -> Uncertainty:
     """The uncertainty of a ridge fit, by the formulas at the head of this module.
@@ -288,19 +263,17 @@ def errors_of_fit(
         project: the projection on the identified differences.
         linked: pairs whose difference is identified.
         mask: real items.
-        noise_scale: λ, σ or 1/ε.
         gamma: γ.
-        law: of K-norm noise at scale 1.
-        noise: its name.
+        noise: by its law.
         penalized: whether about the penalized target rather than the truth.
     """
-    scale, gamma = (jnp.asarray(one, theta.dtype) for one in (noise_scale, gamma))
+    gamma = jnp.asarray(gamma, theta.dtype)
     influence = project_inverse(fisher + gamma * project if penalized else fisher, project)
-    spread = noise_covariance(scale, noise, law, project)
-    covariance = product(product(influence, outcomes + spread), influence.T)
+    spread = outcomes + noise.covariance(project)
+    covariance = product(product(influence, spread), influence.T)
     middle = theta if penalized else theta + product(gamma * influence, theta)
     linked = linked & mask[:, None] & mask[None, :]
-    return Uncertainty(middle, covariance, influence, linked, scale, mask, noise, law)
+    return Uncertainty(middle, covariance, influence, linked, mask, noise)
 
 
 def differences(
@@ -341,32 +314,11 @@ def _largest(matrix: PairMatrix) -> Float[Array, ""]:
     return jnp.where(most > 0, most, 1.0)
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
+@jax.jit
 def _totals_errors(
-    totals: Scores,
-    comparisons: PairMatrix,
-    mask: Mask,
-    noise_scale: Scalar,
-    law: NoiseLaw | None,
-    noise: str,
+    totals: Scores, comparisons: PairMatrix, mask: Mask, noise: Noise
 ) -> Uncertainty:
-    scale = jnp.asarray(noise_scale, totals.dtype)
     influence = jnp.diag(mask.astype(totals.dtype))
     sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
-    covariance = sampling + noise_covariance(scale, noise, law, influence)
-    linked = mask[:, None] & mask[None, :]
-    return Uncertainty(totals, covariance, influence, linked, scale, mask, noise, law)
-
-
-def noise_covariance(
-    scale: Scalar, noise: str, law: NoiseLaw | None, project: PairMatrix
-) -> PairMatrix:
-    """Covariance of the part of the noise in the range of a projection, ``(m, m)``; ``law`` is that of K-norm noise."""
-    if law is None:
-        return noise_variance(scale, noise) * project
-    return scale * scale * product(product(project, law.covariance.astype(project.dtype)), project)
-
-
-def noise_variance(scale: Scalar, noise: str) -> Scalar:
-    """Variance of one coordinate of independent noise: 2λ² (Laplace) or σ² (Gaussian)."""
-    return (2.0 if noise == "laplace" else 1.0) * scale * scale
+    covariance = sampling + noise.covariance(influence)
+    return Uncertainty(totals, covariance, influence, mask[:, None] & mask[None, :], mask, noise)

@@ -26,6 +26,7 @@ __all__ = [
     "gumbel",
     "kept_by_noise",
     "laplace",
+    "norm_of",
 ]
 
 
@@ -85,6 +86,11 @@ def check_approximate(privacy: Privacy, wanted: str, instead: str) -> None:
             f"{wanted} needs delta > 0, and this promise has delta = {privacy.delta}: give it one, such as "
             f"Privacy(..., delta=1e-6), far below 1 over the number of users, or choose {instead}."
         )
+
+
+def norm_of(noise: str) -> str:
+    """The norm of the sensitivity that the noise is calibrated to: ``"l2"`` for Gaussian noise, else ``"l1"``."""
+    return "l2" if noise == "gaussian" else "l1"
 
 
 def draw(key: Key, noise: str, shape: tuple[int, ...], scale: Numbers, dtype: DTypeLike) -> Array:

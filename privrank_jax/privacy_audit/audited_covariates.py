@@ -20,10 +20,10 @@ from privrank_jax import pairwise
 from privrank_jax._backend import product
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
-from privrank_jax.pairwise.covariate_noise import tie_weight
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.davidson import outcome_odds
+from privrank_jax.pairwise.noisy_ties import tie_weight
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, shapes
 from privrank_jax.privacy_audit.neighbors import Instances

@@ -32,7 +32,7 @@ from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.boxed_noise import discrete_boxed_zonotope
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
@@ -213,7 +213,7 @@ def _change(
     single = _change_by_norms(design, privacy, noise, bits)
     if privacy.unit != "user":
         return single
-    return min(single, shaped_sensitivity(design, "l1" if noise == "laplace" else "l2", ties=ties))
+    return min(single, shaped_sensitivity(design, norm_of(noise), ties=ties))
 
 
 def _change_by_norms(design: CovariateDesign, privacy: Privacy, noise: str, bits: int) -> float:

@@ -63,6 +63,7 @@ PARTS_OF_PROMISES = {
     "jobs.randomize simulated_mallows",
     "mallows.laplace laplace_ranks",
     "mallows.sampling sample",
+    "pairwise.questionnaire_noise noise_on_totals",
     "pairwise.questionnaire_noise noise_shape",
     "pairwise.questionnaire_noise questionnaire_changes",
     "privacy.local laplace_reports",

@@ -69,7 +69,7 @@ PRIVACY = (
     *mutants_of(
         "pairwise/choice_errors.py",
         "tests/pairwise/test_noisy_choices.py",
-        ("sets = public_part(choices)\n    return", "sets = choices\n    return"),
+        ("sets = public_part(choices)\n    added", "sets = choices\n    added"),
     ),
     *mutants_of(
         "pairwise/continual.py",
@@ -96,7 +96,7 @@ PRIVACY = (
         "tests/pairwise/test_covariate_mle.py",
         ('    if attained.adjacency != "flip":', '    if attained.adjacency == "replace":'),
         ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
-        ('norm = "l1" if noise == "laplace" else "l2"', 'norm = "l2"'),
+        ("privacy, norm_of(noise), ties", 'privacy, "l2", ties'),
         ("(noise, privacy, change, change)", "(noise, privacy, change / 2, change / 2)"),
     ),
     *mutants_of(
@@ -110,15 +110,20 @@ PRIVACY = (
         ("together.sum(axis=1).max()", "together.sum(axis=1).min()"),
     ),
     *mutants_of(
-        "privacy/boxed_zonotope.py",
-        "tests/privacy/test_boxed_zonotope.py",
+        "privacy/bodies.py",
+        "tests/privacy/test_bodies.py",
         ("jnp.arange(steps.size) <= body.dimension", "jnp.arange(steps.size) < body.dimension"),
         ("square * widths**2 / 3", "square * widths**2 / 4"),
+        ("last / np.asarray(body.last, dtype)", "last"),
+        ('_VARIANCES = {"laplace": 2.0,', '_VARIANCES = {"laplace": 1.0,'),
+        ("max(noise_law.kurtosis(body, self.kept) - _NORMAL, 0.0)", "0.0"),
+        ("return scale * scale * covariance", "return scale * covariance"),
+        ("joined = np.any(lengths[:items] > 0, axis=0)", "joined = np.any(lengths > 0, axis=0)"),
     ),
     *mutants_of(
         "pairwise/covariate_ties.py",
         "tests/pairwise/test_covariate_ties.py",
-        ("drawn[-1] / tie_weight(noise)", "drawn[-1] / 2"),
+        ("drawn[-1])", "drawn[-1] / 2)"),
         ("    tied = (table.outcomes == 0.5)", "    tied = 2 * (table.outcomes == 0.5)"),
     ),
     *mutants_of(

@@ -213,7 +213,7 @@ RELEASES = (
         ("counts.sum() // 2 + counted_sensitivity", "0 * counts.sum() + counted_sensitivity"),
         ('counted_sensitivity(counts, privacy, "l1") / 2', 'counted_sensitivity(counts, privacy, "l1") / 4'),
         ("GAUSSIAN_TIE_WEIGHT = (11, 9)", "GAUSSIAN_TIE_WEIGHT = (12, 9)"),
-        ("drawn[size] / weight", "drawn[size] / weight**2"),
+        ('"flip", (tie_weight(kind),)', '"flip", (tie_weight(kind) ** 2,)'),
         ("[[0, number], [number, 0]]", "[[0, 1], [1, 0]]"),
         ('if attained.adjacency != "flip":', 'if attained.adjacency == "none":'),
     ),

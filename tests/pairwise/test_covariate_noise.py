@@ -16,8 +16,7 @@ from privrank_jax.pairwise import covariate_mle, covariate_table
 from privrank_jax.pairwise.covariate_davidson import davidson_from_covariate_sums
 from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
 from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
-from privrank_jax.pairwise.covariate_noise import least_covariate_noise, unit_variances
-from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
@@ -60,7 +59,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(key):
     assert (noisy.guarantee.attained.epsilon, noisy.guarantee.attained.delta) == (1.0, 0.0)
     most = np.abs(matrix[:, 4:]).max(0)
     dims, widths = 5, np.abs(matrix[:, 4:]).reshape(-1, EACH, 2).sum(1).max(0)
-    of_items = unit_variances(design, "k-norm")[0]
+    of_items = noise_on_sums(design, "k-norm", 1.0).variance_per_dimension()
     variance = np.r_[[of_items] * 4, (dims + 1) * (dims + 2) / 3 * widths**2]
     told = np.r_[[len(matrix) / 2] * 4, (matrix[:, 4:] ** 2).sum(0)] / 5
     ridge = np.r_[[1.0] * 4, most**2] * (1 + variance / told)
@@ -106,7 +105,8 @@ def test_standard_errors_and_coverage(key):
     beta = np.r_[value.scores[0], value.coefficients[0] * design.units]
     chance = 1 / (1 + np.exp(-matrix @ beta))
     fisher = (matrix.T * chance * (1 - chance)) @ matrix
-    inverse, spread = np.linalg.pinv(fisher), np.asarray(shaped_law(design).covariance)
+    inverse = np.linalg.pinv(fisher)
+    spread = np.asarray(noise_on_sums(design, "k-norm", 1.0).covariance())
     deviations = np.sqrt(np.diag(inverse @ (fisher + spread) @ inverse))
     about = run(keys, won, 1.0, 0.0)[1]
     both = np.r_[about.items.standard_errors[0], about.standard_errors[0] * design.units]
@@ -159,7 +159,7 @@ def test_the_choice_is_that_of_least_error():
     weight = np.r_[1.0, 1.0, 1.0, np.abs(matrix[:, 3]).max() ** 2]
     change = user_sensitivity(matrix, (rows // 2).tolist(), 1, 3)
     laplace = 2 * change**2 * np.diag(step @ step)
-    law = shaped_law(some).covariance
+    law = noise_on_sums(some, "k-norm", 1.0).covariance()
     shaped = np.diag(step @ law @ step)
     wanted = "k-norm" if weight @ shaped < weight @ laplace else "laplace"
     assert least_covariate_noise(some, USERS) == wanted

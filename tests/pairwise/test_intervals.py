@@ -18,7 +18,6 @@ from privrank_jax.pairwise.critical_values import critical_value
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     _confidence_intervals,
-    _fourth_moments,
     _rank_intervals,
     center_is_near,
     confidence_intervals,
@@ -53,12 +52,6 @@ def test_pure_laplace_noise_has_laplace_tails(level, key):
 
 
 # --- the formulas --------------------------------------------------------------------------------
-
-
-def test_fourth_moments_are_those_of_all_pairs_of_rows():
-    rows = np.random.default_rng(4).standard_normal((5, 5))
-    wanted = [[np.sum((one - other) ** 4) for other in rows] for one in rows]
-    np.testing.assert_allclose(_fourth_moments(jnp.asarray(rows)), wanted, rtol=1e-9, atol=1e-12)
 
 
 def scores_of(seed, noise="laplace"):

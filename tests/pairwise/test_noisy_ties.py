@@ -20,6 +20,7 @@ from privrank_jax.pairwise.noisy_ties import (
 )
 from privrank_jax.pairwise.questionnaire import max_cut
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.bodies import Independent
 from tests.promises import promise
 from tests.reference import davidson as reference
 
@@ -42,8 +43,9 @@ def test_generic_sensitivities_by_enumeration(limit):
     laplace, gaussian = (
         tie_noise(asked, "it", 2, kind, None)[1] for kind in ("laplace", "gaussian")
     )
-    assert (laplace.scale, laplace.weight) == (2 * limit, 1)
-    assert gaussian.weight == weight
+    assert laplace.scale == 2 * limit
+    assert laplace.body == Independent((3,), (1.0,))
+    assert gaussian.body == Independent((3,), (weight,))
 
 
 @pytest.mark.parametrize(

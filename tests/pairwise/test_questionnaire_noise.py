@@ -13,10 +13,10 @@ from privrank_jax.pairwise import questionnaire_counts
 from privrank_jax.pairwise.questionnaire_noise import (
     edge_list,
     kept_on_totals,
+    noise_on_totals,
     noise_shape,
     questionnaire_changes,
     read_questionnaire,
-    unit_variance,
 )
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.geometry import Zonotope
@@ -144,9 +144,8 @@ def test_a_user_may_answer_less_than_asked_and_under_flips_the_questionnaire_is_
 
 def test_variance_per_dimension():
     """One pair: Laplace noise of scale 1 along e_0 - e_1, of variance 2·‖(1, -1)‖²; also from inside a program."""
-    shape = noise_shape(questionnaire_counts([(0, 1)], 3), "flip")
-    assert unit_variance("k-norm", shape) == pytest.approx(4.0)
-    assert jax.jit(lambda: unit_variance("k-norm", shape) * 1.0)() == pytest.approx(4.0)
-    assert (unit_variance("laplace", None), unit_variance("gaussian", None)) == (2.0, 1.0)
+    noise = noise_on_totals("k-norm", 1.0, 3, questionnaire_counts([(0, 1)], 3), "flip")
+    assert noise.variance_per_dimension() == pytest.approx(4.0)
+    assert jax.jit(lambda: noise.variance_per_dimension() * 1.0)() == pytest.approx(4.0)
     with pytest.raises(ValueError, match="give gamma"):
-        jax.jit(lambda lengths: unit_variance("k-norm", Zonotope(lengths)))(shape.lengths)
+        jax.jit(lambda traced: traced.variance_per_dimension())(noise)

@@ -277,7 +277,7 @@ def test_k_norm_noise_under_a_program_and_refusals():
     )
     np.testing.assert_allclose(traced, known, rtol=1e-9)
     for settings in ({"noise": "k-norm"}, {"noise": "laplace", "questionnaire": PATH}):
-        with pytest.raises(ValueError, match="give noise='k-norm' and questionnaire, or"):
+        with pytest.raises(ValueError, match="give noise='k-norm' and questionnaire, not traced"):
             errors(**settings)
     with pytest.raises(ValueError, match="not known for a traced questionnaire"):
         jax.jit(lambda counts: errors(questionnaire=counts).standard_errors)(PATH)

@@ -11,7 +11,7 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
-from privrank_jax.pairwise.covariate_shape import shaped_law
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties
@@ -237,7 +237,7 @@ def test_draws_of_k_norm_noise_have_the_law_of_the_simulation():
     """500 draws against the covariance that intervals take; a scale wrong by a fifth is rejected."""
     design = dataclasses.replace(TABLE.design, users=np.repeat(np.arange(4), 5))
     table = CovariateTable(design, TABLE.outcomes)
-    told = np.diag(shaped_law(design).covariance)
+    told = noise_on_sums(design, "k-norm", 1.0).variances
     drawn = np.array([exact_covariate_sums(table, USERS, noise="k-norm").value for _ in range(500)])
     noise = drawn - np.asarray(table.sums)
     np.testing.assert_allclose(noise[:, :4].sum(1), 0)

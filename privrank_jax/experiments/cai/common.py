@@ -32,6 +32,7 @@ from privrank_jax.links import get_link
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -124,7 +125,8 @@ def noise_settings(
         privacy,
         calibration=calibration.calibration,
     )
-    wanted = default_gamma(wins, privacy, calibrate()[0], calibration=calibration.calibration)
+    variance = Noise.independent("laplace", calibrate()[0]).variance_per_dimension()
+    wanted = default_gamma(wins, privacy, variance, calibration=calibration.calibration)
     scale, gamma = calibrate(default_gamma=wanted)
     shape, dtype = epsilons.shape, wins.matrix.dtype
     return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(

@@ -40,7 +40,8 @@ from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
-from privrank_jax.pairwise.questionnaire_noise import noise_shape, unit_variance
+from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
@@ -120,7 +121,7 @@ def survey(table: Comparisons, ties: str, max_items: int, dtype: str) -> Survey:
         for privacy in (Privacy(1.0, unit="user", adjacency=how) for how in ("flip", "replace"))
     )
     asked = questionnaire_counts(pairs, max_items)
-    variance = unit_variance("k-norm", noise_shape(asked, "flip"))
+    variance = noise_on_totals("k-norm", 1.0, max_items, asked, "flip").variance_per_dimension()
     numbers = (jnp.asarray(number, dtype) for number in (asked, variance))
     return Survey(wins, jnp.asarray(len(pairs), dtype), flip, replace, *numbers)
 
@@ -170,7 +171,8 @@ def _asked_scores(
 ) -> tuple[Array, Array]:
     scales = sensitivity / jnp.asarray(epsilons, wins.matrix.dtype)
     privacy = Privacy(jnp.asarray(epsilons), unit="user", adjacency="flip")
-    gammas = jnp.asarray(default_gamma(wins, privacy, scales))
+    variances = Noise.independent("laplace", scales).variance_per_dimension()
+    gammas = jnp.asarray(default_gamma(wins, privacy, variances))
     return private_scores(key, wins, scales, gammas)
 
 
@@ -189,7 +191,7 @@ def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[
 
     def fit(epsilon: Array) -> tuple[Array, Array]:
         privacy = _asked_promise(epsilon, "flip")
-        gamma = default_gamma(found.wins, privacy, 1 / epsilon, variance=found.variance)
+        gamma = default_gamma(found.wins, privacy, found.variance * jnp.square(1 / epsilon))
         estimate = perturbed_mle(
             key, found.wins, privacy, questionnaire=found.asked, gamma=jnp.asarray(gamma)
         )

@@ -25,6 +25,7 @@ from privrank_jax.links import get_link
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.pairwise.perturbed_mle import default_gamma, scores_from_totals
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.privacy.local import report_information
 from privrank_jax.privacy.noise import gaussian
@@ -170,7 +171,8 @@ def _tight_noise(wins: WinCounts, privacy: Privacy) -> tuple[Scalar, Scalar]:
     calibrate = functools.partial(
         calibrate_objective_perturbation, get_link("logistic"), privacy, noise="gaussian"
     )
-    wanted = default_gamma(wins, privacy, calibrate()[0], noise="gaussian")
+    variance = Noise.independent("gaussian", calibrate()[0]).variance_per_dimension()
+    wanted = default_gamma(wins, privacy, variance)
     return calibrate(default_gamma=wanted)
 
 

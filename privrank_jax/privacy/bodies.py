@@ -1,0 +1,428 @@
+r"""The noise of one release: its kind, its scale and the body in whose shape it is, with all that is asked of it.
+
+**Bodies.** A mechanism adds noise to k numbers whose differences between neighbors, divided by the scale, cost no more
+than ε. *Independent* numbers have Laplace noise, whose body is the ℓ₁ ball \|c_1 x_1\| + ... + \|c_k x_k\| <= 1, or
+Gaussian noise, calibrated to the ℓ₂ norm of (c_1 x_1, ..., c_k x_k): number i has noise of scale λ/c_i or σ/c_i.
+*K-norm* noise at scale 1/ε has the shape of a body K that holds all differences (:mod:`privrank_jax.privacy.geometry`):
+a cube, a zonotope of pairs, or a zonotope times intervals, below.
+
+**Zonotope times intervals** K = Z × [-b_1, b_1] × ... × [-b_k, b_k], Z a zonotope: numbers of the items change within
+Z, and k more numbers by at most b_1, ..., b_k, whatever the others do. Its norm is the largest of the norm in Z and of
+\|y_j\|/b_j, its dimension d = dim Z + k, and the guarantee is that of any K-norm noise. An interval with b_j = 0 holds
+a number that nobody can change; it gets no noise and counts as no dimension. A uniform point of K is one of Z beside
+uniform numbers of the intervals, all independent, and the radius is Gamma(d + 1). At scale 1 E r² = (d + 1)(d + 2), so
+the noise in Z has the covariance of noise in Z alone times (d + 1)(d + 2)/((z + 1)(z + 2)), z = dim Z; number j has
+variance (d + 1)(d + 2)b_j²/3; numbers of different parts are uncorrelated.
+
+**Tails.** The excess kurtosis of an error aᵀw is the fourth cumulant of its noise, divided by its squared variance. The
+cumulant is 3 v² Σ a_k⁴ for independent Laplace noise of variance v, and for K-norm noise at most its excess kurtosis,
+the largest of a number or of a difference of two, times its squared variance. A Gaussian and a Laplace variable with
+share s of the variance have excess kurtosis 3 s². So the *heavy part* of an error is v √(Σ a_k⁴), or √(excess/3) times
+its variance: that of the Laplace variable which stands for the noise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from statistics import NormalDist
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, DTypeLike, Float
+
+from privrank_jax._backend import product
+from privrank_jax._types import Count, Key, NumbersLike, Scalar
+from privrank_jax._validate import check_nonnegative, is_traced
+from privrank_jax._workarounds.threefry import fused
+from privrank_jax.comparisons import default_float
+from privrank_jax.privacy import noise_law
+from privrank_jax.privacy.geometry import Cube, Zonotope, gauge, k_norm, uniform
+from privrank_jax.privacy.noise import draw
+
+_VARIANCES = {"laplace": 2.0, "gaussian": 1.0}  # at scale 1
+_NORMAL = 3.0  # kurtosis
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Independent:
+    """Numbers with independent noise.
+
+    Attributes:
+        shape: of the noise.
+        last: c of the last numbers, if that is not 1: their noise is 1/c times that of the others.
+    """
+
+    shape: tuple[int, ...] = dataclasses.field(metadata={"static": True})
+    last: tuple[float, ...] = dataclasses.field(default=(), metadata={"static": True})
+
+    @property
+    def weights(self) -> np.ndarray:
+        """c of all numbers, of their shape."""
+        found = np.ones(self.shape)
+        if self.last:
+            found[-len(self.last) :] = self.last
+        return found
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class BoxedZonotope:
+    """Z × [-b_1, b_1] × ... × [-b_k, b_k].
+
+    Attributes:
+        zonotope: Z, of m items.
+        widths: ``(k,)``, b, at least 0.
+    """
+
+    zonotope: Zonotope
+    widths: Float[Array | np.ndarray, "k"]
+
+    @property
+    def dimension(self) -> Count:
+        """That of the zonotope plus the number of intervals of positive length."""
+        return self.zonotope.dimension + jnp.sum(jnp.asarray(self.widths) > 0)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Law:
+    """What is known of K-norm noise at scale 1, for programs that only its law matters to.
+
+    Attributes:
+        covariance: ``(k, k)``.
+        excess: largest excess kurtosis of a number or of a difference of two, ``()``: 0 if they were normal, 3 if they
+            had Laplace noise.
+    """
+
+    covariance: Float[Array | np.ndarray, "*batch numbers numbers"]
+    excess: Float[Array | np.ndarray, "*batch"]
+
+
+Shape: TypeAlias = Independent | Cube | Zonotope | BoxedZonotope | Law
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Noise:
+    """The noise of one release; public.
+
+    Its law is that of a body on the host: a traced body can be drawn from, and no more.
+
+    Attributes:
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: λ, σ or 1/ε; 0 for none. May be traced.
+        body: its shape.
+        kept: how many numbers count, from the first on, where the body has more; default all.
+    """
+
+    kind: str = dataclasses.field(metadata={"static": True})
+    scale: Any
+    body: Shape
+    kept: int | None = dataclasses.field(default=None, metadata={"static": True})
+
+    @classmethod
+    def independent(
+        cls, kind: str, scale: Any, count: int = 1, last: tuple[float, ...] = ()
+    ) -> Noise:
+        """Laplace or Gaussian noise on so many numbers, ``last`` as in :class:`Independent`."""
+        return cls(kind, scale, Independent((count,), last))
+
+    def draw(self, key: Key, dtype: DTypeLike) -> Float[Array, "..."]:
+        """The noise, of the shape of the body.
+
+        >>> body = BoxedZonotope(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0]))
+        >>> Noise("k-norm", 0.0, body, kept=4).draw(jax.random.key(0), float).tolist()
+        [0.0, 0.0, 0.0, 0.0]
+        """
+        body = self.body
+        if isinstance(body, Independent):
+            drawn = draw(key, self.kind, body.shape, self.scale, dtype)
+            if not body.last:
+                return drawn
+            first, last = drawn[: -len(body.last)], drawn[-len(body.last) :]
+            return jnp.concatenate([first, last / np.asarray(body.last, dtype)])
+        if isinstance(body, BoxedZonotope):
+            return boxed_noise(key, body, self.scale, dtype)[: self.kept]
+        assert not isinstance(body, Law)
+        return k_norm(key, body, self.scale, dtype)[: self.kept]
+
+    @property
+    def known(self) -> Noise:
+        """The same with its law in place of a body of K-norm noise, so that it may be traced.
+
+        Raises:
+            ValueError: a traced body.
+        """
+        if isinstance(self.body, Independent | Law):
+            return self
+        covariance = self._unit_covariance.astype(default_float())
+        excess = np.asarray(self.excess, default_float())
+        return Noise(self.kind, self.scale, Law(covariance, excess))
+
+    @property
+    def excess(self) -> Any:
+        """The largest excess kurtosis of a number of K-norm noise, or of a difference of two."""
+        body = self.body
+        if isinstance(body, Law):
+            return body.excess
+        if isinstance(body, BoxedZonotope):
+            return max(_boxed_kurtosis(body) - _NORMAL, 0.0)
+        assert isinstance(body, Zonotope)
+        return max(noise_law.kurtosis(body, self.kept) - _NORMAL, 0.0)
+
+    @property
+    def variances(self) -> Any:
+        """Of each number, of the shape of the noise."""
+        return self._unit_variances * (self.scale * self.scale)
+
+    def deviation(self, first: int | None = None) -> Any:
+        """The largest standard deviation of the first so many numbers, by default of all.
+
+        >>> Noise("k-norm", 2.0, Cube.of_pairs(2)).deviation() ** 2  # 2² of (d + 1)(d + 2)/3, d = 1
+        8.0
+        """
+        return self.scale * math.sqrt(self._unit_variances[:first].max())
+
+    def variance_per_dimension(self, items: int | None = None) -> Any:
+        """Variance of the noise of the first so many numbers per dimension in which it lies, as default ridges need it.
+
+        Args:
+            items: these, with all to which pairs of a zonotope join them, if they are not all of its numbers; for noise
+                on other bodies it does not matter.
+
+        >>> float(Noise("k-norm", 0.5, Zonotope.of_all_pairs(2)).variance_per_dimension())
+        1.0
+        """
+        return self._unit_per_dimension(items) * (self.scale * self.scale)
+
+    def covariance(
+        self,
+        project: Float[Array, "numbers numbers"] | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> Float[Array, "numbers numbers"]:
+        """Covariance of the noise, or of its part in the range of a projection, ``(k, k)``.
+
+        Args:
+            project: a projection, which mixes only numbers of equal noise if the noise is independent; default all.
+            dtype: float; default that of the projection, or JAX's.
+        """
+        body = self.body
+        if dtype is None:
+            dtype = default_float() if project is None else project.dtype
+        scale = jnp.asarray(self.scale, dtype)
+        if isinstance(body, Independent):
+            each = jnp.asarray(self._unit_variances, dtype) if body.last else self._unit
+            return (
+                each
+                * scale
+                * scale
+                * (jnp.eye(*body.shape, dtype=dtype) if project is None else project)
+            )
+        covariance = jnp.asarray(self._unit_covariance, dtype)
+        if project is not None:
+            covariance = product(product(project, covariance), project)
+        return scale * scale * covariance
+
+    def heavy_part(self, influence: Float[Array, "errors numbers"]) -> Float[Array, "errors"]:
+        """The heavy part of errors, by how they depend on the noise."""
+        if self.kind == "gaussian":
+            return jnp.zeros_like(influence[:, 0])
+        if isinstance(self.body, Independent):
+            return self._laplace_part(jnp.sum((influence / self._weights(influence)) ** 4, -1))
+        return self._heavy_share(influence) * jnp.diagonal(self._in_errors(influence))
+
+    def heavy_part_of_differences(
+        self, influence: Float[Array, "errors numbers"]
+    ) -> Float[Array, "errors errors"]:
+        """The same for the differences of all pairs of errors."""
+        if self.kind == "gaussian":
+            return jnp.zeros((influence.shape[0],) * 2, influence.dtype)
+        if isinstance(self.body, Independent):
+            return self._laplace_part(_fourth_moments(influence / self._weights(influence)))
+        covariance = self._in_errors(influence)
+        own = jnp.diagonal(covariance)
+        apart = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+        return self._heavy_share(influence) * apart
+
+    def reach(self, level: float) -> float:
+        """A t with P(max_i \\|w_i\\| <= t) >= ``level``: the least one, but for zonotopes by simulation.
+
+        Of independent numbers all have the same noise. Discrete noise on halves of whole numbers needs 1/2 more: with
+        α = e^(-1/s) on twice the numbers, P(\\|X\\| > t + 1) is 2α^(⌊t⌋ + 2)/(1 + α) <= α^t (Laplace), and at most
+        P(\\|N\\| > t) (Gaussian; Canonne, Kamath, Steinke, 2020).
+
+        >>> round(Noise.independent("laplace", 1.0).reach(0.95), 3)  # log 20
+        2.996
+        """
+        body = self.body
+        if isinstance(body, Cube | Zonotope):
+            return self.scale * noise_law.reach(body, level, self.kept)
+        assert isinstance(body, Independent)
+        beyond = -math.expm1(math.log(level) / math.prod(body.shape))  # 1 - level^(1/k)
+        if self.kind == "laplace":
+            return -self.scale * math.log(beyond)
+        return -self.scale * NormalDist().inv_cdf(beyond / 2)
+
+    @property
+    def _unit(self) -> float:
+        """Variance of independent noise at scale 1."""
+        return _VARIANCES[self.kind]
+
+    @property
+    def _unit_variances(self) -> np.ndarray:
+        """Those at scale 1."""
+        body = self.body
+        if isinstance(body, Independent):
+            return self._unit / body.weights**2
+        if isinstance(body, Cube | Zonotope):
+            _check_known(body)
+            return noise_law.variances(body)[: self.kept]
+        return np.diag(self._unit_covariance)
+
+    @property
+    def _unit_covariance(self) -> Any:
+        """That of K-norm noise at scale 1."""
+        body = self.body
+        if isinstance(body, Law):
+            return body.covariance
+        if isinstance(body, BoxedZonotope):
+            found = _boxed_covariance(body)
+        else:
+            assert isinstance(body, Zonotope)
+            _check_known(body)
+            found = noise_law.covariance(body)
+        return found[: self.kept, : self.kept]
+
+    def _unit_per_dimension(self, items: int | None) -> float:
+        body = self.body
+        if isinstance(body, Independent):
+            return self._unit
+        if isinstance(body, BoxedZonotope):
+            all_of_it = np.diag(_boxed_covariance(body))[: -body.widths.size or None]
+            return float(all_of_it.sum() / noise_law.dimension_of(body.zonotope))
+        assert isinstance(body, Zonotope)
+        _check_known(body)
+        each, lengths = noise_law.variances(body), np.asarray(body.lengths)
+        joined = np.any(lengths[:items] > 0, axis=0)
+        part: Any = lengths[joined][:, joined]
+        return float(each[joined].sum() / noise_law.dimension_of(Zonotope(part, body.complete)))
+
+    def _weights(self, influence: Array) -> Any:
+        assert isinstance(self.body, Independent)
+        return self.body.weights.astype(influence.dtype) if self.body.last else 1
+
+    def _laplace_part(self, fourth: Array) -> Array:
+        scale = jnp.asarray(self.scale, fourth.dtype)
+        return self._unit * scale * scale * jnp.sqrt(fourth)
+
+    def _heavy_share(self, influence: Array) -> Array:
+        return jnp.sqrt(jnp.asarray(self.excess, influence.dtype) / 3)
+
+    def _in_errors(self, influence: Array) -> Array:
+        """Covariance of K-norm noise in errors."""
+        return product(product(influence, self.covariance(dtype=influence.dtype)), influence.T)
+
+
+def boxed_noise(
+    key: Key, body: BoxedZonotope, scale: Scalar, dtype: DTypeLike | None = None
+) -> Float[Array, "numbers"]:
+    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body.
+
+    Args:
+        key: PRNG key.
+        body: K.
+        scale: >= 0, may be traced: 1/ε where K holds what one unit changes; 0 gives zeros.
+        dtype: float; default JAX's.
+
+    Returns:
+        ``(m + k,)``: of the items, whose numbers sum to 0 over each component of the pairs; then of the intervals.
+
+    Raises:
+        ValueError: a negative or infinite scale.
+    """
+    check_nonnegative("scale", scale)
+    dtype = jnp.zeros(0, dtype).dtype
+    return _boxed_noise(key, body, jnp.asarray(scale, dtype))
+
+
+def boxed_gauge(body: BoxedZonotope, point: NumbersLike) -> Float[Array, ""]:
+    """The least r such that r times the body holds the point.
+
+    Args:
+        body: K.
+        point: ``(m + k,)``; entries of intervals of length 0 are ignored.
+
+    >>> body = BoxedZonotope(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0]))
+    >>> float(boxed_gauge(body, [2.0, 0.0, -2.0, 5.0, 0.0]))
+    2.5
+    """
+    point, widths = jnp.asarray(point) * 1.0, jnp.asarray(body.widths)
+    items = point.shape[0] - widths.shape[0]
+    sides = jnp.abs(point[items:]) / jnp.where(widths > 0, widths, jnp.inf)
+    return jnp.maximum(gauge(body.zonotope, point[:items]), jnp.max(sides, initial=0.0))
+
+
+def _boxed_covariance(body: BoxedZonotope) -> np.ndarray:
+    """Covariance of the noise at scale 1, ``(m + k, m + k)``."""
+    widths = np.asarray(body.widths, float)
+    own, whole = _dimensions(body)
+    square = (whole + 1) * (whole + 2)
+    items = np.asarray(body.zonotope.lengths).shape[0]
+    found = np.zeros((items + widths.size,) * 2)
+    found[:items, :items] = noise_law.covariance(body.zonotope) * square / ((own + 1) * (own + 2))
+    found[items:, items:] = np.diag(square * widths**2 / 3)
+    return found
+
+
+def _boxed_kurtosis(body: BoxedZonotope) -> float:
+    """A bound on the kurtosis of the noise in any number, in a difference of items, and in a sum of such parts.
+
+    That of a uniform point of K is at most the larger of 3 and the one in Z, since excess kurtoses of independent
+    parts of a sum are weighted by their squared shares of the variance.
+    """
+    own, whole = _dimensions(body)
+    of_place = noise_law.kurtosis(body.zonotope) / _of_radius(own)
+    return _of_radius(whole) * max(of_place, _NORMAL)
+
+
+def _of_radius(dimension: int) -> float:
+    """E r⁴/(E r²)² of the radius."""
+    return (dimension + 3) * (dimension + 4) / ((dimension + 1) * (dimension + 2))
+
+
+def _dimensions(body: BoxedZonotope) -> tuple[int, int]:
+    """Those of the zonotope and of the body."""
+    own = noise_law.dimension_of(body.zonotope)
+    return own, own + int(np.count_nonzero(np.asarray(body.widths)))
+
+
+def _check_known(body: Cube | Zonotope) -> None:
+    if is_traced(body):
+        raise ValueError(
+            "the variance of K-norm noise is not known for a traced questionnaire: give gamma."
+        )
+
+
+@jax.jit
+def _boxed_noise(key: Key, body: BoxedZonotope, scale: Float[Array, ""]) -> Float[Array, "numbers"]:
+    of_radius, of_items, of_sides = jax.random.split(fused(key), 3)
+    dtype, widths = scale.dtype, jnp.asarray(body.widths, scale.dtype)
+    items = uniform(of_items, body.zonotope, dtype)
+    # A sum of d + 1 exponential numbers, which takes far less to compile than a gamma variable of unknown shape.
+    steps = jnp.log1p(-jax.random.uniform(of_radius, (items.size + widths.size,), dtype))
+    radius = -jnp.sum(jnp.where(jnp.arange(steps.size) <= body.dimension, steps, 0))
+    sides = widths * jax.random.uniform(of_sides, widths.shape, dtype, -1, 1)
+    return jnp.where(scale > 0, scale * radius * jnp.concatenate([items, sides]), 0)
+
+
+def _fourth_moments(influence: Array) -> Array:
+    """Σ_k (a_ik - a_jk)⁴ of all pairs of rows, by matrix products."""
+    square = influence * influence
+    own = jnp.sum(square * square, -1)
+    cross = product(influence * square, influence.T)
+    total = own[:, None] + own[None, :] - 4 * (cross + cross.T) + product(6 * square, square.T)
+    return jnp.maximum(total, 0.0)

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.privacy.bodies import BoxedZonotope, Independent, Law, Noise, boxed_gauge
+from privrank_jax.privacy.geometry import Cube, Zonotope
+from tests.reference.covariates import shape_gauge
+
+MET = np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])
+TIED = np.pad(MET, (0, 2)) + 3 * np.pad([[0, 1], [1, 0]], (3, 0))  # with T and -T
+WIDTHS = np.array([0.5, 0.0, 3.0])
+BODIES = {
+    "all pairs": BoxedZonotope(Zonotope.of_all_pairs(3), WIDTHS),
+    "others": BoxedZonotope(Zonotope(jnp.asarray(MET * 1.0)), WIDTHS),
+}
+NOISES = {
+    "laplace": Noise.independent("laplace", 0.7, 3, (2.0,)),
+    "gaussian": Noise.independent("gaussian", 0.7, 3, (11 / 9, 0.5)),
+    "ties": Noise("k-norm", 0.7, Zonotope(jnp.asarray(TIED * 1.0)), 4),
+    **{name: Noise("k-norm", 0.7, body) for name, body in BODIES.items()},
+}
+DRAWS = 20_000
+
+
+def drawn(noise, key):
+    keys = jax.random.split(key, DRAWS)
+    return np.asarray(jax.jit(jax.vmap(lambda one: noise.draw(one, float)))(keys))
+
+
+def test_the_gauge_is_that_of_all_cuts():
+    rng = np.random.default_rng(0)
+    points = rng.normal(0, 3, (20, 6))
+    points[:, 2] = -points[:, :2].sum(1)
+    points[:, 4] = 0
+    found = jax.vmap(lambda point: boxed_gauge(BODIES["others"], point))(jnp.asarray(points))
+    np.testing.assert_allclose(found, [shape_gauge(point, MET, WIDTHS) for point in points])
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_draws_have_the_law_that_is_told(name, key):
+    """20,000 draws: covariances, tails and heavy parts of errors; 5 % off is refused."""
+    noise = NOISES[name]
+    found = drawn(noise, key)
+    told = np.asarray(noise.covariance())
+    spread = np.sqrt(np.maximum(np.diag(told), 1e-9))
+    np.testing.assert_allclose(
+        np.cov(found.T) / spread / spread[:, None], told / spread / spread[:, None], atol=0.05
+    )
+    np.testing.assert_allclose(noise.variances, np.diag(told))
+    assert noise.deviation(3) == pytest.approx(spread[:3].max())
+    real = found[:, spread > 1e-3]
+    excess = np.mean(real**4, 0) / np.mean(real**2, 0) ** 2 - 3
+    if isinstance(noise.body, Independent):
+        assert excess == pytest.approx(3.0 if name == "laplace" else 0.0, abs=0.7)
+    else:
+        assert np.all(excess < noise.excess + 0.3)
+        assert noise.excess < 3.2
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_the_norm_of_noise_in_a_box_is_a_gamma_variable(name, key):
+    body = BODIES[name]
+    assert int(body.dimension) == 4
+    gauges = jax.vmap(lambda point: boxed_gauge(body, point))(drawn(NOISES[name], key)) / 0.7
+    assert np.mean(gauges) == pytest.approx(4, rel=0.02)
+    assert np.var(gauges) == pytest.approx(4, rel=0.06)
+    told = dataclasses.replace(NOISES[name], scale=1.0).variances
+    assert told[3:].tolist() == pytest.approx([30 / 3 * 0.25, 0.0, 30 / 3 * 9])
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_heavy_parts_are_those_of_their_definition(name):
+    """Excess kurtosis 3s² of an error whose heavy part is a share s of its variance; by the law alone, traced."""
+    noise = NOISES[name]
+    size = len(noise.variances)
+    rows = np.random.default_rng(4).standard_normal((5, size))
+    apart = rows[:, None] - rows
+    covariance, variances = np.asarray(noise.covariance()), np.asarray(noise.variances)
+
+    def wanted(influence):
+        if name == "gaussian":
+            return 0.0
+        if name == "laplace":
+            return np.sqrt(np.sum((influence**2 * variances) ** 2))
+        return np.sqrt(noise.excess / 3) * (influence @ covariance @ influence)
+
+    known = noise.known
+    assert isinstance(known.body, Independent | Law)
+    items = jax.jit(lambda one: one.heavy_part(jnp.asarray(rows)))(known)
+    pairs = jax.jit(lambda one: one.heavy_part_of_differences(jnp.asarray(rows)))(known)
+    np.testing.assert_allclose(items, [wanted(row) for row in rows], rtol=1e-9)
+    np.testing.assert_allclose(
+        pairs, [[wanted(one) for one in row] for row in apart], rtol=1e-7, atol=1e-6
+    )
+
+
+def test_variance_per_dimension():
+    """That of the items and of all that pairs join to them, whatever else is in the body."""
+    ties, boxed = NOISES["ties"], NOISES["others"]
+    assert ties.variance_per_dimension(3) == pytest.approx(ties.variances[:3].sum() / 2)
+    assert boxed.variance_per_dimension(3) == pytest.approx(boxed.variances[:3].sum() / 2)
+    for kind, unit in (("laplace", 2.0), ("gaussian", 1.0)):
+        assert Noise.independent(kind, 3.0, 2, (4.0,)).variance_per_dimension(1) == 9 * unit
+    unanswered = Noise("k-norm", 1.0, Zonotope.of_all_pairs(3), 2)
+    whole = dataclasses.replace(unanswered, kept=None)
+    assert unanswered.variance_per_dimension() == whole.variance_per_dimension()
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        Noise.independent("laplace", 2.0, 5),
+        Noise.independent("gaussian", 2.0, 5),
+        Noise("k-norm", 2.0, Cube.of_pairs(3)),
+        Noise("k-norm", 2.0, Zonotope.of_all_pairs(4), 3),
+    ],
+    ids=["laplace", "gaussian", "cube", "zonotope"],
+)
+def test_the_reach_covers_all_numbers_as_often_as_it_says(noise, key):
+    inside = np.abs(drawn(noise, key)) <= noise.reach(0.9)
+    inside = np.mean(np.all(inside.reshape(DRAWS, -1), axis=1))
+    assert -0.012 < inside - 0.9 < 0.02  # 5.6 standard errors; for zonotopes on the safe side
+
+
+def test_what_a_traced_body_tells():
+    noise = NOISES["ties"]
+    with pytest.raises(ValueError, match="give gamma"):
+        jax.jit(lambda one: one.known)(noise)
+    assert jax.jit(lambda one: one.draw(jax.random.key(0), float))(noise).shape == (4,)
