@@ -26,12 +26,12 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import report_sums
-from privrank_jax.pairwise.covariate_noise import covariate_sensitivity, unit_variances
+from privrank_jax.pairwise.covariate_noise import covariate_sensitivity, noise_on_sums
 from privrank_jax.pairwise.noisy_counts import totals_noise
 from privrank_jax.pairwise.noisy_ties import tie_noise
-from privrank_jax.pairwise.questionnaire_noise import law_of_totals, noise_shape, unit_variance
+from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
 from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.boxed_zonotope import BoxedZonotope, boxed_covariance, boxed_kurtosis
+from privrank_jax.privacy.bodies import BoxedZonotope, Independent, Noise
 from privrank_jax.privacy.calibration import gamma_floor
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.privacy_audit import enumeration
@@ -458,15 +458,17 @@ def _body(make: Callable[[], Any]) -> Any:
             noise_law.covariance(body),
         )
         found["lattice"] = [noise_law.lattice_reach(body, 0.9, rate) for rate in (0.01, 0.5)]
-        boxed = BoxedZonotope(body, np.array([0.5, 2.0]))
-        found["boxed"] = boxed_covariance(boxed), boxed_kurtosis(boxed)
+        boxed = Noise("k-norm", 1.0, BoxedZonotope(body, np.array([0.5, 2.0])))
+        found["boxed"] = boxed.covariance(), boxed.excess + 3
     return found
 
 
 def _design_facts(number: int, noise: str, ties: bool) -> Any:
     design, kinds = made_up.table(number).design, (shared(1.0), shared(1.0, unit="comparison"))
+    added = noise_on_sums(design, noise, 1.0, ties=ties)
+    of_items = np.full(design.num_items, added.variance_per_dimension())
     return (
-        unit_variances(design, noise, ties=ties),
+        np.append(of_items, added.variances[design.num_items :]),
         [covariate_sensitivity(design, one, norm, ties=ties) for one in kinds for norm in NORMS],
         [pairwise.least_covariate_noise(design, one, ties=ties) for one in kinds],
     )
@@ -475,13 +477,29 @@ def _design_facts(number: int, noise: str, ties: bool) -> Any:
 def _survey_facts(counts: np.ndarray, adjacency: str) -> Any:
     pairs = [pair for pair in zip(*np.nonzero(np.triu(counts))) for _ in range(counts[pair])]
     items, promise = len(counts), SURVEYED(1.0, len(pairs), adjacency, delta=1e-5)
+    shaped = noise_on_totals("k-norm", 1.0, items, counts, adjacency)
     return (
-        law_of_totals(counts, items, adjacency == "replace"),
-        unit_variance("k-norm", noise_shape(counts, adjacency)),
+        shaped.known.body,
+        shaped.variance_per_dimension(),
         [pairwise.questionnaire_sensitivity(pairs, items, promise, norm) for norm in NORMS],
-        [totals_noise(noise, promise, items, None, counts)[0] for noise in NOISES],
-        [tried(tie_noise, promise, "", items, noise, counts) for noise in NOISES],
+        [totals_noise(noise, promise, items, None, counts).scale for noise in NOISES],
+        [tried(_tie_noise, promise, "", items, noise, counts) for noise in NOISES],
     )
+
+
+def _totals_scale(*asked: Any) -> Any:
+    return (totals_noise(*asked).scale,)
+
+
+def _tie_noise(*asked: Any) -> Any:
+    attained, added = tie_noise(*asked)
+    independent = isinstance(added.body, Independent)
+    weight, shape = (added.body.last[0], None) if independent else (1.0, added.body)
+    return attained, {"kind": added.kind, "scale": added.scale, "weight": weight, "shape": shape}
+
+
+def _variance(scale: float, noise: str) -> float:
+    return Noise.independent(noise, scale).variance_per_dimension()
 
 
 def _objective_scales(link: str, promise: privacy.Privacy, **told: Any) -> Any:
@@ -578,14 +596,12 @@ SCALARS: dict[str, Door] = {
     "prefix-sums": _over("privacy:prefix_sum_errors", ("square-root", "tree"), (1, 5, 9), ADDED),
     "prefix-bound": _over("privacy:prefix_sum_error_bound", (1, 5, 100)),
     "totals-sensitivity": _over("pairwise:totals_sensitivity", KINDS, NORMS),
-    "totals-noise": _over(
-        "pairwise.noisy_counts:totals_noise", NOISES, KINDS, (4,), (None, 1.5), (None,)
-    ),
-    "tie-noise": _over("pairwise.noisy_ties:tie_noise", KINDS, ("",), (4,), NOISES, (None,)),
+    "totals-noise": _over("_totals_scale", NOISES, KINDS, (4,), (None, 1.5), (None,)),
+    "tie-noise": _over("_tie_noise", KINDS, ("",), (4,), NOISES, (None,)),
     "survey": _over("_survey_facts", (SURVEY, RING), ("flip", "replace")),
     "covariates": _over("_design_facts", range(4), NOISES, BOTH),
     "design-scales": _over("pairwise.private_design:design_scales", KINDS),
-    "noise-variance": _over("pairwise.standard_errors:noise_variance", (0.5, 2.0), ADDED),
+    "noise-variance": _over("_variance", (0.5, 2.0), ADDED),
     "stream-scale": _over("pairwise.continual:continual_scale", ADDED, KINDS, (1.0, 2.5)),
     "stream-factors": _over("pairwise.score_stream:noise_factors", M, ADDED),
     "planned-error": _over("pairwise:planned_error", THETA, E, SIZES),
