@@ -34,12 +34,12 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax._backend import product
-from privrank_jax._types import Count, Key, NumbersLike, Scalar
-from privrank_jax._validate import check_nonnegative, is_traced
+from privrank_jax._types import Count, Key
+from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.geometry import Cube, Zonotope, gauge, k_norm, uniform
+from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm, uniform
 from privrank_jax.privacy.noise import draw
 
 _VARIANCES = {"laplace": 2.0, "gaussian": 1.0}  # at scale 1
@@ -132,7 +132,7 @@ class Noise:
         return cls(kind, scale, Independent((count,), last))
 
     def draw(self, key: Key, dtype: DTypeLike) -> Float[Array, "..."]:
-        """The noise, of the shape of the body.
+        """The noise, of the shape of the body; K-norm noise has density ∝ e^{-‖z‖/scale}, ‖·‖ the norm of the body.
 
         >>> body = BoxedZonotope(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0]))
         >>> Noise("k-norm", 0.0, body, kept=4).draw(jax.random.key(0), float).tolist()
@@ -146,7 +146,7 @@ class Noise:
             first, last = drawn[: -len(body.last)], drawn[-len(body.last) :]
             return jnp.concatenate([first, last / np.asarray(body.last, dtype)])
         if isinstance(body, BoxedZonotope):
-            return boxed_noise(key, body, self.scale, dtype)[: self.kept]
+            return _boxed_noise(key, body, jnp.asarray(self.scale, dtype))[: self.kept]
         assert not isinstance(body, Law)
         return k_norm(key, body, self.scale, dtype)[: self.kept]
 
@@ -182,7 +182,7 @@ class Noise:
     def deviation(self, first: int | None = None) -> Any:
         """The largest standard deviation of the first so many numbers, by default of all.
 
-        >>> Noise("k-norm", 2.0, Cube.of_pairs(2)).deviation() ** 2  # 2² of (d + 1)(d + 2)/3, d = 1
+        >>> round(Noise("k-norm", 2.0, Cube.of_pairs(2)).deviation() ** 2, 9)  # 2²(d + 1)(d + 2)/3, d = 1
         8.0
         """
         return self.scale * math.sqrt(self._unit_variances[:first].max())
@@ -325,45 +325,6 @@ class Noise:
     def _in_errors(self, influence: Array) -> Array:
         """Covariance of K-norm noise in errors."""
         return product(product(influence, self.covariance(dtype=influence.dtype)), influence.T)
-
-
-def boxed_noise(
-    key: Key, body: BoxedZonotope, scale: Scalar, dtype: DTypeLike | None = None
-) -> Float[Array, "numbers"]:
-    """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body.
-
-    Args:
-        key: PRNG key.
-        body: K.
-        scale: >= 0, may be traced: 1/ε where K holds what one unit changes; 0 gives zeros.
-        dtype: float; default JAX's.
-
-    Returns:
-        ``(m + k,)``: of the items, whose numbers sum to 0 over each component of the pairs; then of the intervals.
-
-    Raises:
-        ValueError: a negative or infinite scale.
-    """
-    check_nonnegative("scale", scale)
-    dtype = jnp.zeros(0, dtype).dtype
-    return _boxed_noise(key, body, jnp.asarray(scale, dtype))
-
-
-def boxed_gauge(body: BoxedZonotope, point: NumbersLike) -> Float[Array, ""]:
-    """The least r such that r times the body holds the point.
-
-    Args:
-        body: K.
-        point: ``(m + k,)``; entries of intervals of length 0 are ignored.
-
-    >>> body = BoxedZonotope(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0]))
-    >>> float(boxed_gauge(body, [2.0, 0.0, -2.0, 5.0, 0.0]))
-    2.5
-    """
-    point, widths = jnp.asarray(point) * 1.0, jnp.asarray(body.widths)
-    items = point.shape[0] - widths.shape[0]
-    sides = jnp.abs(point[items:]) / jnp.where(widths > 0, widths, jnp.inf)
-    return jnp.maximum(gauge(body.zonotope, point[:items]), jnp.max(sides, initial=0.0))
 
 
 def _boxed_covariance(body: BoxedZonotope) -> np.ndarray:

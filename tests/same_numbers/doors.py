@@ -25,7 +25,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import report_sums
 from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.boxed_zonotope import BoxedZonotope, boxed_covariance, boxed_kurtosis
+from privrank_jax.privacy.bodies import BoxedZonotope, Independent, Noise
 from privrank_jax.privacy.calibration import gamma_floor
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.privacy_audit import enumeration
@@ -453,15 +453,17 @@ def _body(make: Callable[[], Any]) -> Any:
             noise_law.covariance(body),
         )
         found["lattice"] = [noise_law.lattice_reach(body, 0.9, rate) for rate in (0.01, 0.5)]
-        boxed = BoxedZonotope(body, np.array([0.5, 2.0]))
-        found["boxed"] = boxed_covariance(boxed), boxed_kurtosis(boxed)
+        boxed = Noise("k-norm", 1.0, BoxedZonotope(body, np.array([0.5, 2.0])))
+        found["boxed"] = boxed.covariance(), boxed.excess + 3
     return found
 
 
 def _design_facts(number: int, noise: str, ties: bool) -> Any:
     design, kinds = made_up.table(number).design, (shared(1.0), shared(1.0, unit="comparison"))
+    added = pairwise.noise_on_sums(design, noise, 1.0, ties=ties)
+    of_items = np.full(design.num_items, added.variance_per_dimension())
     return (
-        pairwise.unit_variances(design, noise, ties=ties),
+        np.append(of_items, added.variances[design.num_items :]),
         [
             pairwise.covariate_sensitivity(design, one, norm, ties=ties)
             for one in kinds
@@ -474,13 +476,29 @@ def _design_facts(number: int, noise: str, ties: bool) -> Any:
 def _survey_facts(counts: np.ndarray, adjacency: str) -> Any:
     pairs = [pair for pair in zip(*np.nonzero(np.triu(counts))) for _ in range(counts[pair])]
     items, promise = len(counts), SURVEYED(1.0, len(pairs), adjacency, delta=1e-5)
+    shaped = pairwise.noise_on_totals("k-norm", 1.0, items, counts, adjacency)
     return (
-        pairwise.law_of_totals(counts, items, adjacency == "replace"),
-        pairwise.unit_variance("k-norm", pairwise.noise_shape(counts, adjacency)),
+        shaped.known.body,
+        shaped.variance_per_dimension(),
         [pairwise.questionnaire_sensitivity(pairs, items, promise, norm) for norm in NORMS],
-        [pairwise.totals_noise(noise, promise, items, None, counts)[0] for noise in NOISES],
-        [tried(pairwise.tie_noise, promise, "", items, noise, counts) for noise in NOISES],
+        [pairwise.totals_noise(noise, promise, items, None, counts).scale for noise in NOISES],
+        [tried(_tie_noise, promise, "", items, noise, counts) for noise in NOISES],
     )
+
+
+def _totals_scale(*asked: Any) -> Any:
+    return (pairwise.totals_noise(*asked).scale,)
+
+
+def _tie_noise(*asked: Any) -> Any:
+    attained, added = pairwise.tie_noise(*asked)
+    independent = isinstance(added.body, Independent)
+    weight, shape = (added.body.last[0], None) if independent else (1.0, added.body)
+    return attained, {"kind": added.kind, "scale": added.scale, "weight": weight, "shape": shape}
+
+
+def _variance(scale: float, noise: str) -> float:
+    return Noise.independent(noise, scale).variance_per_dimension()
 
 
 def _objective_scales(link: str, promise: privacy.Privacy, **told: Any) -> Any:
@@ -579,12 +597,12 @@ SCALARS: dict[str, Door] = {
     "prefix-sums": _over("privacy:prefix_sum_errors", ("square-root", "tree"), (1, 5, 9), ADDED),
     "prefix-bound": _over("privacy:prefix_sum_error_bound", (1, 5, 100)),
     "totals-sensitivity": _over("pairwise:totals_sensitivity", KINDS, NORMS),
-    "totals-noise": _over("pairwise:totals_noise", NOISES, KINDS, (4,), (None, 1.5), (None,)),
-    "tie-noise": _over("pairwise:tie_noise", KINDS, ("",), (4,), NOISES, (None,)),
+    "totals-noise": _over("_totals_scale", NOISES, KINDS, (4,), (None, 1.5), (None,)),
+    "tie-noise": _over("_tie_noise", KINDS, ("",), (4,), NOISES, (None,)),
     "survey": _over("_survey_facts", (SURVEY, RING), ("flip", "replace")),
     "covariates": _over("_design_facts", range(4), NOISES, BOTH),
     "design-scales": _over("pairwise:design_scales", KINDS),
-    "noise-variance": _over("pairwise:noise_variance", (0.5, 2.0), ADDED),
+    "noise-variance": _over("_variance", (0.5, 2.0), ADDED),
     "stream-scale": _over("pairwise:continual_scale", ADDED, KINDS, (1.0, 2.5)),
     "stream-factors": _over("pairwise:noise_factors", M, ADDED),
     "planned-error": _over("pairwise:planned_error", THETA, E, SIZES),
