@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 
 import jax
@@ -103,7 +104,7 @@ def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
     functions = [
         lambda wins: pairwise.mle(wins).value,
         lambda wins: pairwise.rank_centrality(wins).value,
-        lambda wins: pairwise.davidson_mle(wins).value.scores,
+        lambda wins: pairwise.mle(wins, ties="davidson").value.scores,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise).value,
         lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise).value,
     ]
@@ -164,7 +165,7 @@ def test_functions_of_one_problem_refuse_other_shapes_of_win_counts(shape):
     promise = Privacy(1.0, unit="comparison", adjacency="flip")
     for function in (
         pairwise.mle,
-        pairwise.davidson_mle,
+        functools.partial(pairwise.mle, ties="davidson"),
         pairwise.rank_centrality,
         pairwise.influential_comparisons,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise),

@@ -21,8 +21,7 @@ from privrank_jax.jobs.result import (
     each_by_itself,
 )
 from privrank_jax.pairwise import (
-    CovariateDavidsonScores,
-    DavidsonScores,
+    ModelScores,
     clustered_covariance,
     confidence_intervals,
     davidson_errors,
@@ -140,7 +139,7 @@ def certain(
 
 
 def of_davidson(
-    value: DavidsonScores,
+    value: ModelScores,
     comparisons: PairMatrixLike,
     *,
     level: float,
@@ -170,7 +169,7 @@ def of_davidson(
 
 
 def tie_facts(
-    value: DavidsonScores | CovariateDavidsonScores,
+    value: ModelScores,
     interval: tuple[float, float] | None,
     level: float,
 ) -> dict[str, Any]:

@@ -414,7 +414,7 @@ def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
     degree = float(np.sum(design)) / len(totals)
     variance = unit_variance(data.noise, _shape(data)) * drawn.scale**2
     gamma = asked.gamma or float(quickly(least_risk_gamma, degree, variance))
-    fit = quickly(pairwise.scores_from_totals, totals, design, gamma)
+    fit = quickly(pairwise.fit, pairwise.Counts(design), totals, gamma)
     scores = np.asarray(fit.value)
     return _result(
         data,
@@ -446,7 +446,8 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     default = functools.partial(default_ridges, law=law._replace(scale=drawn.scale))
     usual, tie_gamma = map(float, quickly(default, data.wins))
     gamma, met, counts = asked.gamma or usual, data.wins.comparisons, drawn.estimate.value
-    fit = quickly(pairwise.davidson_from_totals, counts.totals, counts.ties, met, gamma, tie_gamma)
+    counted = np.append(counts.totals, counts.ties)
+    fit = quickly(pairwise.fit, pairwise.Counts(met, ties=True), counted, gamma, tie_gamma)
     certainty, interval = of_davidson(
         fit.value,
         met,
@@ -862,7 +863,7 @@ def _fitted(
 
 
 def _fit_ties(wins: WinCounts, gamma: Scalar) -> Estimate:
-    return pairwise.davidson_mle(wins, gamma, gamma)
+    return pairwise.mle(wins, gamma=gamma, ties="davidson", tie_gamma=gamma)
 
 
 def _why_infinite(components: int) -> str:

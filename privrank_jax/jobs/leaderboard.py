@@ -388,7 +388,8 @@ class _Job:
             gamma = self.gamma or float(
                 quickly(least_risk_gamma, float(met.sum()) / len(met), deviation**2)
             )
-            scores = np.asarray(quickly(pairwise.scores_from_totals, totals, met, gamma).value)
+            design = pairwise.Counts(met)
+            scores = np.asarray(quickly(pairwise.fit, design, totals, gamma).value)
         end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
         facts = {
             "method": self.method,

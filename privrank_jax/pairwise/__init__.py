@@ -3,19 +3,12 @@
 from privrank_jax.pairwise import report_sums
 from privrank_jax.pairwise.bootstrap import bootstrap_intervals, parametric_bootstrap
 from privrank_jax.pairwise.choice_errors import choice_errors
-from privrank_jax.pairwise.choices import Choices, break_rankings, plackett_luce
+from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.continual import (
     ContinualDiagnostics,
     continual_counts,
     continual_scores,
-)
-from privrank_jax.pairwise.covariate_davidson import (
-    CovariateDavidsonFit,
-    CovariateDavidsonScores,
-    covariate_davidson_mle,
-    davidson_from_covariate_sums,
-    davidson_with_covariates,
 )
 from privrank_jax.pairwise.covariate_errors import (
     CovariateDavidsonIntervals,
@@ -23,24 +16,12 @@ from privrank_jax.pairwise.covariate_errors import (
     covariate_davidson_intervals,
     covariate_intervals,
 )
-from privrank_jax.pairwise.covariate_mle import (
-    CovariateFit,
-    CovariateScores,
-    covariate_mle,
-    mle_with_covariates,
-    noisy_covariate_sums,
-    scores_from_covariate_sums,
-)
+from privrank_jax.pairwise.covariate_mle import covariate_mle, noisy_covariate_sums
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import CovariateTies, noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
-from privrank_jax.pairwise.davidson import (
-    DavidsonScores,
-    HalfWinTest,
-    davidson_mle,
-    half_win_test,
-)
+from privrank_jax.pairwise.davidson import HalfWinTest, half_win_test
 from privrank_jax.pairwise.davidson_errors import (
     DavidsonErrors,
     DavidsonIntervals,
@@ -55,7 +36,8 @@ from privrank_jax.pairwise.debiased_rr import (
     smallest_curvature,
 )
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
-from privrank_jax.pairwise.designs import uniform_design
+from privrank_jax.pairwise.designs import Counts, Design, ModelScores, Sets
+from privrank_jax.pairwise.fit import FitDiagnostics, fit
 from privrank_jax.pairwise.influence import Influence, influential_comparisons
 from privrank_jax.pairwise.intervals import (
     Intervals,
@@ -64,24 +46,16 @@ from privrank_jax.pairwise.intervals import (
     rank_intervals,
 )
 from privrank_jax.pairwise.item_effects import ItemEffects, item_effects
+from privrank_jax.pairwise.meetings import uniform_design
 from privrank_jax.pairwise.minimize import minimize
 from privrank_jax.pairwise.mixed_effects import MixedDiagnostics, MixedEffects, mixed_effects
-from privrank_jax.pairwise.mle import FitDiagnostics, mle
-from privrank_jax.pairwise.noisy_choices import (
-    noisy_choices,
-    perturbed_plackett_luce,
-    plackett_luce_from_totals,
-)
+from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.noisy_choices import noisy_choices, perturbed_plackett_luce
 from privrank_jax.pairwise.noisy_counts import noisy_counts, totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import TieCounts, noisy_tie_counts
 from privrank_jax.pairwise.one_shot import one_shot_top_k
-from privrank_jax.pairwise.perturbed_covariates import perturbed_covariate_mle
-from privrank_jax.pairwise.perturbed_davidson import (
-    PerturbedDavidsonFit,
-    davidson_from_totals,
-    perturbed_davidson_mle,
-)
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle, scores_from_totals
+from privrank_jax.pairwise.perturbed_davidson import perturbed_davidson_mle
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit, perturbed_mle
 from privrank_jax.pairwise.planner import (
     PlannedError,
     effective_users,
@@ -147,20 +121,17 @@ from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 __all__ = [
     "Choices",
     "ContinualDiagnostics",
-    "CovariateDavidsonFit",
+    "Counts",
     "CovariateDavidsonIntervals",
-    "CovariateDavidsonScores",
     "CovariateDesign",
-    "CovariateFit",
     "CovariateIntervals",
-    "CovariateScores",
     "CovariateTable",
     "CovariateTies",
     "DavidsonErrors",
     "DavidsonIntervals",
-    "DavidsonScores",
     "DebiasedFit",
     "DebiasedSums",
+    "Design",
     "DesignNoise",
     "FitDiagnostics",
     "HalfWinTest",
@@ -172,14 +143,15 @@ __all__ = [
     "LinkSelection",
     "MixedDiagnostics",
     "MixedEffects",
+    "ModelScores",
     "NoisyDesign",
-    "PerturbedDavidsonFit",
     "PerturbedFit",
     "PlannedError",
     "QuasiVariances",
     "RankCentralityDiagnostics",
     "ReleaseError",
     "ReportSums",
+    "Sets",
     "TieCounts",
     "Uncertainty",
     "average_win_probability",
@@ -194,16 +166,11 @@ __all__ = [
     "continual_score_sums",
     "continual_scores",
     "covariate_davidson_intervals",
-    "covariate_davidson_mle",
     "covariate_intervals",
     "covariate_mle",
     "covariate_table",
     "davidson_errors",
-    "davidson_from_covariate_sums",
-    "davidson_from_totals",
     "davidson_intervals",
-    "davidson_mle",
-    "davidson_with_covariates",
     "debiased_rr",
     "debiased_sums",
     "edge_lower_bound",
@@ -212,6 +179,7 @@ __all__ = [
     "epsilon_for_release",
     "epsilon_needed",
     "errors_under_private_design",
+    "fit",
     "fit_score_sums",
     "half_win_test",
     "influential_comparisons",
@@ -225,7 +193,6 @@ __all__ = [
     "minimize",
     "mixed_effects",
     "mle",
-    "mle_with_covariates",
     "noisy_choices",
     "noisy_counts",
     "noisy_covariate_sums",
@@ -236,12 +203,9 @@ __all__ = [
     "parametric_bootstrap",
     "peeling_top_k",
     "permute_and_flip_top_k",
-    "perturbed_covariate_mle",
     "perturbed_davidson_mle",
     "perturbed_mle",
     "perturbed_plackett_luce",
-    "plackett_luce",
-    "plackett_luce_from_totals",
     "planned_error",
     "planned_release",
     "quasi_variances",
@@ -255,9 +219,7 @@ __all__ = [
     "score_attack",
     "score_attack_bound",
     "score_sums",
-    "scores_from_covariate_sums",
     "scores_from_sums",
-    "scores_from_totals",
     "select_link",
     "smallest_curvature",
     "standard_errors",

@@ -85,7 +85,7 @@ def kept_by_objective(privacy: Privacy, by: str, noise: str = "laplace") -> Priv
     if attained.adjacency == "flip":
         raise ValueError(
             f"{by} adds noise to the objective, for adjacency='replace' or 'add-remove'; under 'flip' noise on sums of "
-            "the answers is enough: use covariate_mle or covariate_davidson_mle."
+            "the answers is enough: use covariate_mle, perturbed_davidson_mle or perturbed_plackett_luce."
         )
     return attained
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, MaskLike, PairMatrix, PairMatrixLike, Scalar, ScoresLike
+from privrank_jax._types import Key, PairMatrixLike, Scalar
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.davidson import check_tied_counts, davidson_objective, fit_davidson
-from privrank_jax.pairwise.mle import FitDiagnostics
-from privrank_jax.pairwise.noisy_ties import TieCounts, TieNoise, add_tie_noise, tie_noise
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fitted
+from privrank_jax.pairwise.graph import check_tied_counts
+from privrank_jax.pairwise.noisy_ties import TieNoise, add_tie_noise, tie_noise
 from privrank_jax.pairwise.objective_perturbation import (
     FEATURE_NOISE,
     TIE_SHARE,
     kept_by_objective,
     meeting_noise,
 )
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.pairwise.questionnaire_noise import unit_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.guarantee import Guarantee
@@ -30,24 +30,6 @@ from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _USUAL_INFORMATION = 1 / 7.0  # about a score, of one comparison, at scores ~ N(0, 1) and ν = 1
 _USUAL_TIES = 2 / 9.0  # about log ν, of one comparison, at equal scores and ν = 1
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class PerturbedDavidsonFit:
-    """Noise scale, ridges and solver diagnostics of a fit to noisy totals and ties; all public with the release.
-
-    Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) on each total, or 1/ε (K-norm).
-        gamma: the ridge of the scores.
-        tie_gamma: the ridge of log ν.
-        fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics` of the solver, a function of the noisy statistic.
-    """
-
-    noise_scale: Scalar
-    gamma: Scalar
-    tie_gamma: Scalar
-    fit: FitDiagnostics
 
 
 def perturbed_davidson_mle(
@@ -81,13 +63,14 @@ def perturbed_davidson_mle(
         questionnaire: as for :func:`~privrank_jax.pairwise.noisy_tie_counts`.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.DavidsonScores`. ``guarantee``. ``diagnostics``:
-        :class:`PerturbedDavidsonFit`.
+        ``value``: :class:`~privrank_jax.pairwise.ModelScores`. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.PerturbedFit`; all of it public under ``flip``.
 
     Raises:
         ValueError: as :func:`~privrank_jax.pairwise.noisy_tie_counts`; a ridge that is not positive, or below λ where
             that is its floor; Gaussian noise, a questionnaire or γ_T where the noise is in the objective.
 
+    >>> import jax
     >>> wins = WinCounts.from_matrix([[0, 600], [400, 0]], ties=200)
     >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
     >>> found = perturbed_davidson_mle(jax.random.key(0), wins, promise).value
@@ -103,11 +86,9 @@ def perturbed_davidson_mle(
     usual, usual_of_ties = default_ridges(wins, law)
     ridge = usual if gamma is None else gamma
     tie_ridge = usual_of_ties if tie_gamma is None else tie_gamma
-    ridges = _checked_ridges(ridge, tie_ridge, wins.comparisons.dtype)
     counts = add_tie_noise(key, wins, law)
-    found = _fit(counts, wins.comparisons, *ridges, wins.mask)
-    diagnostics = PerturbedDavidsonFit(law.scale, ridge, tie_ridge, found.diagnostics)
-    return Estimate(found.value, Guarantee(privacy, attained), diagnostics)
+    counted = jnp.append(jnp.asarray(counts.totals), jnp.asarray(counts.ties))
+    return _fit(counted, wins, ridge, tie_ridge, law.scale, Guarantee(privacy, attained))
 
 
 def _by_objective(
@@ -126,61 +107,11 @@ def _by_objective(
             "tie_gamma and questionnaire are for adjacency='flip', where noise is on counts; leave them out."
         )
     scale, ridge = meeting_noise(attained, gamma=gamma)
-    ridges = _checked_ridges(ridge, ridge / TIE_SHARE**2, wins.comparisons.dtype)
     drawn = draw(key, "laplace", (wins.num_items + 1,), scale, wins.comparisons.dtype)
     ties = jnp.asarray(wins.ties, drawn.dtype) + FEATURE_NOISE / TIE_SHARE * drawn[-1]
-    counts = TieCounts(wins.totals + drawn[:-1], ties)
-    found = _fit(counts, wins.comparisons, *ridges, wins.mask)
-    diagnostics = PerturbedDavidsonFit(scale, *ridges, found.diagnostics)
     guarantee = Guarantee(privacy, attained, numerics="idealized")
-    return Estimate(found.value, guarantee, diagnostics)
-
-
-def davidson_from_totals(
-    totals: ScoresLike,
-    ties: Scalar,
-    comparisons: PairMatrixLike,
-    gamma: Scalar,
-    tie_gamma: Scalar,
-    mask: MaskLike | None = None,
-) -> Estimate:
-    """Davidson's model fitted to given (for instance noisy) win totals and ties, without access to outcomes.
-
-    With the counts of a release whose meetings M are public this is the private fit, as post-processing: it spends no
-    privacy, whatever the solver's tolerance. The counts need not be attainable; positive ridges make the solution
-    finite and unique.
-
-    Args:
-        totals: ``(m,)`` float, N, ties counted half.
-        ties: T.
-        comparisons: ``(m, m)`` symmetric, M_ij = how often i and j were compared, zero diagonal.
-        gamma: ridge γ > 0 of the scores, may be traced.
-        tie_gamma: ridge γ_T > 0 of log ν, may be traced.
-        mask: ``(m,)`` bool, real items (default all).
-
-    Returns:
-        ``value``: :class:`~privrank_jax.pairwise.DavidsonScores`. ``guarantee``: ``None``; that of the counts applies.
-        ``diagnostics``: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`, a function of the arguments alone.
-
-    Raises:
-        ValueError: a ridge that is not positive, shapes that don't match.
-
-    >>> found = davidson_from_totals([35.0, 15.0], 20.0, [[0.0, 50.0], [50.0, 0.0]], 1e-6, 1e-6).value
-    >>> round(float(found.scores[0] - found.scores[1]), 3)  # log 5
-    1.609
-    """
-    comparisons = jnp.asarray(comparisons)
-    if not jnp.issubdtype(comparisons.dtype, jnp.floating):
-        comparisons = comparisons.astype(jnp.result_type(float))
-    ridges = _checked_ridges(gamma, tie_gamma, comparisons.dtype)
-    totals = jnp.asarray(totals, comparisons.dtype)
-    real = None if mask is None else jnp.asarray(mask)
-    if totals.ndim != 1 or comparisons.shape != totals.shape * 2:
-        raise ValueError(
-            f"totals (m,) and comparisons (m, m) don't match: got {totals.shape} and {comparisons.shape}."
-        )
-    counts = TieCounts(totals, jnp.asarray(ties, comparisons.dtype))
-    return _fit(counts, comparisons, *ridges, real)
+    counted = jnp.append(wins.totals + drawn[:-1], ties)
+    return _fit(counted, wins, ridge, ridge / TIE_SHARE**2, scale, guarantee)
 
 
 def default_ridges(wins: WinCounts, law: TieNoise) -> tuple[Any, Any]:
@@ -211,24 +142,19 @@ def _unit_variances(law: TieNoise, num_items: int) -> tuple[float, float]:
     return float(per_score), float(each[num_items])
 
 
-def _checked_ridges(gamma: Scalar, tie_gamma: Scalar, dtype: Any) -> tuple[Array, Array]:
-    """As arrays, so that numbers given and the default are fitted by one program."""
+def _fit(
+    counted: Float[Array, "numbers"],
+    wins: WinCounts,
+    gamma: Any,
+    tie_gamma: Any,
+    scale: Scalar,
+    guarantee: Guarantee,
+) -> Estimate:
     check_positive("gamma", gamma, infinite=False)
     check_positive("tie_gamma", tie_gamma, infinite=False)
-    return jnp.asarray(gamma, dtype), jnp.asarray(tie_gamma, dtype)
-
-
-@jax.jit
-def _fit(
-    counts: TieCounts,
-    comparisons: PairMatrix,
-    gamma: Scalar,
-    tie_gamma: Scalar,
-    mask: Array | None,
-) -> Estimate:
-    totals: Any = counts.totals
-    ties: Any = counts.ties
-    objective = davidson_objective(totals, ties, comparisons, gamma, tie_gamma, mask)
-    found = fit_davidson(objective)
-    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return Estimate(objective.value_of(found), None, diagnostics)
+    design = Counts(wins.comparisons, wins.mask, ties=True)
+    ridge = design.ridges(gamma)
+    found = fitted(design, counted, jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype)))
+    return Estimate(
+        found.value, guarantee, PerturbedFit(scale, gamma, found.diagnostics, tie_gamma)
+    )

@@ -51,11 +51,11 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_nonnegative
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.designs import as_design, checked_ties
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.meetings import as_design, checked_ties
 from privrank_jax.pairwise.questionnaire_noise import NoiseLaw, law_of_totals
 from privrank_jax.privacy.noise import SHAPED_NOISES
 

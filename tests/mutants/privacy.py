@@ -62,14 +62,9 @@ PRIVACY = (
         ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
     ),
     *mutants_of(
-        "pairwise/noisy_choices.py",
+        "pairwise/choices.py",
         "tests/pairwise/test_noisy_choices.py",
-        ("return fit_choices(public_part(choices), totals", "return fit_choices(choices, totals"),
-    ),
-    *mutants_of(
-        "pairwise/choice_errors.py",
-        "tests/pairwise/test_noisy_choices.py",
-        ("sets = public_part(choices)\n    return", "sets = choices\n    return"),
+        ("ranked = jnp.sort(jnp.where(", "ranked = abs(jnp.where("),
     ),
     *mutants_of(
         "pairwise/continual.py",

@@ -131,5 +131,5 @@ def test_scores_are_the_fits_of_each_step(key):
     found = continual_scores(totals, WINS, 2.0)
     for step in range(STEPS):
         met = np.cumsum(WINS.comparisons, 0)[step]
-        alone = pairwise.scores_from_totals(totals[step], met, 2.0).value
+        alone = pairwise.fit(pairwise.Counts(met), totals[step], 2.0).value
         np.testing.assert_allclose(found[step], alone, rtol=1e-6, atol=1e-9)

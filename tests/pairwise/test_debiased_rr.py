@@ -124,7 +124,7 @@ def test_expected_sums_give_back_the_scores_and_undebiased_ones_shrink_them(link
 def test_logistic_scores_are_those_of_noisy_totals():
     reports, observed, epsilons = _problem(3)
     sums = debiased_sums(reports, observed, epsilons)
-    totals = pairwise.scores_from_totals(sums.wins.sum(1), sums.weights, gamma=1.4)
+    totals = pairwise.fit(pairwise.Counts(sums.weights), sums.wins.sum(1), 1.4)
     np.testing.assert_allclose(
         debiased_rr(reports, observed, epsilons, gamma=1.4).value, totals.value, atol=1e-9
     )

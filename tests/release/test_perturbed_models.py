@@ -137,7 +137,7 @@ def test_equal_to_a_minimizer_with_many_digits_on_the_same_noise(name, monkeypat
     [
         (
             RELEASES["covariates and ties"][0],
-            lambda key: pairwise.perturbed_covariate_mle(key, table(), ASKED, ties="davidson"),
+            lambda key: pairwise.covariate_mle(key, table(), ASKED, ties="davidson"),
         ),
         (RELEASES["ties"][0], lambda key: pairwise.perturbed_davidson_mle(key, WINS, ASKED)),
         (RELEASES["choices"][0], lambda key: pairwise.perturbed_plackett_luce(key, CHOICES, ASKED)),

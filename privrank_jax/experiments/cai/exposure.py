@@ -132,7 +132,7 @@ def _wins_and_losses(
 
 def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
     totals = gap + design.sum(-1) / 2
-    return pairwise.scores_from_totals(totals, design, gamma=scale).value
+    return pairwise.fit(pairwise.Counts(design), totals, scale).value
 
 
 def cover(key: Key, cell: Parameters) -> Metrics:

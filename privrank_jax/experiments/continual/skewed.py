@@ -94,7 +94,7 @@ def trial(key: Key, cell: Parameters, *, config: SkewedConfig) -> Metrics:
         public = continual_totals(keys[2], last(wins.totals), flips)
         spread = jnp.square(public.diagnostics.deviations[-1])
         ridge = least_risk_gamma(jnp.sum(wins.comparisons) / items, spread)
-        fit = pairwise.scores_from_totals(public.value[-1], wins.comparisons, ridge)
+        fit = pairwise.fit(pairwise.Counts(wins.comparisons), public.value[-1], ridge)
         found.append([far(one) for one in (*(e.value for e in once), totals, scores, fit.value)])
     values = jnp.stack([jnp.stack(row) for row in found])[:, :, None]
     return labeled(values, config.steps, (PLAIN, ONE, TOTALS, SCORES, FLIP), (KENDALL,))

@@ -154,7 +154,7 @@ def _errors(
     """Root mean square error of scores, Kendall's distance, and squared noise in units of one release's variance."""
     degree = jnp.sum(met[tenth]) / theta.size
     gamma = least_risk_gamma(degree, jnp.square(deviation))
-    scores = pairwise.scores_from_totals(noisy, met[tenth], gamma).value
+    scores = pairwise.fit(pairwise.Counts(met[tenth]), noisy, gamma).value
     far = kendall_distance(ranks_from_scores(scores), ranks_from_scores(theta), normalized=True)
     noise = jnp.mean(jnp.square((noisy - truth[tenth]) / scale))
     return jnp.stack([jnp.sqrt(jnp.mean(jnp.square(scores - theta))), far, noise])

@@ -12,7 +12,7 @@ import scipy.stats
 from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.xu import methods as xu_methods
-from privrank_jax.pairwise import debiased_rr, perturbed_mle, report_counts, scores_from_totals
+from privrank_jax.pairwise import Counts, debiased_rr, fit, perturbed_mle, report_counts
 from privrank_jax.simulate.worlds import reports
 from tests import reference
 from tests.experiments.estimates import placed
@@ -31,7 +31,7 @@ def noisy_objective(key, asked, answer, epsilon):
     deviation = math.sqrt(2) * math.sqrt(8 * math.log(2e6) + 4 * epsilon) / epsilon
     totals = wins.sum(1) - deviation * jax.random.normal(key, (4,), "float32")
     return {
-        "NoisyObj": scores_from_totals(totals, wins + wins.T, 1 / float(epsilon)),
+        "NoisyObj": fit(Counts(wins + wins.T), totals, 1 / float(epsilon)),
         "NoisyObj tight": perturbed_mle(key, counts, privacy, noise="gaussian"),
     }
 
