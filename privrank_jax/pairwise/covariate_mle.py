@@ -22,16 +22,11 @@ from privrank_jax.pairwise.covariate_noise import (
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties, number_of_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, check_table
 from privrank_jax.pairwise.fit import fitted
-from privrank_jax.pairwise.objective_perturbation import (
-    FEATURE_NOISE,
-    TIE_SHARE,
-    kept_by_objective,
-    meeting_noise,
-)
+from privrank_jax.pairwise.objective_perturbation import fit_in_objective, kept_by_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.privacy.boxed_zonotope import BoxedZonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, draw
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 TIES = ("half", "davidson")
@@ -104,7 +99,9 @@ def covariate_mle(
             check_positive(name, given, infinite=False)
     check_choice("ties", ties, TIES)
     check_privacy(privacy)
+    check_table(table)
     davidson = ties == "davidson"
+    design = dataclasses.replace(table.design, ties=davidson)
     if (davidson and sensitivity is not None) or (not davidson and tie_gamma is not None):
         raise ValueError(
             "sensitivity is about sums without ties, and tie_gamma about ties='davidson': leave it out."
@@ -114,7 +111,14 @@ def covariate_mle(
             raise ValueError(
                 "tie_gamma and sensitivity are for adjacency='flip', where noise is on sums; leave them out."
             )
-        return _by_objective(key, table, privacy, gamma, noise or "laplace", davidson)
+        kept_by_objective(privacy, "covariate_mle", noise or "laplace")
+        check_private(table)
+        counted = table.sums
+        if davidson:
+            counted = jnp.append(counted, number_of_ties(table))
+        return fit_in_objective(
+            key, design, counted, privacy, "covariate_mle", gamma, noise or "laplace"
+        )
     noise = noise or "laplace"
     if davidson:
         noisy = noisy_covariate_ties(key, table, privacy, noise=noise)
@@ -122,10 +126,11 @@ def covariate_mle(
     else:
         noisy = noisy_covariate_sums(key, table, privacy, noise=noise, sensitivity=sensitivity)
         counted = noisy.value
-    design = dataclasses.replace(table.design, ties=davidson)
     scale = noisy.diagnostics.noise_scale
-    ridges = default_covariate_ridges(design, scale, noise, gamma, tie_gamma)
-    return _fit(design, counted, ridges, scale, noisy.guarantee)
+    ridge, tie_ridge = default_covariate_ridges(design, scale, noise, gamma, tie_gamma)
+    found = fitted(design, counted, design.all_ridges(ridge, tie_ridge))
+    facts = PerturbedFit(scale, ridge, found.diagnostics, tie_ridge)
+    return Estimate(found.value, noisy.guarantee, facts)
 
 
 def noisy_covariate_sums(
@@ -214,45 +219,6 @@ def _raised(
     features = jnp.sum(jnp.square(design.real(design.features.T)), 1)
     met = jnp.broadcast_to(jnp.maximum(design.degree, 1e-3), (design.num_items,))
     return squares * (1 + variance / (jnp.concatenate([met, features]) * usual))
-
-
-def _by_objective(
-    key: Key,
-    table: CovariateTable,
-    privacy: Privacy,
-    gamma: Scalar | None,
-    noise: str,
-    davidson: bool,
-) -> Estimate:
-    """The fit with noise in its objective: w of scores, of features, and of τ = 2 log ν."""
-    attained = kept_by_objective(privacy, "covariate_mle", noise)
-    check_private(table)
-    design = dataclasses.replace(table.design, ties=davidson)
-    scale, used = meeting_noise(attained, len(design.names), gamma)
-    each = jnp.where(jnp.arange(design.size + davidson) < design.num_items, 1, FEATURE_NOISE)
-    drawn = each * draw(key, noise, each.shape, scale, design.dtype)
-    counted, ridge = table.sums + drawn[: design.size], jnp.full(design.size, used, design.dtype)
-    tie_ridge = None
-    if davidson:
-        counted = jnp.append(counted, number_of_ties(table) + drawn[-1] / TIE_SHARE)
-        tie_ridge = ridge[0] / TIE_SHARE**2
-    guarantee = Guarantee(privacy, attained, numerics="idealized")
-    return _fit(design, counted, (ridge, tie_ridge), scale, guarantee)
-
-
-def _fit(
-    design: CovariateDesign,
-    counted: Float[Array, "parameters"],
-    ridges: tuple[Float[Array, "size"], Any],
-    scale: Numbers,
-    guarantee: Guarantee | None,
-) -> Estimate:
-    ridge, tie_ridge = ridges
-    whole = ridge if tie_ridge is None else jnp.append(ridge, jnp.asarray(tie_ridge, ridge.dtype))
-    found = fitted(design, counted, whole)
-    return Estimate(
-        found.value, guarantee, PerturbedFit(scale, ridge, found.diagnostics, tie_ridge)
-    )
 
 
 def check_private(table: CovariateTable) -> None:

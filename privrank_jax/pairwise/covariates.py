@@ -109,6 +109,7 @@ class CovariateDesign(Meetings):
         half = self.total(jnp.full(self.first.shape, 0.5, self.features.dtype))
         return jnp.concatenate([counted[: self.size] - half, counted[self.size :]])
 
+    @_compiled
     def ridges(self, gamma: Scalar | Float[Array, "size"]) -> Float[Array, "size"]:
         """γ of each score and coefficient: as given, or of one γ for scores that times its largest size squared."""
         if jnp.ndim(gamma):

@@ -149,6 +149,13 @@ class Design(abc.ABC):
         """γ of each score and coefficient: as given, or of one γ for scores."""
         return jnp.broadcast_to(jnp.asarray(gamma, self.dtype), (self.size,))
 
+    def all_ridges(
+        self, gamma: Scalar | Float[Array, "size"], tie_gamma: Scalar | None = None
+    ) -> Float[Array, "parameters"]:
+        """:meth:`ridges` and, with ties, that of log ν."""
+        ridges = self.ridges(gamma)
+        return jnp.append(ridges, jnp.asarray(tie_gamma, ridges.dtype)) if self.ties else ridges
+
     def value_of(self, beta: Float[Array, "parameters"]) -> Float[Array, "items"] | ModelScores:
         """Centered scores and what else β says, in the units of the data."""
         theta, units = center(beta[: self.num_items], self.item_mask), self.feature_units

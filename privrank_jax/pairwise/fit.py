@@ -185,10 +185,10 @@ def fit(
     if isinstance(design, Counts) and not design.ties and not jnp.ndim(gamma):
         halves = WinCounts(jnp.asarray(design.comparisons, design.dtype) / 2, design.item_mask)
         return _fit_totals(counted, halves, gamma)
-    ridge = design.ridges(gamma)
-    if tie_gamma is not None:
-        ridge = jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype))
-    return fitted(design, counted, ridge)
+    # As arrays, so that numbers and arrays are fitted by one program.
+    given = jnp.asarray(gamma, design.dtype)
+    other = None if tie_gamma is None else jnp.asarray(tie_gamma, design.dtype)
+    return _fit_design(design, counted, given, other)
 
 
 STAGES = (
@@ -196,6 +196,11 @@ STAGES = (
     "were chosen does not make a fit private. Break the rankings into pairs by break_rankings, and use noisy_counts or "
     "perturbed_mle."
 )
+
+
+@jax.jit
+def _fit_design(design: Design, counted: Array, gamma: Array, tie_gamma: Array | None) -> Estimate:
+    return fitted(design, counted, design.all_ridges(gamma, tie_gamma))
 
 
 @functools.partial(jax.jit, static_argnames=("optimizer", "tolerance", "max_steps"))

@@ -192,11 +192,8 @@ def _mle_of_design(
     max_steps: int,
 ) -> Estimate:
     design, counted = design_of(data, davidson)
-    ridge = design.ridges(gamma)
-    if design.ties:
-        ridge = jnp.append(ridge, tie_gamma.astype(ridge.dtype))
     search = {"optimizer": optimizer, "tolerance": tolerance, "max_steps": max_steps}
-    found = fitted(design, counted, ridge, **search)
+    found = fitted(design, counted, design.all_ridges(gamma, tie_gamma), **search)
     if isinstance(data, CovariateTable):
         return found
     if isinstance(data, Choices):

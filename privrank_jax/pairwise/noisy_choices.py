@@ -28,7 +28,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fit import STAGES, fitted
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.pairwise.objective_perturbation import choice_noise, kept_by_objective
+from privrank_jax.pairwise.objective_perturbation import fit_in_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.standard_errors import noise_variance
@@ -116,21 +116,15 @@ def perturbed_plackett_luce(
     if gamma is not None:
         check_positive("gamma", gamma, infinite=False)
     check_no_stages(choices)
-    attained = of_comparisons(privacy, "perturbed_plackett_luce", noise)
-    if attained.adjacency == "flip":
-        noisy = noisy_choices(key, choices, privacy, noise=noise)
-        guarantee, scale, totals = noisy.guarantee, noisy.diagnostics.noise_scale, noisy.value
-        usual = default_choice_gamma(choices, noise_variance(scale, noise))
-        ridge = usual if gamma is None else gamma
-    else:
-        attained = kept_by_objective(privacy, "perturbed_plackett_luce", noise)
-        scale, ridge = choice_noise(attained, choices.num_items, gamma)
-        shape, dtype = (choices.num_items,), choices.weights.dtype
-        totals = choices.totals + draw(key, noise, shape, scale, dtype)
-        guarantee = Guarantee(privacy, attained, numerics="idealized")
-    design = choices.design
-    found = fitted(design, totals, design.ridges(ridge))
-    return Estimate(found.value, guarantee, PerturbedFit(scale, ridge, found.diagnostics))
+    by, design = "perturbed_plackett_luce", choices.design
+    if of_comparisons(privacy, by, noise).adjacency != "flip":
+        return fit_in_objective(key, design, choices.totals, privacy, by, gamma, noise)
+    noisy = noisy_choices(key, choices, privacy, noise=noise)
+    scale = noisy.diagnostics.noise_scale
+    usual = default_choice_gamma(choices, noise_variance(scale, noise))
+    ridge = usual if gamma is None else gamma
+    found = fitted(design, noisy.value, design.ridges(ridge))
+    return Estimate(found.value, noisy.guarantee, PerturbedFit(scale, ridge, found.diagnostics))
 
 
 def default_choice_gamma(choices: Choices, variance: Numbers) -> Any:

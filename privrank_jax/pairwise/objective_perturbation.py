@@ -56,9 +56,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from privrank_jax._types import Numbers
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from privrank_jax._types import Key, Numbers
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.designs import Design, Meetings
+from privrank_jax.pairwise.fit import fitted
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.calibration import calibrate_answers
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.privacy import Privacy
 
 LARGEST_FEATURE = 0.5
@@ -103,3 +112,40 @@ def choice_noise(
     """λ and γ for choices from sets of at most so many items."""
     spread = 1 - 1 / max(most_offered - 1, 1)
     return calibrate_answers(privacy, 2.0, spread, gamma=gamma)
+
+
+def fit_in_objective(
+    key: Key,
+    design: Design,
+    counted: Float[Array, "parameters"],
+    privacy: Privacy,
+    by: str,
+    gamma: Numbers | None = None,
+    noise: str = "laplace",
+) -> Estimate:
+    """The private fit with w in its objective: of scores, of features, and of τ = 2 log ν.
+
+    Args:
+        key: PRNG key.
+        design: who met or what was offered, private too.
+        counted: ``(parameters,)``, what was counted, without noise.
+        privacy: what is asked for.
+        by: name of the mechanism.
+        gamma: γ, at least its floor; default the floor, or 1 if that is more.
+        noise: as asked for; Laplace noise alone is known.
+    """
+    attained, features = kept_by_objective(privacy, by, noise), design.size - design.num_items
+    if isinstance(design, Meetings):
+        scale, ridge = meeting_noise(attained, features, gamma)
+    else:
+        scale, ridge = choice_noise(attained, design.num_items, gamma)
+    of_scores = jnp.arange(design.size + design.ties) < design.num_items
+    each = jnp.where(of_scores, 1, FEATURE_NOISE)
+    drawn = each * draw(key, noise, of_scores.shape, scale, design.dtype)
+    ridges, tie_gamma = design.ridges(jnp.full(design.size, ridge, design.dtype)), None
+    if design.ties:
+        drawn, tie_gamma = drawn.at[-1].divide(TIE_SHARE), ridges[0] / TIE_SHARE**2
+    found = fitted(design, counted + drawn, design.all_ridges(ridges, tie_gamma))
+    used = ridge if design.feature_units is None else ridges
+    facts = PerturbedFit(scale, used, found.diagnostics, tie_gamma)
+    return Estimate(found.value, Guarantee(privacy, attained, numerics="idealized"), facts)

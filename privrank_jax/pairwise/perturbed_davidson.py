@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, PairMatrixLike, Scalar
 from privrank_jax._validate import check_positive
@@ -15,17 +14,11 @@ from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fitted
 from privrank_jax.pairwise.graph import check_tied_counts
 from privrank_jax.pairwise.noisy_ties import TieNoise, add_tie_noise, tie_noise
-from privrank_jax.pairwise.objective_perturbation import (
-    FEATURE_NOISE,
-    TIE_SHARE,
-    kept_by_objective,
-    meeting_noise,
-)
+from privrank_jax.pairwise.objective_perturbation import fit_in_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.pairwise.questionnaire_noise import unit_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _USUAL_INFORMATION = 1 / 7.0  # about a score, of one comparison, at scores ~ N(0, 1) and ν = 1
@@ -78,40 +71,27 @@ def perturbed_davidson_mle(
     (True, True)
     """
     check_tied_counts(wins)
-    by, items = "perturbed_davidson_mle", wins.num_items
+    for name, given in (("gamma", gamma), ("tie_gamma", tie_gamma)):
+        if given is not None:
+            check_positive(name, given, infinite=False)
+    by, design = "perturbed_davidson_mle", Counts(wins.comparisons, wins.mask, ties=True)
     check_privacy(privacy)
     if privacy.adjacency != "flip":
-        return _by_objective(key, wins, privacy, gamma, tie_gamma, noise, questionnaire)
-    attained, law = tie_noise(privacy, by, items, noise, questionnaire)
+        if tie_gamma is not None or questionnaire is not None:
+            raise ValueError(
+                "tie_gamma and questionnaire are for adjacency='flip', where noise is on counts; leave them out."
+            )
+        exact = jnp.append(wins.totals, jnp.asarray(wins.ties, design.dtype))
+        return fit_in_objective(key, design, exact, privacy, by, gamma, noise or "laplace")
+    attained, law = tie_noise(privacy, by, wins.num_items, noise, questionnaire)
     usual, usual_of_ties = default_ridges(wins, law)
     ridge = usual if gamma is None else gamma
     tie_ridge = usual_of_ties if tie_gamma is None else tie_gamma
     counts = add_tie_noise(key, wins, law)
     counted = jnp.append(jnp.asarray(counts.totals), jnp.asarray(counts.ties))
-    return _fit(counted, wins, ridge, tie_ridge, law.scale, Guarantee(privacy, attained))
-
-
-def _by_objective(
-    key: Key,
-    wins: WinCounts,
-    privacy: Privacy,
-    gamma: Scalar | None,
-    tie_gamma: Scalar | None,
-    noise: str | None,
-    questionnaire: PairMatrixLike | None,
-) -> Estimate:
-    """The fit with noise in the objective."""
-    attained = kept_by_objective(privacy, "perturbed_davidson_mle", noise or "laplace")
-    if tie_gamma is not None or questionnaire is not None:
-        raise ValueError(
-            "tie_gamma and questionnaire are for adjacency='flip', where noise is on counts; leave them out."
-        )
-    scale, ridge = meeting_noise(attained, gamma=gamma)
-    drawn = draw(key, "laplace", (wins.num_items + 1,), scale, wins.comparisons.dtype)
-    ties = jnp.asarray(wins.ties, drawn.dtype) + FEATURE_NOISE / TIE_SHARE * drawn[-1]
-    guarantee = Guarantee(privacy, attained, numerics="idealized")
-    counted = jnp.append(wins.totals + drawn[:-1], ties)
-    return _fit(counted, wins, ridge, ridge / TIE_SHARE**2, scale, guarantee)
+    found = fitted(design, counted, design.all_ridges(ridge, tie_ridge))
+    facts = PerturbedFit(law.scale, ridge, found.diagnostics, tie_ridge)
+    return Estimate(found.value, Guarantee(privacy, attained), facts)
 
 
 def default_ridges(wins: WinCounts, law: TieNoise) -> tuple[Any, Any]:
@@ -140,21 +120,3 @@ def _unit_variances(law: TieNoise, num_items: int) -> tuple[float, float]:
     # T and -T are a dimension of their own.
     per_score = each[:num_items].sum() / (noise_law.dimension_of(law.shape) - 1)
     return float(per_score), float(each[num_items])
-
-
-def _fit(
-    counted: Float[Array, "numbers"],
-    wins: WinCounts,
-    gamma: Any,
-    tie_gamma: Any,
-    scale: Scalar,
-    guarantee: Guarantee,
-) -> Estimate:
-    check_positive("gamma", gamma, infinite=False)
-    check_positive("tie_gamma", tie_gamma, infinite=False)
-    design = Counts(wins.comparisons, wins.mask, ties=True)
-    ridge = design.ridges(gamma)
-    found = fitted(design, counted, jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype)))
-    return Estimate(
-        found.value, guarantee, PerturbedFit(scale, gamma, found.diagnostics, tie_gamma)
-    )

@@ -203,8 +203,6 @@ def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
 def test_bad_arguments_are_refused(key):
     with pytest.raises(TypeError, match="make one by covariate_table"):
         covariate_mle(key, WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]]), FLIPS)
-    with pytest.raises(TypeError, match="make one by covariate_table"):
-        mle(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="gamma must be positive"):
         covariate_mle(key, TABLE, FLIPS, gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be finite and at least 0"):

@@ -79,9 +79,9 @@ def _numbers(value):
     if isinstance(value, np.ndarray):
         return value
     parts = [value.scores]
-    if hasattr(value, "coefficients"):
+    if value.coefficients is not None:
         parts.append(value.coefficients * np.asarray(table().design.units, float))
-    if hasattr(value, "log_tie"):
+    if value.log_tie is not None:
         parts.append(2 * np.atleast_1d(value.log_tie))
     return np.concatenate(parts)
 
