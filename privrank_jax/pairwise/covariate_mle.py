@@ -117,7 +117,7 @@ def covariate_mle(
         if davidson:
             counted = jnp.append(counted, number_of_ties(table))
         return fit_in_objective(
-            key, design, counted, privacy, "covariate_mle", gamma, noise or "laplace"
+            key, counted, privacy, design, "covariate_mle", gamma, noise or "laplace"
         )
     noise = noise or "laplace"
     if davidson:

@@ -118,7 +118,7 @@ def perturbed_plackett_luce(
     check_no_stages(choices)
     by, design = "perturbed_plackett_luce", choices.design
     if of_comparisons(privacy, by, noise).adjacency != "flip":
-        return fit_in_objective(key, design, choices.totals, privacy, by, gamma, noise)
+        return fit_in_objective(key, choices.totals, privacy, design, by, gamma, noise)
     noisy = noisy_choices(key, choices, privacy, noise=noise)
     scale = noisy.diagnostics.noise_scale
     usual = default_choice_gamma(choices, noise_variance(scale, noise))

@@ -116,9 +116,9 @@ def choice_noise(
 
 def fit_in_objective(
     key: Key,
-    design: Design,
     counted: Float[Array, "parameters"],
     privacy: Privacy,
+    design: Design,
     by: str,
     gamma: Numbers | None = None,
     noise: str = "laplace",
@@ -127,9 +127,9 @@ def fit_in_objective(
 
     Args:
         key: PRNG key.
-        design: who met or what was offered, private too.
         counted: ``(parameters,)``, what was counted, without noise.
         privacy: what is asked for.
+        design: who met or what was offered, private too.
         by: name of the mechanism.
         gamma: γ, at least its floor; default the floor, or 1 if that is more.
         noise: as asked for; Laplace noise alone is known.

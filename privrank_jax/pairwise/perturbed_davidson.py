@@ -82,7 +82,7 @@ def perturbed_davidson_mle(
                 "tie_gamma and questionnaire are for adjacency='flip', where noise is on counts; leave them out."
             )
         exact = jnp.append(wins.totals, jnp.asarray(wins.ties, design.dtype))
-        return fit_in_objective(key, design, exact, privacy, by, gamma, noise or "laplace")
+        return fit_in_objective(key, exact, privacy, design, by, gamma, noise or "laplace")
     attained, law = tie_noise(privacy, by, wins.num_items, noise, questionnaire)
     usual, usual_of_ties = default_ridges(wins, law)
     ridge = usual if gamma is None else gamma
