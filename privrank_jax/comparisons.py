@@ -47,7 +47,7 @@ class WinCounts:
             for both. The diagonal is 0.
         mask: ``(m,)`` bool, False for items that only pad the problem; ``None`` = all are real.
         ties: how many of the comparisons are ties, shape ``()``; ``None`` = not known. Only a model of ties
-            (:func:`~privrank_jax.pairwise.davidson_mle`) needs it.
+            (:func:`~privrank_jax.pairwise.mle`) needs it.
     """
 
     matrix: Float[Array, "*batch items items"]

@@ -32,7 +32,7 @@ EXAMPLES = (
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.noisy_choices",
     "pairwise.choice_errors", "pairwise.clustered_errors", "pairwise.weighted_comparisons",
-    "pairwise.covariate_davidson", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
+    "pairwise.fit", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
     "privacy.bodies", "release.boxed_noise",
     "pairwise.covariate_mle", "pairwise.covariate_tables", "pairwise.covariates",
     "pairwise.davidson", "pairwise.noisy_ties", "pairwise.perturbed_davidson", "pairwise.davidson_errors",

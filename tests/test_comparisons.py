@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 
 import jax
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 from privrank_jax import pairwise
 from privrank_jax.comparisons import Comparisons, WinCounts, WinEdges, bound_contributions
 from privrank_jax.pairwise.influence import influential_comparisons
-from privrank_jax.pairwise.rank_centrality import rank_centrality
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.rows import ITEMS, random_rows
@@ -104,8 +104,8 @@ def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
     promise = Privacy(1.0, unit="comparison", adjacency="flip")
     functions = [
         lambda wins: pairwise.mle(wins).value,
-        lambda wins: rank_centrality(wins).value,
-        lambda wins: pairwise.davidson_mle(wins).value.scores,
+        lambda wins: pairwise.rank_centrality(wins).value,
+        lambda wins: pairwise.mle(wins, ties="davidson").value.scores,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise).value,
         lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise).value,
     ]
@@ -166,8 +166,8 @@ def test_functions_of_one_problem_refuse_other_shapes_of_win_counts(shape):
     promise = Privacy(1.0, unit="comparison", adjacency="flip")
     for function in (
         pairwise.mle,
-        pairwise.davidson_mle,
-        rank_centrality,
+        functools.partial(pairwise.mle, ties="davidson"),
+        pairwise.rank_centrality,
         influential_comparisons,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise),
         lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise),

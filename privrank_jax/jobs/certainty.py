@@ -20,11 +20,9 @@ from privrank_jax.jobs.result import (
     Certainty,
     each_by_itself,
 )
-from privrank_jax.pairwise import standard_errors
 from privrank_jax.pairwise.clustered_errors import clustered_covariance
-from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores
-from privrank_jax.pairwise.davidson import DavidsonScores
 from privrank_jax.pairwise.davidson_errors import davidson_center_is_near, davidson_errors
+from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.intervals import (
     Intervals,
@@ -35,7 +33,7 @@ from privrank_jax.pairwise.intervals import (
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
 from privrank_jax.pairwise.quasi_variances import quasi_variances
-from privrank_jax.pairwise.standard_errors import Uncertainty
+from privrank_jax.pairwise.standard_errors import Uncertainty, standard_errors
 
 TOO_FAR = (
     "no intervals: the scores are shrunk toward 0 too strongly to recover the true ranks, as where some items "
@@ -141,7 +139,7 @@ def certain(
 
 
 def of_davidson(
-    value: DavidsonScores,
+    value: ModelScores,
     comparisons: PairMatrixLike,
     *,
     level: float,
@@ -171,7 +169,7 @@ def of_davidson(
 
 
 def tie_facts(
-    value: DavidsonScores | CovariateDavidsonScores,
+    value: ModelScores,
     interval: tuple[float, float] | None,
     level: float,
 ) -> dict[str, Any]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._types import PairMatrix
+from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax.data.choices import Choices
+from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import PRIVATE_SETS, certain, components_of, doubts_of
 from privrank_jax.jobs.checks import check_items, check_rare_items
@@ -33,7 +34,7 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.pairwise.choice_errors import choice_center_is_near, choice_errors
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.noisy_choices import default_choice_gamma, plackett_luce_from_totals
+from privrank_jax.pairwise.noisy_choices import default_choice_gamma
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 
@@ -123,7 +124,7 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
         )
     variance = added.variance_per_dimension()
     gamma = asked.gamma or float(quickly(default_choice_gamma, data.kept, variance))
-    fit = quickly(plackett_luce_from_totals, totals, data.kept, gamma)
+    fit = quickly(pairwise.fit, data.kept.design, totals, gamma)
     scores = np.asarray(fit.value)
     certainty = _certainty(data, scores, asked, gamma, noise_scale=drawn.scale, noise=noise)
     code = int(fit.diagnostics.code)
@@ -144,7 +145,7 @@ def _in_objective(data: Prepared, asked: Asked, privacy: Privacy) -> Ranking:
 def _without_privacy(data: Prepared, asked: Asked) -> Ranking:
     """The fit of highest likelihood, or a ridge fit where there is none."""
     gamma, warnings = asked.gamma or 0.0, []
-    fit = quickly(pairwise.plackett_luce, data.kept, gamma)
+    fit = quickly(_fit, data.kept, gamma)
     components, separated = int(fit.diagnostics.components), bool(fit.diagnostics.separated)
     if gamma == 0 and (separated or components > 1):
         gamma = 1.0
@@ -152,7 +153,7 @@ def _without_privacy(data: Prepared, asked: Asked) -> Ranking:
             "no finite scores have the highest likelihood: some group of items was never, or always, chosen over the "
             "rest. The scores shown are a ridge fit with gamma = 1."
         )
-        fit = quickly(pairwise.plackett_luce, data.kept, gamma)
+        fit = quickly(_fit, data.kept, gamma)
     code = int(fit.diagnostics.code)
     warnings += doubts_of(components, code)
     scores = np.asarray(fit.value)
@@ -190,6 +191,10 @@ def _certainty(
     if components == 1:
         return found
     return Certainty(found.better, notes=(SEVERAL_GROUPS.format(components),) if noise else ())
+
+
+def _fit(choices: pairwise.Choices, gamma: Scalar) -> Estimate:
+    return pairwise.mle(choices, gamma=gamma)
 
 
 def _shown_together(choices: pairwise.Choices) -> PairMatrix:

@@ -52,8 +52,8 @@ from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
-from privrank_jax.pairwise.perturbed_davidson import davidson_from_totals, default_ridges
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
+from privrank_jax.pairwise.perturbed_davidson import default_ridges
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
@@ -419,7 +419,7 @@ def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
     degree = float(np.sum(design)) / len(totals)
     variance = _added(data, drawn).variance_per_dimension()
     gamma = asked.gamma or float(quickly(least_risk_gamma, degree, variance))
-    fit = quickly(scores_from_totals, totals, design, gamma)
+    fit = quickly(pairwise.fit, pairwise.Counts(design), totals, gamma)
     scores = np.asarray(fit.value)
     return _result(
         data,
@@ -451,7 +451,8 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     default = functools.partial(default_ridges, law=law)
     usual, tie_gamma = map(float, quickly(default, data.wins))
     gamma, met, counts = asked.gamma or usual, data.wins.comparisons, drawn.estimate.value
-    fit = quickly(davidson_from_totals, counts.totals, counts.ties, met, gamma, tie_gamma)
+    counted = np.append(counts.totals, counts.ties)
+    fit = quickly(pairwise.fit, pairwise.Counts(met, ties=True), counted, gamma, tie_gamma)
     certainty, interval = of_davidson(
         fit.value,
         met,
@@ -857,7 +858,7 @@ def _fitted(
 
 
 def _fit_ties(wins: WinCounts, gamma: Scalar) -> Estimate:
-    return pairwise.davidson_mle(wins, gamma, gamma)
+    return pairwise.mle(wins, gamma=gamma, ties="davidson", tie_gamma=gamma)
 
 
 def _why_infinite(components: int) -> str:

@@ -28,19 +28,18 @@ from privrank_jax.jobs.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.pairwise.covariate_davidson import davidson_from_covariate_sums
 from privrank_jax.pairwise.covariate_errors import (
     CovariateIntervals,
     covariate_davidson_intervals,
     covariate_intervals,
 )
-from privrank_jax.pairwise.covariate_mle import scores_from_covariate_sums
+from privrank_jax.pairwise.covariate_mle import default_covariate_ridges
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.perturbed_mle import ExactFit
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
 
@@ -121,8 +120,7 @@ def _fitted(data: Prepared, asked: Asked) -> Ranking:
         fit = drawn.estimate
         if not data.private_design:
             fit = _fit_released(fit.value, design, asked.gamma, drawn.scale, data.noise)
-        found = fit.diagnostics
-        gamma = float(found.gamma if isinstance(found, ExactFit) else found.ridge[0])
+        gamma = float(np.ravel(fit.diagnostics.gamma)[0])
         words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
         public = {
             "max_per_user": data.privacy.contributions,
@@ -184,14 +182,14 @@ def _fit_released(
     noise: str,
 ) -> Estimate:
     """The fit to noisy sums, or to noisy sums and ties."""
-    told = {"noise_scale": scale, "noise": noise}
     if isinstance(value, CovariateTies):
-        fitted = functools.partial(davidson_from_covariate_sums, **told)
-        return _on_design(
-            design, lambda *sums: fitted(*sums, design, gamma), value.sums, value.ties
-        )
-    fitted = functools.partial(scores_from_covariate_sums, **told)
-    return _on_design(design, lambda sums: fitted(sums, design, gamma), value)
+        value = np.append(value.sums, value.ties)
+        design = dataclasses.replace(design, ties=True)
+    defaults = functools.partial(default_covariate_ridges, design, scale, noise)
+    ridges = _on_design(design, lambda: defaults(gamma))
+    fit = quickly(pairwise.fit, design, value, *ridges)
+    diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
+    return dataclasses.replace(fit, diagnostics=diagnostics)
 
 
 def _on_design(design: CovariateDesign, function: Callable[..., Any], *arguments: Any) -> Any:
@@ -208,17 +206,17 @@ def _without_privacy(
     """The fit of highest likelihood, its ridge, and what to know of it; a ridge fit where there is no finite one."""
     gamma, davidson = asked.gamma or 0.0, asked.ties == "davidson"
     tied = np.asarray(table.outcomes) == 0.5
+    mle = functools.partial(pairwise.mle, ties=asked.ties)
 
     def fitted(ridge: float) -> Estimate:
-        if davidson:
-            return quickly(pairwise.davidson_with_covariates, table, ridge, ridge)
-        return quickly(pairwise.mle_with_covariates, table, ridge)
+        fit = quickly(lambda table, r: mle(table, gamma=r, tie_gamma=r), table, ridge)
+        diagnostics = PerturbedFit(0.0, ridge, fit.diagnostics, ridge if davidson else None)
+        return dataclasses.replace(fit, diagnostics=diagnostics)
 
     none = gamma == 0 and davidson and tied.all() == tied.any()
     fit = fitted(1.0 if none else gamma)
-    units = np.asarray(table.design.units)
-    beta = np.concatenate([fit.value.scores, np.asarray(fit.value.coefficients) * units])
-    surest = float(jnp.abs(table.design.log_odds(jnp.asarray(beta))).max())
+    beta = table.design.beta_of(fit.value)
+    surest = float(jnp.abs(table.design.log_odds(beta)).max())
     code = int(fit.diagnostics.fit.code)
     if gamma == 0 and (none or code > 1 or not surest < _CERTAIN):
         why = (
@@ -282,14 +280,14 @@ def _intervals(
         found = _on_design(
             design,
             lambda value, ridge, tied: about(value, design, ridge, tied=tied),
-            *(fit.value, facts.ridge, tied),
+            *(fit.value, facts.gamma, tied),
         )
         return found, None
     about = functools.partial(covariate_davidson_intervals, **told)
     found = _on_design(
         design,
         lambda value, *ridges: about(value, design, *ridges),
-        *(fit.value, facts.ridge, facts.tie_gamma),
+        *(fit.value, facts.gamma, facts.tie_gamma),
     )
     low, high = (float(np.exp(np.asarray(end))) for end in (found.log_tie_low, found.log_tie_high))
     return found.model, (low, high) if low > 0 and high < np.inf else None

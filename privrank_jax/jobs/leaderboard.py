@@ -27,7 +27,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from privrank_jax import release
+from privrank_jax import pairwise, release
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
@@ -58,7 +58,7 @@ from privrank_jax.jobs.result import (
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import paid, was_paid
 from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
@@ -388,7 +388,8 @@ class _Job:
             gamma = self.gamma or float(
                 quickly(least_risk_gamma, float(met.sum()) / len(met), deviation**2)
             )
-            scores = np.asarray(quickly(scores_from_totals, totals, met, gamma).value)
+            design = pairwise.Counts(met)
+            scores = np.asarray(quickly(pairwise.fit, design, totals, gamma).value)
         end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
         facts = {
             "method": self.method,

@@ -142,7 +142,7 @@ MECHANISMS = {
     ),
     "perturbed-covariates": Mechanism(
         label="private scores with covariates",
-        simulated="pairwise:perturbed_covariate_mle",
+        simulated="pairwise:covariate_mle",
         exact="release.perturbed_models:exact_perturbed_covariate_mle",
         law="",
         opendp=(),

@@ -10,20 +10,16 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from privrank_jax.pairwise.choices import Choices, break_rankings, plackett_luce
-from privrank_jax.pairwise.covariate_davidson import (
-    covariate_davidson_mle,
-    davidson_with_covariates,
-)
-from privrank_jax.pairwise.covariate_mle import covariate_mle, mle_with_covariates
+from privrank_jax.pairwise.choices import Choices, break_rankings
+from privrank_jax.pairwise.covariate_mle import covariate_mle
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.davidson import davidson_mle
 from privrank_jax.pairwise.debiased_rr import debiased_rr
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.noisy_choices import perturbed_plackett_luce
 from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_covariates import perturbed_covariate_mle
 from privrank_jax.pairwise.perturbed_davidson import perturbed_davidson_mle
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
@@ -34,27 +30,23 @@ from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
 __all__ = [
     "Choices",
+    "Counts",
     "bounded_weights",
     "break_rankings",
-    "covariate_davidson_mle",
     "covariate_mle",
     "covariate_table",
-    "davidson_mle",
-    "davidson_with_covariates",
     "debiased_rr",
     "epsilon_needed",
+    "fit",
     "interval_estimates",
     "mle",
-    "mle_with_covariates",
     "noisy_counts",
     "one_shot_top_k",
     "peeling_top_k",
     "permute_and_flip_top_k",
-    "perturbed_covariate_mle",
     "perturbed_davidson_mle",
     "perturbed_mle",
     "perturbed_plackett_luce",
-    "plackett_luce",
     "planned_error",
     "questionnaire_counts",
     "rank_intervals",

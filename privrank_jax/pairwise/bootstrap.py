@@ -24,7 +24,7 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.designs import as_design
+from privrank_jax.pairwise.meetings import as_design
 
 
 def parametric_bootstrap(

@@ -19,12 +19,8 @@ from jaxtyping import Array
 
 from privrank_jax._types import Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_nonnegative
-from privrank_jax.pairwise.choices import (
-    Choices,
-    chances_of_choices,
-    choice_information,
-    public_part,
-)
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.designs import Sets
 from privrank_jax.pairwise.intervals import MOST_CHANGE
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
@@ -45,7 +41,7 @@ def choice_errors(
     noise: str = "laplace",
     target: str = "truth",
 ) -> Uncertainty:
-    """Covariance and standard errors of scores from :func:`perturbed_plackett_luce` or :func:`plackett_luce`.
+    """Covariance and standard errors of scores from :func:`perturbed_plackett_luce` or of :func:`mle` of choices.
 
     Args:
         theta: ``(m,)`` released scores.
@@ -74,18 +70,17 @@ def choice_errors(
     theta = jnp.asarray(theta, choices.weights.dtype)
     if theta.shape != (choices.num_items,):
         raise ValueError(f"theta must have shape ({choices.num_items},), got {theta.shape}.")
-    sets = public_part(choices)
     added = Noise.independent(noise, noise_scale, choices.num_items)
-    return _choice_errors(theta, sets, gamma, added, target == "penalized")
+    return _choice_errors(theta, choices.design, gamma, added, target == "penalized")
 
 
 @functools.partial(jax.jit, static_argnames=("penalized",))
 def _choice_errors(
-    theta: Scores, choices: Choices, gamma: Scalar, noise: Noise, penalized: bool
+    theta: Scores, sets: Sets, gamma: Scalar, noise: Noise, penalized: bool
 ) -> Uncertainty:
     theta = theta - jnp.mean(theta)
-    fisher = choice_information(choices, theta)
-    project, linked = identified(fisher < 0, theta.dtype)
+    fisher = sets.information(theta)
+    project, linked = identified(sets.linked, theta.dtype)
     fisher = of_full_rank(fisher, project)
     real = jnp.ones(theta.shape, bool)
     return errors_of_fit(theta, fisher, fisher, project, linked, real, gamma, noise, penalized)
@@ -105,10 +100,6 @@ def choice_center_is_near(theta: ScoresLike, choices: Choices, errors: Uncertain
         bool, shape ``()``: whether none changes by more than a factor of ``MOST_CHANGE``.
     """
 
-    def bend(scores: Scores) -> Array:
-        chances = chances_of_choices(choices, scores)
-        return jnp.log(chances) + jnp.log1p(-chances)
-
-    choices, theta = public_part(choices), jnp.asarray(theta, errors.center.dtype)
-    change = jnp.abs(bend(theta) - bend(errors.center))
-    return jnp.all(jnp.where(choices.offered, change <= math.log(MOST_CHANGE), True))
+    sets, theta = choices.design, jnp.asarray(theta, errors.center.dtype)
+    change = jnp.abs(sets.bend(theta) - sets.bend(errors.center))
+    return jnp.all(change <= math.log(MOST_CHANGE))

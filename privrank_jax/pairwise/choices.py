@@ -2,11 +2,11 @@ r"""Choices from sets and rankings of some items: the Plackett-Luce model, and w
 
 Of the items S that a user is offered, i is chosen with probability e^{θ_i}/Σ_{j ∈ S} e^{θ_j}; for pairs this is the
 Bradley-Terry-Luce model. A ranking is a series of choices: its first item among all of them, its second among the rest,
-and so on.
+and so on. :func:`~privrank_jax.pairwise.mle` fits it.
 
-**Sufficient statistic.** The log-likelihood of choices is Σ_i N_i θ_i - Σ_S log Σ_{j ∈ S} e^{θ_j}, N_i how often i was
-chosen. Where it is *public who was offered what* (adjacency ``flip``: only the choice differs), the outcomes enter
-through N alone, and noise on N and a ridge fit to it are private (:mod:`privrank_jax.pairwise.noisy_choices`).
+**Sufficient statistic.** The likelihood sees choices through N alone, N_i how often i was chosen
+(:mod:`privrank_jax.pairwise.designs`). Where it is *public who was offered what* (adjacency ``flip``: only the choice
+differs), noise on N and a ridge fit to it are private (:mod:`privrank_jax.pairwise.noisy_choices`).
 
 **Rankings have no such statistic.** The sets of the second and later choices of a ranking are what the first choices
 left over: they depend on the answers, and the fit needs them. Noise on N alone would publish a function of private
@@ -32,17 +32,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from privrank_jax._backend import product
-from privrank_jax._types import PairMatrix, Scalar, Scores
-from privrank_jax._validate import check_nonnegative, in_floats, is_real, is_traced
+from privrank_jax._validate import in_floats, is_real
 from privrank_jax._workarounds.scatter import add_at
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
-from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.graph import connectivity
-from privrank_jax.pairwise.minimize import minimize
-from privrank_jax.pairwise.mle import FitDiagnostics
-
-_PATIENCE = 8  # Newton steps without progress after which a search ends
+from privrank_jax.pairwise.designs import Sets
 
 
 @jax.tree_util.register_dataclass
@@ -127,6 +120,18 @@ class Choices:
 
     @property
     @functools.partial(jax.jit, inline=True)
+    def design(self) -> Sets:
+        """The sets and weights alone, each set in the order of its items: a fit to it can't tell who was chosen.
+
+        A constructor may keep the chosen item first, and sums of floats in another order differ in their last digits.
+        """
+        ranked = jnp.sort(jnp.where(self.offered, self.sets, self.num_items), axis=-1)
+        offered = ranked < self.num_items
+        sets = jnp.where(offered, ranked, ranked[..., :1])
+        return Sets(sets, offered, self.weights, self.num_items, self.public_sets)
+
+    @property
+    @functools.partial(jax.jit, inline=True)
     def wins(self) -> WinCounts:
         """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
@@ -172,19 +177,6 @@ def _items(entries: tuple[Any, ...], where: str, num_items: int) -> tuple[int, .
     return items
 
 
-@functools.partial(jax.jit, inline=True)
-def public_part(choices: Choices) -> Choices:
-    """The sets and weights alone, each set in the order of its items: a fit to it can't tell who was chosen.
-
-    A constructor may keep the chosen item first, and sums of floats in another order differ in their last digits, so a
-    private fit takes its sets from here. ``chosen`` is then the first item of each set.
-    """
-    ranked = jnp.sort(jnp.where(choices.offered, choices.sets, choices.num_items), axis=-1)
-    offered = ranked < choices.num_items
-    sets = jnp.where(offered, ranked, ranked[..., :1])
-    return dataclasses.replace(choices, sets=sets, offered=offered, chosen=sets[..., 0])
-
-
 def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Comparisons:
     """All pairs of each ranking as comparisons of its user: the route of rankings to private scores.
 
@@ -216,125 +208,3 @@ def break_rankings(orders: Sequence[Sequence[int]], *, num_items: int) -> Compar
     users, winners, losers = (jnp.asarray(column, jnp.int32) for column in zip(*rows))
     none, every = jnp.zeros(len(rows), bool), jnp.ones(len(rows), bool)
     return Comparisons(users, winners, losers, none, every, num_items)
-
-
-def plackett_luce(
-    choices: Choices,
-    gamma: Scalar = 0.0,
-    *,
-    tolerance: float | None = None,
-    max_steps: int = 100,
-) -> Estimate:
-    """Scores θ that maximize the Plackett-Luce likelihood less (γ/2)‖θ‖², Σθ = 0. **Not private.**
-
-    By Newton's method; differentiable with respect to weights and ridge by the implicit function theorem.
-
-    Args:
-        choices: choices, or stages of rankings.
-        gamma: ridge γ >= 0, may be traced.
-        tolerance: ℓ_∞ gradient norm to reach, relative to the mean weight of choices per item.
-        max_steps: iterations at most.
-
-    Returns:
-        ``value``: θ, ``(m,)``. ``guarantee``: ``None``. ``diagnostics``:
-        :class:`~privrank_jax.pairwise.mle.FitDiagnostics`.
-
-    Raises:
-        ValueError: γ < 0; without a ridge, items that no chain of choices links both ways: no finite maximum exists
-            (not checked under ``jit``).
-
-    >>> choices = Choices.from_top1([(0, [1]), (0, [1]), (0, [1]), (1, [0])], num_items=2)
-    >>> found = plackett_luce(choices).value
-    >>> round(float(found[0] - found[1]), 4)  # log 3
-    1.0986
-    """
-    check_nonnegative("gamma", gamma)
-    components, separated = connectivity(choices.wins)
-    known = not is_traced(choices, gamma)
-    if known and np.all(np.asarray(gamma) == 0) and (int(components) > 1 or bool(separated)):
-        raise ValueError(
-            "these choices have no finite maximum: some group of items was never, or always, chosen over the rest. "
-            "Give gamma > 0, for example 1."
-        )
-    found = fit_choices(choices, choices.totals, gamma, tolerance, max_steps)
-    diagnostics = dataclasses.replace(found.diagnostics, components=components, separated=separated)
-    return dataclasses.replace(found, diagnostics=diagnostics)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class _Objective:
-    """Σ_S log Σ_{j ∈ S} e^{θ_j} - Nᵀθ + (γ/2)‖θ‖² in units of S, the mean weight per item, with the shift near 0."""
-
-    choices: Choices
-    totals: Array
-    gamma: Array
-    scale: Array
-
-    def __call__(self, theta: Scores) -> Array:
-        log_all = jax.nn.logsumexp(_offers(self.choices, theta), axis=-1)
-        fit = product(self.choices.weights, log_all) - product(self.totals, theta)
-        ridge = 0.5 * self.gamma * product(theta, theta)
-        return (fit + ridge) / self.scale + 0.5 * jnp.sum(theta) ** 2 / theta.shape[0]
-
-    def gradient(self, theta: Scores) -> Array:
-        """∇f(θ), ``(m,)``."""
-        weighted = product(self.choices.weights, _shares(self.choices, theta))
-        push = weighted - self.totals + self.gamma * theta
-        return push / self.scale + jnp.mean(theta)
-
-    def hessian(self, theta: Scores) -> Array:
-        """∇²f(θ), ``(m, m)``."""
-        bend = choice_information(self.choices, theta) + jnp.diag(jnp.full_like(theta, self.gamma))
-        return bend / self.scale + 1 / theta.shape[0]
-
-
-def choice_information(choices: Choices, theta: Scores) -> PairMatrix:
-    """Fisher information of θ, ``(m, m)``: Σ_S diag(p_S) - p_S p_Sᵀ, p_S the chances of the items of S."""
-    shares, weights = _shares(choices, theta), choices.weights
-    return jnp.diag(product(weights, shares)) - product(shares.T, weights[:, None] * shares)
-
-
-def chances_of_choices(choices: Choices, theta: Scores) -> Float[Array, "choices size"]:
-    """The chance of each item of each set, ``(K, s)``; 0 for padding."""
-    return jax.nn.softmax(_offers(choices, theta), axis=-1)
-
-
-def _offers(choices: Choices, theta: Scores) -> Array:
-    return jnp.where(choices.offered, theta[choices.sets], -jnp.inf)
-
-
-def _shares(choices: Choices, theta: Scores) -> Array:
-    """Each item's chance in each choice, ``(K, m)``."""
-    rows = jnp.arange(choices.sets.shape[0])[:, None]
-    empty = jnp.zeros((choices.sets.shape[0], theta.shape[0]), theta.dtype)
-    return empty.at[rows, choices.sets].add(chances_of_choices(choices, theta))
-
-
-def fit_choices(
-    choices: Choices,
-    totals: Scores,
-    gamma: Scalar,
-    tolerance: float | None = None,
-    max_steps: int = 100,
-) -> Estimate:
-    """The minimizer of Σ_S log Σ_{j ∈ S} e^{θ_j} - Nᵀθ + (γ/2)‖θ‖² for given totals N, of mean 0."""
-    ridge = jnp.asarray(gamma, totals.dtype)  # one program, whether γ is a number or an array
-    return _fit(choices, totals, ridge, tolerance, max_steps)
-
-
-@functools.partial(jax.jit, static_argnames=("tolerance", "max_steps"))
-def _fit(
-    choices: Choices, totals: Scores, ridge: Array, tolerance: float | None, max_steps: int
-) -> Estimate:
-    scale = jnp.maximum(jnp.sum(choices.weights) / choices.num_items, 1.0)
-    objective = _Objective(choices, totals, ridge, scale)
-    found = minimize(
-        objective,
-        jnp.zeros_like(totals),
-        tolerance=tolerance,
-        max_steps=max_steps,
-        patience=_PATIENCE,
-    )
-    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return Estimate(found.value - jnp.mean(found.value), None, diagnostics)

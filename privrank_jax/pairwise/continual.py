@@ -16,9 +16,10 @@ from privrank_jax._backend import product
 from privrank_jax._types import Key, Mask, Numbers, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
@@ -178,7 +179,7 @@ def continual_scores(
         gamma: ridge γ > 0, may be traced.
 
     Returns:
-        ``(T, m)``, mean 0 over real items; see :func:`~privrank_jax.pairwise.perturbed_mle.scores_from_totals`.
+        ``(T, m)``, mean 0 over real items; see :func:`~privrank_jax.pairwise.fit`.
 
     >>> wins = WinCounts(jnp.array([[[0, 9], [1, 0]], [[0, 81], [9, 0]]], float))
     >>> scores = continual_scores(jnp.cumsum(wins.totals, 0), wins, 1e-6)
@@ -188,11 +189,11 @@ def continual_scores(
     stream_totals(wins)
     comparisons = jnp.cumsum(wins.comparisons, axis=0)
 
-    def fit(total: Array, met: Array, real: Mask) -> Array:
-        return scores_from_totals(total, met, gamma, real).value
+    def fitted(total: Array, met: Array, real: Mask) -> Array:
+        return fit(Counts(met, real), total, gamma).value
 
     real = jnp.broadcast_to(wins.item_mask, comparisons.shape[:2])
-    return jax.vmap(fit)(totals, comparisons, real)
+    return jax.vmap(fitted)(totals, comparisons, real)
 
 
 def stream_totals(wins: WinCounts) -> Steps:

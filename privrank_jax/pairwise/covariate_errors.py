@@ -2,7 +2,7 @@ r"""Standard errors and intervals of scores and coefficients of covariates, priv
 
 Post-processing of the release: it takes the private fit, the public noise scale and ridge, and the public design, never
 the outcomes (but for ``tied``, in fits without privacy). As in :mod:`privrank_jax.pairwise.standard_errors`, with β =
-(θ, b), the Fisher information I of β at the fit (:func:`~privrank_jax.pairwise.covariates.information`) and the ridge R
+(θ, b), the Fisher information I of β at the fit (:mod:`privrank_jax.pairwise.designs`) and the ridge R
 = diag(γ): to first order the fit is β + (I + R)^{-1}(s - w - Rβ), s the score of the comparisons (covariance I) and w
 the noise, of covariance V (:mod:`privrank_jax.privacy.bodies`). One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃,
 removes the bias and has covariance I⁻¹(I + V)I⁻¹. Inverses are on the directions that the design identifies:
@@ -24,9 +24,7 @@ count as independent), and errors are small enough for one linear step.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -36,12 +34,10 @@ from privrank_jax._backend import product
 from privrank_jax._counting import FlagsLike
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
-from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores, tie_information
-from privrank_jax.pairwise.covariate_mle import CovariateScores
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
-from privrank_jax.pairwise.covariates import CovariateDesign, information
+from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.critical_values import critical_tables
-from privrank_jax.pairwise.davidson import outcome_odds
+from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
@@ -93,9 +89,9 @@ class CovariateDavidsonIntervals:
 
 
 def covariate_intervals(
-    value: CovariateScores,
+    value: ModelScores,
     design: CovariateDesign,
-    ridge: Float[Array, "parameters"],
+    ridge: Scalar | Float[Array, "size"],
     *,
     noise_scale: Scalar = 0.0,
     noise: str = "laplace",
@@ -105,10 +101,9 @@ def covariate_intervals(
     """Intervals of everything that a fit with covariates found, for sampling error and privacy noise together.
 
     Args:
-        value: scores and coefficients, from :func:`covariate_mle`, :func:`mle_with_covariates` or
-            :func:`~privrank_jax.pairwise.covariate_mle.scores_from_covariate_sums`.
+        value: scores and coefficients, from :func:`covariate_mle`, :func:`mle` or :func:`fit`.
         design: the public part of the table.
-        ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next.
+        ridge: γ of the fit, or ``(m + p,)``, one number for each score and feature.
         noise_scale: λ, σ or 1/ε, may be traced; 0 without privacy.
         noise: ``"laplace"``, ``"gaussian"`` or ``"k-norm"``, for which the design must not be traced.
         tied: ``(N,)`` bool, comparisons that are ties, each half a win for both. They are outcomes: only for fits
@@ -122,10 +117,9 @@ def covariate_intervals(
         ValueError: a negative scale, an unknown noise, ``level`` outside (0, 1), a traced design for K-norm noise,
             ``tied`` of another shape.
 
-    >>> from privrank_jax.pairwise import covariate_table, mle_with_covariates
+    >>> from privrank_jax.pairwise import covariate_table, mle
     >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
-    >>> found = mle_with_covariates(table)
-    >>> errors = covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    >>> errors = covariate_intervals(mle(table).value, table.design, 0.0)
     >>> round(float(errors.standard_errors[0]), 4)  # 1/√(18 · 2/3 · 1/3)
     0.5
     """
@@ -138,13 +132,14 @@ def covariate_intervals(
             f"tied must be bool of shape {design.first.shape}, got {flags.dtype} of shape {flags.shape}."
         )
     added = noise_on_sums(design, noise, noise_scale).known
+    design, ridge = dataclasses.replace(design, ties=False), design.ridges(ridge)
     return _covariate_intervals(value, design, ridge, flags, level, added)
 
 
 def covariate_davidson_intervals(
-    value: CovariateDavidsonScores,
+    value: ModelScores,
     design: CovariateDesign,
-    ridge: Float[Array, "parameters"],
+    ridge: Scalar | Float[Array, "size"],
     tie_gamma: Scalar,
     *,
     noise_scale: Scalar = 0.0,
@@ -154,10 +149,9 @@ def covariate_davidson_intervals(
     """Intervals of scores, coefficients and log ν of a fit of Davidson's model, privacy noise included.
 
     Args:
-        value: from :func:`covariate_davidson_mle`, :func:`davidson_with_covariates` or
-            :func:`~privrank_jax.pairwise.covariate_davidson.davidson_from_covariate_sums`.
+        value: from :func:`covariate_mle`, :func:`mle` or :func:`fit`, with ties as outcomes of their own.
         design: the public part of the table.
-        ridge: ``(m + p,)``, of the fit: its diagnostics hold it, and the next two.
+        ridge: γ of the fit, or ``(m + p,)``, one number for each score and feature.
         tie_gamma: the ridge of log ν.
         noise_scale: λ or σ of each sum, or 1/ε, may be traced; 0 without privacy.
         noise: as for :func:`covariate_intervals`.
@@ -169,52 +163,50 @@ def covariate_davidson_intervals(
     Raises:
         ValueError: as :func:`covariate_intervals`; a negative ridge of log ν.
 
-    >>> from privrank_jax.pairwise import covariate_table, davidson_with_covariates
+    >>> from privrank_jax.pairwise import covariate_table, mle
     >>> table = covariate_table([0] * 50, [1] * 50, [1] * 25 + [0.5] * 20 + [0] * 5, {}, num_items=2)
-    >>> found = davidson_with_covariates(table)
-    >>> errors = covariate_davidson_intervals(found.value, table.design, found.diagnostics.ridge, 0.0)
-    >>> bool(errors.log_tie_low < found.value.log_tie < errors.log_tie_high)
+    >>> value = mle(table, ties="davidson").value
+    >>> errors = covariate_davidson_intervals(value, table.design, 0.0, 0.0)
+    >>> bool(errors.log_tie_low < value.log_tie < errors.log_tie_high)
     True
     """
     check_choice("noise", noise, SHAPED_NOISES)
     check_nonnegative("noise_scale", noise_scale)
     check_nonnegative("tie_gamma", tie_gamma)
     check_level(level)
-    ridges = jnp.append(ridge, jnp.asarray(tie_gamma, ridge.dtype))
+    ridges = jnp.append(design.ridges(ridge), jnp.asarray(tie_gamma, design.dtype))
     added = noise_on_sums(design, noise, noise_scale, ties=True).known
+    design = dataclasses.replace(design, ties=True)
     return _davidson_intervals(value, design, ridges, level, added)
 
 
 @jax.jit
 def _covariate_intervals(
-    value: CovariateScores,
+    value: ModelScores,
     design: CovariateDesign,
     ridge: Float[Array, "parameters"],
     tied: Bool[Array, "rows"] | None,
     level: Scalar,
     noise: Noise,
 ) -> CovariateIntervals:
-    beta = jnp.concatenate([value.scores, value.coefficients * design.units])
-    fisher = information(design, beta)
+    beta = design.beta_of(value)
+    fisher = design.information(beta)
     outcomes = fisher if tied is None else _of_half_wins(design, beta, tied)
-    near = functools.partial(_is_near, design, beta)
-    items, *others = _about(beta, fisher, outcomes, ridge, design, near, noise, level)
+    items, *others = _about(beta, fisher, outcomes, ridge, design, noise, level)
     return CovariateIntervals(items, *(one / design.units for one in others))
 
 
 @jax.jit
 def _davidson_intervals(
-    value: CovariateDavidsonScores,
+    value: ModelScores,
     design: CovariateDesign,
     ridge: Float[Array, "numbers"],
     level: Scalar,
     noise: Noise,
 ) -> CovariateDavidsonIntervals:
-    beta = jnp.concatenate([value.scores, value.coefficients * design.units])
-    params = jnp.append(beta, value.log_tie)
-    fisher = tie_information(design, beta, value.log_tie)
-    near = functools.partial(_is_near_with_ties, design, params)
-    items, error, low, high = _about(params, fisher, fisher, ridge, design, near, noise, level)
+    params = design.beta_of(value)
+    fisher = design.information(params)
+    items, error, low, high = _about(params, fisher, fisher, ridge, design, noise, level)
     slopes = (one[:-1] / design.units for one in (error, low, high))
     return CovariateDavidsonIntervals(CovariateIntervals(items, *slopes), low[-1], high[-1])
 
@@ -225,7 +217,6 @@ def _about(
     outcomes: Float[Array, "numbers numbers"],
     ridge: Float[Array, "numbers"],
     design: CovariateDesign,
-    is_near: Callable[[Array], Array],
     noise: Noise,
     level: Scalar,
 ) -> tuple[Intervals, Array, Array, Array]:
@@ -234,14 +225,14 @@ def _about(
     ``outcomes`` is the covariance of the gradient of the likelihood.
     """
     m, size, dtype = design.num_items, params.shape[0], params.dtype
-    met = design.gram(jnp.ones(design.first.shape, dtype))[:m, :m] < 0
-    within, linked = identified(met, dtype)
+    within, linked = identified(design.linked, dtype)
     project = jnp.eye(size, dtype=dtype).at[:m, :m].set(within)
     influence = project_inverse(fisher, project)
     spread = outcomes + noise.covariance(dtype=dtype)
     covariance = product(product(influence, spread), influence.T)
     center = product(project, params) + product(influence, ridge * params)
-    near = is_near(center)
+    change = jnp.abs(design.bend(params) - design.bend(center))
+    near = jnp.all(change <= math.log(MOST_CHANGE))
     real = jnp.ones(m, bool)
     errors = Uncertainty(center[:m], covariance[:m, :m], influence[:m], linked, real, noise)
     tables = critical_tables(errors, level)
@@ -265,29 +256,3 @@ def _of_half_wins(
 
     left = varying_share(of_pairs(most), of_pairs(tied.astype(most.dtype)))
     return design.gram(most * left[design.first, design.second])
-
-
-def _is_near(
-    design: CovariateDesign, beta: Float[Array, "parameters"], center: Float[Array, "parameters"]
-) -> Array:
-    """Whether no comparison's information changes by more than the factor ``MOST_CHANGE`` from β̃ to the center."""
-
-    def bend(odds: Array) -> Array:
-        return jax.nn.log_sigmoid(odds) + jax.nn.log_sigmoid(-odds)
-
-    change = jnp.abs(bend(design.log_odds(beta)) - bend(design.log_odds(center)))
-    return jnp.all(design.real(change) <= math.log(MOST_CHANGE))
-
-
-def _is_near_with_ties(
-    design: CovariateDesign, params: Float[Array, "numbers"], center: Float[Array, "numbers"]
-) -> Array:
-    """Likewise with ties, for the information about the log-odds and about log ν."""
-
-    def bends(at: Array) -> Array:
-        win, loss, tie = outcome_odds(design.log_odds(at[:-1]), at[-1])
-        of_odds = 0.25 * (win + loss) - 0.25 * jnp.square(win - loss)
-        return jnp.log(jnp.stack([of_odds, tie * (win + loss)]))
-
-    changes = jnp.max(jnp.abs(bends(params) - bends(center)), 0)
-    return jnp.all(design.real(changes) <= math.log(MOST_CHANGE))

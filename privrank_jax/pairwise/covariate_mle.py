@@ -1,67 +1,36 @@
-"""Scores and coefficients of public covariates from comparisons: private, from noisy sums, and without privacy."""
+"""Private scores and coefficients of covariates: from noisy sums, or by noise in the objective."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, Numbers, Scalar
-from privrank_jax._validate import check_nonnegative, check_positive
+from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_noise import (
     covariate_noise,
     kept_with_covariates,
     noise_on_sums,
 )
-from privrank_jax.pairwise.covariates import (
-    CovariateDesign,
-    CovariateObjective,
-    CovariateTable,
-    center_items,
-)
-from privrank_jax.pairwise.minimize import minimize
-from privrank_jax.pairwise.mle import FitDiagnostics
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties, number_of_ties
+from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, check_table
+from privrank_jax.pairwise.fit import fitted
+from privrank_jax.pairwise.objective_perturbation import fit_in_objective, kept_by_objective
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
-from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.privacy import Privacy, check_privacy
 
-_PATIENCE = 8  # Newton steps without progress after which a search ends
-_USUAL_INFORMATION = 0.2  # about a score, of one comparison, at scores ~ N(0, 1)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class CovariateScores:
-    """A fit to comparisons with covariates.
-
-    Attributes:
-        scores: ``(m,)``, θ, mean 0, high = preferred: of items that meet with all covariates 0.
-        coefficients: ``(p,)``, what one unit of each covariate adds to the log-odds of the first item.
-    """
-
-    scores: Float[Array, "*batch items"]
-    coefficients: Float[Array, "*batch covariates"]
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class CovariateFit:
-    """Noise scale, ridge and solver diagnostics of a fit with covariates.
-
-    Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of each sum, 1/ε for K-norm noise, 0 without privacy; public.
-        ridge: ``(m + p,)``, γ of each score and of each feature's coefficient; public.
-        fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`. Of a private fit a function of the noisy sums alone.
-    """
-
-    noise_scale: Numbers
-    ridge: Float[Array, "*batch parameters"]
-    fit: FitDiagnostics
+TIES = ("half", "davidson")
+# Usual information about a score and about log ν, of one comparison: at scores ~ N(0, 1), and at equal scores; with
+# ties as outcomes at ν = 1.
+_USUAL, _USUAL_WITH_TIES, _USUAL_OF_TIES = 0.2, 1 / 7.0, 2 / 9.0
 
 
 def covariate_mle(
@@ -70,47 +39,96 @@ def covariate_mle(
     privacy: Privacy,
     *,
     gamma: Scalar | None = None,
-    noise: str = "laplace",
+    tie_gamma: Scalar | None = None,
+    noise: str | None = None,
     sensitivity: Scalar | None = None,
+    ties: str = "half",
 ) -> Estimate:
-    """Private scores and coefficients of public covariates: a ridge fit to noisy sums S = Σ_r y_r z_r.
+    """Private scores and coefficients of covariates, with ties as half wins or as outcomes of their own.
 
-    **Guarantee.** (ε, δ)-DP, δ = 0 but for Gaussian noise, for the outcomes of one comparison or one user: that of
-    :func:`noisy_covariate_sums`. The fit is post-processing, whatever its ridge, solver and rounding.
+    **Guarantee.** Under ``flip``, where covariates and who met are public, (ε, δ)-DP for the outcomes of one comparison
+    or one user, δ = 0 but for Gaussian noise: that of :func:`noisy_covariate_sums` or :func:`noisy_covariate_ties`, to
+    which this is a ridge fit, post-processing whatever its ridge, solver and rounding.
+
+    Under ``replace`` and ``add-remove`` all of this is private too and the noise is in the objective, ε-DP: with p
+    covariates λ = (4 + p/2)L/ε or (2 + p/4)L/ε, twice that on sums of features and four times on ties; γ >= λ. Ties
+    cost nothing. Theorem and proof: head of :mod:`privrank_jax.pairwise.objective_perturbation`, for real numbers
+    (``numerics="idealized"``); ``release.exact_perturbed_covariate_mle`` is the exact twin.
 
     Args:
         key: PRNG key.
-        table: comparisons with features, from :func:`covariate_table`.
-        privacy: as for :func:`noisy_covariate_sums`.
+        table: comparisons with features, from :func:`covariate_table`, beyond ``flip`` with ``private=True``; an
+            outcome 1/2 is a tie.
+        privacy: what is promised: unit comparison or user; under ``flip`` with public ``"covariates"``, otherwise users
+            need ``contributions``, which must hold. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced.
         gamma: ridge γ > 0 of the scores, in comparisons, may be traced; that of a feature is γ times the square of its
             largest size. Default: the ridge with the least first-order risk for scores, and for effects of covariates
-            at their largest size, that are N(0, 1): 1 + (noise variance)/(information).
-        noise: as for :func:`noisy_covariate_sums`.
-        sensitivity: as for :func:`noisy_covariate_sums`.
+            at their largest size, that are N(0, 1): 1 + (noise variance)/(information). Beyond ``flip`` that of
+            features too, at least λ; default λ, or 1 if that is more.
+        tie_gamma: ridge γ_T > 0 of log ν, may be traced; its default is made in the same way. Under ``flip`` only;
+            otherwise it is 4γ.
+        noise: as for :func:`noisy_covariate_sums`; default Laplace noise, which alone serves beyond ``flip``.
+        sensitivity: as for :func:`noisy_covariate_sums`; for half wins under ``flip`` only.
+        ties: ``"half"``: a tie is half a win; ``"davidson"``: an outcome of its own.
 
     Returns:
-        ``value``: :class:`CovariateScores`. ``guarantee``. ``diagnostics``: :class:`CovariateFit`.
+        ``value``: :class:`~privrank_jax.pairwise.designs.ModelScores`. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`, its ``gamma`` of each score and feature; beyond ``flip`` its
+        ``fit`` is not public.
 
     Raises:
-        ValueError: as :func:`noisy_covariate_sums`, or γ <= 0.
-        TypeError: as :func:`noisy_covariate_sums`.
+        ValueError: as :func:`noisy_covariate_sums`; a ridge that is not positive or below its floor, an unknown
+            treatment of ties, options that are for half wins or ``flip`` only; beyond ``flip`` a table whose scales
+            were read from its rows.
+        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> first, second, won = [0, 1] * 45, [1, 0] * 45, [1, 1] * 36 + [1, 0] * 9  # who is first wins most often
-    >>> table = covariate_table(first, second, won, {"first": [1.0] * 90}, num_items=2)
-    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
-    >>> value = covariate_mle(jax.random.key(0), table, promise).value
-    >>> bool(value.coefficients[0] > 0.5)
+    >>> first, second, won = [0, 1] * 60, [1, 0] * 60, [1, 1] * 40 + [0.5, 0.5] * 10 + [1, 0] * 10
+    >>> table = covariate_table(first, second, won, {"first": [1.0] * 120}, num_items=2)  # who is first wins
+    >>> promise = Privacy(5.0, unit="comparison", adjacency="flip", public=("covariates",))
+    >>> bool(covariate_mle(jax.random.key(0), table, promise).value.coefficients[0] > 0.5)
     True
+    >>> value = covariate_mle(jax.random.key(0), table, promise, ties="davidson").value
+    >>> bool(value.coefficients[0] > 0.5), bool(0.2 < value.tie < 1.5)
+    (True, True)
     """
-    if gamma is not None:
-        check_positive("gamma", gamma, infinite=False)
-    noisy = noisy_covariate_sums(key, table, privacy, noise=noise, sensitivity=sensitivity)
+    for name, given in (("gamma", gamma), ("tie_gamma", tie_gamma)):
+        if given is not None:
+            check_positive(name, given, infinite=False)
+    check_choice("ties", ties, TIES)
+    check_privacy(privacy)
+    check_table(table)
+    davidson = ties == "davidson"
+    design = dataclasses.replace(table.design, ties=davidson)
+    if (davidson and sensitivity is not None) or (not davidson and tie_gamma is not None):
+        raise ValueError(
+            "sensitivity is about sums without ties, and tie_gamma about ties='davidson': leave it out."
+        )
+    if privacy.adjacency != "flip":
+        if not (tie_gamma is None and sensitivity is None):
+            raise ValueError(
+                "tie_gamma and sensitivity are for adjacency='flip', where noise is on sums; leave them out."
+            )
+        kept_by_objective(privacy, "covariate_mle", noise or "laplace")
+        check_private(table)
+        counted = table.sums
+        if davidson:
+            counted = jnp.append(counted, number_of_ties(table))
+        return fit_in_objective(
+            key, counted, privacy, design, "covariate_mle", gamma, noise or "laplace"
+        )
+    noise = noise or "laplace"
+    if davidson:
+        noisy = noisy_covariate_ties(key, table, privacy, noise=noise)
+        counted = jnp.append(noisy.value.sums, noisy.value.ties)
+    else:
+        noisy = noisy_covariate_sums(key, table, privacy, noise=noise, sensitivity=sensitivity)
+        counted = noisy.value
     scale = noisy.diagnostics.noise_scale
-    ridge = covariate_ridge(table.design, scale, noise, gamma)
-    found = fit_covariate_sums(table.design, noisy.value, ridge)
-    diagnostics = CovariateFit(scale, ridge, found.diagnostics)
-    return Estimate(found.value, noisy.guarantee, diagnostics)
+    ridge, tie_ridge = default_covariate_ridges(design, scale, noise, gamma, tie_gamma)
+    found = fitted(design, counted, design.all_ridges(ridge, tie_ridge))
+    facts = PerturbedFit(scale, ridge, found.diagnostics, tie_ridge)
+    return Estimate(found.value, noisy.guarantee, facts)
 
 
 def noisy_covariate_sums(
@@ -160,171 +178,57 @@ def noisy_covariate_sums(
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(added.scale))
 
 
-def scores_from_covariate_sums(
-    sums: Float[Array, "parameters"],
-    design: CovariateDesign,
-    gamma: Scalar | None = None,
-    *,
-    noise_scale: Scalar = 0.0,
-    noise: str = "laplace",
-) -> Estimate:
-    """The fit of :func:`covariate_mle` to given noisy sums, as of an exact release: it spends no privacy.
-
-    Args:
-        sums: ``(m + p,)``, S with noise.
-        design: the public part of the table.
-        gamma: as for :func:`covariate_mle`; the default depends on the noise.
-        noise_scale: λ, σ or 1/ε of the noise in the sums.
-        noise: its kind.
-
-    Returns:
-        ``value``: :class:`CovariateScores`. ``guarantee``: ``None``; that of the sums applies. ``diagnostics``:
-        :class:`CovariateFit`.
-
-    Raises:
-        ValueError: γ <= 0, sums of another shape.
-
-    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> table = covariate_table([0, 1] * 45, [1, 0] * 45, [1, 0, 1] * 30, {"first": [1.0] * 90}, num_items=2)
-    >>> found = scores_from_covariate_sums(table.sums, table.design, 1e-6).value
-    >>> round(float(found.coefficients[0]), 3)  # log 2
-    0.693
-    """
-    if gamma is not None:
-        check_positive("gamma", gamma, infinite=False)
-    check_nonnegative("noise_scale", noise_scale)
-    sums = jnp.asarray(sums, design.features.dtype)
-    if sums.shape != (design.size,):
-        raise ValueError(
-            f"sums must have shape ({design.size},), one for each item and feature, got {sums.shape}."
-        )
-    ridge = covariate_ridge(design, noise_scale, noise, gamma)
-    found = fit_covariate_sums(design, sums, ridge)
-    return Estimate(found.value, None, CovariateFit(noise_scale, ridge, found.diagnostics))
-
-
-def mle_with_covariates(table: CovariateTable, gamma: Scalar = 0.0) -> Estimate:
-    """Scores and coefficients of covariates by maximum likelihood. **Not private.**
-
-    Differentiable with respect to outcomes, features and ridge by the implicit function theorem.
-
-    Args:
-        table: comparisons with features, from :func:`covariate_table`.
-        gamma: ridge γ >= 0, as for :func:`covariate_mle`; may be traced. With 0 there is no finite maximum if some
-            combination of scores and covariates predicts every outcome; the solver's code then tells so.
-
-    Returns:
-        ``value``: :class:`CovariateScores`. ``guarantee``: ``None``. ``diagnostics``: :class:`CovariateFit`.
-
-    Raises:
-        ValueError: γ < 0.
-        TypeError: ``table`` is no :class:`CovariateTable`.
-
-    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> table = covariate_table([0, 1] * 9, [1, 0] * 9, [1, 0, 1] * 6, {"first": [1.0] * 18}, num_items=2)
-    >>> round(float(mle_with_covariates(table).value.coefficients[0]), 3)  # log 2
-    0.693
-    """
-    check_table(table)
-    check_nonnegative("gamma", gamma)
-    ridge = jnp.asarray(gamma, table.design.features.dtype) * _squares(table.design)
-    found = _fit_table(table, ridge)
-    return Estimate(found.value, None, CovariateFit(0.0, ridge, found.diagnostics))
-
-
-def check_table(table: object) -> None:
-    """Raise ``TypeError`` unless ``table`` is a :class:`CovariateTable`."""
-    if not isinstance(table, CovariateTable):
-        raise TypeError(
-            f"table must be a CovariateTable, got {type(table).__name__}: make one by covariate_table."
-        )
-
-
-def covariate_ridge(
+def default_covariate_ridges(
     design: CovariateDesign,
     noise_scale: Numbers,
     noise: str,
     gamma: Scalar | None = None,
-    *,
-    information: float = _USUAL_INFORMATION,
-    ties: bool = False,
-) -> Float[Array, "parameters"]:
-    """The ridge of :func:`covariate_mle`, ``(m + p,)``: as given, or its default; from public quantities only.
+    tie_gamma: Scalar | None = None,
+) -> tuple[Float[Array, "size"], Any]:
+    """γ of each score and feature, and γ_T where the design says ``ties``: as given, or as :func:`covariate_mle` says.
 
     Args:
         design: the public part of the table.
         noise_scale: λ, σ or 1/ε of the noise.
         noise: its kind.
         gamma: γ of the scores.
-        information: about a score, of one comparison, in the default.
-        ties: whether the number of ties was released too.
+        tie_gamma: γ_T.
     """
-    squares = _squares(design)
-    if gamma is not None:
-        return jnp.asarray(gamma, squares.dtype) * squares
-    law = noise_on_sums(design, noise, jnp.asarray(noise_scale, squares.dtype), ties=ties)
+    told = tie_gamma is not None or not design.ties
+    if gamma is not None and told:
+        return design.ridges(gamma), tie_gamma
+    law = noise_on_sums(design, noise, jnp.asarray(noise_scale, design.dtype), ties=design.ties)
+    usual = _USUAL_WITH_TIES if design.ties else _USUAL
+    ridge = _raised(design, law, usual) if gamma is None else design.ridges(gamma)
+    if told:
+        return ridge, tie_gamma
+    rows = 0.5 * design.num_items * design.degree
+    return ridge, 1 + law.variances[-1] / (_USUAL_OF_TIES * jnp.maximum(rows, 1e-3))
+
+
+def _raised(design: CovariateDesign, law: Noise, usual: float) -> Array:
+    """The ridge where the noise in each sum has a variance and each comparison so much information."""
+    squares = design.ridges(1.0)
     of_items = jnp.broadcast_to(law.variance_per_dimension(), (design.num_items,))
     others = law.variances[design.num_items : design.size]
     variance = jnp.concatenate([of_items, others]).astype(squares.dtype)
-    of_features = jnp.sum(jnp.square(_features(design)), 0)
-    return _raised(squares, variance, design.degree, of_features, information)
+    features = jnp.sum(jnp.square(design.real(design.features.T)), 1)
+    met = jnp.broadcast_to(jnp.maximum(design.degree, 1e-3), (design.num_items,))
+    return squares * (1 + variance / (jnp.concatenate([met, features]) * usual))
 
 
-@functools.partial(jax.jit, inline=True)
-def _raised(
-    squares: Array, variance: Array, degree: Array, of_features: Array, information: Scalar
-) -> Array:
-    """The ridge where the noise in each sum has a variance and each coefficient so much information."""
-    items = squares.shape[0] - of_features.shape[0]
-    met = jnp.broadcast_to(jnp.maximum(degree, 1e-3), (items,))
-    counts = jnp.concatenate([met, of_features])
-    return squares * (1 + variance / (counts * information))
-
-
-@functools.partial(jax.jit, inline=True)
-def _squares(design: CovariateDesign) -> Float[Array, "parameters"]:
-    """1 for items, and the square of the largest size of each feature."""
-    most = jnp.max(jnp.abs(_features(design)), 0, initial=0.0)
-    return jnp.concatenate([jnp.ones(design.num_items, most.dtype), jnp.square(most)])
-
-
-def _features(design: CovariateDesign) -> Float[Array, "rows covariates"]:
-    """The features, 0 for padding."""
-    if design.mask is None:
-        return design.features
-    return jnp.where(design.mask[:, None], design.features, 0)
+def check_private(table: CovariateTable) -> None:
+    """Raise unless ``table`` is one whose features have scales by public bounds."""
+    check_table(table)
+    if not table.design.private:
+        raise ValueError(
+            "the scales of this table's features were read from its rows, which are private here: make it by "
+            "covariate_table(..., bounds=..., private=True), or promise adjacency='flip', under which covariates are "
+            "public."
+        )
 
 
 @jax.jit
 def _noisy_sums(key: Key, table: CovariateTable, added: Noise) -> Float[Array, "parameters"]:
     sums = table.sums
     return sums + added.draw(key, sums.dtype)
-
-
-@jax.jit
-def _fit_table(table: CovariateTable, ridge: Float[Array, "parameters"]) -> Estimate:
-    return _fit(table.design, table.sums, ridge)
-
-
-@jax.jit
-def fit_covariate_sums(
-    design: CovariateDesign, sums: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
-) -> Estimate:
-    """The ridge fit to given sums, as an estimate without a guarantee.
-
-    Args:
-        design: the comparisons.
-        sums: ``(m + p,)``, S with any noise.
-        ridge: ``(m + p,)``, γ of each score and coefficient.
-    """
-    return _fit(design, sums, ridge)
-
-
-def _fit(
-    design: CovariateDesign, sums: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
-) -> Estimate:
-    objective = CovariateObjective.of(design, sums, ridge)
-    found = minimize(objective, jnp.zeros_like(sums), patience=_PATIENCE)
-    beta = center_items(found.value, design.num_items)
-    value = CovariateScores(beta[: design.num_items], beta[design.num_items :] / design.units)
-    return Estimate(value, None, FitDiagnostics(found.gradient_norm, found.steps, found.code))

@@ -1,7 +1,7 @@
 r"""Noise on the sums of comparisons with covariates and on the number of ties: the ties cost no privacy.
 
-**Statistic.** Davidson's model with public covariates (:mod:`privrank_jax.pairwise.covariate_davidson`) sees outcomes
-through the sums S = Σ_r y_r z_r, ties half (:mod:`privrank_jax.pairwise.covariates`), and the number T of ties alone.
+**Statistic.** Davidson's model with public covariates (:mod:`privrank_jax.pairwise.designs`) sees outcomes through the
+sums S = Σ_r y_r z_r, ties half (:mod:`privrank_jax.pairwise.covariates`), and the number T of ties alone.
 
 **Theorem (sensitivity).** *Let c = 1 for the ℓ₁ norm and c ≤ √(3/2) for the ℓ₂ norm. Between neighbors that differ in
 the outcome of comparison r, (S, cT) moves by at most ‖z_r‖, and this is attained; if they differ in outcomes of user u,
@@ -40,12 +40,11 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Key
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_mle import check_table
 from privrank_jax.pairwise.covariate_noise import (
     covariate_noise,
     kept_with_covariates,
 )
-from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.covariates import CovariateTable, check_table
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics

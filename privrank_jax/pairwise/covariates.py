@@ -1,10 +1,10 @@
-r"""Comparisons with public covariates: the design matrix, its sums, and the likelihood that depends on them.
+r"""Comparisons with public covariates: the design matrix, its sums, and how far one unit can move them.
 
-**Model.** Comparison r is of a first item i and a second item j, and has features x_r. With z_r = (e_i - e_j, x_r) and
-β = (θ, b), the first item wins with probability σ(⟨z_r, β⟩), σ the logistic function: Bradley-Terry-Luce with features.
-A feature that is 1 throughout is the advantage of being first (left, at home). The log-likelihood of outcomes y_r (1 if
-the first item won, 0 if it lost, 1/2 for a tie) is ⟨S, β⟩ - Σ_r log(1 + e^{⟨z_r, β⟩}) with the *sums* S = Σ_r y_r z_r:
-given the design, outcomes enter through S alone.
+**Model.** Comparison r is of a first item i and a second item j, and has features x_r: with z_r = (e_i - e_j, x_r), the
+conditional logit of :mod:`privrank_jax.pairwise.designs`. A feature that is 1 throughout is the advantage of being
+first (left, at home). Outcomes y_r (1 if the first item won, 0 if it lost, 1/2 for a tie) enter through the *sums*
+S = Σ_r y_r z_r alone and, where ties are outcomes of their own, through their number
+(:mod:`privrank_jax.pairwise.covariate_ties`).
 
 **What is public.** The design is: which items met, which was first, the features, and which user gave which
 comparison. Only outcomes are protected, so a promise is one of adjacency ``flip`` with public ``"covariates"``. Which
@@ -35,21 +35,32 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice
 from privrank_jax._workarounds.scatter import add_at
+from privrank_jax.pairwise.designs import Meetings
 from privrank_jax.privacy.privacy import Privacy
+
+_Method = TypeVar("_Method", bound=Callable[..., Array])
+
+
+def _compiled(method: _Method) -> _Method:
+    """``jax.jit``, of the type of the method that it takes the place of."""
+    return jax.jit(method, inline=True)  # type: ignore[return-value]
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class CovariateDesign:
+class CovariateDesign(Meetings):
     """The public part of N comparisons of m items with p features; :func:`covariate_table` makes and checks one.
 
     Attributes:
@@ -63,6 +74,7 @@ class CovariateDesign:
         names: of the p features, static.
         private: whether the scale of the features depends on public bounds alone, and each is a multiple of 2^-11 in
             [-1/2, 1/2], so that the design may be private; static.
+        ties: whether ties are outcomes of their own in a fit, and their number is one more of what is counted; static.
     """
 
     first: Int[Array, "*batch rows"]
@@ -74,11 +86,17 @@ class CovariateDesign:
     num_items: int = dataclasses.field(kw_only=True, metadata={"static": True})
     names: tuple[str, ...] = dataclasses.field(default=(), metadata={"static": True})
     private: bool = dataclasses.field(default=False, metadata={"static": True})
+    ties: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @property
-    def size(self) -> int:
-        """m + p, the length of β."""
-        return self.num_items + self.features.shape[-1]
+    def dtype(self) -> DTypeLike:
+        """That of the features."""
+        return self.features.dtype
+
+    @property
+    def feature_units(self) -> Float[Array, "covariates"]:
+        """``units``."""
+        return self.units
 
     @property
     def degree(self) -> Float[Array, ""]:
@@ -86,22 +104,47 @@ class CovariateDesign:
         rows = self.first.shape[0] if self.mask is None else jnp.sum(self.mask)
         return jnp.asarray(2.0 * rows / self.num_items, self.features.dtype)
 
-    @functools.partial(jax.jit, inline=True)
-    def log_odds(self, beta: Float[Array, "parameters"]) -> Float[Array, "rows"]:
+    def excess(self, counted: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """S less half of Σ_r z_r; then the number of ties."""
+        half = self.total(jnp.full(self.first.shape, 0.5, self.features.dtype))
+        return jnp.concatenate([counted[: self.size] - half, counted[self.size :]])
+
+    @_compiled
+    def ridges(self, gamma: Scalar | Float[Array, "size"]) -> Float[Array, "size"]:
+        """γ of each score and coefficient: as given, or of one γ for scores that times its largest size squared."""
+        if jnp.ndim(gamma):
+            return super().ridges(gamma)
+        features = jnp.square(self.features)
+        if self.mask is not None:
+            features = jnp.where(self.mask[:, None], features, 0)
+        most = jnp.max(features, 0, initial=0.0)
+        squares = jnp.concatenate([jnp.ones(self.num_items, most.dtype), most])
+        return jnp.asarray(gamma, squares.dtype) * squares
+
+    @_compiled
+    def log_odds(self, beta: Float[Array, "size"]) -> Float[Array, "rows"]:
         """⟨z_r, β⟩ of every comparison, ``(N,)``."""
         theta, slopes = beta[: self.num_items], beta[self.num_items :]
         return theta[self.first] - theta[self.second] + product(self.features, slopes)
 
-    @functools.partial(jax.jit, inline=True)
-    def total(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters"]:
+    def real(self, each: Float[Array, "rows"]) -> Float[Array, "rows"]:
+        """One number per comparison, 0 for padding."""
+        return each if self.mask is None else jnp.where(self.mask, each, 0)
+
+    def count(self, each: Float[Array, "rows"]) -> Float[Array, ""]:
+        """Their sum."""
+        return jnp.sum(self.real(each))
+
+    @_compiled
+    def total(self, weights: Float[Array, "rows"]) -> Float[Array, "size"]:
         """Σ_r weights_r z_r, ``(m + p,)``."""
         weights = self.real(weights)
         met = self._of_pairs(weights)
         items = jnp.sum(met, 1) - jnp.sum(met, 0)
         return jnp.concatenate([items, product(weights, self.features)])
 
-    @functools.partial(jax.jit, inline=True)
-    def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "parameters parameters"]:
+    @_compiled
+    def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "size size"]:
         """Σ_r weights_r z_r z_rᵀ, ``(m + p, m + p)``."""
         weights = self.real(weights)
         met = self._of_pairs(weights)
@@ -149,10 +192,6 @@ class CovariateDesign:
             each = jnp.zeros_like(each).at[self.users].add(each)
         return jnp.max(each)
 
-    def real(self, weights: Float[Array, "rows"]) -> Float[Array, "rows"]:
-        """One number per comparison, 0 for padding."""
-        return weights if self.mask is None else jnp.where(self.mask, weights, 0)
-
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -168,86 +207,17 @@ class CovariateTable:
     outcomes: Float[Array, "*batch rows"]
 
     @property
-    def sums(self) -> Float[Array, "parameters"]:
+    def sums(self) -> Float[Array, "size"]:
         """S = Σ_r y_r z_r, ``(m + p,)``: m numbers that sum to 0, then one for each feature."""
         return self.design.total(self.outcomes.astype(self.design.features.dtype))
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class CovariateObjective:
-    """(Σ_r log(1 + e^{⟨z_r, β⟩}) - ⟨S, β⟩ + Σ_k γ_k β_k²/2)/scale, plus (Σθ)²/(2m), which holds Σθ in place.
-
-    Attributes:
-        design: the public part.
-        excess: ``(m + p,)``, S less half of Σ_r z_r, with any noise.
-        ridge: ``(m + p,)``, γ_k.
-        scale: the mean number of comparisons per item, at least 1: gradients are of order one.
-    """
-
-    design: CovariateDesign
-    excess: Float[Array, "*batch parameters"]
-    ridge: Float[Array, "*batch parameters"]
-    scale: Float[Array, "*batch"]
-
-    @classmethod
-    def of(
-        cls,
-        design: CovariateDesign,
-        sums: Float[Array, "parameters"],
-        ridge: Float[Array, "parameters"],
-    ) -> CovariateObjective:
-        """The objective at given sums, which may hold noise."""
-        half = design.total(jnp.full(design.first.shape, 0.5, design.features.dtype))
-        return cls(design, sums - half, ridge, jnp.maximum(design.degree, 1.0))
-
-    def __call__(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
-        """Value at β."""
-        odds = self.design.log_odds(beta)
-        loss = 0.5 * jnp.abs(odds) + jnp.log1p(jnp.exp(-jnp.abs(odds)))  # log(2 cosh(odds/2))
-        linear = product(0.5 * self.ridge * beta - self.excess, beta)
-        gauge = jnp.sum(beta[: self.design.num_items])
-        return (
-            jnp.sum(self.design.real(loss)) + linear
-        ) / self.scale + 0.5 * gauge**2 / self.design.num_items
-
-    def gradient(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
-        """Gradient at β."""
-        push = self.design.total(0.5 * jnp.tanh(0.5 * self.design.log_odds(beta)))
-        items = jnp.arange(beta.shape[0]) < self.design.num_items
-        gauge = jnp.sum(jnp.where(items, beta, 0)) / self.design.num_items
-        return (push + self.ridge * beta - self.excess) / self.scale + jnp.where(items, gauge, 0)
-
-    def hessian(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters parameters"]:
-        """Hessian at β."""
-        items = jnp.arange(beta.shape[0]) < self.design.num_items
-        gauge = jnp.where(items[:, None] & items[None, :], 1.0 / self.design.num_items, 0.0)
-        bent = information(self.design, beta) + jnp.diag(self.ridge)
-        return bent / self.scale + gauge
-
-
-def information(
-    design: CovariateDesign, beta: Float[Array, "parameters"]
-) -> Float[Array, "parameters parameters"]:
-    """Fisher information of β, Σ_r σ(η_r)σ(-η_r) z_r z_rᵀ with η_r = ⟨z_r, β⟩, ``(m + p, m + p)``.
-
-    Args:
-        design: the comparisons.
-        beta: ``(m + p,)``, θ and the coefficients of the features.
-    """
-    odds = design.log_odds(beta)
-    return design.gram(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
-
-
-def center_items(beta: Float[Array, "parameters"], num_items: int) -> Float[Array, "parameters"]:
-    """β with Σθ = 0.
-
-    Args:
-        beta: ``(m + p,)``.
-        num_items: m.
-    """
-    theta = beta[:num_items]
-    return jnp.concatenate([theta - jnp.mean(theta), beta[num_items:]])
+def check_table(table: object) -> None:
+    """Raise ``TypeError`` unless ``table`` is a :class:`CovariateTable`."""
+    if not isinstance(table, CovariateTable):
+        raise TypeError(
+            f"table must be a CovariateTable, got {type(table).__name__}: make one by covariate_table."
+        )
 
 
 def resolution(features: Float[np.ndarray, "rows covariates"]) -> int:

@@ -2,7 +2,7 @@ r"""Standard errors and intervals of Davidson's model, privacy noise included, f
 
 The fit solves ∇L(β̃) + Γβ̃ = -w for β = (θ, log ν), Γ the ridges and w the noise on (N, T). As for scores alone
 (:mod:`privrank_jax.pairwise.standard_errors`) β̃ has, to first order, covariance H⁻¹(I + V)H⁻¹ about the penalized
-target, with I the information of :func:`~privrank_jax.pairwise.davidson.davidson_information`, H = I + Γ and V the
+target, with I the information of the model (:mod:`privrank_jax.pairwise.designs`), H = I + Γ and V the
 covariance of w; one Newton step, β̃ + I⁻¹Γβ̃, removes the bias of the ridges and has covariance I⁻¹(I + V)I⁻¹. I is
 evaluated at β̃. All of this is post-processing: it needs the released numbers and the public meetings M_ij.
 """
@@ -20,8 +20,7 @@ from jaxtyping import Array, Bool, Float
 from privrank_jax._backend import product
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
-from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information, outcome_odds
-from privrank_jax.pairwise.designs import as_design
+from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import (
     MOST_CHANGE,
     Intervals,
@@ -29,6 +28,7 @@ from privrank_jax.pairwise.intervals import (
     intervals_of,
 )
 from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.meetings import as_design
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.questionnaire_noise import noise_that_was
 from privrank_jax.pairwise.standard_errors import (
@@ -70,7 +70,7 @@ class DavidsonIntervals:
 
 
 def davidson_errors(
-    value: DavidsonScores,
+    value: ModelScores,
     comparisons: PairMatrixLike,
     *,
     noise_scale: Scalar = 0.0,
@@ -102,7 +102,7 @@ def davidson_errors(
     Raises:
         ValueError: as :func:`~privrank_jax.pairwise.standard_errors`.
 
-    >>> value = DavidsonScores(jnp.zeros(2), jnp.log(2.0))
+    >>> value = ModelScores(jnp.zeros(2), log_tie=jnp.log(2.0))
     >>> errors = davidson_errors(value, [[0, 100], [100, 0]])
     >>> round(float(errors.log_tie.standard_errors[0]), 4)  # 1/√(100/4)
     0.2
@@ -118,7 +118,7 @@ def davidson_errors(
 
 
 def davidson_intervals(
-    value: DavidsonScores,
+    value: ModelScores,
     comparisons: PairMatrixLike,
     *,
     noise_scale: Scalar = 0.0,
@@ -152,7 +152,7 @@ def davidson_intervals(
     Raises:
         ValueError: as :func:`davidson_errors`, or ``level`` outside (0, 1).
 
-    >>> value = DavidsonScores(jnp.asarray([0.8, -0.8]), jnp.log(2.0))
+    >>> value = ModelScores(jnp.asarray([0.8, -0.8]), log_tie=jnp.log(2.0))
     >>> found = davidson_intervals(value, [[0, 100], [100, 0]], noise_scale=2.0)
     >>> found.scores.rank_low.tolist(), bool(found.log_tie_low < jnp.log(2.0) < found.log_tie_high)
     ([0, 1], True)
@@ -172,7 +172,7 @@ def davidson_intervals(
 
 
 def davidson_center_is_near(
-    value: DavidsonScores, comparisons: PairMatrixLike, errors: DavidsonErrors
+    value: ModelScores, comparisons: PairMatrixLike, errors: DavidsonErrors
 ) -> Bool[Array, ""]:
     """Whether each compared pair has about the same information at the estimates as where intervals are centered.
 
@@ -181,22 +181,17 @@ def davidson_center_is_near(
         comparisons: ``(m, m)`` comparison counts; 0 for pairs never compared.
         errors: of the value, about the truth.
     """
-    scores = jnp.asarray(value.scores, errors.scores.center.dtype)
-    return _center_is_near(scores, value.log_tie, jnp.asarray(comparisons), errors)
+    dtype = errors.scores.center.dtype
+    scores, log_tie = jnp.asarray(value.scores, dtype), jnp.asarray(value.log_tie, dtype)
+    design = Counts(jnp.asarray(comparisons, dtype), errors.scores.mask, ties=True)
+    return _center_is_near(jnp.append(scores, log_tie), design, errors)
 
 
 @jax.jit
-def _center_is_near(
-    scores: Scores, log_tie: Scalar, comparisons: Array, errors: DavidsonErrors
-) -> Array:
-    def bend(theta: Scores, at: Scalar) -> Array:
-        win, loss, _ = outcome_odds(theta[:, None] - theta[None, :], jnp.asarray(at, theta.dtype))
-        return jnp.log(0.25 * (win + loss) - 0.25 * (win - loss) ** 2)
-
-    mask = errors.scores.mask
-    real = mask[:, None] & mask[None, :] & (comparisons > 0) & ~jnp.eye(scores.shape[0], dtype=bool)
-    change = bend(errors.scores.center, errors.log_tie.center[0]) - bend(scores, log_tie)
-    return jnp.all(jnp.where(real, jnp.abs(change) <= math.log(MOST_CHANGE), True))
+def _center_is_near(beta: Float[Array, "numbers"], design: Counts, errors: DavidsonErrors) -> Array:
+    middle = jnp.append(errors.scores.center, errors.log_tie.center)
+    change = (design.bend(middle) - design.bend(beta))[0]  # about log-odds
+    return jnp.all(jnp.abs(change) <= math.log(MOST_CHANGE))
 
 
 @functools.partial(jax.jit, static_argnames=("target",))
@@ -211,9 +206,10 @@ def _errors(
 ) -> DavidsonErrors:
     size, dtype = theta.shape[0], theta.dtype
     theta = center(theta, mask)
-    items, linked = identified(comparisons > 0, dtype)
+    design = Counts(comparisons, mask, ties=True)
+    items, linked = identified(design.linked, dtype)
     project = jnp.zeros((size + 1, size + 1), dtype).at[:size, :size].set(items).at[-1, -1].set(1)
-    fisher = davidson_information(theta, log_tie, comparisons)
+    fisher = design.information(jnp.append(theta, log_tie))
     slack = 4 * (size + 1) * jnp.finfo(dtype).eps * jnp.maximum(jnp.max(jnp.diagonal(fisher)), 1)
     fisher = fisher + slack * project
     ridge = jnp.diag(jnp.full(size + 1, ridges[0], dtype).at[-1].set(jnp.asarray(ridges[1], dtype)))

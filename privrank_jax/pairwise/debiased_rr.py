@@ -36,9 +36,9 @@ from privrank_jax.pairwise.debiased_sums import (
     kept_pairs,
     sums_of,
 )
+from privrank_jax.pairwise.fit import FitDiagnostics, fit_dense
 from privrank_jax.pairwise.likelihood import pair_curvature, signed_objective
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.mle import FitDiagnostics, fit_dense
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import local_guarantee, report_information, report_values
 
@@ -154,8 +154,8 @@ def scores_from_sums(
 ) -> Estimate:
     """Scores θ that minimize -Σ_{i<j} {Z log F + (W - Z) log(1-F)} + γ/2 ‖θ‖², Z = W/2 + D.
 
-    For the logistic link this is :func:`~privrank_jax.pairwise.perturbed_mle.scores_from_totals` at totals Σ_j Z_ij. On
-    non-convex objectives see :func:`debiased_rr`.
+    For the logistic link this is :func:`~privrank_jax.pairwise.fit` at totals Σ_j Z_ij. On non-convex
+    objectives see :func:`debiased_rr`.
 
     Args:
         sums: D and W of m items.

@@ -32,6 +32,16 @@ def check_one_problem(wins: WinCounts) -> None:
     check_square("matrix of the win counts", wins.matrix)
 
 
+def check_tied_counts(wins: WinCounts) -> None:
+    """Raise as :func:`check_one_problem`, and ``ValueError`` unless the counts know their ties."""
+    check_one_problem(wins)
+    if wins.ties is None:
+        raise ValueError(
+            "these win counts don't say how many comparisons are ties: count them by WinCounts.from_comparisons(..., "
+            "tied=...), or give WinCounts.from_matrix(..., ties=T)."
+        )
+
+
 def check_axes(name: str, counts: Array, axes: int) -> None:
     """Raise ``ValueError`` unless this field of win counts has so many axes."""
     if jnp.ndim(counts) != axes:

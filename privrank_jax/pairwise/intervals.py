@@ -202,7 +202,7 @@ def interval_estimates(
         value: ``(m,)`` released scores (``method="mle"``: :func:`perturbed_mle`, :func:`mle`) or win totals
             (``method="counts"``: :func:`noisy_counts`).
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones
-            (:func:`~privrank_jax.pairwise.designs.uniform_design`).
+            (:func:`~privrank_jax.pairwise.meetings.uniform_design`).
         method: ``"mle"`` or ``"counts"``.
         noise_scale: λ, σ or 1/ε of the release (its diagnostics hold it); 0 without privacy.
         gamma: ridge γ of the fit; for ``"mle"``.

@@ -11,7 +11,7 @@ the triangle inequality, which is attained.
 **What is public.** Noisy totals alone protect choices under any adjacency. The fit also needs the sets, which are
 public under ``flip`` alone, where neighbors differ in what was chosen and not in what was offered; then it is
 post-processing of the totals, whatever its ridge, solver and rounding: the fit takes the sets from
-:func:`~privrank_jax.pairwise.choices.public_part`, in an order that does not depend on the choices. Under ``replace``
+``Choices.design``, in an order that does not depend on the choices. Under ``replace``
 and ``add-remove`` the sets are private too, and the same noise, of a larger scale, is noise in the objective
 (:mod:`privrank_jax.pairwise.objective_perturbation`).
 """
@@ -22,16 +22,13 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from privrank_jax._types import Key, Numbers, Scalar, ScoresLike
+from privrank_jax._types import Key, Numbers, Scalar
 from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.choices import Choices, fit_choices, public_part
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.fit import STAGES, fitted
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.pairwise.objective_perturbation import (
-    choice_noise,
-    kept_by_objective,
-    noise_in_objective,
-)
+from privrank_jax.pairwise.objective_perturbation import fit_in_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.bodies import Noise
@@ -57,7 +54,7 @@ def noisy_choices(
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise.
 
     Returns:
-        ``value``: noisy totals, ``(m,)``; :func:`plackett_luce_from_totals` fits scores to them under ``flip``.
+        ``value``: noisy totals, ``(m,)``; ``pairwise.fit`` fits scores to them under ``flip``.
         ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ; public.
 
     Raises:
@@ -119,52 +116,15 @@ def perturbed_plackett_luce(
     if gamma is not None:
         check_positive("gamma", gamma, infinite=False)
     check_no_stages(choices)
-    attained = of_comparisons(privacy, "perturbed_plackett_luce", noise)
-    if attained.adjacency != "flip":
-        attained = kept_by_objective(privacy, "perturbed_plackett_luce", noise)
-        scale, ridge = choice_noise(attained, choices.num_items, gamma)
-        added = noise_in_objective(scale, choices.num_items)
-        totals = choices.totals + added.draw(key, choices.weights.dtype)
-        found = fit_choices(public_part(choices), totals, ridge)
-        guarantee = Guarantee(privacy, attained, numerics="idealized")
-        return Estimate(found.value, guarantee, PerturbedFit(scale, ridge, found.diagnostics))
+    by, design = "perturbed_plackett_luce", choices.design
+    if of_comparisons(privacy, by, noise).adjacency != "flip":
+        return fit_in_objective(key, choices.totals, privacy, design, by, gamma, noise)
     noisy = noisy_choices(key, choices, privacy, noise=noise)
     scale = noisy.diagnostics.noise_scale
     variance = Noise.independent(noise, scale).variance_per_dimension()
-    usual = default_choice_gamma(choices, variance) if gamma is None else gamma
-    found = fit_choices(public_part(choices), noisy.value, usual)
-    return Estimate(
-        found.value, Guarantee(privacy, attained), PerturbedFit(scale, usual, found.diagnostics)
-    )
-
-
-def plackett_luce_from_totals(totals: ScoresLike, choices: Choices, gamma: Scalar) -> Estimate:
-    """The ridge fit to given (for instance noisy) totals, with the sets of ``choices``, whose outcomes are not used.
-
-    With the totals of ``release.exact_noisy_choices(choices, privacy)`` under ``flip`` this is an exact release.
-
-    Args:
-        totals: ``(m,)``, N.
-        choices: of which only the public sets and weights count.
-        gamma: ridge γ > 0.
-
-    Returns:
-        As :func:`plackett_luce`.
-
-    Raises:
-        ValueError: γ <= 0, another shape, stages of rankings.
-
-    >>> sets = Choices.from_top1([(0, [1, 2])] * 80, num_items=3)
-    >>> found = plackett_luce_from_totals([60.0, 10.0, 10.0], sets, 1e-6).value
-    >>> round(float(found[0] - found[1]), 3)  # log 6
-    1.792
-    """
-    check_positive("gamma", gamma, infinite=False)
-    totals = jnp.asarray(totals, choices.weights.dtype)
-    if totals.shape != (choices.num_items,):
-        raise ValueError(f"totals must have shape ({choices.num_items},), got {totals.shape}.")
-    check_no_stages(choices)
-    return fit_choices(public_part(choices), totals, gamma)
+    ridge = default_choice_gamma(choices, variance) if gamma is None else gamma
+    found = fitted(design, noisy.value, design.ridges(ridge))
+    return Estimate(found.value, noisy.guarantee, PerturbedFit(scale, ridge, found.diagnostics))
 
 
 def default_choice_gamma(choices: Choices, variance: Numbers) -> Any:
@@ -192,8 +152,4 @@ def default_choice_gamma(choices: Choices, variance: Numbers) -> Any:
 def check_no_stages(choices: Choices) -> None:
     """Raise ``ValueError`` for stages of rankings, whose sets depend on answers."""
     if not choices.public_sets:
-        raise ValueError(
-            "the sets of a ranking's later choices are not public: they depend on its answers, so noise on how often "
-            "items were chosen does not make a fit private. Break the rankings into pairs by break_rankings, and use "
-            "noisy_counts or perturbed_mle."
-        )
+        raise ValueError(STAGES)

@@ -47,7 +47,7 @@ from privrank_jax._types import Key, PairMatrixLike, Scores
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.davidson import check_tied_counts
+from privrank_jax.pairwise.graph import check_tied_counts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
     counted_sensitivity,

@@ -9,14 +9,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._types import Key, MaskLike, Numbers, PairMatrixLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import as_array, check_positive
+from privrank_jax._types import Key, Numbers, PairMatrixLike, Scalar, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.fit import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.mle import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.noisy_counts import totals_noise
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
 from privrank_jax.privacy.bodies import Noise
@@ -31,18 +30,21 @@ from privrank_jax.privacy.privacy import Privacy
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PerturbedFit:
-    """Noise scale, ridge and solver diagnostics of a perturbed fit.
+    """Noise scale, ridges and solver diagnostics of a private fit.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of each coordinate of w; public.
-        gamma: the ridge γ; public where the docstring of the estimator says so.
-        fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics` of the solver. A function of the private
-            objective's iterates: for simulation and debugging, not for publication.
+        noise_scale: λ (Laplace) or σ (Gaussian) of each noisy number, or 1/ε (K-norm); public.
+        gamma: the ridge γ, with covariates ``(m + p,)`` of each score and feature; public where the docstring of the
+            estimator says so.
+        fit: :class:`~privrank_jax.pairwise.fit.FitDiagnostics` of the solver. With noise in the objective a function of the
+            private objective's iterates: for simulation and debugging, not for publication.
+        tie_gamma: the ridge of log ν, where ties are outcomes of their own; public as γ is.
     """
 
-    noise_scale: Scalar
-    gamma: Scalar
+    noise_scale: Numbers
+    gamma: Numbers
     fit: FitDiagnostics
+    tie_gamma: Scalar | None = None
 
 
 def perturbed_mle(
@@ -152,58 +154,6 @@ def perturbed_mle(
         privacy, attained, numerics="simulation" if totals_suffice else "idealized"
     )
     return Estimate(value, guarantee, PerturbedFit(added.scale, ridge, fit))
-
-
-def scores_from_totals(
-    totals: ScoresLike,
-    comparisons: PairMatrixLike,
-    gamma: Scalar,
-    mask: MaskLike | None = None,
-) -> Estimate:
-    """Logistic scores fitted to given (for instance noisy) win totals, without randomness or access to outcomes.
-
-    Solves Σ_j M_ij σ(θ_i - θ_j) + γθ_i = N_i. With N the noisy totals of a release whose comparison
-    graph M is public (adjacency ``flip``) this *is* the perturbed MLE, as post-processing: it spends no privacy,
-    whatever the solver's tolerance. Totals need not be attainable; γ > 0 makes the solution finite and unique.
-
-    Args:
-        totals: ``(m,)`` float, N.
-        comparisons: ``(m, m)`` symmetric, M_ij = how often i and j were compared, zero diagonal.
-        gamma: ridge γ > 0, may be traced.
-        mask: ``(m,)`` bool, real items (default all).
-
-    Returns:
-        ``value``: θ, ``(m,)``, mean 0 over real items, dtype of ``comparisons``. ``guarantee``: ``None``; the
-        guarantee of the totals applies. ``diagnostics``: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`, a
-        function of the arguments alone.
-
-    Raises:
-        ValueError: γ <= 0, shapes that don't match.
-
-    >>> estimate = scores_from_totals([90.0, 10.0], [[0.0, 100.0], [100.0, 0.0]], gamma=1e-6)
-    >>> round(float(estimate.value[0] - estimate.value[1]), 3)  # log 9
-    2.197
-    """
-    check_positive("gamma", gamma, infinite=False)
-    comparisons = as_array("comparisons", comparisons)
-    if not jnp.issubdtype(comparisons.dtype, jnp.floating):
-        comparisons = comparisons.astype(jnp.result_type(float))
-    totals = as_array("totals", totals).astype(comparisons.dtype)
-    real = None if mask is None else jnp.asarray(mask)
-    if totals.ndim != 1 or comparisons.shape != totals.shape * 2:
-        raise ValueError(
-            f"totals (m,) and comparisons (m, m) don't match: got {totals.shape} and {comparisons.shape}."
-        )
-    return _fit_totals(totals, WinCounts(comparisons / 2, real), gamma)
-
-
-@jax.jit
-def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
-    # Counting half of M_ij as wins of either side gives the right graph; the tilt moves its totals to the given ones.
-    tilt = halves.totals - totals
-    found = fit_counts(halves, get_link("logistic"), gamma=gamma, tilt=tilt)
-    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return Estimate(center(found.value, halves.item_mask), None, diagnostics)
 
 
 @functools.partial(jax.jit, static_argnames=("link",))

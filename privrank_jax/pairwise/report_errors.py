@@ -28,7 +28,7 @@ from privrank_jax._types import Mask, PairMatrix, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
-from privrank_jax.pairwise.designs import as_design
+from privrank_jax.pairwise.meetings import as_design
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     differences,

@@ -54,7 +54,9 @@ from privrank_jax.pairwise.continual import (
     noisy_stream,
     stream_totals,
 )
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
@@ -259,7 +261,7 @@ def _fit_score_sums(
     variance = jnp.square(jnp.asarray(deviation, sums.dtype)) / 2  # of (wins - losses)/2
     usual = least_risk_gamma(jnp.sum(design) / items, variance)
     totals, ridge = (won - lost + design.sum(-1)) / 2, usual if gamma is None else gamma
-    return scores_from_totals(totals, design, ridge).value
+    return fit(Counts(design), totals, ridge).value
 
 
 def fit_all_sums(

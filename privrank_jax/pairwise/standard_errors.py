@@ -3,7 +3,7 @@ r"""Standard errors of private scores and win totals, privacy noise included.
 Everything here is post-processing of the release: it takes the private estimate, the public noise scale and ridge,
 and the comparison counts M_ij, never the outcomes, and so spends no privacy. The counts are public under
 ``adjacency="flip"``; under ``"replace"`` and ``"add-remove"`` they are private, and the caller passes a public
-design instead, such as :func:`~privrank_jax.pairwise.designs.uniform_design`. The exceptions are ``ties`` and
+design instead, such as :func:`~privrank_jax.pairwise.meetings.uniform_design`. The exceptions are ``ties`` and
 ``outcomes``, for fits without privacy.
 
 **Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
@@ -53,11 +53,11 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_nonnegative
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.designs import as_design, checked_ties
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.meetings import as_design, checked_ties
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals, noise_that_was
 from privrank_jax.privacy.bodies import Noise
 

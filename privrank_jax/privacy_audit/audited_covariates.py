@@ -22,7 +22,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
-from privrank_jax.pairwise.davidson import outcome_odds
+from privrank_jax.pairwise.designs import outcome_odds
 from privrank_jax.pairwise.noisy_ties import tie_weight
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, shapes
@@ -337,10 +337,10 @@ AUDITED = (
         **{
             **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
             "title": "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
-            "function": "covariate_davidson_mle",
+            "function": "covariate_mle",
             "released_by": "",
             "release": _on_outcomes(
-                pairwise.covariate_davidson_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA
+                pairwise.covariate_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
             ),
             "law": _davidson_law,
             "reduce": lambda value: _least_shift(

@@ -103,7 +103,7 @@ def _fit_table(ties: str) -> Release:
             private=True,
         )
         table = CovariateTable(design, data[:, 2])
-        found = pairwise.perturbed_covariate_mle(key, table, privacy, ties=ties)
+        found = pairwise.covariate_mle(key, table, privacy, ties=ties)
         flat = [jnp.ravel(part) for part in jax.tree.leaves(found.value)]
         return dataclasses.replace(found, value=jnp.concatenate(flat))
 
@@ -203,7 +203,7 @@ AUDITED = (
         name="perturbed-covariates",
         title="scores with private covariates, a comparison is added or removed, Laplace((2 + p/4)/ε), γ ≥ λ",
         calibration="tight",
-        function="perturbed_covariate_mle",
+        function="covariate_mle",
         neighbors=(_tables(None)[0], _tables(_ROWS[0])[0]),
         release=_fit_table("half"),
         promise=ADDED,
@@ -223,7 +223,7 @@ AUDITED = (
         name="perturbed-covariate-ties",
         title="Davidson's model with private covariates, a comparison is replaced, Laplace((4 + p/2)/ε), γ ≥ λ",
         calibration="sound",
-        function="perturbed_covariate_mle",
+        function="covariate_mle",
         neighbors=(_tables(_ROWS[1])[0], _tables(_ROWS[0])[0]),
         release=_fit_table("davidson"),
         promise=COMPARISON,

@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.davidson import outcome_odds
+from privrank_jax.pairwise.designs import outcome_odds
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, noisy_tie_counts, with_ties
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors, shapes

@@ -136,9 +136,9 @@ def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> n
 
 
 def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, float]:
-    """What a release reports about its noise; empty for functions that return a bare report."""
+    """What a release reports about its noise in single numbers; empty for functions that return a bare report."""
     told = evaluate(_diagnostics_of(mechanism), data, np.asarray(epsilon))
-    return {name: float(fact) for name, fact in told.items() if fact is not None}
+    return {name: float(one) for name, one in told.items() if one is not None and not np.ndim(one)}
 
 
 @functools.cache

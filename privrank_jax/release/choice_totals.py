@@ -19,8 +19,8 @@ def exact_noisy_choices(choices: Choices, privacy: Privacy, *, noise: str = "lap
     """How often each item was chosen, plus exact discrete noise, the twin of ``pairwise.noisy_choices``.
 
     **Guarantee.** As for the twin, with ``numerics="exact"``. Under ``flip``,
-    :func:`~privrank_jax.pairwise.noisy_choices.plackett_luce_from_totals` fits scores to the value: post-processing.
-    Runs on the host: no tracing, no key.
+    :func:`~privrank_jax.pairwise.fit` fits scores to the value: post-processing. Runs on the
+    host: no tracing, no key.
 
     Args:
         choices: choices, not stages of rankings, with whole weights.

@@ -100,8 +100,7 @@ def exact_covariate_ties(
     """The sums and the number of ties plus exact noise; the twin of ``pairwise.noisy_covariate_ties``.
 
     **Guarantee.** As for the twin, with ``numerics="exact"``. Fit the model to the value by
-    :func:`~privrank_jax.pairwise.covariate_davidson.davidson_from_covariate_sums`: post-processing. Runs on the host:
-    no tracing, no key.
+    :func:`~privrank_jax.pairwise.fit`: post-processing. Runs on the host: no tracing, no key.
 
     Args:
         table: as for the twin.

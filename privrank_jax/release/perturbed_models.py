@@ -22,10 +22,10 @@ from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores
-from privrank_jax.pairwise.covariate_mle import CovariateScores
+from privrank_jax.pairwise.covariate_mle import TIES, check_private
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.davidson import DavidsonScores, check_tied_counts
+from privrank_jax.pairwise.designs import ModelScores
+from privrank_jax.pairwise.graph import check_tied_counts
 from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.objective_perturbation import (
     FEATURE_BITS,
@@ -36,7 +36,6 @@ from privrank_jax.pairwise.objective_perturbation import (
     kept_by_objective,
     meeting_noise,
 )
-from privrank_jax.pairwise.perturbed_covariates import TIES, check_private
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import Laplace, load_flint
 from privrank_jax.release.likelihoods import Meetings, Offers
@@ -61,7 +60,7 @@ def exact_perturbed_covariate_mle(
     gamma: Scalar | None = None,
     ties: str = "half",
 ) -> Estimate:
-    """Private scores and coefficients of private covariates, exactly; twin of ``pairwise.perturbed_covariate_mle``.
+    """Private scores and coefficients of private covariates, exactly; twin of ``pairwise.covariate_mle``.
 
     **Guarantee.** As for the twin, with ``numerics="exact"``. Runs on the host: no tracing, no key.
 
@@ -104,9 +103,8 @@ def exact_perturbed_covariate_mle(
     )
     found = in_doubles(numbers)
     slopes = found[items : items + features] / np.asarray(design.units, np.float64)
-    value = CovariateScores(found[:items], slopes)
-    if ties == "davidson":
-        value = CovariateDavidsonScores(found[:items], slopes, TIE_SHARE * found[-1])
+    log_tie = TIE_SHARE * found[-1] if ties == "davidson" else None
+    value = ModelScores(found[:items], slopes, log_tie)
     return exact_estimate(value, privacy, attained, scale, ridge)
 
 
@@ -123,7 +121,7 @@ def exact_perturbed_davidson_mle(
         gamma: ridge γ of scores, at least λ; default λ, or 1 if that is more. That of log ν is 4γ.
 
     Returns:
-        ``value``: :class:`~privrank_jax.pairwise.davidson.DavidsonScores` of float64 NumPy arrays. ``guarantee``.
+        ``value``: :class:`~privrank_jax.pairwise.designs.ModelScores` of float64 NumPy arrays. ``guarantee``.
         ``diagnostics``: :class:`~privrank_jax.release.perturbed_mle.ExactFit`, public.
 
     Raises:
@@ -150,7 +148,7 @@ def exact_perturbed_davidson_mle(
         gamma=Fraction(ridge),
     )
     found = in_doubles(numbers)
-    value = DavidsonScores(found[:-1], TIE_SHARE * found[-1])
+    value = ModelScores(found[:-1], None, TIE_SHARE * found[-1])
     return exact_estimate(value, privacy, attained, scale, ridge)
 
 

@@ -44,8 +44,7 @@ def exact_noisy_tie_counts(
     """Win totals and number of ties plus exact discrete noise, the twin of ``pairwise.noisy_tie_counts``.
 
     **Guarantee.** As for the twin, with ``numerics="exact"``. Fit the model to the value by
-    :func:`~privrank_jax.pairwise.perturbed_davidson.davidson_from_totals`: post-processing. Runs on the host: no
-    tracing, no key.
+    :func:`~privrank_jax.pairwise.fit`: post-processing. Runs on the host: no tracing, no key.
 
     Args:
         wins: win counts that know their ``ties``; whole comparisons, each tie half a win for both items.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from privrank_jax import pairwise
 from privrank_jax._host import evaluate
 from privrank_jax.cli.console import Refusal
 from privrank_jax.data import ComparisonRows
 from privrank_jax.jobs import comparisons, mechanisms
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from tests.parquet import as_parquet
 
 COUNTS = ("--method", "counts")
@@ -103,9 +103,9 @@ def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, mon
     monkeypatch.setattr(mechanisms.secrets, "token_hex", lambda size=None: "one salt")
 
     def watched(function, *arguments):
-        if function is not scores_from_totals:
+        if function is not pairwise.fit:
             return evaluate.quickly(function, *arguments)
-        seen.append(np.asarray(arguments[1]))
+        seen.append(np.asarray(arguments[0].comparisons))
         raise Refusal("enough seen")
 
     monkeypatch.setattr(comparisons, "quickly", watched)

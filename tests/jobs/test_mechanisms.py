@@ -36,6 +36,7 @@ def test_all_that_the_audit_knows_to_be_released_is_in_the_table():
 
 # What the simulated function takes under flips, where the exact twin is another one.
 UNDER_FLIPS = {
+    "perturbed-covariates": ("noise", "tie_gamma", "sensitivity"),
     "perturbed-davidson": ("noise", "tie_gamma", "questionnaire"),
     "perturbed-choices": ("noise",),
 }

@@ -62,14 +62,9 @@ PRIVACY = (
         ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
     ),
     *mutants_of(
-        "pairwise/noisy_choices.py",
+        "pairwise/choices.py",
         "tests/pairwise/test_noisy_choices.py",
-        ("return fit_choices(public_part(choices), totals", "return fit_choices(choices, totals"),
-    ),
-    *mutants_of(
-        "pairwise/choice_errors.py",
-        "tests/pairwise/test_noisy_choices.py",
-        ("sets = public_part(choices)\n    added", "sets = choices\n    added"),
+        ("sets = jnp.where(offered, ranked, ranked[..., :1])", "sets = self.sets"),
     ),
     *mutants_of(
         "pairwise/continual.py",
@@ -85,6 +80,12 @@ PRIVACY = (
         ("jnp.sqrt(2 + jnp.sum(", "jnp.sqrt(1 + jnp.sum("),
         ("each = jnp.zeros_like(each).at[self.users].add(each)", "pass"),
         ("return jnp.max(each)", "return jnp.mean(each)"),
+    ),
+    *mutants_of(
+        "pairwise/objective_perturbation.py",
+        ("tests/pairwise/test_objective_perturbation.py", "tests/pairwise/test_perturbed_covariates.py"),
+        ("jnp.where(of_scores, 1, FEATURE_NOISE)", "jnp.where(of_scores, 1, 1)"),
+        ("drawn.at[-1].divide(TIE_SHARE)", "drawn"),
     ),
     *mutants_of(
         "pairwise/covariate_mle.py",

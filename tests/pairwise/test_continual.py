@@ -13,7 +13,6 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.continual import ContinualDiagnostics, continual_counts, continual_scores
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import STRATEGIES, prefix_sum_errors, strategy_matrices
 from tests import reference
@@ -131,5 +130,5 @@ def test_scores_are_the_fits_of_each_step(key):
     found = continual_scores(totals, WINS, 2.0)
     for step in range(STEPS):
         met = np.cumsum(WINS.comparisons, 0)[step]
-        alone = scores_from_totals(totals[step], met, 2.0).value
+        alone = pairwise.fit(pairwise.Counts(met), totals[step], 2.0).value
         np.testing.assert_allclose(found[step], alone, rtol=1e-6, atol=1e-9)

@@ -9,26 +9,16 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import (
-    covariate_davidson_mle,
-    covariate_table,
-    davidson_mle,
-    davidson_with_covariates,
-)
-from privrank_jax.pairwise.covariate_davidson import (
-    CovariateDavidsonObjective,
-    davidson_from_covariate_sums,
-    tie_information,
-)
-from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties, number_of_ties
+from privrank_jax.pairwise.covariate_mle import covariate_mle
+from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.minimize import gradient_of, hessian_of
+from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.reference.covariate_davidson import (
     covariate_davidson_fit,
     expected_statistic,
-    log_likelihood,
     tie_probabilities,
     tied_statistic,
 )
@@ -55,6 +45,11 @@ def arena(seed=0, rows=60):
 
 
 TABLE = arena()
+private = functools.partial(covariate_mle, ties="davidson")
+
+
+def fitted(data, gamma=0.0, tie_gamma=0.0):
+    return mle(data, gamma=gamma, ties="davidson", tie_gamma=tie_gamma)
 
 
 MATRIX = matrix_of(TABLE.design)
@@ -78,8 +73,8 @@ def test_equals_the_naive_fit_to_the_same_noisy_statistic(noise, asked, key):
     statistic = np.append(noisy.value.sums, noisy.value.ties)
     for gamma, tie_gamma, ridges in ((None, None, default), (0.7, 0.2, (0.7 * SQUARES, 0.2))):
         options = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise}
-        found = covariate_davidson_mle(key, TABLE, asked, **options)
-        np.testing.assert_allclose(found.diagnostics.ridge, ridges[0], rtol=1e-9)
+        found = private(key, TABLE, asked, **options)
+        np.testing.assert_allclose(found.diagnostics.gamma, ridges[0], rtol=1e-9)
         assert float(found.diagnostics.tie_gamma) == pytest.approx(ridges[1], rel=1e-9)
         expected = covariate_davidson_fit(MATRIX, statistic, np.append(*ridges), ITEMS)
         np.testing.assert_allclose(vector(found.value, TABLE.design), expected, atol=1e-7)
@@ -87,50 +82,15 @@ def test_equals_the_naive_fit_to_the_same_noisy_statistic(noise, asked, key):
         assert found.guarantee == noisy.guarantee
 
 
-def test_the_objective_has_the_derivatives_that_it_says():
-    design = TABLE.design
-    rng = np.random.default_rng(3)
-    params, ridge = rng.normal(0, 0.7, (2, ITEMS + 3))
-    excess = TABLE.sums - design.total(jnp.full(len(MATRIX), 0.5))
-    parts = excess, number_of_ties(TABLE), jnp.asarray(ridge**2), jnp.asarray(3.0)
-    objective = CovariateDavidsonObjective(design, *parts)
-    params = jnp.asarray(params)
-
-    @by_numpy
-    def both(objective, params):
-        by_jax = jax.grad(objective)(params), jax.jacobian(objective.gradient)(params)
-        return (gradient_of(objective)(params), hessian_of(objective)(params)), by_jax
-
-    for ours, by_jax in zip(*both(objective, params)):
-        np.testing.assert_allclose(ours, by_jax, atol=1e-9)
-    loss = -log_likelihood(MATRIX, np.asarray(TABLE.outcomes), np.asarray(params))
-    rest = 0.5 * ridge**2 @ np.square(params) / 3 + 0.5 * float(params[:ITEMS].sum()) ** 2 / ITEMS
-    assert float(objective(params)) == pytest.approx(loss / 3 + rest, rel=1e-9)
-
-
-def test_the_information_is_the_covariance_of_the_statistic():
-    params = np.array([0.5, 0.1, -0.2, -0.4, 0.3, -0.2, -0.6])
-    expected = np.zeros((len(params),) * 2)
-    for row in MATRIX:
-        chances = tie_probabilities(row @ params[:-1], np.exp(params[-1]))
-        points = [np.append(row, 0.0), np.append(row / 2, 1.0), np.zeros(len(params))]
-        mean = sum(p * point for p, point in zip(chances, points))
-        expected += sum(
-            p * np.outer(point - mean, point - mean) for p, point in zip(chances, points)
-        )
-    found = tie_information(TABLE.design, jnp.asarray(params[:-1]), params[-1])
-    np.testing.assert_allclose(found, expected, atol=1e-9)
-
-
 def test_the_maximum_matches_the_statistic_and_recovers_the_truth(key):
     table = arena(1, 6000)
-    found = by_numpy(davidson_with_covariates)(table)
+    found = by_numpy(fitted)(table)
     matrix, params = matrix_of(table.design), vector(found.value, table.design)
     statistic = tied_statistic(matrix, np.asarray(table.outcomes))
     np.testing.assert_allclose(expected_statistic(matrix, params), statistic, atol=1e-5)
     asked = dataclasses.replace(FLIPS, epsilon=4.0)
-    private = by_numpy(functools.partial(covariate_davidson_mle, privacy=asked))(key, table).value
-    for value in (found.value, private):
+    noisy = by_numpy(functools.partial(private, privacy=asked))(key, table).value
+    for value in (found.value, noisy):
         np.testing.assert_allclose(value.scores, TRUTH - TRUTH.mean(), atol=0.15)
         np.testing.assert_allclose(value.coefficients, SLOPES, atol=0.1)
         assert float(value.tie) == pytest.approx(TIE, abs=0.06)
@@ -143,8 +103,8 @@ def test_without_covariates_it_is_davidsons_fit_to_win_counts():
     for i, j, y in zip(*pairs, won):
         wins[i, j] += y
         wins[j, i] += 1 - y
-    found = by_numpy(davidson_with_covariates)(table, 0.3, 0.2).value
-    expected = by_numpy(davidson_mle)(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
+    found = by_numpy(fitted)(table, 0.3, 0.2).value
+    expected = by_numpy(fitted)(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
     np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
     assert float(found.log_tie) == pytest.approx(float(expected.log_tie), abs=1e-8)
     assert found.coefficients.shape == (0,)
@@ -166,7 +126,7 @@ def test_padding_changes_nothing(key):
         mask=padded(jnp.ones(len(MATRIX), bool), False),
     )
     table = CovariateTable(longer, padded(TABLE.outcomes, 0.5))
-    run = functools.partial(covariate_davidson_mle, privacy=FLIPS)
+    run = functools.partial(private, privacy=FLIPS)
     fit, same = run(key, TABLE).value, by_numpy(run)(key, table).value
     np.testing.assert_allclose(vector(same, longer), vector(fit, design), atol=1e-8)
 
@@ -177,7 +137,7 @@ def test_one_program_for_keys_outcomes_and_budgets(key):
     def run(key, outcomes, epsilon):
         traces.append(1)
         asked = dataclasses.replace(FLIPS, epsilon=epsilon)
-        return covariate_davidson_mle(key, CovariateTable(TABLE.design, outcomes), asked).value
+        return private(key, CovariateTable(TABLE.design, outcomes), asked).value
 
     batch = jax.jit(jax.vmap(run))
     outcomes, keys = jnp.stack([TABLE.outcomes, 1 - TABLE.outcomes]), jax.random.split(key)
@@ -187,25 +147,21 @@ def test_one_program_for_keys_outcomes_and_budgets(key):
     for place, epsilon in enumerate((0.5, 2.0)):
         asked = dataclasses.replace(FLIPS, epsilon=epsilon)
         table = CovariateTable(TABLE.design, outcomes[place])
-        alone = covariate_davidson_mle(keys[place], table, asked).value
+        alone = private(keys[place], table, asked).value
         np.testing.assert_allclose(together.scores[place], alone.scores, atol=1e-7)
         np.testing.assert_allclose(together.log_tie[place], alone.log_tie, atol=1e-7)
 
 
 def test_bad_arguments_are_refused(key):
-    with pytest.raises(ValueError, match="promise adjacency='flip', not 'replace'"):
-        covariate_davidson_mle(key, TABLE, dataclasses.replace(FLIPS, adjacency="replace"))
-    with pytest.raises(ValueError, match="needs delta > 0"):
-        covariate_davidson_mle(key, TABLE, FLIPS, noise="gaussian")
     with pytest.raises(ValueError, match="tie_gamma must be positive"):
-        covariate_davidson_mle(key, TABLE, FLIPS, tie_gamma=0.0)
+        private(key, TABLE, FLIPS, tie_gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be positive"):
-        covariate_davidson_mle(key, TABLE, FLIPS, gamma=-1.0)
-    with pytest.raises(TypeError, match="make one by covariate_table"):
-        davidson_with_covariates(np.zeros((2, 2)))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match=r"sums must have shape \(6,\)"):
-        davidson_from_covariate_sums(jnp.zeros(3), 1.0, TABLE.design)
+        private(key, TABLE, FLIPS, gamma=-1.0)
+    with pytest.raises(ValueError, match="leave it out"):
+        private(key, TABLE, FLIPS, sensitivity=1.0)
+    with pytest.raises(ValueError, match="leave it out"):
+        covariate_mle(key, TABLE, FLIPS, tie_gamma=1.0)
     decided = CovariateTable(TABLE.design, jnp.round(TABLE.outcomes))
     with pytest.raises(ValueError, match="0 of 60 comparisons are ties"):
-        davidson_with_covariates(decided)
-    assert np.isfinite(float(davidson_with_covariates(decided, 0.1, 0.1).value.log_tie))
+        fitted(decided)
+    assert np.isfinite(float(fitted(decided, 0.1, 0.1).value.log_tie))

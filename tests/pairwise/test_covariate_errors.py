@@ -10,12 +10,13 @@ import pytest
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import covariate_mle, covariate_table, mle_with_covariates
-from privrank_jax.pairwise.covariate_davidson import CovariateDavidsonScores
 from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
+from privrank_jax.pairwise.covariate_mle import covariate_mle
+from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.davidson import DavidsonScores
 from privrank_jax.pairwise.davidson_errors import davidson_intervals
+from privrank_jax.pairwise.designs import ModelScores
+from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy import Privacy
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix
@@ -37,7 +38,7 @@ CHANCE = 1 / (1 + np.exp(-MATRIX @ BETA))
 def test_standard_errors_are_those_of_the_sandwich():
     """Against the pseudo-inverse of the information at the fit, with noise in every sum."""
     table = CovariateTable(DESIGN, jnp.asarray(CHANCE))
-    value = quickly(mle_with_covariates, table).value
+    value = quickly(mle, table).value
     zero = np.zeros(ITEMS + 2)
     fisher = (MATRIX.T * CHANCE * (1 - CHANCE)) @ MATRIX
     for noise, variance in (("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)):
@@ -66,7 +67,7 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
 
             def intervals(scale):
                 return covariate_intervals(
-                    found.value, DESIGN, facts.ridge, noise_scale=scale, noise=noise
+                    found.value, DESIGN, facts.gamma, noise_scale=scale, noise=noise
                 )
 
             return jax.vmap(intervals)(jnp.array([1.0, 0.0]) * facts.noise_scale)
@@ -102,7 +103,7 @@ def test_a_step_that_is_too_long_gives_no_intervals(key):
     errors = quickly(
         lambda value, ridge, scale: covariate_intervals(value, DESIGN, ridge, noise_scale=scale),
         found.value,
-        facts.ridge,
+        facts.gamma,
         facts.noise_scale,
     )
     assert not np.any(np.isfinite(errors.low))
@@ -113,15 +114,14 @@ def test_items_that_are_not_linked_have_no_intervals():
     draw = np.random.default_rng(3)
     pairs = draw.permuted(draw.choice([[0, 1], [2, 3], [2, 4]], ROWS), axis=1)
     table = covariate_table(*pairs.T, draw.random(ROWS) < 0.6, COLUMNS, num_items=ITEMS)
-    found = mle_with_covariates(table, 0.1)
-    errors = covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    errors = covariate_intervals(mle(table, gamma=0.1).value, table.design, 0.1)
     assert not np.any(np.isfinite(errors.items.standard_errors))
     assert np.all(np.isfinite(errors.low))
 
 
 def test_bad_arguments_are_refused():
     value, zero = (
-        mle_with_covariates(CovariateTable(DESIGN, jnp.asarray(CHANCE))).value,
+        mle(CovariateTable(DESIGN, jnp.asarray(CHANCE))).value,
         jnp.zeros(7),
     )
     with pytest.raises(ValueError, match="noise must be one of"):
@@ -142,9 +142,7 @@ def test_errors_with_ties_are_those_of_the_sandwich():
         mean = win * points[0] + tie * points[1]
         fisher += (points.T * [win, tie]) @ points - np.outer(mean, mean)
     inverse = np.linalg.pinv(fisher)
-    value = CovariateDavidsonScores(
-        jnp.asarray(TRUTH), jnp.asarray(SLOPES), jnp.asarray(params[-1])
-    )
+    value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), jnp.asarray(params[-1]))
     zero = jnp.zeros(ITEMS + 2)
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
         about = functools.partial(covariate_davidson_intervals, noise=noise, noise_scale=3.0)
@@ -162,13 +160,13 @@ def test_errors_with_ties_are_those_of_the_sandwich():
 
 def test_intervals_with_ties_and_no_covariates_are_davidsons():
     wins = WinCounts.from_matrix([[0, 60, 30], [40, 0, 45], [20, 30, 0]], ties=60)
-    value = DavidsonScores(jnp.asarray([0.3, 0.1, -0.4]), jnp.asarray(-0.4))
+    value = ModelScores(jnp.asarray([0.3, 0.1, -0.4]), log_tie=jnp.asarray(-0.4))
     rows = [(i, j) for i, j, n in ((0, 1, 100), (0, 2, 50), (1, 2, 75)) for _ in range(n)]
     design = covariate_table(*np.array(rows).T, np.ones(225), {}, num_items=3).design
     told = {"noise_scale": 2.0, "noise": "laplace"}
     about = functools.partial(davidson_intervals, gamma=1.5, tie_gamma=1.2, **told)
     expected = quickly(about, value, wins.comparisons)
-    same = CovariateDavidsonScores(value.scores, np.zeros(0), value.log_tie)
+    same = ModelScores(value.scores, np.zeros(0), value.log_tie)
     about = functools.partial(covariate_davidson_intervals, **told)
     found = quickly(about, same, design, np.full(3, 1.5), 1.2)
     np.testing.assert_allclose(found.model.items.low, expected.scores.low, rtol=1e-6)

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import covariate_mle, covariate_table, mle, mle_with_covariates
-from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums, scores_from_covariate_sums
+from privrank_jax.pairwise.covariate_mle import covariate_mle, noisy_covariate_sums
+from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.reference.calibration import gaussian_scale
@@ -67,11 +69,11 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
         )
     expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, ITEMS)
     found = covariate_mle(key, TABLE, asked, noise=noise, gamma=gamma)
-    np.testing.assert_allclose(found.diagnostics.ridge, ridge, rtol=1e-9)
+    np.testing.assert_allclose(found.diagnostics.gamma, ridge, rtol=1e-9)
     np.testing.assert_allclose(vector(found.value, design), expected, atol=1e-7)
-    after = scores_from_covariate_sums(noisy.value, design, gamma, noise_scale=scale, noise=noise)
+    after = fit(design, noisy.value, ridge if gamma is None else gamma)
     np.testing.assert_allclose(vector(after.value, design), expected, atol=1e-7)
-    assert int(found.diagnostics.fit.code) == int(after.diagnostics.fit.code) == 0
+    assert int(found.diagnostics.fit.code) == int(after.diagnostics.code) == 0
 
 
 def test_the_noise_has_the_scale_that_is_told(key):
@@ -87,7 +89,7 @@ def test_the_noise_has_the_scale_that_is_told(key):
 def test_without_noise_it_is_the_ridge_fit(key):
     free = dataclasses.replace(FLIPS, epsilon=np.inf)
     found = covariate_mle(key, TABLE, free, gamma=0.5).value
-    ridged = mle_with_covariates(TABLE, 0.5).value
+    ridged = mle(TABLE, gamma=0.5).value
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(ridged)):
         np.testing.assert_allclose(one, other, atol=1e-9)
 
@@ -99,7 +101,7 @@ def test_without_covariates_it_is_the_fit_to_win_counts():
     for i, j, y in zip(*pairs, won):
         wins[i, j] += y
         wins[j, i] += 1 - y
-    found = by_numpy(mle_with_covariates)(table, 0.3).value
+    found = by_numpy(functools.partial(mle, gamma=0.3))(table).value
     expected = by_numpy(functools.partial(mle, gamma=0.3))(WinCounts.from_matrix(wins)).value
     np.testing.assert_allclose(found.scores, expected, atol=1e-8)
     assert found.coefficients.shape == (0,)
@@ -111,7 +113,7 @@ def test_a_published_closed_form():
     first, second = np.repeat([[0, 1], [1, 0]], 2, axis=1)
     design = covariate_table(first, second, [1, 0] * 2, {"home": np.ones(4)}, num_items=2).design
     table = CovariateTable(design, jnp.repeat(jnp.asarray(chances), 2))
-    value = by_numpy(mle_with_covariates)(table).value
+    value = by_numpy(mle)(table).value
     assert float(value.scores[0] - value.scores[1]) == pytest.approx(1.5, abs=1e-8)
     assert float(value.coefficients[0]) == pytest.approx(0.5, abs=1e-8)
 
@@ -119,7 +121,7 @@ def test_a_published_closed_form():
 def test_many_battles_recover_the_truth(key):
     table = arena(1, 20_000)
     private = by_numpy(functools.partial(covariate_mle, privacy=FLIPS))
-    for found in (by_numpy(mle_with_covariates)(table), private(key, table)):
+    for found in (by_numpy(mle)(table), private(key, table)):
         np.testing.assert_allclose(found.value.scores, TRUTH, atol=0.15)
         np.testing.assert_allclose(found.value.coefficients, SLOPES, atol=0.08)
 
@@ -170,7 +172,7 @@ def test_derivatives_are_implicit():
 
     def slope(outcomes, gamma):
         table = CovariateTable(TABLE.design, outcomes)
-        return mle_with_covariates(table, gamma).value.coefficients[0]
+        return mle(table, gamma=gamma).value.coefficients[0]
 
     outcomes, step = TABLE.outcomes, 1e-5
     by_outcome, by_gamma = jax.grad(slope, (0, 1))(outcomes, 0.5)
@@ -184,8 +186,8 @@ def test_derivatives_are_implicit():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (dataclasses.replace(FLIPS, adjacency="replace"), "promise adjacency='flip', not 'replace'"),
-        (dataclasses.replace(FLIPS, adjacency="add-remove"), "not 'add-remove'"),
+        (dataclasses.replace(FLIPS, adjacency="replace"), "promise adjacency='flip', under which"),
+        (dataclasses.replace(FLIPS, adjacency="add-remove"), "private=True"),
         (dataclasses.replace(FLIPS, public=()), r"public=\('covariates',\)"),
         (Privacy(1.0, unit="rank", adjacency="replace"), "have no ranks to protect"),
     ],
@@ -198,18 +200,18 @@ def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
 def test_bad_arguments_are_refused(key):
     with pytest.raises(TypeError, match="make one by covariate_table"):
         covariate_mle(key, WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]]), FLIPS)
-    with pytest.raises(TypeError, match="make one by covariate_table"):
-        mle_with_covariates(np.zeros((2, 2)))
     with pytest.raises(ValueError, match="gamma must be positive"):
         covariate_mle(key, TABLE, FLIPS, gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be finite and at least 0"):
-        mle_with_covariates(TABLE, -1.0)
+        mle(TABLE, gamma=-1.0)
     with pytest.raises(ValueError, match="needs delta > 0"):
         covariate_mle(key, TABLE, FLIPS, noise="gaussian")
     with pytest.raises(ValueError, match="noise must be one of"):
         covariate_mle(key, TABLE, FLIPS, noise="cauchy")
-    with pytest.raises(ValueError, match=r"sums must have shape \(7,\)"):
-        scores_from_covariate_sums(jnp.zeros(3), TABLE.design)
+    with pytest.raises(ValueError, match=r"must have shape \(7,\)"):
+        fit(TABLE.design, jnp.zeros(3), 1.0)
+    with pytest.raises(ValueError, match="other models are logistic"):
+        mle(TABLE, "normal")
 
 
 def test_a_public_sensitivity_may_be_given(key):

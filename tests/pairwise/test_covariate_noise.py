@@ -11,12 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax import pairwise
 from privrank_jax._host.evaluate import quickly
-from privrank_jax.pairwise import covariate_mle, covariate_table
-from privrank_jax.pairwise.covariate_davidson import davidson_from_covariate_sums
 from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
-from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
+from privrank_jax.pairwise.covariate_mle import (
+    covariate_mle,
+    default_covariate_ridges,
+    noisy_covariate_sums,
+)
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
+from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
@@ -64,7 +68,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(key):
     told = np.r_[[len(matrix) / 2] * 4, (matrix[:, 4:] ** 2).sum(0)] / 5
     ridge = np.r_[[1.0] * 4, most**2] * (1 + variance / told)
     found = covariate_mle(key, TABLE, USERS, noise="k-norm")
-    np.testing.assert_allclose(found.diagnostics.ridge, ridge, rtol=1e-6)
+    np.testing.assert_allclose(found.diagnostics.gamma, ridge, rtol=1e-6)
     expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, 4)
     beta = np.concatenate([found.value.scores, found.value.coefficients * design.units])
     np.testing.assert_allclose(beta, expected, atol=1e-7)
@@ -82,7 +86,7 @@ def test_standard_errors_and_coverage(key):
             errors = covariate_intervals(
                 found.value,
                 design,
-                ridged * found.diagnostics.ridge,
+                ridged * found.diagnostics.gamma,
                 noise_scale=known,
                 noise="k-norm",
             )
@@ -122,23 +126,23 @@ def test_with_ties_of_their_own(key):
     drawn = draws(jax.random.split(key, 4000))
     noise = np.asarray(drawn.ties) - len(CHANCE) / 4
     assert np.mean(np.abs(noise)) == pytest.approx(7 * 6 / 2, rel=0.06)
-    found, spread = zip(*(_tied_fit(drawn.sums[0], drawn.ties[0], told) for told in (0.0, 1.0)))
-    assert found[0].diagnostics.tie_gamma == 1.0
+    ridges, spread = zip(*(_tied_fit(drawn.sums[0], drawn.ties[0], told) for told in (0.0, 1.0)))
+    assert ridges[0] == 1.0
     # Var T = 7·8·36/3, over the information 2/9 of a comparison.
-    assert float(found[1].diagnostics.tie_gamma) == pytest.approx(1 + 672 / (len(CHANCE) * 2 / 9))
+    assert float(ridges[1]) == pytest.approx(1 + 672 / (len(CHANCE) * 2 / 9))
     assert spread[1] > 1.1 * spread[0]
 
 
 def _tied_fit(sums, ties, scale):
     """The fit to noisy sums and ties of ``TABLE``, and the length of the interval of log ν."""
     design, told = TABLE.design, {"noise_scale": scale, "noise": "k-norm"}
-    fitted = functools.partial(davidson_from_covariate_sums, **told)
-    found = quickly(lambda *known: fitted(*known, design), sums, ties)
+    with_ties = dataclasses.replace(design, ties=True)
+    ridges = default_covariate_ridges(with_ties, scale, "k-norm")
+    found = quickly(pairwise.fit, with_ties, jnp.append(sums, ties), *ridges)
     about = functools.partial(covariate_davidson_intervals, **told)
-    facts = found.diagnostics
-    errors = quickly(lambda value: about(value, design, facts.ridge, facts.tie_gamma), found.value)
+    errors = quickly(lambda value: about(value, design, *ridges), found.value)
     assert errors.log_tie_low < found.value.log_tie < errors.log_tie_high
-    return found, errors.log_tie_high - errors.log_tie_low
+    return ridges[1], errors.log_tie_high - errors.log_tie_low
 
 
 def test_the_choice_is_that_of_least_error():

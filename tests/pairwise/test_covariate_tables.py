@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import covariate_table, mle_with_covariates
+from privrank_jax.pairwise import covariate_table, mle
 from privrank_jax.pairwise.covariates import resolution
 
 ITEMS, ROWS = 5, 40
@@ -51,9 +51,7 @@ def test_users_are_numbered():
 
 def test_coefficients_are_in_units_of_the_covariate():
     """Multiplying a covariate by 100 divides its coefficient by 100."""
-    once, scaled = (
-        mle_with_covariates(table({"length": factor * LENGTH}), 1.0).value for factor in (1, 100)
-    )
+    once, scaled = (mle(table({"length": factor * LENGTH}), gamma=1.0).value for factor in (1, 100))
     np.testing.assert_allclose(once.coefficients, 100 * scaled.coefficients, rtol=1e-9)
     np.testing.assert_allclose(once.scores, scaled.scores, atol=1e-9)
 

@@ -12,7 +12,8 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.davidson import davidson_information, davidson_objective, half_win_test
+from privrank_jax.pairwise.davidson import half_win_test
+from privrank_jax.pairwise.designs import Counts
 from tests.by_numpy import by_numpy
 from tests.pairwise.games import data
 from tests.reference import davidson as reference
@@ -30,6 +31,10 @@ def counts(outcomes, items=None) -> Any:
     return WinCounts.from_matrix(matrix, ties=float(ties))
 
 
+def fitted(wins, gamma=0.0, tie_gamma=0.0, **told):
+    return pairwise.mle(wins, gamma=gamma, ties="davidson", tie_gamma=tie_gamma, **told)
+
+
 def games(rows, first, second, result, won, tied):
     names = sorted({row[first] for row in rows} | {row[second] for row in rows})
     place = {name: number for number, name in enumerate(names)}
@@ -41,7 +46,7 @@ def games(rows, first, second, result, won, tied):
 
 @pytest.mark.parametrize("ridges", [(0.0, 0.0), (0.7, 2.0)])
 def test_fits_are_those_of_the_naive_twin(ridges):
-    found = pairwise.davidson_mle(counts(OUTCOMES), *ridges)
+    found = fitted(counts(OUTCOMES), *ridges)
     scores, tie = reference.davidson_fit(OUTCOMES, 4, *ridges)
     np.testing.assert_allclose(found.value.scores, scores, atol=1e-5)
     np.testing.assert_allclose(found.value.tie, tie, atol=1e-5)
@@ -69,7 +74,7 @@ def test_the_pudding_fit_is_the_printed_one():
         (int(r["i"]) - 1, int(r["j"]) - 1, int(r["w_ij"]), int(r["t_ij"]), int(r["w_ji"]))
         for r in rows
     ]
-    found = pairwise.davidson_mle(padded(outcomes)).value
+    found = fitted(padded(outcomes)).value
     worths = np.exp(found.scores[:6])
     printed = [0.1388005, 0.1729985, 0.1617420, 0.1653930, 0.1586805, 0.2023855]
     np.testing.assert_allclose(worths / worths.sum(), printed, rtol=2e-4)
@@ -87,7 +92,7 @@ def test_games_meet_the_likelihood_equations(folder, columns):
     """Expected totals and draws are the observed ones; draws are far rarer than split votes."""
     outcomes = games(data(folder, f"{folder}.csv"), *columns)
     wins = padded(outcomes)
-    found = pairwise.davidson_mle(wins)
+    found = fitted(wins)
     assert found.diagnostics.separated is False
     win, tied = (np.asarray(x) for x in found.value.outcome_probabilities())
     met = np.asarray(wins.comparisons)
@@ -103,10 +108,10 @@ def test_half_wins_are_the_model_at_two():
     found = by_numpy(half_win_test)(wins)
     halves = 2 * np.asarray(by_numpy(pairwise.mle)(wins).value)
     np.testing.assert_allclose(found.half_wins.scores, halves, atol=1e-9)
-    objective = davidson_objective(
-        wins.totals, wins.ties, wins.comparisons, 0.0, 0.0, wins.item_mask
+    design = Counts(wins.comparisons, ties=True)
+    slope = design.mean(design.beta_of(found.half_wins)) - design.excess(
+        jnp.append(wins.totals, wins.ties)
     )
-    slope = objective.gradient(jnp.append(found.half_wins.scores, found.half_wins.log_tie))
     np.testing.assert_allclose(slope[:-1], 0, atol=1e-8)
     free = reference.davidson_log_likelihood(
         found.davidson.scores.tolist(), float(found.davidson.tie), OUTCOMES
@@ -116,62 +121,31 @@ def test_half_wins_are_the_model_at_two():
     np.testing.assert_allclose(found.p_value, scipy.stats.chi2.sf(found.statistic, 1), rtol=1e-6)
 
 
-def test_gradient_and_hessian_are_the_derivatives():
-    wins = counts(OUTCOMES)
-    mask = jnp.array([True, True, True, False])
-    objective = davidson_objective(
-        wins.totals, wins.ties, wins.comparisons * mask * mask[:, None], 0.3, 0.2, mask
-    )
-    at, step = np.random.default_rng(0).normal(0, 2, 5), 1e-5
-    ends = at + step * np.concatenate([np.eye(5), -np.eye(5)])
-
-    @jax.jit
-    def everything(at, ends):
-        of_ends = jax.vmap(lambda x: (objective(x), objective.gradient(x)))(ends)
-        return of_ends, (objective.gradient(at), objective.hessian(at))
-
-    (values, slopes), (gradient, hessian) = everything(at, ends)
-    np.testing.assert_allclose(gradient, (values[:5] - values[5:]) / (2 * step), atol=1e-8)
-    np.testing.assert_allclose(hessian, (slopes[:5] - slopes[5:]) / (2 * step), atol=1e-8)
-
-
-def test_information_is_the_covariance_of_the_statistic():
-    """Of one pair: outcomes (1, 0, 0), (1/2, 1/2, 1), (0, 1, 0)."""
-    chances = np.array(reference.davidson_probabilities(0.9, -0.4, 0.7))
-    points = np.array([[1, 0, 0], [0.5, 0.5, 1], [0, 1, 0]])
-    mean = chances @ points
-    naive = (points - mean).T @ np.diag(chances) @ (points - mean)
-    found = davidson_information(
-        jnp.array([0.9, -0.4]), jnp.log(0.7), jnp.array([[0.0, 1.0], [1.0, 0.0]])
-    )
-    np.testing.assert_allclose(found, naive, atol=1e-12)
-
-
 def test_implicit_derivatives():
     wins, step = counts(OUTCOMES), 1e-5
 
     @jax.jit
-    def fitted(ties, gamma):
+    def tie(ties, gamma):
         made = WinCounts(wins.matrix, None, ties)
-        return pairwise.davidson_mle(made, gamma, tolerance=1e-12).value.log_tie
+        return fitted(made, gamma, tolerance=1e-12).value.log_tie
 
     at = jnp.array([float(wins.ties), 0.4])
-    for place, slope in enumerate(jax.grad(fitted, argnums=(0, 1))(*at)):
-        ends = [fitted(*at.at[place].add(way)) for way in (step, -step)]
+    for place, slope in enumerate(jax.grad(tie, argnums=(0, 1))(*at)):
+        ends = [tie(*at.at[place].add(way)) for way in (step, -step)]
         np.testing.assert_allclose(slope, (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
 
 
 def test_bad_input_is_refused_in_clear_words():
     unknown = WinCounts.from_matrix([[0.0, 3.0], [1.0, 0.0]])
     with pytest.raises(ValueError, match="ties=T"):
-        pairwise.davidson_mle(unknown)
+        fitted(unknown)
     with pytest.raises(ValueError, match="ties must lie between 0 and"):
         WinCounts.from_matrix([[0.0, 3.0], [1.0, 0.0]], ties=5)
     with pytest.raises(ValueError, match="tie_gamma must be"):
-        pairwise.davidson_mle(counts(OUTCOMES), tie_gamma=-1.0)
+        fitted(counts(OUTCOMES), tie_gamma=-1.0)
     nothing: Any = np.zeros((2, 2))
     with pytest.raises(TypeError, match="must be WinCounts"):
-        pairwise.davidson_mle(nothing)
+        fitted(nothing)
     batch = WinCounts(jnp.zeros((2, 3, 3)), None, jnp.zeros(2))
     with pytest.raises(ValueError, match=r"use jax\.vmap"):
         half_win_test(batch)

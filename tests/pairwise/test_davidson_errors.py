@@ -11,10 +11,10 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.davidson import DavidsonScores, davidson_information
 from privrank_jax.pairwise.davidson_errors import davidson_errors, davidson_intervals
+from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
-from privrank_jax.pairwise.perturbed_davidson import davidson_from_totals, default_ridges
+from privrank_jax.pairwise.perturbed_davidson import default_ridges
 from tests.by_numpy import by_numpy
 from tests.promises import promise
 
@@ -40,7 +40,9 @@ def drawn(seed):
 @jax.jit
 @jax.vmap
 def fitted(counts, gamma, tie_gamma):
-    return davidson_from_totals(counts.totals, counts.ties, MET, gamma, tie_gamma).value
+    design = Counts(jnp.asarray(MET), ties=True)
+    counted = jnp.append(counts.totals, counts.ties)
+    return pairwise.fit(design, counted, gamma, tie_gamma).value
 
 
 def intervals_at(gamma, tie_gamma, noise, asked):
@@ -84,9 +86,11 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
 
 
 def test_errors_without_privacy_are_those_of_the_inverse_information():
-    value = DavidsonScores(jnp.asarray(TRUTH), jnp.log(TIE))
-    found = davidson_errors(value, MET)
-    whole = np.asarray(davidson_information(jnp.asarray(TRUTH), jnp.log(TIE), jnp.asarray(MET)))
+    value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
+    found = pairwise.davidson_errors(value, MET)
+    whole = np.asarray(
+        Counts(jnp.asarray(MET), ties=True).information(jnp.append(TRUTH, jnp.log(TIE)))
+    )
     inverse = np.linalg.pinv(whole)
     np.testing.assert_allclose(found.scores.covariance, inverse[:4, :4], atol=1e-9)
     np.testing.assert_allclose(found.log_tie.covariance, inverse[4:, 4:], atol=1e-9)
@@ -94,7 +98,7 @@ def test_errors_without_privacy_are_those_of_the_inverse_information():
 
 def test_several_components_and_strong_ridges_give_no_intervals():
     apart = np.array([[0, 9, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [0, 0, 9, 0.0]])
-    value = DavidsonScores(jnp.asarray(TRUTH), jnp.log(TIE))
+    value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
     found = davidson_intervals(value, apart)
     assert np.all(np.isinf(found.scores.low))
     assert float(found.log_tie_low) < np.log(TIE) < float(found.log_tie_high)
@@ -104,10 +108,10 @@ def test_several_components_and_strong_ridges_give_no_intervals():
 
 
 def test_what_is_refused():
-    value = DavidsonScores(jnp.zeros(4), jnp.log(TIE))
+    value = ModelScores(jnp.zeros(4), log_tie=jnp.log(TIE))
     with pytest.raises(ValueError, match="shape of a questionnaire"):
         davidson_errors(value, MET, noise="k-norm")
     with pytest.raises(ValueError, match="level"):
         davidson_intervals(value, MET, level=1.5)
     with pytest.raises(ValueError, match="finite; did the fit converge"):
-        davidson_errors(DavidsonScores(jnp.full(4, jnp.nan), jnp.log(TIE)), MET)
+        pairwise.davidson_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), MET)

@@ -8,11 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import links, privacy
+from privrank_jax import links, pairwise, privacy
 from privrank_jax.pairwise import debiased_rr
 from privrank_jax.pairwise.debiased_rr import report_counts, scores_from_sums, smallest_curvature
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import ITEMS, PAIRS, USERS, _problem
 from tests.reference import local as reference_local
@@ -127,7 +126,7 @@ def test_expected_sums_give_back_the_scores_and_undebiased_ones_shrink_them(link
 def test_logistic_scores_are_those_of_noisy_totals():
     reports, observed, epsilons = _problem(3)
     sums = debiased_sums(reports, observed, epsilons)
-    totals = scores_from_totals(sums.wins.sum(1), sums.weights, gamma=1.4)
+    totals = pairwise.fit(pairwise.Counts(sums.weights), sums.wins.sum(1), 1.4)
     np.testing.assert_allclose(
         debiased_rr(reports, observed, epsilons, gamma=1.4).value, totals.value, atol=1e-9
     )

@@ -16,7 +16,6 @@ from privrank_jax.pairwise import (
     covariate_table,
     interval_estimates,
     mle,
-    mle_with_covariates,
     standard_errors,
 )
 from privrank_jax.pairwise.covariate_errors import covariate_intervals
@@ -162,7 +161,7 @@ def test_widths_with_covariates():
         first, second = jax.random.split(key)
         tied = jax.random.bernoulli(first, tie)
         won = jax.random.bernoulli(second, win)
-        value = mle_with_covariates(CovariateTable(design, jnp.where(tied, 0.5, won * 1.0))).value
+        value = mle(CovariateTable(design, jnp.where(tied, 0.5, won * 1.0))).value
         none = jnp.zeros(SIZE + 1)
         told = covariate_intervals(value, design, none, tied=tied)
         old = covariate_intervals(value, design, none)
@@ -182,7 +181,7 @@ def test_widths_with_covariates():
 def test_flags_of_another_kind_are_refused():
     outcomes = np.where(np.arange(ROWS) % 3 == 0, 0.5, 1.0 * (np.arange(ROWS) % 2))
     table = table_of(outcomes)
-    value, zero = quickly(mle_with_covariates, table).value, jnp.zeros(SIZE + 1)
+    value, zero = quickly(mle, table).value, jnp.zeros(SIZE + 1)
     none = covariate_intervals(value, table.design, zero, tied=np.zeros(ROWS, bool))
     usual = covariate_intervals(value, table.design, zero)
     np.testing.assert_allclose(none.high, usual.high, rtol=1e-12)

@@ -9,13 +9,10 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.pairwise import Choices, plackett_luce
-from privrank_jax.pairwise.choice_errors import choice_errors
-from privrank_jax.pairwise.noisy_choices import (
-    default_choice_gamma,
-    noisy_choices,
-    plackett_luce_from_totals,
-)
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.noisy_choices import default_choice_gamma, noisy_choices
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
@@ -46,12 +43,12 @@ def test_the_private_fit_is_that_of_noisy_totals(key):
         noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
         gamma = default_choice_gamma(choices, 2 * scale**2)
         assert found.diagnostics.gamma == pytest.approx(float(gamma))
-        again = plackett_luce_from_totals(noisy, choices, gamma)
+        again = fit(choices.design, noisy, gamma)
         np.testing.assert_allclose(found.value, again.value, atol=1e-10)
     free = pairwise.perturbed_plackett_luce(
         key, choices, promise(np.inf, adjacency="flip"), gamma=1.0
     )
-    np.testing.assert_allclose(free.value, plackett_luce(choices, 1.0).value, atol=1e-9)
+    np.testing.assert_allclose(free.value, mle(choices, gamma=1.0).value, atol=1e-9)
 
 
 def test_nothing_but_the_totals_tells_who_was_chosen():
@@ -65,8 +62,8 @@ def test_nothing_but_the_totals_tells_who_was_chosen():
     for _ in range(6):
         rows = [(one[0], one[1:]) for one in (rng.permutation(one).tolist() for one in sets)]
         choices = Choices.from_top1(rows, num_items=9)
-        found = plackett_luce_from_totals(totals, choices, 0.7)
-        errors = choice_errors(found.value, choices, noise_scale=2.0, gamma=0.7)
+        found = fit(choices.design, totals, 0.7)
+        errors = pairwise.choice_errors(found.value, choices, noise_scale=2.0, gamma=0.7)
         seen.add(np.stack([found.value, errors.standard_errors]).tobytes())
     assert len(seen) == 1
 
@@ -78,7 +75,7 @@ def test_rankings_have_no_private_totals(key):
     with pytest.raises(ValueError, match="break_rankings"):
         pairwise.perturbed_plackett_luce(key, stages, asked)
     with pytest.raises(ValueError, match="not public"):
-        plackett_luce_from_totals(stages.totals, stages, 1.0)
+        fit(stages.design, stages.totals, 1.0)
     with pytest.raises(ValueError, match="break_rankings"):
         pairwise.perturbed_plackett_luce(key, stages, promise(1.0))
     chosen = Choices.from_top1([(0, [1])], num_items=2)

@@ -10,19 +10,20 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.davidson import davidson_objective
+from privrank_jax.pairwise.fit import DesignObjective
 from privrank_jax.pairwise.noisy_ties import noisy_tie_counts
-from privrank_jax.pairwise.perturbed_davidson import davidson_from_totals
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(np.array([[0, 60, 70], [40, 0, 55], [30, 45, 0]]), ties=60)
+DESIGN = pairwise.Counts(WINS.comparisons, ties=True)
 
 
 def slope(value, totals, ties, ridges):
     """The gradient of the penalized likelihood of these numbers at a fit."""
     gamma, tie_gamma = ridges
-    objective = davidson_objective(totals, ties, WINS.comparisons, gamma, tie_gamma, None)
-    return objective.gradient(jnp.append(value.scores, value.log_tie))
+    ridge = jnp.array([gamma] * 3 + [tie_gamma])
+    objective = DesignObjective.of(DESIGN, jnp.append(totals, ties), ridge)
+    return objective.gradient(DESIGN.beta_of(value))
 
 
 def test_the_fit_is_that_of_the_noisy_counts(key):
@@ -34,7 +35,7 @@ def test_the_fit_is_that_of_the_noisy_counts(key):
         found = pairwise.perturbed_davidson_mle(
             key, WINS, asked, gamma=ridges[0], tie_gamma=ridges[1]
         )
-        again = davidson_from_totals(counts.totals, counts.ties, WINS.comparisons, *ridges)
+        again = pairwise.fit(DESIGN, jnp.append(counts.totals, counts.ties), *ridges)
         assert int(again.diagnostics.code) <= 1
         np.testing.assert_array_equal(found.value.scores, again.value.scores)
         assert found.guarantee is not None
@@ -68,6 +69,15 @@ def test_bad_ridges_are_refused(ridges, words, key):
         pairwise.perturbed_davidson_mle(key, WINS, promise(1.0, adjacency="flip"), **ridges)
 
 
-def test_shapes_must_match():
-    with pytest.raises(ValueError, match="don't match"):
-        davidson_from_totals([1.0, 2.0], 1.0, WINS.comparisons, 1.0, 1.0)
+@pytest.mark.parametrize(
+    ("counted", "ridges", "words"),
+    [
+        ([1.0, 2.0, 1.0], (1.0, 1.0), r"shape \(4,\)"),
+        ([1.0, 2.0, 3.0, 1.0], (1.0,), "tie_gamma is the ridge"),
+        ([1.0, 2.0, 3.0, 1.0], (np.ones(4), 1.0), r"gamma none or \(3,\)"),
+        ([1.0, 2.0, 3.0, 1.0], (1.0, 0.0), "tie_gamma must be positive"),
+    ],
+)
+def test_shapes_and_ridges_must_match(counted, ridges, words):
+    with pytest.raises(ValueError, match=words):
+        pairwise.fit(DESIGN, counted, *ridges)

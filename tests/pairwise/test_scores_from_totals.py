@@ -8,12 +8,15 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
 from tests.promises import promise
 
 SIZE = 6
+
+
+def fitted(totals, comparisons, gamma, mask=None):
+    return pairwise.fit(pairwise.Counts(comparisons, mask), totals, gamma)
 
 
 @pytest.fixture
@@ -26,15 +29,15 @@ def wins():
 def test_it_is_the_perturbed_mle(key, wins):
     perturbed = pairwise.perturbed_mle(key, wins, promise(0.5, adjacency="flip"), gamma=3.0)
     noise = laplace(key, (SIZE,), perturbed.diagnostics.noise_scale, wins.matrix.dtype)
-    fitted = scores_from_totals(wins.totals - noise, wins.comparisons, 3.0)
-    np.testing.assert_allclose(fitted.value, perturbed.value, atol=1e-9)
+    found = fitted(wins.totals - noise, wins.comparisons, 3.0)
+    np.testing.assert_allclose(found.value, perturbed.value, atol=1e-9)
 
 
 def test_it_solves_its_equations_even_for_totals_out_of_reach(wins):
     totals = np.array([500.0, -300.0, 0.5, 10.0, 20.0, 90.0])
     comparisons = np.asarray(wins.comparisons)
     totals *= comparisons.sum() / 2 / totals.sum()  # then the equations hold for centered scores
-    fit = scores_from_totals(totals, comparisons, 0.7)
+    fit = fitted(totals, comparisons, 0.7)
     theta = np.asarray(fit.value)
     shares = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
     np.testing.assert_allclose((comparisons * shares).sum(1) + 0.7 * theta, totals, atol=1e-6)
@@ -46,25 +49,25 @@ def test_masked_items_do_not_count(wins):
     padded[:SIZE, :SIZE] = wins.comparisons
     mask = np.arange(SIZE + 2) < SIZE
     totals = np.append(wins.totals, [7.0, 8.0])
-    fit = scores_from_totals(totals, padded, 1.0, mask=mask)
-    alone = scores_from_totals(wins.totals, wins.comparisons, 1.0)
+    fit = fitted(totals, padded, 1.0, mask=mask)
+    alone = fitted(wins.totals, wins.comparisons, 1.0)
     np.testing.assert_allclose(fit.value[:SIZE], alone.value, atol=1e-8)
     assert fit.value[SIZE:].tolist() == [0.0, 0.0]
 
 
 def test_one_compilation_serves_every_gamma(wins):
-    values = jax.jit(lambda g: scores_from_totals(wins.totals, wins.comparisons, g).value)
+    values = jax.jit(lambda g: fitted(wins.totals, wins.comparisons, g).value)
     spread = [float(np.ptp(values(g))) for g in (0.1, 1.0, 10.0, 100.0)]
     assert spread == sorted(spread, reverse=True)
 
 
 @pytest.mark.parametrize(
     ("gamma", "size", "message"),
-    [(0.0, SIZE, "gamma must be positive"), (1.0, SIZE - 1, "don't match")],
+    [(0.0, SIZE, "gamma must be positive"), (1.0, SIZE - 1, r"must have shape \(6,\)")],
 )
 def test_refusals(wins, gamma, size, message):
     with pytest.raises(ValueError, match=message):
-        scores_from_totals(wins.totals[:size], wins.comparisons, gamma)
+        fitted(wins.totals[:size], wins.comparisons, gamma)
 
 
 # --- noise for users who are asked a public questionnaire
@@ -81,8 +84,8 @@ def test_the_perturbed_mle_with_k_norm_noise_is_a_fit_to_the_noisy_totals(key, w
     perturbed = pairwise.perturbed_mle(key, wins, asked(0.5), questionnaire=CYCLE)
     noisy = pairwise.noisy_counts(key, wins, asked(0.5), questionnaire=CYCLE).value
     gamma = perturbed.diagnostics.gamma
-    fitted = scores_from_totals(2 * wins.totals - noisy, wins.comparisons, gamma)
-    np.testing.assert_allclose(fitted.value, perturbed.value, atol=1e-9)
+    found = fitted(2 * wins.totals - noisy, wins.comparisons, gamma)
+    np.testing.assert_allclose(found.value, perturbed.value, atol=1e-9)
     assert float(perturbed.diagnostics.noise_scale) == 2.0
     assert perturbed.guarantee.numerics == "simulation"
 

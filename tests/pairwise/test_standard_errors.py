@@ -9,12 +9,15 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import mle, questionnaire_counts, standard_errors
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.likelihood import dense_objective
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
+from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.standard_errors import (
     _score_errors,
     _totals_errors,
+    standard_errors,
     totals_standard_errors,
 )
 from tests import reference
@@ -80,7 +83,7 @@ def test_influence_is_the_derivative_of_the_release_by_its_noise():
     totals = (comparisons * chance).sum(1)
 
     def release(totals):
-        return scores_from_totals(totals, comparisons, gamma).value
+        return fit(Counts(comparisons), totals, gamma).value
 
     slope = jax.jit(jax.jacobian(release))(jnp.asarray(totals))
     found = standard_errors(release(totals), comparisons, gamma=gamma, target="penalized")
@@ -92,7 +95,7 @@ def test_the_center_undoes_the_pull_of_the_ridge_to_first_order():
     chance = 1 / (1 + np.exp(THETA[None, :] - THETA[:, None]))
     totals, left = (comparisons * chance).sum(1), []
     for gamma in (1.0, 2.0):
-        pulled = scores_from_totals(totals, comparisons, gamma).value
+        pulled = fit(Counts(comparisons), totals, gamma).value
         found = standard_errors(pulled, comparisons, gamma=gamma)
         left.append(np.abs(np.asarray(found.center) - THETA).max())
         assert left[-1] < 0.1 * np.abs(pulled - THETA).max()

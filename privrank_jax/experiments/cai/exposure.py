@@ -24,7 +24,6 @@ from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.intervals import intervals_of
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
 from privrank_jax.pairwise.private_design import (
     DESIGN_SHARE,
     errors_under_private_design,
@@ -137,7 +136,7 @@ def _wins_and_losses(
 
 def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
     totals = gap + design.sum(-1) / 2
-    return scores_from_totals(totals, design, gamma=scale).value
+    return pairwise.fit(pairwise.Counts(design), totals, scale).value
 
 
 def cover(key: Key, cell: Parameters) -> Metrics:

@@ -19,7 +19,7 @@ from privrank_jax.experiments.continual.common import KENDALL, ONE, PLAIN
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_score_sums, score_sums
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -94,7 +94,7 @@ def trial(key: Key, cell: Parameters, *, config: SkewedConfig) -> Metrics:
         public = continual_totals(keys[2], last(wins.totals), flips)
         spread = jnp.square(public.diagnostics.deviations[-1])
         ridge = least_risk_gamma(jnp.sum(wins.comparisons) / items, spread)
-        fit = scores_from_totals(public.value[-1], wins.comparisons, ridge)
+        fit = pairwise.fit(pairwise.Counts(wins.comparisons), public.value[-1], ridge)
         found.append([far(one) for one in (*(e.value for e in once), totals, scores, fit.value)])
     values = jnp.stack([jnp.stack(row) for row in found])[:, :, None]
     return labeled(values, config.steps, (PLAIN, ONE, TOTALS, SCORES, FLIP), (KENDALL,))

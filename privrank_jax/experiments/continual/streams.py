@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from privrank_jax import pairwise
 from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Verdict, minus
@@ -39,7 +40,7 @@ from privrank_jax.experiments.continual.common import (
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma, scores_from_totals
+from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.rankings import ranks_from_scores
@@ -153,7 +154,7 @@ def _errors(
     """Root mean square error of scores, Kendall's distance, and squared noise in units of one release's variance."""
     degree = jnp.sum(met[tenth]) / theta.size
     gamma = least_risk_gamma(degree, jnp.square(deviation))
-    scores = scores_from_totals(noisy, met[tenth], gamma).value
+    scores = pairwise.fit(pairwise.Counts(met[tenth]), noisy, gamma).value
     far = kendall_distance(ranks_from_scores(scores), ranks_from_scores(theta), normalized=True)
     noise = jnp.mean(jnp.square((noisy - truth[tenth]) / scale))
     return jnp.stack([jnp.sqrt(jnp.mean(jnp.square(scores - theta))), far, noise])

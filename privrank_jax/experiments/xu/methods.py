@@ -23,8 +23,10 @@ from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.experiments.xu.scenarios import twin
 from privrank_jax.links import get_link
 from privrank_jax.metrics import kendall_distance
+from privrank_jax.pairwise import fit
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
-from privrank_jax.pairwise.perturbed_mle import default_gamma, scores_from_totals
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.perturbed_mle import default_gamma
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.privacy.local import report_information
@@ -127,11 +129,10 @@ def _logistic_fits(
         for scale, _ in noises
     ]
     ridges = jnp.stack([jnp.asarray(ridge, gammas.dtype) for _, ridge in noises])
-    found = jax.vmap(scores_from_totals, in_axes=(0, 0, 0, None))(
-        jnp.concatenate([sums.wins.sum(-1), jnp.stack(totals)]),
+    found = jax.vmap(lambda met, *told: fit(Counts(met, wins.item_mask), *told))(
         jnp.concatenate([sums.weights, *[wins.comparisons[None]] * len(noises)]),
+        jnp.concatenate([sums.wins.sum(-1), jnp.stack(totals)]),
         jnp.concatenate([gammas, ridges]),
-        wins.item_mask,
     )
     return found.value, jnp.sum(found.diagnostics.code >= 2)
 

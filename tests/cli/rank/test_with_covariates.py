@@ -43,8 +43,8 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
     assert_schema(document)
     rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table()
-    found = pairwise.mle_with_covariates(table)
-    errors = covariate_intervals(found.value, table.design, found.diagnostics.ridge)
+    found = pairwise.mle(table)
+    errors = covariate_intervals(found.value, table.design, 0.0)
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
     assert [*document["diagnostics"]["covariates"]] == ["length", "left"]
@@ -138,7 +138,7 @@ def test_private_covariates_are_released_exactly(privrank, battles, adjacency, s
     rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table({"length": (-3, 3)}, private=True)
     free = promise(math.inf, "comparison", adjacency)
-    expected = pairwise.perturbed_covariate_mle(jax.random.key(0), table, free, ties=ties).value
+    expected = pairwise.covariate_mle(jax.random.key(0), table, free, ties=ties).value
     for found, sure in zip(facts["covariates"].values(), expected.coefficients, strict=True):
         assert found == {"coefficient": pytest.approx(float(sure), abs=0.3)}
     assert ("tie_parameter" in facts) == (ties == "davidson")
@@ -251,8 +251,8 @@ def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
     assert_schema(document)
     rows = read(drawn_battles, covariates=("length",), side="left")
     table = rows.covariate_table()
-    found = pairwise.davidson_with_covariates(table)
-    errors = covariate_davidson_intervals(found.value, table.design, found.diagnostics.ridge, 0.0)
+    found = pairwise.mle(table, ties="davidson")
+    errors = covariate_davidson_intervals(found.value, table.design, 0.0, 0.0)
     facts = document["diagnostics"]
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)

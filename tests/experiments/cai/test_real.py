@@ -11,8 +11,10 @@ from privrank_jax import experiments, rankings
 from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments.cai import real as cai_real
 from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
-from privrank_jax.pairwise import mle, noisy_counts
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle
@@ -123,7 +125,7 @@ def shaped_rank_differences(key, survey, epsilon, moved, plain):
             return totals, totals
         information = jnp.sum(wins.degrees) / jnp.sum(wins.item_mask) / 5
         gamma = 1 + survey.variance / (epsilon**2 * information)
-        return totals, scores_from_totals(totals, wins.comparisons, gamma, wins.mask).value
+        return totals, fit(Counts(wins.comparisons, wins.mask), totals, gamma).value
 
     for adjacency in ("flip", "replace"):
         totals, scores = jax.jit(noisy, static_argnums=1)(survey.asked, adjacency)

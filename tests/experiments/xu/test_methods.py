@@ -12,9 +12,10 @@ import scipy.stats
 from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.xu import methods as xu_methods
-from privrank_jax.pairwise import debiased_rr, perturbed_mle
-from privrank_jax.pairwise.debiased_rr import report_counts
-from privrank_jax.pairwise.perturbed_mle import scores_from_totals
+from privrank_jax.pairwise.debiased_rr import debiased_rr, report_counts
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.simulate.worlds import reports
 from tests import reference
 from tests.experiments.estimates import placed
@@ -33,7 +34,7 @@ def noisy_objective(key, asked, answer, epsilon):
     deviation = math.sqrt(2) * math.sqrt(8 * math.log(2e6) + 4 * epsilon) / epsilon
     totals = wins.sum(1) - deviation * jax.random.normal(key, (4,), "float32")
     return {
-        "NoisyObj": scores_from_totals(totals, wins + wins.T, 1 / float(epsilon)),
+        "NoisyObj": fit(Counts(wins + wins.T), totals, 1 / float(epsilon)),
         "NoisyObj tight": perturbed_mle(key, counts, privacy, noise="gaussian"),
     }
 
