@@ -488,7 +488,7 @@ def _survey_facts(counts: np.ndarray, adjacency: str) -> Any:
 
 
 def _totals_scale(*asked: Any) -> Any:
-    return (totals_noise(*asked).scale,)
+    return {"0": totals_noise(*asked).scale}
 
 
 def _tie_noise(*asked: Any) -> Any:
