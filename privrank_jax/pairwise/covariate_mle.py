@@ -73,8 +73,8 @@ def covariate_mle(
 
     Returns:
         ``value``: :class:`~privrank_jax.pairwise.designs.ModelScores`. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`, its ``gamma`` of each score and feature; beyond ``flip`` its
-        ``fit`` is not public.
+        :class:`~privrank_jax.pairwise.perturbed_mle.PerturbedFit`, its ``gamma`` of each score and feature; beyond
+        ``flip`` its ``fit`` is not public.
 
     Raises:
         ValueError: as :func:`noisy_covariate_sums`; a ridge that is not positive or below its floor, an unknown

@@ -145,8 +145,8 @@ def fit(
         tie_gamma: ridge γ_T > 0 of log ν, where the design says ``ties``; may be traced.
 
     Returns:
-        ``value``: θ, ``(m,)``, mean 0 over real items, or :class:`~privrank_jax.pairwise.designs.ModelScores`; dtype of the
-        design. ``guarantee``: ``None``; that of the counts applies. ``diagnostics``: :class:`FitDiagnostics`, a
+        ``value``: θ, ``(m,)``, mean 0 over real items, or :class:`~privrank_jax.pairwise.designs.ModelScores`; dtype
+        of the design. ``guarantee``: ``None``; that of the counts applies. ``diagnostics``: :class:`FitDiagnostics`, a
         function of the arguments alone.
 
     Raises:

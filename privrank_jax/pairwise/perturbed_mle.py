@@ -36,8 +36,8 @@ class PerturbedFit:
         noise_scale: λ (Laplace) or σ (Gaussian) of each noisy number, or 1/ε (K-norm); public.
         gamma: the ridge γ, with covariates ``(m + p,)`` of each score and feature; public where the docstring of the
             estimator says so.
-        fit: :class:`~privrank_jax.pairwise.fit.FitDiagnostics` of the solver. With noise in the objective a function of the
-            private objective's iterates: for simulation and debugging, not for publication.
+        fit: :class:`~privrank_jax.pairwise.fit.FitDiagnostics` of the solver. With noise in the objective a function of
+            the private objective's iterates: for simulation and debugging, not for publication.
         tie_gamma: the ridge of log ν, where ties are outcomes of their own; public as γ is.
     """
 

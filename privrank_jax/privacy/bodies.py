@@ -172,7 +172,10 @@ class Noise:
         if isinstance(body, BoxedZonotope):
             return max(_boxed_kurtosis(body) - _NORMAL, 0.0)
         assert isinstance(body, Zonotope)
-        return max(noise_law.kurtosis(body, self.kept) - _NORMAL, 0.0)
+        # A number that is dropped counts if it mirrors another one, as -T does: differences from it are sums.
+        mirror = np.count_nonzero(np.asarray(body.lengths)[-1]) == 1
+        first = None if mirror else self.kept
+        return max(noise_law.kurtosis(body, first) - _NORMAL, 0.0)
 
     @property
     def variances(self) -> Any:

@@ -117,7 +117,7 @@ PRIVACY = (
         ("square * widths**2 / 3", "square * widths**2 / 4"),
         ("last / np.asarray(body.last, dtype)", "last"),
         ('_VARIANCES = {"laplace": 2.0,', '_VARIANCES = {"laplace": 1.0,'),
-        ("max(noise_law.kurtosis(body, self.kept) - _NORMAL, 0.0)", "0.0"),
+        ("max(noise_law.kurtosis(body, first) - _NORMAL, 0.0)", "0.0"),
         ("return scale * scale * covariance", "return scale * covariance"),
         ("joined = np.any(lengths[:items] > 0, axis=0)", "joined = np.any(lengths > 0, axis=0)"),
     ),

@@ -487,7 +487,7 @@ def _survey_facts(counts: np.ndarray, adjacency: str) -> Any:
 
 
 def _totals_scale(*asked: Any) -> Any:
-    return (pairwise.totals_noise(*asked).scale,)
+    return {"0": pairwise.totals_noise(*asked).scale}
 
 
 def _tie_noise(*asked: Any) -> Any:
