@@ -255,7 +255,7 @@ def _totals(number: int, noise: str) -> Any:
     told |= {"noise_scale": found.diagnostics.noise_scale}
     return (
         found,
-        pairwise.scores_from_totals(found.value, wins.comparisons, 1.0),
+        pairwise.fit(pairwise.Counts(wins.comparisons), found.value, 1.0),
         pairwise.totals_standard_errors(found.value, wins.comparisons, **told),
         pairwise.interval_estimates(found.value, wins.comparisons, method="counts", **told),
     )
@@ -273,7 +273,7 @@ def _private_design(number: int) -> Any:
 def _davidson(number: int) -> Any:
     wins = made_up.wins(number)
     ridges: dict[str, Any] = {"gamma": 0.2 * (number % 3), "tie_gamma": 0.1}
-    found = pairwise.davidson_mle(wins, **ridges)
+    found = pairwise.mle(wins, ties="davidson", **ridges)
     errors = pairwise.davidson_errors(found.value, wins.comparisons, **ridges)
     intervals = pairwise.davidson_intervals(found.value, wins.comparisons, **ridges)
     return found, errors, intervals, pairwise.half_win_test(wins)
@@ -283,9 +283,9 @@ def _perturbed_davidson(number: int, noise: str) -> Any:
     wins, (promise, told) = made_up.wins(number), _flips(number, noise)
     found = pairwise.perturbed_davidson_mle(_KEY, wins, promise, **told)
     counts = pairwise.noisy_tie_counts(_KEY, wins, promise, **told)
-    fit = pairwise.davidson_from_totals(
-        counts.value.totals, counts.value.ties, wins.comparisons, 1.0, 1.0
-    )
+    design = pairwise.Counts(wins.comparisons, ties=True)
+    counted = jnp.append(counts.value.totals, counts.value.ties)
+    fit = pairwise.fit(design, counted, 1.0, 1.0)
     told |= _told(found) | {"tie_gamma": found.diagnostics.tie_gamma}
     ends = pairwise.davidson_intervals(found.value, wins.comparisons, **told)
     return found, counts, fit, ends
@@ -298,8 +298,8 @@ def _objective_davidson(number: int) -> Any:
 
 def _covariates(number: int) -> Any:
     table = made_up.table(number)
-    found = pairwise.mle_with_covariates(table, 0.1 * (number % 3))
-    design, ridge = table.design, found.diagnostics.ridge
+    found, design = pairwise.mle(table, gamma=0.1 * (number % 3)), table.design
+    ridge = design.ridges(0.1 * (number % 3))
     tied = np.asarray(table.outcomes) == 0.5
     return found, pairwise.covariate_intervals(found.value, design, ridge, tied=tied)
 
@@ -308,38 +308,39 @@ def _perturbed_covariates(number: int, noise: str) -> Any:
     table, promise = made_up.table(number), shared(_epsilon(number), delta=1e-5)
     found = pairwise.covariate_mle(_KEY, table, promise, noise=noise)
     told = {"noise_scale": found.diagnostics.noise_scale, "noise": noise}
-    ridge = found.diagnostics.ridge
+    ridge = found.diagnostics.gamma
     sums = pairwise.noisy_covariate_sums(_KEY, table, promise, noise=noise)
-    fit = pairwise.scores_from_covariate_sums(sums.value, table.design, **told)
+    fit = pairwise.fit(table.design, sums.value, ridge)
     return found, pairwise.covariate_intervals(found.value, table.design, ridge, **told), sums, fit
 
 
 def _covariate_ties(number: int) -> Any:
     table = made_up.table(number)
-    found = pairwise.davidson_with_covariates(table, 0.1 * (number % 3), 0.1)
-    told = found.diagnostics.ridge, found.diagnostics.tie_gamma
+    ridge = 0.1 * (number % 3)
+    found = pairwise.mle(table, gamma=ridge, ties="davidson", tie_gamma=0.1)
+    told = table.design.ridges(ridge), 0.1
     return found, pairwise.covariate_davidson_intervals(found.value, table.design, *told)
 
 
 def _perturbed_covariate_ties(number: int, noise: str) -> Any:
     table, promise = made_up.table(number), shared(_epsilon(number), delta=1e-5)
-    found = pairwise.covariate_davidson_mle(_KEY, table, promise, noise=noise)
+    found = pairwise.covariate_mle(_KEY, table, promise, noise=noise, ties="davidson")
     facts = found.diagnostics
     told = {"noise_scale": facts.noise_scale, "noise": noise}
     ends = pairwise.covariate_davidson_intervals(
-        found.value, table.design, facts.ridge, facts.tie_gamma, **told
+        found.value, table.design, facts.gamma, facts.tie_gamma, **told
     )
     return found, ends, pairwise.noisy_covariate_ties(_KEY, table, promise, noise=noise)
 
 
 def _objective_covariates(number: int, ties: str) -> Any:
     table = made_up.table(number, private=True)
-    return pairwise.perturbed_covariate_mle(_KEY, table, comparison(_epsilon(number)), ties=ties)
+    return pairwise.covariate_mle(_KEY, table, comparison(_epsilon(number)), ties=ties)
 
 
 def _set_choices(number: int, stages: bool) -> Any:
     choices, gamma = made_up.choices(number, stages=stages), 0.1 + 0.1 * (number % 3)
-    found = pairwise.plackett_luce(choices, gamma)
+    found = pairwise.mle(choices, gamma=gamma)
     return found, pairwise.choice_errors(found.value, choices, gamma=gamma)
 
 
@@ -347,7 +348,7 @@ def _perturbed_choices(number: int, noise: str) -> Any:
     choices, promise = made_up.choices(number), FLIPS(_epsilon(number), delta=1e-5)
     found = pairwise.perturbed_plackett_luce(_KEY, choices, promise, noise=noise)
     totals = pairwise.noisy_choices(_KEY, choices, promise, noise=noise)
-    fit = pairwise.plackett_luce_from_totals(totals.value, choices, 1.0)
+    fit = pairwise.fit(choices.design, totals.value, 1.0)
     errors = pairwise.choice_errors(found.value, choices, noise=noise, **_told(found))
     return found, totals, fit, errors
 
