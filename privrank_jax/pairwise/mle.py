@@ -75,8 +75,8 @@ def mle(
         :class:`~privrank_jax.pairwise.designs.ModelScores`. ``guarantee``: ``None``. ``diagnostics``:
         :class:`FitDiagnostics`. With ``separated`` True and no ridge there is no finite maximum and the value is the
         point at which the search stopped; with ``components`` > 1 scores of different components can't be compared.
-        With ties as outcomes ``separated`` is ``None`` under ``jit``, and for more than 2,000 compared pairs. Of tables both are ``None``:
-        where scores and covariates predict every outcome, the code or scores of dozens tell so.
+        With ties as outcomes ``separated`` is ``None`` under ``jit``, and for more than 2,000 compared pairs. Of tables
+        both are ``None``: where scores and covariates predict every outcome, the code or scores of dozens tell so.
 
     Raises:
         ValueError: unknown names, a negative ridge, a batch of problems, a link where there is none, counts that don't
