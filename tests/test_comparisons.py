@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from privrank_jax import pairwise
 from privrank_jax.comparisons import Comparisons, WinCounts, WinEdges, bound_contributions
 from privrank_jax.pairwise.influence import influential_comparisons
+from privrank_jax.pairwise.rank_centrality import rank_centrality
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.rows import ITEMS, random_rows
@@ -104,7 +105,7 @@ def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
     promise = Privacy(1.0, unit="comparison", adjacency="flip")
     functions = [
         lambda wins: pairwise.mle(wins).value,
-        lambda wins: pairwise.rank_centrality(wins).value,
+        lambda wins: rank_centrality(wins).value,
         lambda wins: pairwise.mle(wins, ties="davidson").value.scores,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise).value,
         lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise).value,
@@ -167,7 +168,7 @@ def test_functions_of_one_problem_refuse_other_shapes_of_win_counts(shape):
     for function in (
         pairwise.mle,
         functools.partial(pairwise.mle, ties="davidson"),
-        pairwise.rank_centrality,
+        rank_centrality,
         influential_comparisons,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise),
         lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise),

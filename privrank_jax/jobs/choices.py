@@ -124,7 +124,7 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
         )
     variance = added.variance_per_dimension()
     gamma = asked.gamma or float(quickly(default_choice_gamma, data.kept, variance))
-    fit = quickly(pairwise.fit, data.kept.design, totals, gamma)
+    fit = quickly(lambda kept, noisy: pairwise.fit(kept.design, noisy, gamma), data.kept, totals)
     scores = np.asarray(fit.value)
     certainty = _certainty(data, scores, asked, gamma, noise_scale=drawn.scale, noise=noise)
     code = int(fit.diagnostics.code)

@@ -127,8 +127,8 @@ class CovariateDesign(Meetings):
         theta, slopes = beta[: self.num_items], beta[self.num_items :]
         return theta[self.first] - theta[self.second] + product(self.features, slopes)
 
-    def real(self, each: Float[Array, "rows"]) -> Float[Array, "rows"]:
-        """One number per comparison, 0 for padding."""
+    def real(self, each: Float[Array, "*kinds rows"]) -> Float[Array, "*kinds rows"]:
+        """Numbers of comparisons, 0 for padding."""
         return each if self.mask is None else jnp.where(self.mask, each, 0)
 
     def count(self, each: Float[Array, "rows"]) -> Float[Array, ""]:

@@ -20,12 +20,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
-from privrank_jax._types import Scalar, Scores
+from privrank_jax._types import Numbers, NumbersLike, Scalar, Scores
 from privrank_jax._validate import as_array, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -124,8 +123,8 @@ class DesignObjective:
 
 def fit(
     design: Design,
-    counted: Float[Array | np.ndarray, "parameters"],
-    gamma: Scalar | Float[Array, "size"],
+    counted: NumbersLike,
+    gamma: Numbers,
     tie_gamma: Scalar | None = None,
 ) -> Estimate:
     """The ridge fit to given (for instance noisy) counts, without randomness or access to outcomes.

@@ -84,8 +84,8 @@ PRIVACY = (
     *mutants_of(
         "pairwise/objective_perturbation.py",
         ("tests/pairwise/test_objective_perturbation.py", "tests/pairwise/test_perturbed_covariates.py"),
-        ("jnp.where(of_scores, 1, FEATURE_NOISE)", "jnp.where(of_scores, 1, 1)"),
-        ("drawn.at[-1].divide(TIE_SHARE)", "drawn"),
+        ("(1 / FEATURE_NOISE,) * features", "(1.0,) * features"),
+        ("(TIE_SHARE / FEATURE_NOISE,)", "(1.0 / FEATURE_NOISE,)"),
     ),
     *mutants_of(
         "pairwise/covariate_mle.py",

@@ -87,7 +87,7 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
 
 def test_errors_without_privacy_are_those_of_the_inverse_information():
     value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
-    found = pairwise.davidson_errors(value, MET)
+    found = davidson_errors(value, MET)
     whole = np.asarray(
         Counts(jnp.asarray(MET), ties=True).information(jnp.append(TRUTH, jnp.log(TIE)))
     )
@@ -114,4 +114,4 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match="level"):
         davidson_intervals(value, MET, level=1.5)
     with pytest.raises(ValueError, match="finite; did the fit converge"):
-        pairwise.davidson_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), MET)
+        davidson_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), MET)

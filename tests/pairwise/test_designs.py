@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import Choices, Counts, CovariateDesign
+from privrank_jax.pairwise import Choices, Counts
+from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Meetings
 from privrank_jax.pairwise.fit import DesignObjective
 from tests.by_numpy import by_numpy

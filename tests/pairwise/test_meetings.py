@@ -6,8 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise import uniform_design
-from privrank_jax.pairwise.meetings import as_design, checked_ties
+from privrank_jax.pairwise.meetings import as_design, checked_ties, uniform_design
 
 
 def test_uniform_design_spreads_the_comparisons():
