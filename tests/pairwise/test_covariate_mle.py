@@ -197,6 +197,13 @@ def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
         covariate_mle(key, TABLE, asked)
 
 
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_noise_on_sums_protects_outcomes_only(key, adjacency):
+    asked = Privacy(1.0, unit="comparison", adjacency=adjacency)
+    with pytest.raises(ValueError, match="promise adjacency='flip'"):
+        noisy_covariate_sums(key, TABLE, asked)
+
+
 def test_bad_arguments_are_refused(key):
     with pytest.raises(TypeError, match="make one by covariate_table"):
         covariate_mle(key, WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]]), FLIPS)
