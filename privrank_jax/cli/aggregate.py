@@ -14,7 +14,7 @@ from privrank_jax.cli.checks import check_already_randomized, check_rehearsal, w
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
-from privrank_jax.jobs.methods import CONSENSUS, described, names_of
+from privrank_jax.jobs.methods import CONSENSUS, described, solvers
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked
@@ -95,7 +95,7 @@ class Request(Budget, RankingColumns, Files, Release):
         float,
         typer.Option(
             metavar="X",
-            help=f"none, {names_of(CONSENSUS, solving=True)}: accept a ranking proven to cost at most 1 + X times the "
+            help=f"none, {solvers(CONSENSUS)}: accept a ranking proven to cost at most 1 + X times the "
             "smallest cost.",
         ),
     ] = 0.0

@@ -353,9 +353,8 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
     ('comparisons', '')
     """
     raw = set(map(form, header))
-    if (
-        SYNTHETIC in raw
-    ):  # whatever is asked: what is randomized already must not be taken for answers
+    # Whatever is asked: what is randomized already must not be taken for answers.
+    if SYNTHETIC in raw:
         return "synthetic"
     answers = {"winner", "loser"}
     if "report" in raw and raw & {"epsilon", "item_1"} and not answers & (raw | given.keys()):

@@ -46,7 +46,7 @@ from privrank_jax.jobs.methods import (
     Method,
     check_items_of,
     check_trust,
-    names_of,
+    solvers,
 )
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
 from privrank_jax.jobs.spending import paid
@@ -244,7 +244,7 @@ class Asked:
         if self.xi and not self.record.solves:
             raise ValueError(
                 "xi (--xi) is for the methods that look for the best ranking: "
-                f"{names_of(CONSENSUS, solving=True)}, or none."
+                f"{solvers(CONSENSUS)}, or none."
             )
         if privacy.kind != ("user", "replace"):
             raise ValueError(

@@ -185,8 +185,7 @@ def _fit_released(
     if isinstance(value, CovariateTies):
         value = np.append(value.sums, value.ties)
         design = dataclasses.replace(design, ties=True)
-    defaults = functools.partial(default_covariate_ridges, design, scale, noise)
-    ridges = _on_design(design, lambda: defaults(gamma))
+    ridges = _on_design(design, lambda: default_covariate_ridges(design, scale, noise, gamma))
     fit = quickly(pairwise.fit, design, value, *ridges)
     diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
     return dataclasses.replace(fit, diagnostics=diagnostics)

@@ -237,24 +237,6 @@ def _with_limits(method: Method, offered: set[str]) -> str:
     return "; ".join(told)
 
 
-def names_of(methods: Mapping[str, Method], *, solving: bool = False) -> str:
-    """Names of methods in words: all, or those that look for the best ranking."""
-    return ", ".join(method.name for method in methods.values() if method.solves or not solving)
-
-
-def mechanisms_of(methods: Mapping[str, Method]) -> set[str]:
-    """Names of all mechanisms that these methods may draw by.
-
-    Args:
-        methods: :data:`CONSENSUS` or :data:`RANK`.
-
-    Returns:
-        Names in :data:`~privrank_jax.jobs.mechanisms.MECHANISMS`.
-    """
-    found = {
-        name
-        for method in methods.values()
-        for every in method.mechanisms.values()
-        for name in every
-    }
-    return found | {method.idealized for method in methods.values() if method.idealized}
+def solvers(methods: Mapping[str, Method]) -> str:
+    """Names of the methods that look for the best ranking, in words."""
+    return ", ".join(method.name for method in methods.values() if method.solves)

@@ -11,7 +11,6 @@ count as independent), and errors are small enough for one linear step.
 from __future__ import annotations
 
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +20,7 @@ from privrank_jax._types import Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_nonnegative
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.designs import Sets
-from privrank_jax.pairwise.intervals import MOST_CHANGE
+from privrank_jax.pairwise.intervals import hardly_changes
 from privrank_jax.pairwise.standard_errors import (
     Uncertainty,
     errors_of_fit,
@@ -101,5 +100,4 @@ def choice_center_is_near(theta: ScoresLike, choices: Choices, errors: Uncertain
     """
 
     sets, theta = choices.design, jnp.asarray(theta, errors.center.dtype)
-    change = jnp.abs(sets.bend(theta) - sets.bend(errors.center))
-    return jnp.all(change <= math.log(MOST_CHANGE))
+    return hardly_changes(sets.bend(theta) - sets.bend(errors.center))

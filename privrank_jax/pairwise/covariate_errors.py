@@ -24,7 +24,6 @@ count as independent), and errors are small enough for one linear step.
 from __future__ import annotations
 
 import dataclasses
-import math
 
 import jax
 import jax.numpy as jnp
@@ -40,8 +39,8 @@ from privrank_jax.pairwise.critical_values import critical_tables
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.intervals import (
-    MOST_CHANGE,
     Intervals,
+    hardly_changes,
     intervals_by,
     reach_of,
 )
@@ -231,8 +230,7 @@ def _about(
     spread = outcomes + noise.covariance(dtype=dtype)
     covariance = product(product(influence, spread), influence.T)
     center = product(project, params) + product(influence, ridge * params)
-    change = jnp.abs(design.bend(params) - design.bend(center))
-    near = jnp.all(change <= math.log(MOST_CHANGE))
+    near = hardly_changes(design.bend(params) - design.bend(center))
     real = jnp.ones(m, bool)
     errors = Uncertainty(center[:m], covariance[:m, :m], influence[:m], linked, real, noise)
     tables = critical_tables(errors, level)

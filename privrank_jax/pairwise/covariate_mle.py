@@ -17,9 +17,10 @@ from privrank_jax.pairwise.covariate_noise import (
     kept_with_covariates,
     noise_on_sums,
 )
-from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties, number_of_ties
+from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, check_table
 from privrank_jax.pairwise.fit import fitted
+from privrank_jax.pairwise.mle import TIES, design_of
 from privrank_jax.pairwise.objective_perturbation import fit_in_objective, kept_by_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.privacy.bodies import Noise
@@ -27,7 +28,6 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
-TIES = ("half", "davidson")
 # Usual information about a score and about log ν, of one comparison: at scores ~ N(0, 1), and at equal scores; with
 # ties as outcomes at ν = 1.
 _USUAL, _USUAL_WITH_TIES, _USUAL_OF_TIES = 0.2, 1 / 7.0, 2 / 9.0
@@ -98,8 +98,7 @@ def covariate_mle(
     check_choice("ties", ties, TIES)
     check_privacy(privacy)
     check_table(table)
-    davidson = ties == "davidson"
-    design = dataclasses.replace(table.design, ties=davidson)
+    davidson, noise = ties == "davidson", noise or "laplace"
     if (davidson and sensitivity is not None) or (not davidson and tie_gamma is not None):
         raise ValueError(
             "sensitivity is about sums without ties, and tie_gamma about ties='davidson': leave it out."
@@ -109,15 +108,11 @@ def covariate_mle(
             raise ValueError(
                 "tie_gamma and sensitivity are for adjacency='flip', where noise is on sums; leave them out."
             )
-        kept_by_objective(privacy, "covariate_mle", noise or "laplace")
+        kept_by_objective(privacy, "covariate_mle", noise)
         check_private(table)
-        counted = table.sums
-        if davidson:
-            counted = jnp.append(counted, number_of_ties(table))
-        return fit_in_objective(
-            key, counted, privacy, design, "covariate_mle", gamma, noise or "laplace"
-        )
-    noise = noise or "laplace"
+        design, counted = design_of(table, davidson)
+        return fit_in_objective(key, counted, privacy, design, "covariate_mle", gamma, noise)
+    design = dataclasses.replace(table.design, ties=davidson)
     if davidson:
         noisy = noisy_covariate_ties(key, table, privacy, noise=noise)
         counted = jnp.append(noisy.value.sums, noisy.value.ties)

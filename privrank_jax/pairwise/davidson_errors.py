@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -22,9 +21,9 @@ from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scal
 from privrank_jax._validate import check_choice, check_level, check_nonnegative
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import (
-    MOST_CHANGE,
     Intervals,
     confidence_intervals,
+    hardly_changes,
     intervals_of,
 )
 from privrank_jax.pairwise.masked import center
@@ -190,8 +189,7 @@ def davidson_center_is_near(
 @jax.jit
 def _center_is_near(beta: Float[Array, "numbers"], design: Counts, errors: DavidsonErrors) -> Array:
     middle = jnp.append(errors.scores.center, errors.log_tie.center)
-    change = (design.bend(middle) - design.bend(beta))[0]  # about log-odds
-    return jnp.all(jnp.abs(change) <= math.log(MOST_CHANGE))
+    return hardly_changes((design.bend(middle) - design.bend(beta))[0])  # about log-odds
 
 
 @functools.partial(jax.jit, static_argnames=("target",))

@@ -269,7 +269,7 @@ def _fit(sums: DebiasedSums, gamma: Scalar, link: Link) -> Estimate:
     objective = signed_objective(sums.margins, sums.weights, link, gamma=gamma, mask=sums.mask)
     found = fit_dense(objective)
     value = center(found.value, sums.mask)
-    fit = FitDiagnostics(found.gradient_norm, found.steps, found.code)
+    fit = FitDiagnostics.of(found)
     gamma = jnp.asarray(gamma, value.dtype)
     return Estimate(value, None, DebiasedFit(fit, _smallest_curvature(value, sums, link), gamma))
 

@@ -65,6 +65,11 @@ class FitDiagnostics:
     components: Int[Array, ""] | int | None = None
     separated: Bool[Array, ""] | bool | None = None
 
+    @classmethod
+    def of(cls, found: Minimum) -> FitDiagnostics:
+        """What a search says of itself."""
+        return cls(found.gradient_norm, found.steps, found.code)
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -229,8 +234,7 @@ def fitted(
         found = minimize(objective, start, patience=_PATIENCE, **search)
     else:
         found = minimize(objective, start, optimizer=optimizer, **search)
-    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return Estimate(design.value_of(found.value), None, diagnostics)
+    return Estimate(design.value_of(found.value), None, FitDiagnostics.of(found))
 
 
 @jax.jit
@@ -238,8 +242,7 @@ def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
     # Counting half of M_ij as wins of either side gives the right graph; the tilt moves its totals to the given ones.
     tilt = halves.totals - totals
     found = fit_counts(halves, get_link("logistic"), gamma=gamma, tilt=tilt)
-    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return Estimate(center(found.value, halves.item_mask), None, diagnostics)
+    return Estimate(center(found.value, halves.item_mask), None, FitDiagnostics.of(found))
 
 
 # --- dense win counts and edge lists -----------------------------------------------------------------

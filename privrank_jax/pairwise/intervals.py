@@ -321,8 +321,12 @@ def _center_is_near(scores: Scores, weights: Array, errors: Uncertainty, link: L
 
     real = errors.mask[:, None] & errors.mask[None, :] & (weights > 0)
     real = real & ~jnp.eye(scores.shape[0], dtype=bool)
-    change = jnp.abs(bend(errors.center) - bend(scores))
-    return jnp.all(jnp.where(real, change <= math.log(MOST_CHANGE), True))
+    return hardly_changes(jnp.where(real, bend(errors.center) - bend(scores), 0))
+
+
+def hardly_changes(change: Array) -> Array:
+    """Whether no information, of which these are changes of the logs, changes by more than ``MOST_CHANGE``."""
+    return jnp.all(jnp.abs(change) <= math.log(MOST_CHANGE))
 
 
 def reach_of(variance: Array, heavy: Array | float, table: Array) -> Array:

@@ -213,11 +213,8 @@ def _mle_dense(
     found = fit_counts(
         wins, link, gamma=gamma, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
     )
-    components, separated = connectivity(wins)
-    diagnostics = FitDiagnostics(
-        found.gradient_norm, found.steps, found.code, components, separated
-    )
-    return Estimate(center(found.value, wins.mask), None, diagnostics)
+    value = center(found.value, wins.mask)
+    return _knowing(Estimate(value, None, FitDiagnostics.of(found)), *connectivity(wins))
 
 
 @functools.partial(jax.jit, static_argnames=("link", "optimizer", "tolerance", "max_steps"))
@@ -236,4 +233,4 @@ def _mle_sparse(
         max_steps=max_steps,
     )
     value = found.value - jnp.mean(found.value)
-    return Estimate(value, None, FitDiagnostics(found.gradient_norm, found.steps, found.code))
+    return Estimate(value, None, FitDiagnostics.of(found))

@@ -13,6 +13,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fitted
 from privrank_jax.pairwise.graph import check_tied_counts
+from privrank_jax.pairwise.mle import design_of
 from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
 from privrank_jax.pairwise.objective_perturbation import fit_in_objective
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit
@@ -73,20 +74,20 @@ def perturbed_davidson_mle(
     for name, given in (("gamma", gamma), ("tie_gamma", tie_gamma)):
         if given is not None:
             check_positive(name, given, infinite=False)
-    by, design = "perturbed_davidson_mle", Counts(wins.comparisons, wins.mask, ties=True)
+    by = "perturbed_davidson_mle"
     check_privacy(privacy)
     if privacy.adjacency != "flip":
         if tie_gamma is not None or questionnaire is not None:
             raise ValueError(
                 "tie_gamma and questionnaire are for adjacency='flip', where noise is on counts; leave them out."
             )
-        exact = jnp.append(wins.totals, jnp.asarray(wins.ties, design.dtype))
+        design, exact = design_of(wins, True)
         return fit_in_objective(key, exact, privacy, design, by, gamma, noise or "laplace")
     attained, law = tie_noise(privacy, by, wins.num_items, noise, questionnaire)
     usual, usual_of_ties = default_ridges(wins, law)
     ridge = usual if gamma is None else gamma
     tie_ridge = usual_of_ties if tie_gamma is None else tie_gamma
-    counts = add_tie_noise(key, wins, law)
+    design, counts = Counts(wins.comparisons, wins.mask, ties=True), add_tie_noise(key, wins, law)
     counted = jnp.append(jnp.asarray(counts.totals), jnp.asarray(counts.ties))
     found = fitted(design, counted, design.all_ridges(ridge, tie_ridge))
     facts = PerturbedFit(law.scale, ridge, found.diagnostics, tie_ridge)

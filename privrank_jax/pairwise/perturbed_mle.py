@@ -162,8 +162,7 @@ def _solve(
 ) -> tuple[Scores, FitDiagnostics]:
     tilt = added.draw(key, wins.matrix.dtype)
     found = fit_counts(wins, link, gamma=gamma, tilt=tilt)
-    diagnostics = FitDiagnostics(found.gradient_norm, found.steps, found.code)
-    return center(found.value, wins.mask), diagnostics
+    return center(found.value, wins.mask), FitDiagnostics.of(found)
 
 
 def calibrated_fit(

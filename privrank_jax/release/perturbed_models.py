@@ -22,10 +22,11 @@ from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.covariate_mle import TIES, check_private
+from privrank_jax.pairwise.covariate_mle import check_private
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.graph import check_tied_counts
+from privrank_jax.pairwise.mle import TIES
 from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.objective_perturbation import (
     FEATURE_BITS,

@@ -8,7 +8,7 @@ import privrank_jax as pr
 from privrank_jax.aggregation import exponential, footrule_cuts
 from privrank_jax.aggregation.proven_errors import proven_errors
 from privrank_jax.jobs.mechanisms import MECHANISMS
-from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust, mechanisms_of
+from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust
 from privrank_jax.privacy import Privacy
 from tests import methods_table
 
@@ -28,7 +28,9 @@ def test_its_functions_exist_and_its_mechanisms_have_its_trust(method):
 
 
 def test_each_mechanism_is_drawn_by_a_method_or_another_job():
-    assert {*mechanisms_of(CONSENSUS), *mechanisms_of(RANK), *OF_OTHER_JOBS} == set(MECHANISMS)
+    drawn = {name for method in RECORDS for names in method.mechanisms.values() for name in names}
+    drawn |= {method.idealized for method in RECORDS if method.idealized}
+    assert drawn | OF_OTHER_JOBS == set(MECHANISMS)
 
 
 def test_limits_are_those_of_the_functions():
