@@ -21,16 +21,21 @@ from privrank_jax.jobs.result import (
     each_by_itself,
 )
 from privrank_jax.pairwise.clustered_errors import clustered_covariance
-from privrank_jax.pairwise.davidson_errors import davidson_center_is_near, davidson_errors
-from privrank_jax.pairwise.designs import ModelScores
+from privrank_jax.pairwise.designs import Design, ModelScores
 from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.intervals import (
     Intervals,
     center_is_near,
-    confidence_intervals,
     intervals_of,
 )
 from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.pairwise.model_errors import (
+    ModelErrors,
+    ModelIntervals,
+    ParameterIntervals,
+    model_errors,
+    model_intervals,
+)
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
 from privrank_jax.pairwise.quasi_variances import quasi_variances
 from privrank_jax.pairwise.standard_errors import Uncertainty, standard_errors
@@ -89,8 +94,10 @@ def of_scores(
         level: confidence level.
         words: meaning of the intervals, if there are any.
     """
+    intervals = functools.partial(intervals_of, level=level)
     near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
-    return certain(scores, errors, near, drawn, level=level, words=words)
+    shrunk = None if drawn is None else lambda: quickly(intervals, scores, drawn())
+    return certain(quickly(intervals, scores, errors), errors, near, shrunk, words)
 
 
 def of_private_design(
@@ -107,76 +114,73 @@ def of_private_design(
 
 
 def certain(
-    scores: np.ndarray,
+    found: Intervals,
     errors: Uncertainty,
     near: bool,
-    shrunk: Callable[[], Uncertainty] | None,
-    *,
-    level: float,
+    shrunk: Callable[[], Intervals] | None,
     words: str,
 ) -> Certainty:
     """Intervals where the shrinkage of the ridge can be undone, else only what tells items apart.
 
     Args:
-        scores: centered scores.
-        errors: the uncertainty about the true scores.
+        found: intervals about the true scores.
+        errors: the uncertainty about these.
         near: whether their center is near enough to the scores for intervals.
-        shrunk: the uncertainty about the scores as shrunk by the ridge, to tell items apart without intervals.
-        level: confidence level.
+        shrunk: intervals about the scores as shrunk by the ridge, to tell items apart without the others.
         words: meaning of the intervals, if there are any.
     """
-    intervals = functools.partial(intervals_of, level=level)
     if not near:
-        better = None
-        if shrunk is not None:
-            better = np.asarray(quickly(intervals, scores, shrunk()).better)
+        better = None if shrunk is None else np.asarray(shrunk().better)
         return Certainty(better, notes=(TOO_FAR,))
-    found = quickly(intervals, scores, errors)
     better = np.asarray(found.better)
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better)
     return Certainty(better, ends(found) | _quasi(errors), words)
 
 
-def of_davidson(
-    value: ModelScores,
-    comparisons: PairMatrixLike,
-    *,
-    level: float,
-    words: str,
-    **told: float | str | np.ndarray | None,
-) -> tuple[Certainty, tuple[float, float]]:
-    """Certainty of a fit of Davidson's model, and the interval of its tie parameter ν.
+def of_model(
+    value: ModelScores | np.ndarray, design: Design, *, level: float, words: str, **told: Any
+) -> tuple[Certainty, ModelIntervals]:
+    """Certainty of the scores of a fitted model, and the intervals of all that was fitted.
 
     Args:
         value: the fit.
-        comparisons: ``(m, m)``, comparison counts.
+        design: the public part of the data.
         level: confidence level.
         words: meaning of the intervals, if there are any.
-        told: what :func:`~privrank_jax.pairwise.davidson_errors.davidson_errors` is told of ridges and noise.
+        told: what :func:`~privrank_jax.pairwise.model_errors.model_errors` is told of ridges and noise.
     """
-    of_truth = quickly(functools.partial(davidson_errors, **told), value, comparisons)
-    low, high = quickly(functools.partial(confidence_intervals, level=level), of_truth.log_tie)
-    tie = float(np.exp(np.asarray(low)[0])), float(np.exp(np.asarray(high)[0]))
-    near = bool(quickly(davidson_center_is_near, value, comparisons, of_truth))
-    about = functools.partial(davidson_errors, target="penalized", **told)
 
-    def shrunk() -> Uncertainty:
-        return quickly(about, value, comparisons).scores
+    def about(target: str) -> ModelErrors:
+        # K-norm noise needs to see the design untraced. It is an argument so that `quickly` sees how large it is.
+        errors = functools.partial(model_errors, **told, target=target)
+        return quickly(lambda value, _: errors(value, design), value, design)
 
-    scores = np.asarray(value.scores)
-    return certain(scores, of_truth.scores, near, shrunk, level=level, words=words), tie
+    intervals = functools.partial(model_intervals, level=level)
+    errors = about("truth")
+    found = quickly(intervals, value, errors)
+
+    def shrunk() -> Intervals:
+        return quickly(intervals, value, about("penalized")).scores
+
+    near = bool(errors.near)
+    return certain(found.scores, errors.scores, near, shrunk, words), found
 
 
 def tie_facts(
-    value: ModelScores,
-    interval: tuple[float, float] | None,
-    level: float,
+    value: ModelScores, interval: ParameterIntervals | None, level: float
 ) -> dict[str, Any]:
-    """What a result says of the tie parameter, as facts and as a note; ``None`` where no interval is known."""
+    """What a result says of the tie parameter, as facts and as a note.
+
+    Args:
+        value: the fit.
+        interval: of log ν; None where none is known.
+        level: confidence level.
+    """
     tie, between, facts = float(value.tie), "", {}
-    if interval is not None:
-        low, high = min(interval[0], tie), max(interval[1], tie)
+    low, high = (0.0, np.inf) if interval is None else np.exp([interval.low, interval.high])
+    if low > 0 and high < np.inf:
+        low, high = float(low), float(high)
         between = f", {100 * level:g}% interval {low:.3g} to {high:.3g}"
         facts = {"tie_parameter_low": low, "tie_parameter_high": high}
     note = (

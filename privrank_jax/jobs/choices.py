@@ -7,7 +7,6 @@ scores are fitted to noisy counts; otherwise the noise is in the objective of th
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax.data.choices import Choices
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.certainty import PRIVATE_SETS, certain, components_of, doubts_of
+from privrank_jax.jobs.certainty import PRIVATE_SETS, components_of, doubts_of, of_model
 from privrank_jax.jobs.checks import check_items, check_rare_items
 from privrank_jax.jobs.comparisons import MAX_ITEMS, bounded, notes_on
 from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
@@ -32,7 +31,6 @@ from privrank_jax.jobs.result import (
     each_by_itself,
     of_noise,
 )
-from privrank_jax.pairwise.choice_errors import choice_center_is_near, choice_errors
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_choices import default_choice_gamma
 from privrank_jax.privacy.bodies import Noise
@@ -178,15 +176,10 @@ def _certainty(
     data: Prepared, scores: np.ndarray, asked: Asked, gamma: float, **noise: Any
 ) -> Certainty:
     """Certainty of fitted scores, from the release and the public sets."""
-    about = functools.partial(choice_errors, gamma=gamma, **noise)
-    errors = quickly(about, scores, data.kept)
-    near = bool(quickly(choice_center_is_near, scores, data.kept, errors))
-    shrunk = functools.partial(
-        quickly, functools.partial(about, target="penalized"), scores, data.kept
-    )
     cover = f"{ANSWERS} and the privacy noise{UNDONE}" if noise else ANSWERS
     words = each_by_itself("the true score", cover)
-    found = certain(scores, errors, near, shrunk, level=asked.level, words=words)
+    design = data.kept.design
+    found, _ = of_model(scores, design, level=asked.level, words=words, gamma=gamma, **noise)
     components = components_of(quickly(_shown_together, data.kept))
     if components == 1:
         return found

@@ -26,8 +26,8 @@ from privrank_jax.jobs.certainty import (
     components_of,
     doubts_of,
     ends,
-    of_davidson,
     of_fit,
+    of_model,
     of_private_design,
     sampling_of,
     tie_facts,
@@ -453,9 +453,9 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     gamma, met, counts = asked.gamma or usual, data.wins.comparisons, drawn.estimate.value
     counted = np.append(counts.totals, counts.ties)
     fit = quickly(pairwise.fit, pairwise.Counts(met, ties=True), counted, gamma, tie_gamma)
-    certainty, interval = of_davidson(
+    certainty, intervals = of_model(
         fit.value,
-        met,
+        pairwise.Counts(met),
         level=asked.level,
         words=each_by_itself("the true score", f"{ANSWERS} and the privacy noise{UNDONE}"),
         gamma=gamma,
@@ -465,7 +465,7 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     )
     components = components_of(met)
     notes = certainty.notes if components == 1 else (SEVERAL_GROUPS.format(components),)
-    facts = tie_facts(fit.value, interval, asked.level)
+    facts = tie_facts(fit.value, intervals.log_tie, asked.level)
     certainty = dataclasses.replace(certainty, notes=(facts.pop("tie_note"), *notes))
     deviation = None if data.questionnaire is None else law.deviation(data.table.num_items)
     scores = np.asarray(fit.value.scores)
@@ -771,15 +771,15 @@ def _ties_without_privacy(data: Prepared, asked: Asked) -> Ranking:
     warnings += doubts_of(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value.scores)
     words = each_by_itself("the true score", ANSWERS)
-    certainty, interval = of_davidson(
+    certainty, intervals = of_model(
         estimate.value,
-        wins.comparisons,
+        pairwise.Counts(wins.comparisons),
         level=asked.level,
         words=words,
         gamma=gamma,
         tie_gamma=gamma,
     )
-    facts = tie_facts(estimate.value, interval, asked.level)
+    facts = tie_facts(estimate.value, intervals.log_tie, asked.level)
     told = [facts.pop("tie_note")]
     if not separated:
         facts["half_wins_p_value"] = p_value = float(quickly(half_win_test, wins).p_value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,7 +14,7 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.certainty import PRIVATE_GRAPH, TOO_FAR, components_of, ends, tie_facts
+from privrank_jax.jobs.certainty import PRIVATE_GRAPH, TOO_FAR, components_of, of_model, tie_facts
 from privrank_jax.jobs.checks import check_items, check_rare_items, private_remark
 from privrank_jax.jobs.comparisons import MAX_ITEMS, bounded, notes_on
 from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
@@ -27,11 +26,6 @@ from privrank_jax.jobs.result import (
     Ranking,
     best_first,
     each_by_itself,
-)
-from privrank_jax.pairwise.covariate_errors import (
-    CovariateIntervals,
-    covariate_davidson_intervals,
-    covariate_intervals,
 )
 from privrank_jax.pairwise.covariate_mle import default_covariate_ridges
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
@@ -185,18 +179,11 @@ def _fit_released(
     if isinstance(value, CovariateTies):
         value = np.append(value.sums, value.ties)
         design = dataclasses.replace(design, ties=True)
-    ridges = _on_design(design, lambda: default_covariate_ridges(design, scale, noise, gamma))
+    # K-norm noise needs to see the design untraced. It is an argument so that `quickly` sees how large it is.
+    ridges = quickly(lambda _: default_covariate_ridges(design, scale, noise, gamma), design)
     fit = quickly(pairwise.fit, design, value, *ridges)
     diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
     return dataclasses.replace(fit, diagnostics=diagnostics)
-
-
-def _on_design(design: CovariateDesign, function: Callable[..., Any], *arguments: Any) -> Any:
-    """``function(*arguments)`` that has the design in it, which K-norm noise needs to see untraced.
-
-    It is an argument beside the others only so that :func:`quickly` sees how large it is.
-    """
-    return quickly(lambda _, *others: function(*others), design, *arguments)
 
 
 def _without_privacy(
@@ -245,51 +232,28 @@ def _certainty(
         if asked.ties == "davidson":
             ties = tie_facts(fit.value, None, asked.level)
         return Certainty(notes=(PRIVATE_GRAPH,)), covariates, ties
-    errors, interval = _intervals(fit, data, asked)
+    facts, cover = fit.diagnostics, words + (UNDONE if data.privacy is not None else "")
+    told = {"gamma": facts.gamma, "noise_scale": float(facts.noise_scale)}
     if asked.ties == "davidson":
-        ties = tie_facts(fit.value, interval, asked.level)
-    low, high = (np.asarray(end) for end in (errors.low, errors.high))
-    if low.size and not np.all(np.isfinite(low)):
-        return Certainty(notes=(TOO_FAR,)), covariates, ties
+        told["tie_gamma"] = facts.tie_gamma
+    if data.privacy is not None:
+        told["noise"] = data.noise
+    elif asked.ties != "davidson":
+        told["tied"] = np.asarray(data.kept.outcomes) == 0.5
+    cover = each_by_itself("the true score", cover)
+    certainty, found = of_model(fit.value, design, level=asked.level, words=cover, **told)
+    if asked.ties == "davidson":
+        ties = tie_facts(fit.value, found.log_tie, asked.level)
+    if TOO_FAR in certainty.notes:
+        return certainty, covariates, ties
+    low, high = np.asarray(found.coefficients.low), np.asarray(found.coefficients.high)
     for k, name in enumerate(design.names):
         covariates[name] |= {"low": float(low[k]), "high": float(high[k])}
     components = components_of(_met(design))
-    better = np.asarray(errors.items.better)
     if components > 1:
-        certainty = Certainty(better, notes=(SEVERAL_GROUPS.format(components),))
-        return certainty, covariates, ties
-    cover = words + (UNDONE if data.privacy is not None else "")
-    certainty = Certainty(better, ends(errors.items), each_by_itself("the true score", cover))
+        note = SEVERAL_GROUPS.format(components)
+        certainty = Certainty(certainty.better, notes=(note,))
     return certainty, covariates, ties
-
-
-def _intervals(
-    fit: Estimate, data: Prepared, asked: Asked
-) -> tuple[CovariateIntervals, tuple[float, float] | None]:
-    """Intervals of scores and coefficients; and of ν, where ties have a model and one is known."""
-    design, facts = data.kept.design, fit.diagnostics
-    told = {
-        "noise_scale": float(facts.noise_scale),
-        "noise": "laplace" if data.privacy is None else data.noise,
-        "level": asked.level,
-    }
-    if asked.ties != "davidson":
-        about = functools.partial(covariate_intervals, **told)
-        tied = np.asarray(data.kept.outcomes) == 0.5 if data.privacy is None else None
-        found = _on_design(
-            design,
-            lambda value, ridge, tied: about(value, design, ridge, tied=tied),
-            *(fit.value, facts.gamma, tied),
-        )
-        return found, None
-    about = functools.partial(covariate_davidson_intervals, **told)
-    found = _on_design(
-        design,
-        lambda value, *ridges: about(value, design, *ridges),
-        *(fit.value, facts.gamma, facts.tie_gamma),
-    )
-    low, high = (float(np.exp(np.asarray(end))) for end in (found.log_tie_low, found.log_tie_high))
-    return found.model, (low, high) if low > 0 and high < np.inf else None
 
 
 def _deviation(data: Prepared, asked: Asked, scale: float) -> float | None:

@@ -72,7 +72,7 @@ def half_win_test(wins: WinCounts) -> HalfWinTest:
 
     *With privacy*: the test is a function of the data, so neither its p-value nor the choice of a model by it may be
     published. The released log ν of :func:`~privrank_jax.pairwise.perturbed_davidson_mle` tells the same as
-    post-processing: whether its interval (:func:`~privrank_jax.pairwise.davidson_errors.davidson_intervals`) contains
+    post-processing: whether its interval (:func:`~privrank_jax.pairwise.model_errors.model_intervals`) contains
     log 2.
 
     Args:

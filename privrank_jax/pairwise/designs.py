@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
-from privrank_jax._types import Scalar
+from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import in_floats
 from privrank_jax.pairwise.masked import center, count_items
 
@@ -164,8 +164,10 @@ class Design(abc.ABC):
         slopes = None if units is None else beta[self.num_items : self.size] / units
         return ModelScores(theta, slopes, beta[-1] if self.ties else None)
 
-    def beta_of(self, value: ModelScores) -> Float[Array, "parameters"]:
+    def beta_of(self, value: ModelScores | ScoresLike) -> Float[Array, "parameters"]:
         """β, of what :meth:`value_of` makes of it."""
+        if not isinstance(value, ModelScores):
+            return jnp.asarray(value)
         parts = [jnp.asarray(value.scores)]
         if self.feature_units is not None:
             parts.append(jnp.asarray(value.coefficients) * self.feature_units)

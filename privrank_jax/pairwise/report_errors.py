@@ -23,17 +23,12 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from privrank_jax._backend import product
 from privrank_jax._types import Mask, PairMatrix, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.pairwise.meetings import as_design
-from privrank_jax.pairwise.standard_errors import (
-    Uncertainty,
-    differences,
-    project_inverse,
-)
+from privrank_jax.pairwise.standard_errors import Uncertainty, differences, sandwich
 
 
 def report_standard_errors(
@@ -84,8 +79,6 @@ def _errors(
     gap = theta[:, None] - theta[None, :]
     pull = jnp.square(link.score(gap) + link.score(-gap))  # F'/(F(1-F)), squared
     spread = pull * (0.25 * weights - fourth * jnp.square(link.cdf(gap) - 0.5))
-    influence = project_inverse(fisher, project)
-    covariance = product(product(influence, jnp.diag(spread.sum(-1)) - spread), influence.T)
-    middle = theta + product(jnp.asarray(gamma, theta.dtype) * influence, theta)
-    linked = linked & mask[:, None] & mask[None, :]
-    return Uncertainty(middle, covariance, influence, linked, mask, None)
+    outcomes = jnp.diag(spread.sum(-1)) - spread
+    found = sandwich(theta, fisher, outcomes, project, gamma, None)
+    return Uncertainty(*found, linked & mask[:, None] & mask[None, :], mask, None)

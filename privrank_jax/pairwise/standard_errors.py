@@ -61,6 +61,8 @@ from privrank_jax.pairwise.meetings import as_design, checked_ties
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals, noise_that_was
 from privrank_jax.privacy.bodies import Noise
 
+TARGETS = ("truth", "penalized")
+
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
@@ -149,7 +151,7 @@ def standard_errors(
     0.2
     """
     link = get_link(link)
-    check_choice("target", target, ("truth", "penalized"))
+    check_choice("target", target, TARGETS)
     theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma)
     tied = checked_ties(ties, theta, comparisons, mask)
     if outcomes is not None:
@@ -237,43 +239,40 @@ def _score_errors(
         gap = theta[:, None] - theta[None, :]
         left = varying_share(comparisons * link.cdf(gap) * link.cdf(-gap), ties)
         outcomes = information(theta, comparisons * left, link)
-    about = target == "penalized"
-    return errors_of_fit(theta, fisher, outcomes, project, linked, mask, gamma, noise, about)
+    found = sandwich(theta, fisher, outcomes, project, gamma, noise, target)
+    return Uncertainty(*found, linked & mask[:, None] & mask[None, :], mask, noise)
 
 
-def errors_of_fit(
-    theta: Scores,
-    fisher: PairMatrix,
-    outcomes: PairMatrix,
-    project: PairMatrix,
-    linked: Bool[Array, "items items"],
-    mask: Mask,
-    gamma: Scalar,
-    noise: Noise,
-    penalized: bool,
-) -> Uncertainty:
-    """The uncertainty of a ridge fit, by the formulas at the head of this module.
+def sandwich(
+    params: Float[Array, "parameters"],
+    fisher: Float[Array, "parameters parameters"],
+    outcomes: Float[Array, "parameters parameters"],
+    project: Float[Array, "parameters parameters"],
+    ridge: Scalar | Float[Array, "parameters"],
+    noise: Noise | None,
+    target: str = "truth",
+) -> tuple[Array, Array, Array]:
+    """Center, covariance and influence of a ridge fit, by the formulas at the head of this module.
 
     ``help(sys.modules[standard_errors.__module__])`` shows them.
 
     Args:
-        theta: centered scores.
+        params: the fit; scores are centered.
         fisher: their information, of full rank on the range of ``project``.
         outcomes: covariance of the gradient of the likelihood; the information, but for ties that are half wins.
-        project: the projection on the identified differences.
-        linked: pairs whose difference is identified.
-        mask: real items.
-        gamma: γ.
-        noise: by its law.
-        penalized: whether about the penalized target rather than the truth.
+        project: the projection on what the data identify.
+        ridge: γ, or one for each parameter.
+        noise: by its law; None for none.
+        target: ``"truth"`` or ``"penalized"``.
     """
-    gamma = jnp.asarray(gamma, theta.dtype)
-    influence = project_inverse(fisher + gamma * project if penalized else fisher, project)
-    spread = outcomes + noise.covariance(project)
+    ridge = jnp.broadcast_to(jnp.asarray(ridge, params.dtype), params.shape)
+    penalized = target == "penalized"
+    bend = fisher + product(project * ridge, project) if penalized else fisher
+    influence = project_inverse(bend, project)
+    spread = outcomes if noise is None else outcomes + noise.covariance(project)
     covariance = product(product(influence, spread), influence.T)
-    middle = theta if penalized else theta + product(gamma * influence, theta)
-    linked = linked & mask[:, None] & mask[None, :]
-    return Uncertainty(middle, covariance, influence, linked, mask, noise)
+    middle = params if penalized else params + product(influence, ridge * params)
+    return middle, covariance, influence
 
 
 def differences(

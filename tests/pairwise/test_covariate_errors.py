@@ -10,13 +10,12 @@ import pytest
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
 from privrank_jax.pairwise.covariate_mle import covariate_mle
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.davidson_errors import davidson_intervals
-from privrank_jax.pairwise.designs import ModelScores
+from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.model_errors import model_errors, model_intervals
 from privrank_jax.privacy import Privacy
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix
@@ -35,21 +34,25 @@ BETA = np.concatenate([TRUTH, SLOPES * np.asarray(DESIGN.units)])
 CHANCE = 1 / (1 + np.exp(-MATRIX @ BETA))
 
 
+def intervals_of(value, design=DESIGN, level=0.95, **told):
+    return model_intervals(value, model_errors(value, design, **told), level)
+
+
 def test_standard_errors_are_those_of_the_sandwich():
     """Against the pseudo-inverse of the information at the fit, with noise in every sum."""
     table = CovariateTable(DESIGN, jnp.asarray(CHANCE))
     value = quickly(mle, table).value
-    zero = np.zeros(ITEMS + 2)
     fisher = (MATRIX.T * CHANCE * (1 - CHANCE)) @ MATRIX
     for noise, variance in (("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)):
-        about = functools.partial(covariate_intervals, noise=noise, noise_scale=3.0)
-        found = quickly(about, value, DESIGN, zero)
+        found = quickly(functools.partial(intervals_of, noise=noise, noise_scale=3.0), value)
         inverse = np.linalg.pinv(fisher)
         covariance = inverse @ (fisher + variance * np.eye(ITEMS + 2)) @ inverse
         deviations = np.sqrt(np.diagonal(covariance))
-        np.testing.assert_allclose(found.items.standard_errors, deviations[:ITEMS], rtol=1e-6)
+        np.testing.assert_allclose(found.scores.standard_errors, deviations[:ITEMS], rtol=1e-6)
         np.testing.assert_allclose(
-            found.standard_errors, deviations[ITEMS:] / np.asarray(DESIGN.units), rtol=1e-6
+            found.coefficients.standard_errors,
+            deviations[ITEMS:] / np.asarray(DESIGN.units),
+            rtol=1e-6,
         )
 
 
@@ -66,20 +69,18 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
             facts = found.diagnostics
 
             def intervals(scale):
-                return covariate_intervals(
-                    found.value, DESIGN, facts.gamma, noise_scale=scale, noise=noise
-                )
+                told = {"gamma": facts.gamma, "noise": noise}
+                return intervals_of(found.value, noise_scale=scale, **told)
 
             return jax.vmap(intervals)(jnp.array([1.0, 0.0]) * facts.noise_scale)
 
         return jax.vmap(one, out_axes=1)(keys, outcomes)
 
     def shares(found):
-        items = (found.items.low <= TRUTH) & (found.items.high >= TRUTH)
-        slopes = (found.low <= SLOPES) & (found.high >= SLOPES)
-        ranks = (found.items.rank_low <= np.arange(ITEMS)) & (
-            found.items.rank_high >= np.arange(ITEMS)
-        )
+        scores, effects = found.scores, found.coefficients
+        items = (scores.low <= TRUTH) & (scores.high >= TRUTH)
+        slopes = (effects.low <= SLOPES) & (effects.high >= SLOPES)
+        ranks = (scores.rank_low <= np.arange(ITEMS)) & (scores.rank_high >= np.arange(ITEMS))
         return [np.asarray(covers).mean(0) for covers in (items, slopes, ranks)]
 
     found = run(jax.random.split(key, RELEASES), jnp.asarray(won))
@@ -101,35 +102,32 @@ def test_a_step_that_is_too_long_gives_no_intervals(key):
     found = quickly(lambda table: covariate_mle(key, table, little), table)
     facts = found.diagnostics
     errors = quickly(
-        lambda value, ridge, scale: covariate_intervals(value, DESIGN, ridge, noise_scale=scale),
+        lambda value, ridge, scale: intervals_of(value, gamma=ridge, noise_scale=scale),
         found.value,
         facts.gamma,
         facts.noise_scale,
     )
-    assert not np.any(np.isfinite(errors.low))
-    assert not np.any(errors.items.better)
+    assert not np.any(np.isfinite(errors.coefficients.low))
+    assert not np.any(errors.scores.better)
 
 
 def test_items_that_are_not_linked_have_no_intervals():
     draw = np.random.default_rng(3)
     pairs = draw.permuted(draw.choice([[0, 1], [2, 3], [2, 4]], ROWS), axis=1)
     table = covariate_table(*pairs.T, draw.random(ROWS) < 0.6, COLUMNS, num_items=ITEMS)
-    errors = covariate_intervals(mle(table, gamma=0.1).value, table.design, 0.1)
-    assert not np.any(np.isfinite(errors.items.standard_errors))
-    assert np.all(np.isfinite(errors.low))
+    errors = intervals_of(mle(table, gamma=0.1).value, table.design, gamma=0.1)
+    assert not np.any(np.isfinite(errors.scores.standard_errors))
+    assert np.all(np.isfinite(errors.coefficients.low))
 
 
 def test_bad_arguments_are_refused():
-    value, zero = (
-        mle(CovariateTable(DESIGN, jnp.asarray(CHANCE))).value,
-        jnp.zeros(7),
-    )
+    value = mle(CovariateTable(DESIGN, jnp.asarray(CHANCE))).value
     with pytest.raises(ValueError, match="noise must be one of"):
-        covariate_intervals(value, DESIGN, zero, noise="cauchy")
+        model_errors(value, DESIGN, noise="cauchy")
     with pytest.raises(ValueError, match="noise_scale must be finite"):
-        covariate_intervals(value, DESIGN, zero, noise_scale=-1.0)
+        model_errors(value, DESIGN, noise_scale=-1.0)
     with pytest.raises(ValueError, match="level must lie between"):
-        covariate_intervals(value, DESIGN, zero, level=1.0)
+        intervals_of(value, level=1.0)
 
 
 def test_errors_with_ties_are_those_of_the_sandwich():
@@ -143,18 +141,16 @@ def test_errors_with_ties_are_those_of_the_sandwich():
         fisher += (points.T * [win, tie]) @ points - np.outer(mean, mean)
     inverse = np.linalg.pinv(fisher)
     value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), jnp.asarray(params[-1]))
-    zero = jnp.zeros(ITEMS + 2)
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
-        about = functools.partial(covariate_davidson_intervals, noise=noise, noise_scale=3.0)
-        found = quickly(about, value, DESIGN, zero, 0.0)
+        found = quickly(functools.partial(intervals_of, noise=noise, noise_scale=3.0), value)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2])
         deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
-        items = found.model.items.standard_errors
+        items = found.scores.standard_errors
         np.testing.assert_allclose(items, deviations[:ITEMS], rtol=1e-6)
-        slopes = found.model.standard_errors * DESIGN.units
+        slopes = found.coefficients.standard_errors * DESIGN.units
         np.testing.assert_allclose(slopes, deviations[ITEMS:-1], rtol=1e-6)
         if noise == "gaussian":
-            half = 0.5 * float(found.log_tie_high - found.log_tie_low)
+            half = 0.5 * float(found.log_tie.high - found.log_tie.low)
             assert half == pytest.approx(1.959964 * deviations[-1], rel=1e-4)
 
 
@@ -163,13 +159,12 @@ def test_intervals_with_ties_and_no_covariates_are_davidsons():
     value = ModelScores(jnp.asarray([0.3, 0.1, -0.4]), log_tie=jnp.asarray(-0.4))
     rows = [(i, j) for i, j, n in ((0, 1, 100), (0, 2, 50), (1, 2, 75)) for _ in range(n)]
     design = covariate_table(*np.array(rows).T, np.ones(225), {}, num_items=3).design
-    told = {"noise_scale": 2.0, "noise": "laplace"}
-    about = functools.partial(davidson_intervals, gamma=1.5, tie_gamma=1.2, **told)
-    expected = quickly(about, value, wins.comparisons)
+    told = {"noise_scale": 2.0, "noise": "laplace", "gamma": 1.5, "tie_gamma": 1.2}
+    about = functools.partial(intervals_of, **told)
+    expected = quickly(about, value, Counts(wins.comparisons))
     same = ModelScores(value.scores, np.zeros(0), value.log_tie)
-    about = functools.partial(covariate_davidson_intervals, **told)
-    found = quickly(about, same, design, np.full(3, 1.5), 1.2)
-    np.testing.assert_allclose(found.model.items.low, expected.scores.low, rtol=1e-6)
-    np.testing.assert_allclose(found.model.items.high, expected.scores.high, rtol=1e-6)
-    np.testing.assert_allclose(found.log_tie_low, expected.log_tie_low, rtol=1e-6)
-    np.testing.assert_allclose(found.log_tie_high, expected.log_tie_high, rtol=1e-6)
+    found = quickly(about, same, design)
+    np.testing.assert_allclose(found.scores.low, expected.scores.low, rtol=1e-6)
+    np.testing.assert_allclose(found.scores.high, expected.scores.high, rtol=1e-6)
+    np.testing.assert_allclose(found.log_tie.low, expected.log_tie.low, rtol=1e-6)
+    np.testing.assert_allclose(found.log_tie.high, expected.log_tie.high, rtol=1e-6)

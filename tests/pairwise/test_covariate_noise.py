@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 
 import jax
@@ -13,7 +12,6 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax._host.evaluate import quickly
-from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
 from privrank_jax.pairwise.covariate_mle import (
     covariate_mle,
     default_covariate_ridges,
@@ -23,6 +21,7 @@ from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_o
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.model_errors import model_errors, model_intervals
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_fit,
@@ -83,14 +82,9 @@ def test_standard_errors_and_coverage(key):
     def run(keys, outcomes, known, ridged):
         def one(key, outcomes):
             found = covariate_mle(key, CovariateTable(design, outcomes), USERS, noise="k-norm")
-            errors = covariate_intervals(
-                found.value,
-                design,
-                ridged * found.diagnostics.gamma,
-                noise_scale=known,
-                noise="k-norm",
-            )
-            return found.value, errors
+            ridges, told = ridged * found.diagnostics.gamma, {"noise_scale": known}
+            errors = model_errors(found.value, design, gamma=ridges, noise="k-norm", **told)
+            return found.value, model_intervals(found.value, errors)
 
         return jax.vmap(one)(keys, outcomes)
 
@@ -98,12 +92,13 @@ def test_standard_errors_and_coverage(key):
     value, errors = run(keys, won, 1.0, 1.0)
     truth, slopes = np.array([0.7, 0.2, -0.2, -0.7]), np.array([0.6, -0.4])
     errors = jax.tree.map(np.asarray, errors)
-    items = np.mean((errors.items.low <= truth) & (errors.items.high >= truth), 0)
-    effects = np.mean((errors.low <= slopes) & (errors.high >= slopes), 0)
+    items = np.mean((errors.scores.low <= truth) & (errors.scores.high >= truth), 0)
+    ends = errors.coefficients
+    effects = np.mean((ends.low <= slopes) & (ends.high >= slopes), 0)
     slack = 4.5 * np.sqrt(0.05 * 0.95 / runs)
     assert np.all(np.abs(np.r_[items, effects] - 0.95) < slack + 0.015), (items, effects)
-    errors = run(keys, won, 0.0, 1.0)[1]
-    effects = np.mean((errors.low <= slopes) & (errors.high >= slopes), 0)
+    ends = run(keys, won, 0.0, 1.0)[1].coefficients
+    effects = np.mean((ends.low <= slopes) & (ends.high >= slopes), 0)
     assert np.all(effects < 0.9), effects
     matrix = matrix_of(design)
     beta = np.r_[value.scores[0], value.coefficients[0] * design.units]
@@ -113,7 +108,9 @@ def test_standard_errors_and_coverage(key):
     spread = np.asarray(noise_on_sums(design, "k-norm", 1.0).covariance())
     deviations = np.sqrt(np.diag(inverse @ (fisher + spread) @ inverse))
     about = run(keys, won, 1.0, 0.0)[1]
-    both = np.r_[about.items.standard_errors[0], about.standard_errors[0] * design.units]
+    both = np.r_[
+        about.scores.standard_errors[0], about.coefficients.standard_errors[0] * design.units
+    ]
     np.testing.assert_allclose(both, deviations, rtol=1e-6)
 
 
@@ -139,10 +136,11 @@ def _tied_fit(sums, ties, scale):
     with_ties = dataclasses.replace(design, ties=True)
     ridges = default_covariate_ridges(with_ties, scale, "k-norm")
     found = quickly(pairwise.fit, with_ties, jnp.append(sums, ties), *ridges)
-    about = functools.partial(covariate_davidson_intervals, **told)
-    errors = quickly(lambda value: about(value, design, *ridges), found.value)
-    assert errors.log_tie_low < found.value.log_tie < errors.log_tie_high
-    return ridges[1], errors.log_tie_high - errors.log_tie_low
+    told |= {"gamma": ridges[0], "tie_gamma": ridges[1]}
+    errors = quickly(lambda value: model_errors(value, design, **told), found.value)
+    ends = quickly(model_intervals, found.value, errors).log_tie
+    assert ends.low < found.value.log_tie < ends.high
+    return ridges[1], ends.high - ends.low
 
 
 def test_the_choice_is_that_of_least_error():

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.covariate_errors import covariate_intervals
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.model_errors import model_errors
 from tests.by_numpy import by_numpy
 from tests.pairwise.games import public_games
 from tests.reference.covariates import design_matrix, least_squares_fit
@@ -35,7 +35,7 @@ PLAIN = (1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0)
 LEVEL = (1.6196, 1.4754, 1.3271, 1.2813, 1.1438, 0.7047, 0.0)
 
 
-fit, intervals = by_numpy(mle), by_numpy(covariate_intervals)
+fit, errors_of = by_numpy(mle), by_numpy(model_errors)
 
 
 def games():
@@ -56,8 +56,8 @@ def test_baseball():
     scores = found.value.scores
     np.testing.assert_allclose(scores - scores[-1], LEVEL, atol=6e-5)
     np.testing.assert_allclose(found.value.coefficients, [0.3023], atol=6e-5)
-    errors = intervals(found.value, table.design, 0.0)
-    np.testing.assert_allclose(errors.standard_errors, [0.1309], atol=6e-5)
+    errors = errors_of(found.value, table.design)
+    np.testing.assert_allclose(np.sqrt(errors.covariance[-1, -1]), 0.1309, atol=6e-5)
     shares = np.exp(scores) / np.exp(scores).sum()
     table_10_11 = [0.044, 0.088, 0.137, 0.157, 0.164, 0.190, 0.220]
     np.testing.assert_allclose(np.sort(shares), table_10_11, atol=6e-4)
@@ -90,11 +90,11 @@ def test_home_advantages_are_those_of_a_generalized_linear_model(name, home):
     teams = len(games.names)
     table = covariate_table(*games.pairs.T, games.won, {"home": games.home}, num_items=teams)
     found = fit(table)
-    errors = intervals(found.value, table.design, 0.0)
+    errors = errors_of(found.value, table.design)
     matrix = design_matrix(*games.pairs.T, games.home[:, None], teams)
     beta, deviations = least_squares_fit(matrix[:, 1:], games.won)  # the first team's score is 0
     scores = found.value.scores
     np.testing.assert_allclose(scores - scores[0], np.append(0, beta[:-1]), atol=1e-6)
     np.testing.assert_allclose(found.value.coefficients, beta[-1:], atol=1e-7)
-    np.testing.assert_allclose(errors.standard_errors, deviations[-1:], rtol=1e-5)
+    np.testing.assert_allclose(np.sqrt(errors.covariance[-1, -1]), deviations[-1], rtol=1e-5)
     assert beta[-1] == pytest.approx(home, abs=6e-5)

@@ -11,8 +11,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.davidson_errors import davidson_errors, davidson_intervals
 from privrank_jax.pairwise.designs import Counts, ModelScores
+from privrank_jax.pairwise.model_errors import model_errors, model_intervals
 from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
 from privrank_jax.pairwise.perturbed_davidson import default_ridges
 from tests.by_numpy import by_numpy
@@ -22,6 +22,7 @@ TRUTH, TIE, TIMES, RELEASES = np.array([0.9, 0.2, -0.3, -0.8]), 0.8, 400, 600
 PAIRS = list(itertools.combinations(range(4), 2))
 ASKED = pairwise.questionnaire_counts(PAIRS, 4)
 MET = TIMES * (1.0 - np.eye(4))
+DESIGN = Counts(jnp.asarray(MET), ties=True)
 
 
 def drawn(seed):
@@ -40,9 +41,8 @@ def drawn(seed):
 @jax.jit
 @jax.vmap
 def fitted(counts, gamma, tie_gamma):
-    design = Counts(jnp.asarray(MET), ties=True)
     counted = jnp.append(counts.totals, counts.ties)
-    return pairwise.fit(design, counted, gamma, tie_gamma).value
+    return pairwise.fit(DESIGN, counted, gamma, tie_gamma).value
 
 
 def intervals_at(gamma, tie_gamma, noise, asked):
@@ -50,7 +50,7 @@ def intervals_at(gamma, tie_gamma, noise, asked):
     told = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise, "questionnaire": asked}
 
     def of_one(value, scale):
-        return davidson_intervals(value, MET, noise_scale=scale, **told)
+        return model_intervals(value, model_errors(value, DESIGN, noise_scale=scale, **told))
 
     return by_numpy(jax.vmap(of_one, (0, None)))
 
@@ -59,7 +59,7 @@ def covered(found):
     """Shares of intervals that hold the truth: of scores, of log ν, of ranks."""
     assert np.all(np.isfinite(found.scores.low))
     scores = (found.scores.low <= TRUTH) & (found.scores.high >= TRUTH)
-    ties = (found.log_tie_low <= np.log(TIE)) & (found.log_tie_high >= np.log(TIE))
+    ties = (found.log_tie.low <= np.log(TIE)) & (found.log_tie.high >= np.log(TIE))
     ranks = (found.scores.rank_low <= np.arange(4)) & (found.scores.rank_high >= np.arange(4))
     return [float(part.mean()) for part in (scores, ties, ranks)]
 
@@ -87,22 +87,21 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
 
 def test_errors_without_privacy_are_those_of_the_inverse_information():
     value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
-    found = davidson_errors(value, MET)
-    whole = np.asarray(
-        Counts(jnp.asarray(MET), ties=True).information(jnp.append(TRUTH, jnp.log(TIE)))
-    )
+    found = model_errors(value, DESIGN)
+    whole = np.asarray(DESIGN.information(jnp.append(TRUTH, jnp.log(TIE))))
     inverse = np.linalg.pinv(whole)
     np.testing.assert_allclose(found.scores.covariance, inverse[:4, :4], atol=1e-9)
-    np.testing.assert_allclose(found.log_tie.covariance, inverse[4:, 4:], atol=1e-9)
+    np.testing.assert_allclose(found.covariance, inverse, atol=1e-9)
 
 
 def test_several_components_and_strong_ridges_give_no_intervals():
     apart = np.array([[0, 9, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [0, 0, 9, 0.0]])
     value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
-    found = davidson_intervals(value, apart)
+    found = model_intervals(value, model_errors(value, Counts(jnp.asarray(apart))))
     assert np.all(np.isinf(found.scores.low))
-    assert float(found.log_tie_low) < np.log(TIE) < float(found.log_tie_high)
-    shrunk = davidson_intervals(value, MET, gamma=1e4)
+    assert float(found.log_tie.low) < np.log(TIE) < float(found.log_tie.high)
+    shrunk = model_intervals(value, model_errors(value, DESIGN, gamma=1e4))
+    assert np.isinf(shrunk.log_tie.low)
     assert np.all(np.isinf(shrunk.scores.low))
     assert np.all(np.asarray(shrunk.scores.rank_high) == 3)
 
@@ -110,8 +109,12 @@ def test_several_components_and_strong_ridges_give_no_intervals():
 def test_what_is_refused():
     value = ModelScores(jnp.zeros(4), log_tie=jnp.log(TIE))
     with pytest.raises(ValueError, match="shape of a questionnaire"):
-        davidson_errors(value, MET, noise="k-norm")
+        model_errors(value, DESIGN, noise="k-norm")
     with pytest.raises(ValueError, match="level"):
-        davidson_intervals(value, MET, level=1.5)
+        model_intervals(value, model_errors(value, DESIGN), level=1.5)
     with pytest.raises(ValueError, match="finite; did the fit converge"):
-        davidson_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), MET)
+        model_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), DESIGN)
+    with pytest.raises(ValueError, match="4 scores and 0 coefficients"):
+        model_errors(jnp.zeros(3), DESIGN)
+    with pytest.raises(ValueError, match="tied is about rows"):
+        model_errors(value, DESIGN, tied=np.zeros(4, bool))

@@ -18,9 +18,9 @@ from privrank_jax.pairwise import (
     mle,
     standard_errors,
 )
-from privrank_jax.pairwise.covariate_errors import covariate_intervals
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.half_wins import varying_share
+from privrank_jax.pairwise.model_errors import model_errors
 from privrank_jax.pairwise.standard_errors import totals_standard_errors
 from tests import reference
 
@@ -162,12 +162,10 @@ def test_widths_with_covariates():
         tied = jax.random.bernoulli(first, tie)
         won = jax.random.bernoulli(second, win)
         value = mle(CovariateTable(design, jnp.where(tied, 0.5, won * 1.0))).value
-        none = jnp.zeros(SIZE + 1)
-        told = covariate_intervals(value, design, none, tied=tied)
-        old = covariate_intervals(value, design, none)
+        told, old = model_errors(value, design, tied=tied), model_errors(value, design)
         return (
             jnp.append(value.scores - THETA, value.coefficients - slope),
-            *(jnp.append(one.items.standard_errors, one.standard_errors) for one in (told, old)),
+            *(jnp.sqrt(jnp.diagonal(one.covariance)) for one in (told, old)),
         )
 
     # The error of each number by itself is known to 2.2 % (one sigma) by 1000 replicates; five of them are allowed.
@@ -181,10 +179,10 @@ def test_widths_with_covariates():
 def test_flags_of_another_kind_are_refused():
     outcomes = np.where(np.arange(ROWS) % 3 == 0, 0.5, 1.0 * (np.arange(ROWS) % 2))
     table = table_of(outcomes)
-    value, zero = quickly(mle, table).value, jnp.zeros(SIZE + 1)
-    none = covariate_intervals(value, table.design, zero, tied=np.zeros(ROWS, bool))
-    usual = covariate_intervals(value, table.design, zero)
-    np.testing.assert_allclose(none.high, usual.high, rtol=1e-12)
+    value = quickly(mle, table).value
+    none = model_errors(value, table.design, tied=np.zeros(ROWS, bool))
+    usual = model_errors(value, table.design)
+    np.testing.assert_allclose(none.covariance, usual.covariance, rtol=1e-6, atol=1e-12)
     for tied in (np.ones(ROWS), np.ones(3, bool)):
         with pytest.raises(ValueError, match="tied must be bool of shape"):
-            covariate_intervals(value, table.design, zero, tied=tied)
+            model_errors(value, table.design, tied=tied)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax.pairwise.choice_errors import choice_errors
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.model_errors import model_errors
 from privrank_jax.pairwise.noisy_choices import default_choice_gamma, noisy_choices
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from tests.pairwise.problems import LISTS
@@ -64,8 +64,8 @@ def test_nothing_but_the_totals_tells_who_was_chosen():
         rows = [(one[0], one[1:]) for one in (rng.permutation(one).tolist() for one in sets)]
         choices = Choices.from_top1(rows, num_items=9)
         found = fit(choices.design, totals, 0.7)
-        errors = choice_errors(found.value, choices, noise_scale=2.0, gamma=0.7)
-        seen.add(np.stack([found.value, errors.standard_errors]).tobytes())
+        errors = model_errors(found.value, choices.design, noise_scale=2.0, gamma=0.7)
+        seen.add(np.stack([found.value, errors.scores.standard_errors]).tobytes())
     assert len(seen) == 1
 
 

@@ -270,13 +270,20 @@ def _private_design(number: int) -> Any:
     return design, cautious, errors
 
 
+def _errors(found: Any, design: Any, **told: Any) -> tuple[Any, Any]:
+    errors = pairwise.model_errors(found.value, design, **told)
+    return errors, pairwise.model_intervals(found.value, errors)
+
+
 def _davidson(number: int) -> Any:
     wins = made_up.wins(number)
     ridges: dict[str, Any] = {"gamma": 0.2 * (number % 3), "tie_gamma": 0.1}
     found = pairwise.mle(wins, ties="davidson", **ridges)
-    errors = pairwise.davidson_errors(found.value, wins.comparisons, **ridges)
-    intervals = pairwise.davidson_intervals(found.value, wins.comparisons, **ridges)
-    return found, errors, intervals, pairwise.half_win_test(wins)
+    return (
+        found,
+        *_errors(found, pairwise.Counts(wins.comparisons), **ridges),
+        pairwise.half_win_test(wins),
+    )
 
 
 def _perturbed_davidson(number: int, noise: str) -> Any:
@@ -287,8 +294,7 @@ def _perturbed_davidson(number: int, noise: str) -> Any:
     counted = jnp.append(counts.value.totals, counts.value.ties)
     fit = pairwise.fit(design, counted, 1.0, 1.0)
     told |= _told(found) | {"tie_gamma": found.diagnostics.tie_gamma}
-    ends = pairwise.davidson_intervals(found.value, wins.comparisons, **told)
-    return found, counts, fit, ends
+    return found, counts, fit, *_errors(found, pairwise.Counts(wins.comparisons), **told)
 
 
 def _objective_davidson(number: int) -> Any:
@@ -301,7 +307,7 @@ def _covariates(number: int) -> Any:
     found, design = pairwise.mle(table, gamma=0.1 * (number % 3)), table.design
     ridge = design.ridges(0.1 * (number % 3))
     tied = np.asarray(table.outcomes) == 0.5
-    return found, pairwise.covariate_intervals(found.value, design, ridge, tied=tied)
+    return found, *_errors(found, design, gamma=ridge, tied=tied)
 
 
 def _perturbed_covariates(number: int, noise: str) -> Any:
@@ -311,15 +317,14 @@ def _perturbed_covariates(number: int, noise: str) -> Any:
     ridge = found.diagnostics.gamma
     sums = pairwise.noisy_covariate_sums(_KEY, table, promise, noise=noise)
     fit = pairwise.fit(table.design, sums.value, ridge)
-    return found, pairwise.covariate_intervals(found.value, table.design, ridge, **told), sums, fit
+    return found, *_errors(found, table.design, gamma=ridge, **told), sums, fit
 
 
 def _covariate_ties(number: int) -> Any:
     table = made_up.table(number)
     ridge = 0.1 * (number % 3)
     found = pairwise.mle(table, gamma=ridge, ties="davidson", tie_gamma=0.1)
-    told = table.design.ridges(ridge), 0.1
-    return found, pairwise.covariate_davidson_intervals(found.value, table.design, *told)
+    return found, *_errors(found, table.design, gamma=ridge, tie_gamma=0.1)
 
 
 def _perturbed_covariate_ties(number: int, noise: str) -> Any:
@@ -327,10 +332,12 @@ def _perturbed_covariate_ties(number: int, noise: str) -> Any:
     found = pairwise.covariate_mle(_KEY, table, promise, noise=noise, ties="davidson")
     facts = found.diagnostics
     told = {"noise_scale": facts.noise_scale, "noise": noise}
-    ends = pairwise.covariate_davidson_intervals(
-        found.value, table.design, facts.gamma, facts.tie_gamma, **told
+    told |= {"gamma": facts.gamma, "tie_gamma": facts.tie_gamma}
+    return (
+        found,
+        *_errors(found, table.design, **told),
+        pairwise.noisy_covariate_ties(_KEY, table, promise, noise=noise),
     )
-    return found, ends, pairwise.noisy_covariate_ties(_KEY, table, promise, noise=noise)
 
 
 def _objective_covariates(number: int, ties: str) -> Any:
@@ -341,7 +348,7 @@ def _objective_covariates(number: int, ties: str) -> Any:
 def _set_choices(number: int, stages: bool) -> Any:
     choices, gamma = made_up.choices(number, stages=stages), 0.1 + 0.1 * (number % 3)
     found = pairwise.mle(choices, gamma=gamma)
-    return found, pairwise.choice_errors(found.value, choices, gamma=gamma)
+    return found, *_errors(found, choices.design, gamma=gamma)
 
 
 def _perturbed_choices(number: int, noise: str) -> Any:
@@ -349,8 +356,7 @@ def _perturbed_choices(number: int, noise: str) -> Any:
     found = pairwise.perturbed_plackett_luce(_KEY, choices, promise, noise=noise)
     totals = pairwise.noisy_choices(_KEY, choices, promise, noise=noise)
     fit = pairwise.fit(choices.design, totals.value, 1.0)
-    errors = pairwise.choice_errors(found.value, choices, noise=noise, **_told(found))
-    return found, totals, fit, errors
+    return found, totals, fit, *_errors(found, choices.design, noise=noise, **_told(found))
 
 
 def _objective_choices(number: int) -> Any:

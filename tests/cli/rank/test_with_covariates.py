@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.data import read
-from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
+from privrank_jax.pairwise.model_errors import model_errors, model_intervals
 from tests.cli.results import assert_schema
 from tests.promises import promise
 
@@ -44,14 +44,14 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
     rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle(table)
-    errors = covariate_intervals(found.value, table.design, 0.0)
+    ends = model_intervals(found.value, model_errors(found.value, table.design)).coefficients
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
     assert [*document["diagnostics"]["covariates"]] == ["length", "left"]
     for k, told in enumerate(document["diagnostics"]["covariates"].values()):
         assert told["coefficient"] == pytest.approx(float(found.value.coefficients[k]), abs=1e-8)
         assert (told["low"], told["high"]) == pytest.approx(
-            (float(errors.low[k]), float(errors.high[k])), abs=1e-6
+            (float(ends.low[k]), float(ends.high[k])), abs=1e-6
         )
 
 
@@ -252,16 +252,16 @@ def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
     rows = read(drawn_battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle(table, ties="davidson")
-    errors = covariate_davidson_intervals(found.value, table.design, 0.0, 0.0)
+    known = model_intervals(found.value, model_errors(found.value, table.design))
     facts = document["diagnostics"]
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
     ends = facts["tie_parameter_low"], facts["tie_parameter_high"]
     assert facts["tie_parameter"] == pytest.approx(float(found.value.tie), abs=1e-8)
-    assert ends == pytest.approx(tuple(np.exp([errors.log_tie_low, errors.log_tie_high])), rel=1e-6)
+    assert ends == pytest.approx(tuple(np.exp([known.log_tie.low, known.log_tie.high])), rel=1e-6)
     told = facts["covariates"]["length"]
     assert (told["low"], told["high"]) == pytest.approx(
-        (float(errors.model.low[0]), float(errors.model.high[0])), abs=1e-6
+        (float(known.coefficients.low[0]), float(known.coefficients.high[0])), abs=1e-6
     )
 
 
