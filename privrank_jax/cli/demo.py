@@ -271,11 +271,10 @@ def _draw(result: StudyResult, out: Path) -> tuple[str | None, str]:
             if math.isfinite(epsilon)
         ]
     try:
-        figure = plotting.error_curves(
+        figure = plotting.study_curves(
             rows,
             "epsilon",
-            group="method",
-            panel="metric",
+            curve="method",
             x_label="privacy budget ε per user",
             title=f"{USERS} users, {PER_USER} comparisons each, {ITEMS} items",
             log_x=True,

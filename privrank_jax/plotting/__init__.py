@@ -6,7 +6,6 @@ color-blind readers and in black and white.
 """
 
 from privrank_jax.plotting.audits import audit_bounds, event_probabilities
-from privrank_jax.plotting.curves import error_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
@@ -20,7 +19,6 @@ __all__ = [
     "PALETTE",
     "audit_bounds",
     "check_picture",
-    "error_curves",
     "event_probabilities",
     "method_map",
     "noise_shapes",

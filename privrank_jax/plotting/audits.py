@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, style
+from privrank_jax.plotting.frame import PALETTE, finished, legend_below, new_figure, style
 from privrank_jax.plotting.marks import Marks, draw_marks
 
 if TYPE_CHECKING:
@@ -43,20 +43,15 @@ def event_probabilities(
     axis, below = figure.subplots(2, 1, height_ratios=(5, 1))
     _draw_bounds(below, [found])
     below.set_yticks([])
-    figure.legend(
-        *below.get_legend_handles_labels(),
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        fontsize=9,
-        handletextpad=0.6,
-    )
+    legend_below(figure, *below.get_legend_handles_labels(), ncols=3, handletextpad=0.6)
     first, second = found.frequencies
     chosen = (second, first) if found.swapped else (first, second)
     _draw_events(axis, seen, found.promise.epsilon, found.promise.delta, chosen)
-    heading(figure, _title(found) if title is None else title)
-    caption(figure, _what_was_drawn(found) if guarantee_text is None else guarantee_text)
-    return figure
+    return finished(
+        figure,
+        _title(found) if title is None else title,
+        _what_was_drawn(found) if guarantee_text is None else guarantee_text,
+    )
 
 
 def _title(found: AuditResult) -> str:
@@ -127,10 +122,8 @@ def audit_bounds(
         raise ValueError("no audits to draw")
     figure = new_figure(6.4, 1.3 + 0.3 * max(len(found), 2))
     _draw_bounds(figure.subplots(), found)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, handletextpad=0.6)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    legend_below(figure, ncols=2, handletextpad=0.6)
+    return finished(figure, title, guarantee_text)
 
 
 def _draw_bounds(axis: Axes, found: Sequence[AuditResult]) -> None:

@@ -17,11 +17,12 @@ from privrank_jax.plotting.words import literal, one_warning
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.legend import Legend
 
 # Okabe-Ito without its yellow, too faint on white paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
+LINES = ("-", (0, (4, 2)), (0, (1, 1.5)), "-.")
 BAND = 2.0  # standard errors
 CHARACTERS = 15  # of a caption, per inch
 _LINE = 0.15  # inches, of a caption
@@ -124,10 +125,24 @@ def plain(value: float) -> str:
     return f"{value:g}"
 
 
-def caption(figure: Figure, text: str) -> None:
-    """Write the guarantee below a figure, wrapped to its width, and extend the figure by it; call it last."""
-    if not text:
-        return
+def legend_below(figure: Figure, *handles_and_labels: Any, **options: Any) -> Legend:
+    """A legend below the axes: of all that is drawn with a label, or of these handles, with or without labels."""
+    look = {"loc": "outside lower center", "frameon": False, "fontsize": 9, "title_fontsize": 9}
+    return figure.legend(*handles_and_labels, **{**look, **options})
+
+
+def finished(figure: Figure, title: str | None, text: str) -> Figure:
+    """Write the title above a figure and the guarantee below it, both wrapped to its width; call it last."""
+    if title:
+        width = int(10 * figure.get_figwidth())
+        figure.suptitle(literal("\n".join(textwrap.wrap(title, width))), fontsize=11)
+    if text:
+        _caption(figure, text)
+    return figure
+
+
+def _caption(figure: Figure, text: str) -> None:
+    """Extend a figure by its caption."""
     lines = textwrap.wrap(text, int(CHARACTERS * figure.get_figwidth()))
     added = _LINE * len(lines) + 0.1
     height = figure.get_figheight() + added
@@ -147,13 +162,6 @@ def caption(figure: Figure, text: str) -> None:
         fontsize=8,
         color="#333333",
     )
-
-
-def heading(figure: Figure, title: str | None) -> None:
-    """Write the title above a figure, wrapped to its width."""
-    if title:
-        width = int(10 * figure.get_figwidth())
-        figure.suptitle(literal("\n".join(textwrap.wrap(title, width))), fontsize=11)
 
 
 def panel_grid(figure: Figure, panels: int, columns: int) -> list[Axes]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, style
+from privrank_jax.plotting.frame import PALETTE, finished, new_figure, style
 from privrank_jax.plotting.words import label
 
 if TYPE_CHECKING:
@@ -77,9 +77,7 @@ def ranking_intervals(
     axes[0].set_ylabel("rank and item")
     axes[0].set_xlabel(x_label)
     style(axes[0], False, False)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    return finished(figure, title, guarantee_text)
 
 
 def _dots(

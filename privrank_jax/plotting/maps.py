@@ -12,10 +12,10 @@ from privrank_jax.plotting.frame import (
     MARKERS,
     PALETTE,
     Row,
-    caption,
     check_rows,
     distinct,
-    heading,
+    finished,
+    legend_below,
     new_figure,
     panel_grid,
     panel_title,
@@ -117,9 +117,7 @@ def utility_map(
         bar.ax.axhline(target, color="white", linewidth=3.5)
         bar.ax.axhline(target, color="black", linewidth=1.6)
         _line_legend(figure, f"{label} = {target:g}")
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    return finished(figure, title, guarantee_text)
 
 
 def method_map(
@@ -202,9 +200,7 @@ def method_map(
     if unclear:
         label += f" (pale: lead below {BAND:g} standard errors)"
     _method_legend(figure, [written(name) for name in groups], label)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    return finished(figure, title, guarantee_text)
 
 
 def _winner(rows: Sequence[Row], group: str, value: str, better: str) -> tuple[Any, bool]:
@@ -262,15 +258,8 @@ def _method_legend(figure: Figure, names: Sequence[str], title: str) -> None:
         )
         for index in range(len(names))
     ]  # fmt: skip
-    figure.legend(
-        handles,
-        names,
-        title=title,
-        loc="outside lower center",
-        ncols=max(1, int(figure.get_figwidth() / 1.6)),
-        frameon=False,
-        fontsize=9,
-        title_fontsize=9,
+    legend_below(
+        figure, handles, names, title=title, ncols=max(1, int(figure.get_figwidth() / 1.6))
     )
 
 
@@ -291,7 +280,7 @@ def _line_legend(figure: Figure, text: str) -> None:
     from matplotlib.lines import Line2D
 
     line = Line2D([], [], color="black", linewidth=1.6)
-    figure.legend([line], [text], loc="outside lower center", frameon=False, fontsize=9)
+    legend_below(figure, [line], [text])
 
 
 def _map_figure(panels: int, columns: int, bar: float, legend: float) -> Figure:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import ArrayLike, Real
 
-from privrank_jax.plotting.frame import PALETTE, caption, heading, new_figure, panel_grid
+from privrank_jax.plotting.frame import PALETTE, finished, legend_below, new_figure, panel_grid
 from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
@@ -80,11 +80,8 @@ def noise_shapes(
         _frame(axis, reach)
         size = math.sqrt(float(np.mean(points**2)))
         axis.set_title(f"{literal(name)}: standard deviation {size:.3g}", fontsize=10)
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    legend_below(figure, *figure.axes[0].get_legend_handles_labels(), ncols=2)
+    return finished(figure, title, guarantee_text)
 
 
 def _centered(points: Points) -> np.ndarray:

@@ -8,7 +8,17 @@ from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax.plotting.frame import BAND, CHARACTERS, PALETTE, Row, plain, plain_ticks
+from privrank_jax.plotting.frame import (
+    BAND,
+    CHARACTERS,
+    LINES,
+    MARKERS,
+    PALETTE,
+    Row,
+    legend_below,
+    plain,
+    style,
+)
 from privrank_jax.plotting.words import literal
 
 if TYPE_CHECKING:
@@ -17,8 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
-_LINES = ("-", (0, (4, 2)), (0, (1, 1.5)))
 _ROW = 0.2  # inches, of a legend
 
 
@@ -42,12 +50,8 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
 
 def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = False) -> None:
     """Set scales, grid, spines, and ticks at the values of x, including "no privacy"."""
-    axis.grid(color="#DDDDDD", linewidth=0.6)
-    axis.set_axisbelow(True)
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.tick_params(labelsize=8.5)
+    style(axis, log_x, log_y)
     if log_x:
-        axis.set_xscale("log")
         values = sorted({row[x] for row in rows if row[x] == row[x]})
         finite = _thinned([value for value in values if math.isfinite(value)])
         places, labels = list(finite), [_short(value) for value in finite]
@@ -56,9 +60,6 @@ def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = Fa
             labels.append("no\nprivacy")
         axis.set_xticks(places, labels)
         axis.set_xticks([], minor=True)
-    if log_y:
-        axis.set_yscale("log")
-        plain_ticks(axis.yaxis, axis.get_ylim())
 
 
 def legend(
@@ -113,17 +114,9 @@ def _rows_of(handles: Sequence[Line2D], columns: int) -> list[list[Line2D]]:
 
 
 def _legend(figure: Figure, handles: Sequence[Line2D], columns: int, title: str) -> Legend:
-    return figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=columns,
-        frameon=False,
-        fontsize=9,
-        handlelength=3.0,
-        columnspacing=1.2,
-        title="\n".join(textwrap.wrap(title, int(CHARACTERS * figure.get_figwidth()))),
-        title_fontsize=8,
-    )
+    said = "\n".join(textwrap.wrap(title, int(CHARACTERS * figure.get_figwidth())))
+    look: Any = {"handlelength": 3.0, "columnspacing": 1.2, "title_fontsize": 8}
+    return legend_below(figure, handles=handles, ncols=columns, title=said, **look)
 
 
 def _text(label: str) -> Line2D:
@@ -138,8 +131,8 @@ def _look(color: int, style: int) -> dict[str, Any]:
     paint = PALETTE[color % len(PALETTE)]
     return {
         "color": paint,
-        "linestyle": _LINES[style % len(_LINES)],
-        "marker": _MARKERS[color % len(_MARKERS)],
+        "linestyle": LINES[style % len(LINES)],
+        "marker": MARKERS[color % len(MARKERS)],
         "markersize": 4,
         "linewidth": 1.4,
         "markerfacecolor": paint if style == 0 else "white",

@@ -10,9 +10,9 @@ from privrank_jax.plotting.frame import (
     LINES,
     PALETTE,
     Row,
-    caption,
     check_rows,
-    heading,
+    finished,
+    legend_below,
     new_figure,
     style,
 )
@@ -85,10 +85,8 @@ def planned_costs(
     axis.set_xlim(min(drawn) / 1.4, 1.1 * most)
     style(axis, True, False)
     axis.set_xlabel(x_label)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9, handletextpad=0.6)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    legend_below(figure, ncols=3, handletextpad=0.6)
+    return finished(figure, title, guarantee_text)
 
 
 def planned_errors(
@@ -139,10 +137,8 @@ def planned_errors(
     style(axis, True, True)
     axis.set_xlabel(x_label)
     axis.set_ylabel(y_label)
-    figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9, handlelength=3.2)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    legend_below(figure, ncols=2, handlelength=3.2)
+    return finished(figure, title, guarantee_text)
 
 
 def _points(

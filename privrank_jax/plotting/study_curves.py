@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from privrank_jax.plotting.frame import (
     Row,
-    caption,
-    heading,
+    finished,
     new_figure,
     panel_grid,
     spelled,
@@ -143,9 +142,7 @@ def study_curves(
     lines = [] if style is None else [names.get(line, level_name(style, line)) for line in styles]
     color_label = f"{note}color: {curve_label or spelled(curve)}"
     legend(figure, color_label, shown, "" if style is None else spelled(style), lines)
-    heading(figure, title)
-    caption(figure, guarantee_text)
-    return figure
+    return finished(figure, title, guarantee_text)
 
 
 def _rows(

@@ -16,7 +16,6 @@ WITHOUT_EXAMPLE = {
     "data.synthetic": {"write_synthetic_rankings"},
     "experiments.runner": {"run"},
     "plotting.audits": {"audit_bounds", "event_probabilities"},
-    "plotting.curves": {"error_curves"},
     "plotting.frame": {"check_picture", "save"},
     "plotting.intervals": {"ranking_intervals"},
     "plotting.maps": {"method_map", "utility_map"},

@@ -25,13 +25,4 @@ ROWS = [
 
 @pytest.fixture
 def curves():
-    return plotting.error_curves(
-        ROWS,
-        "num_items",
-        group="epsilon",
-        panel="metric",
-        x_label="number of items m",
-        y_label={"l2_error": "relative ℓ₂ error"},
-        group_label="privacy level ε",
-        title="Edge privacy",
-    )
+    return plotting.study_curves(ROWS, "num_items", curve="epsilon", title="Edge privacy")

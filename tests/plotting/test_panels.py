@@ -61,7 +61,7 @@ def test_a_legend_takes_as_many_rows_as_it_needs(colors, styles, width):
     panels.legend(
         figure, "x: printed by the paper; color: method", names, "number of users n", looks
     )
-    frame.caption(figure, "What is private and how. " * 5)
+    frame.finished(figure, None, "What is private and how. " * 5)
     figure.canvas.draw()
     (legend,) = figure.legends
     extent = legend.get_window_extent()
