@@ -26,7 +26,7 @@ def test_it_is_audited_under_its_name(name):
     assert row.trust == mechanism.trust
 
 
-# Of these the law of the noise alone is audited, and no command is replayed.
+# No row tells the law of these, and no replayed command draws them.
 WITHOUT_A_ROW = {("noisy-choices", "gaussian"), ("covariate-sums", "gaussian")}
 
 
