@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import jax
 
+from privrank_jax.aggregation.bounds import bound
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee, Privacy
 
@@ -28,6 +29,11 @@ def split(settings, **defaults):
 def user(epsilon, delta=0.0):
     """All of a user is replaced, on rankings."""
     return Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
+
+
+def reported(method, items, users, epsilon, mechanism=None, **told):
+    """The bound of a method on local reports."""
+    return bound(method, items, users, user(epsilon), trust="local", noise=mechanism, **told)
 
 
 def noise_of(delta):

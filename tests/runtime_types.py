@@ -38,7 +38,7 @@ EXAMPLES = (
     "pairwise.davidson", "pairwise.noisy_ties", "pairwise.perturbed_davidson", "pairwise.model_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",
-    "aggregation.local_bounds", "aggregation.noise_totals", "aggregation.proven_errors",
+    "aggregation.noise_totals", "aggregation.proven_errors",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignment",
     "aggregation.private_footrule", "release.footrule_costs", "release.block_noise",
     "release.radius", "release.leaderboard", "release.choice_totals",

@@ -5,16 +5,13 @@ from __future__ import annotations
 import functools
 
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._validate import check_choice, check_users
-from privrank_jax.aggregation.local_weights import local_weight_variance
+from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.bounds import check_sizes, report_deviation
 from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.private_weights import default_focus
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.shuffled_pairs import (
-    promise_of_shuffled,
-    shuffled_pair_variance,
-)
+from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.privacy.guarantee import TRUSTS
@@ -78,9 +75,7 @@ def choose_method(
         if trust == "shuffled"
         else of_rankings(privacy, "choose_method", noise, SHAPED_NOISES)
     )
-    check_users(num_users)
-    if num_items < 2:
-        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+    check_sizes(num_items, num_users)
     if trust == "central" and noise != "laplace":
         focus = float(default_focus(num_items, num_users, privacy, noise=noise))
         return "weights" if focus < 1 else "borda"
@@ -88,16 +83,10 @@ def choose_method(
         error = noise_all_deviation(num_items, num_users, privacy, noise=noise)
     elif trust == "shuffled":
         local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
-        of_pairs = functools.partial(shuffled_pair_variance, num_items)
-        error = float(quickly(of_pairs, num_users, local)) ** 0.5
+        error = report_deviation(num_items, num_users, local, "shuffled-pair")
     else:
         check_choice("mechanism", mechanism, ("privunit", "one-pair"))
-        if mechanism == "one-pair":
-            of_pairs = functools.partial(one_pair_variance, num_items)
-            variance = quickly(of_pairs, num_users, attained.epsilon)
-        else:
-            variance = local_weight_variance(num_items, num_users, attained.epsilon, mechanism)
-        error = float(variance) ** 0.5
+        error = report_deviation(num_items, num_users, attained.epsilon, mechanism)
     return "noise-all" if error <= NEGLIGIBLE_NOISE else "borda"
 
 
@@ -128,9 +117,7 @@ def choose_report(num_items: int, num_users: int, privacy: Privacy) -> str:
     ['one-pair', 'subset-selection']
     """
     attained = of_rankings(privacy, "choose_report")
-    check_users(num_users)
-    if num_items < 2:
-        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+    check_sizes(num_items, num_users)
     if num_items > MAX_ITEMS:
         return "one-pair"
     pairs = num_items * (num_items - 1) / 2

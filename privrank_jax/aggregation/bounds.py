@@ -1,10 +1,10 @@
-r"""Worst-case bounds of each private algorithm of the central model: Table 2, with constants.
+r"""Worst-case bounds of every private consensus: Table 2, with constants, and the table of the methods they belong to.
 
 An (α, β)-approximation returns σ with E K(σ, w) ≤ α OPT(w) + β, whatever the rankings. The paper states β up to
 constants; here they are worked out for the noise that this library adds, N = m(m-1)/2 the number of pairs. With
 ``confidence`` = 1 - η the bound is on K(σ, w) itself and holds with that probability over the noise.
-:func:`~privrank_jax.aggregation.proven_errors` puts all methods into one table; local and shuffled reports are in
-:mod:`privrank_jax.aggregation.local_bounds`, sums of noise in :mod:`privrank_jax.aggregation.noise_totals`.
+:func:`~privrank_jax.aggregation.proven_errors` evaluates all of :data:`ROWS`; sums of noise are in
+:mod:`privrank_jax.aggregation.noise_totals`.
 
 *Weights all noised* (Corollaries 3, 4), then solved to within 1 + ξ: a pair that is off by |e| costs at most |e|,
 once in σ and (1 + ξ) times in the best ranking (Fact 2 over unordered pairs), and clipping into [0, 1] only shrinks
@@ -17,9 +17,13 @@ all pairs at its share of ε, ordered no worse than by Borda and so of ratio 5. 
 β_fallback). p is computed from the exact law of quicksort's comparisons, which presumes transitive answers, so the
 bound holds for all votes only where p = 0. The ratio is one of means, over the pivots too; with a confidence both terms
 are divided by η (Markov's inequality), for lack of a better proof. Hay, Elagina and Miklau's variant costs at most N
-where its budget runs out: (5, 6 N E|e| + p N).
+where its budget runs out: (5, 6 N E|e| + p N). Its default q is little above the mean number of comparisons, so p is
+large.
 
-*Borda*: (5, 2 ‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`.
+*Borda*: (5, 2 ‖e‖₁), see :mod:`privrank_jax.aggregation.borda_theorem`. E‖e‖₁ is m·⌊m²/2⌋/(nε) with Laplace noise,
+m√(2/π)σ with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z its law at scale 1
+(:func:`~privrank_jax.privacy.noise_law.mean_absolute`): 0.67, 0.78 and 0.93 times that of Laplace noise for m = 3, 10
+and 100.
 
 *Footrule*: (2 - 1/(2m-1), (1 - 1/(4m-2)) Σ_j R_j), R_j the range of the noise on item j's costs, see
 :mod:`privrank_jax.aggregation.private_footrule`.
@@ -36,35 +40,75 @@ of a Gamma(N), over (nε₂)², times 1 plus N - 1 squares of uniform numbers, w
 log(m!) becomes log(m!/η): all rankings that cost t more than the optimum together have odds of at most m!
 exp(-tnε/(2N)).
 
+**Local and shuffled reports**, all but the last for full rankings. *Weights* (Corollary 9), then solved to within
+1 + ξ: β = (2 + ξ) Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of
+:func:`~privrank_jax.aggregation.local_weights.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and
+E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one answer per
+user have errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query
+goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's
+mechanism. *Footrule*: (2 - 1/(m-1), O(m³/(ε√n))), see :mod:`privrank_jax.aggregation.ldp_footrule`; with a confidence β
+is O(m^2.5 √(log m)/(ε√n)) if that is less.
+
+*With a confidence*, L = log(1/η). Reports on all pairs or on scores, of norm at most B: e is their mean less its
+own mean, and another report of one user moves it by at most 2B/n. So by McDiarmid's inequality ‖e‖₂ exceeds its mean by
+at most B√(2L/n); weights are half of such reports. *One answer per user*, g or more for each pair, t = tanh(ε/2): a bit
+changes one weight by at most 1/(tg). Draw first who answers which pair, given the numbers of answers, then the bits.
+Exchanging two users changes the mean of Σ|e_ij| over the bits by at most 2/g, since two bits have another law, each
+with probability t at most. Uncovering the n users one by one and then their bits, the sum of |e_ij| is a martingale of
+steps within ranges of 2/g and of 1/(tg), so (Hoeffding 1963, Azuma 1967) it exceeds its mean, at most
+N√(n/(n-1))/(2t√g), by at most √(nL/2)·√(4 + 1/t²)/g; errors of Borda scores change by twice that. Dealt pairs have g =
+⌊n/N⌋. Shuffled users draw pairs: g is the number that Bin(n, 1/N) fails to reach with probability η/(2N) at most, and L
+= log(2/η). KwikSort's bounds are divided by η (Markov's inequality).
+
 Lower bounds for all algorithms are in :mod:`privrank_jax.aggregation.lower_bounds`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from privrank_jax._types import Count, Numbers, Scalar
-from privrank_jax._validate import (
-    check_choice,
-    check_level,
-    check_nonnegative,
-    check_users,
-    is_traced,
-)
-from privrank_jax.aggregation.borda import dp_borda_scale
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from scipy import special
+
+from privrank_jax._host.evaluate import quickly
+from privrank_jax._types import Epsilon, Scalar
+from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
+from privrank_jax.aggregation import exponential, footrule_cuts, subset_designs
+from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
 from privrank_jax.aggregation.hay_kwiksort import default_queries
+from privrank_jax.aggregation.ldp_footrule import ldp_footrule_excess, ldp_footrule_norm
+from privrank_jax.aggregation.ldp_plan import local_plan
+from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
-from privrank_jax.aggregation.private_footrule import FOOTRULE_NOISES, footrule_unit
+from privrank_jax.aggregation.one_pair import one_pair_variance
+from privrank_jax.aggregation.private_footrule import footrule_unit
 from privrank_jax.aggregation.private_weights import SHRINKAGES, private_weights_scales
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import exceeding_probability, query_budget
+from privrank_jax.aggregation.query_budget import MAX_ITEMS as MOST_SORTED
+from privrank_jax.aggregation.query_budget import (
+    exceeding_probability,
+    query_budget,
+    refusal_bound,
+)
+from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
+from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
+
+SPLIT = 0.9
+"""Share of ε for the comparisons of KwikSort; the rest is for its fallback, which is rarely used."""
+
+ONE_ANSWER = {"one-pair": one_pair_variance, "shuffled-pair": shuffled_pair_variance}
+"""Mechanisms by which a user answers for one pair, and the variance of a weight."""
 
 
 class Bound(NamedTuple):
@@ -72,273 +116,225 @@ class Bound(NamedTuple):
 
     Attributes:
         ratio: α.
-        additive: β, in pairs per user (out of m(m-1)/2).
+        additive: β, in pairs per user (out of m(m-1)/2); infinite for one answer per user with fewer users than pairs.
     """
 
     ratio: Scalar
     additive: Scalar
 
 
-def noise_all_bound(
+def bound(
+    method: str,
     num_items: int,
-    num_users: Count,
+    num_users: int,
     privacy: Privacy,
     *,
-    noise: str = "k-norm",
-    xi: float = 0.0,
+    trust: str = "central",
+    noise: str | None = None,
     confidence: float | None = None,
+    **settings: Any,
 ) -> Bound:
-    """Bound of :func:`~privrank_jax.aggregation.noise_all`, solved to a proven ratio 1 + ξ: Corollaries 3 and 4.
-
-    β = (2 + ξ) N (N + 1)/(2nε) for K-norm noise and (2 + ξ) N²/(nε) for Laplace noise, that is O(m⁴/(nε)); (2 + ξ) N
-    √(2/π) σ = O(m³ √log(1/δ)/(nε)) for Gaussian noise.
+    """Bound of one method; the head of this module has formulas and proofs.
 
     Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for ``noise_all``: unit user, adjacency replace.
-        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
-        xi: ξ >= 0, 0 for a solver that finds the optimum.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
-
-    Returns:
-        (1 + ξ, β).
-
-    Raises:
-        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-        ValueError: fewer than 2 items or no users, ξ < 0, a promise that ``noise_all`` can't keep, Gaussian noise
-            without δ.
-
-    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> noise_all_bound(10, 1000, privacy).additive, noise_all_bound(10, 1000, privacy, noise="laplace").additive
-    (4.14, 8.1)
-    """
-    check_sizes(num_items, num_users)
-    check_nonnegative("xi", xi)
-    scale = noise_all_scale(num_items, num_users, privacy, noise=noise)
-    total = absolute_sum(noise, num_items * (num_items - 1) // 2, chance_of(confidence))
-    return Bound(1 + xi, (2 + xi) * total * _number(scale))
-
-
-def kwiksort_bound(
-    num_items: int,
-    num_users: Count,
-    privacy: Privacy,
-    *,
-    noise: str = "laplace",
-    max_queries: int | None = None,
-    split: float = 0.5,
-    confidence: float | None = None,
-) -> Bound:
-    """Bound of :func:`~privrank_jax.aggregation.dp_kwiksort`: Corollaries 6 (Laplace) and 7 (Gaussian).
-
-    β is O(m³ log m/(nε)), or O(m^{2.5} √(log m log(1/δ))/(nε)).
-
-    Args:
+        method: name, as of ``privrank aggregate --method``, or ``"hay-kwiksort"``.
         num_items: m >= 2.
         num_users: n >= 1.
-        privacy: what is promised, as for ``dp_kwiksort``.
-        noise: ``"laplace"`` or ``"gaussian"``.
-        max_queries: q; default as in ``dp_kwiksort``.
-        split: share of ε for the queries; 1 where q reaches all pairs.
+        privacy: what is promised: unit user, adjacency replace; concrete.
+        trust: ``"central"``, ``"shuffled"`` (needs δ > 0) or ``"local"``.
+        noise: kind of the noise (``"gaussian"`` needs δ > 0), or mechanism of users' reports; None for the first one in
+            :data:`ROWS`.
         confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
+        settings: of the method: ``xi``, ξ >= 0, of a solver with a proven ratio 1 + ξ, by default 0; of KwikSort
+            ``max_queries``, or of reports ``max_uses`` and the chance ``failure`` that some group is asked more often,
+            and ``split``, by default as ``privrank aggregate`` runs it; ``focus`` and ``shrink`` of private weights.
 
     Returns:
-        :class:`Bound`.
-
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> round(float(kwiksort_bound(5, 10_000, privacy).additive), 6)
-    0.06
-    """
-    check_sizes(num_items, num_users)
-    attained = of_rankings(privacy, "kwiksort_bound", noise)
-    pairs = num_items * (num_items - 1) // 2
-    queries = min(int(query_budget(num_items)) if max_queries is None else max_queries, pairs)
-    whole = queries >= pairs
-    failure = 0.0 if whole else exceeding_probability(num_items, queries)
-    epsilon = attained.epsilon
-    asked = dataclasses.replace(attained, epsilon=epsilon if whole else split * epsilon)
-    scale = additive_scale(noise, asked, queries / num_users, queries**0.5 / num_users)
-    additive = 6 * _number(scale) * absolute_sum(noise, pairs)
-    if not whole:
-        rest = dataclasses.replace(attained, epsilon=(1 - split) * epsilon)
-        fallback = noise_all_bound(num_items, num_users, rest, xi=4.0)
-        additive = additive + failure * fallback.additive
-    return by_markov(Bound(5 + 5 * failure, additive), confidence)
-
-
-def hay_kwiksort_bound(
-    num_items: int,
-    num_users: Count,
-    privacy: Privacy,
-    *,
-    max_queries: int | None = None,
-    confidence: float | None = None,
-) -> Bound:
-    """Bound of ``hay_kwiksort``: (5, 6 N q/(nε) + p N), p the chance to exceed q.
-
-    The default q is little above the mean number of comparisons, so p is large: the bound is far from useful.
-
-    Args:
-        num_items: m from 2 to 500.
-        num_users: n >= 1.
-        privacy: what is promised, as for ``hay_kwiksort``.
-        max_queries: q; default as in ``hay_kwiksort``.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
-
-    Returns:
-        :class:`Bound`.
+        :class:`Bound`, of floats.
 
     Raises:
-        ValueError: fewer than 2 items or more than 500, no users, a promise that ``hay_kwiksort`` can't keep.
-
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> round(float(hay_kwiksort_bound(10, 10_000, privacy).additive), 1)
-    1.9
-    """
-    check_sizes(num_items, num_users)
-    epsilon = of_rankings(privacy, "hay_kwiksort_bound").epsilon
-    pairs = num_items * (num_items - 1) // 2
-    queries = min(default_queries(num_items) if max_queries is None else max_queries, pairs)
-    failure = 0.0 if queries >= pairs else exceeding_probability(num_items, queries)
-    additive = 6 * pairs * queries / (num_users * epsilon) + failure * pairs
-    return by_markov(Bound(5.0, additive), confidence)
-
-
-def footrule_bound(
-    num_items: int,
-    num_users: Count,
-    privacy: Privacy,
-    *,
-    noise: str = "tree",
-    confidence: float | None = None,
-) -> Bound:
-    """Bound of the assignment of :func:`~privrank_jax.aggregation.dp_footrule`: (2 - 1/(2m-1), O(m³/(nε))).
-
-    β is O(m^2.5 √log(1/δ)/(nε)) with Gaussian noise.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for ``dp_footrule``: unit user, adjacency replace.
-        noise: ``"tree"``, ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
-
-    Returns:
-        :class:`Bound`.
-
-    Raises:
-        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-        ValueError: fewer than 2 items or no users, a promise that ``dp_footrule`` can't keep, Gaussian noise without δ.
-
-    >>> bound = footrule_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace"))
-    >>> round(bound.ratio, 3), round(bound.additive, 1)
-    (1.947, 6.6)
-    """
-    check_sizes(num_items, num_users)
-    attained = of_rankings(privacy, "footrule_bound", noise, FOOTRULE_NOISES)
-    unit = _number(footrule_unit(num_items, attained, noise)) / num_users
-    ranges = footrule_ranges(num_items, noise, chance_of(confidence))
-    return Bound(2 - 1 / (2 * num_items - 1), (1 - 1 / (4 * num_items - 2)) * ranges * unit)
-
-
-def borda_bound(
-    num_items: int,
-    num_users: Count,
-    privacy: Privacy,
-    *,
-    noise: str = "k-norm",
-    confidence: float | None = None,
-) -> Bound:
-    """Bound of :func:`~privrank_jax.aggregation.dp_borda`: (5, 2 E‖e‖₁), e the noise.
-
-    E‖e‖₁ is m·⌊m²/2⌋/(nε) with Laplace noise, m√(2/π)σ with Gaussian noise, and Σ_i E|Z_i|/(nε) with K-norm noise, Z
-    its law at scale 1 (:func:`~privrank_jax.privacy.noise_law.mean_absolute`): 0.67, 0.78 and 0.93 times that of
-    Laplace noise for m = 3, 10 and 100.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for ``dp_borda``: unit user, adjacency replace.
-        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
-
-    Returns:
-        (5, β).
-
-    Raises:
-        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-        ValueError: fewer than 2 items or no users, a promise that ``dp_borda`` can't keep, Gaussian noise without δ.
+        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`, a setting that the method does not have.
+        ValueError: an unknown method or noise, a promise that the method can't keep, fewer than 2 items or no users,
+            settings out of range.
 
     >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> borda_bound(10, 1000, privacy, noise="laplace")
+    >>> bound("borda", 10, 1000, privacy, noise="laplace")
     Bound(ratio=5.0, additive=2.0)
-    >>> round(borda_bound(10, 1000, privacy).additive, 1)
-    1.6
+    >>> [round(bound(method, 10, 1000, privacy).additive, 2) for method in ("noise-all", "exponential")]
+    [4.14, 2.72]
     """
+    check_choice("trust", trust, TRUSTS)
     check_sizes(num_items, num_users)
-    scale = dp_borda_scale(num_items, num_users, privacy, noise=noise)
-    chance = chance_of(confidence)
+    check_nonnegative("xi", settings.get("xi", 0.0))
+    if confidence is not None:
+        check_level(confidence)
+    known = {row.noise: row for row in ROWS if (row.method, row.trust) == (method, trust)}
+    names = dict.fromkeys(row.method for row in ROWS if row.trust == trust)
+    check_choice("method", method, tuple(names))
+    noise = next(iter(known)) if noise is None else noise
+    check_choice("noise", noise, tuple(known))
+    own = of_one_user(privacy, known[noise], num_users)
+    settings |= {"noise": noise, "chance": None if confidence is None else 1 - confidence}
+    formula = functools.partial(known[noise].formula, num_items, num_users, **settings)
+    found = formula(own) if trust == "central" else quickly(formula, float(own.epsilon))
+    return Bound(*map(float, found))
+
+
+class Row(NamedTuple):
+    """A method with one trust and one kind of noise or report, and what is said of its bound.
+
+    Attributes:
+        method, function, trust, noise, order, source, remark: as of
+            :class:`~privrank_jax.aggregation.proven_errors.ProvenError`.
+        formula: of items, users, what one user is promised (of a report: ε), noise, η and settings.
+        most_items: up to which the method runs, or its bound is computed.
+        least_users: that it takes for so many items.
+    """
+
+    method: str
+    function: str
+    trust: str
+    noise: str
+    formula: Callable[..., Bound]
+    order: str
+    source: str
+    remark: str
+    most_items: float = math.inf
+    least_users: Callable[[int], int] = lambda items: 1
+
+    @property
+    def solves(self) -> bool:
+        """Whether it needs a solver, whose ratio 1 + ξ is a setting."""
+        return self.remark.startswith(_SOLVED)
+
+
+def of_one_user(privacy: Privacy, row: Any, num_users: int) -> Privacy:
+    """What a method attains where ``privacy`` is asked for; of shuffled reports what each of them keeps by itself.
+
+    Args:
+        privacy: what is asked for.
+        row: has the ``method``, ``function``, ``trust`` and ``noise``.
+        num_users: n.
+    """
+    if row.trust != "shuffled":
+        noises = [one.noise for one in ROWS if (one.method, one.trust) == (row.method, row.trust)]
+        return of_rankings(privacy, row.function, row.noise, noises)
+    attained = promise_of_shuffled(privacy, row.function)
+    local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
+    return dataclasses.replace(attained, epsilon=local, delta=0.0)
+
+
+def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: str) -> float:
+    """Standard deviation of the error of a weight from users' reports of full rankings, at most.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1.
+        epsilon: ε of each report.
+        mechanism: of the reports.
+    """
+    variance = functools.partial(local_weight_variance, mechanism=mechanism)
+    variance = functools.partial(ONE_ANSWER.get(mechanism, variance), num_items, num_users)
+    return math.sqrt(float(quickly(variance, epsilon)))
+
+
+def check_sizes(num_items: int, num_users: int) -> None:
+    """Raise ``ValueError`` unless there are at least two items and a user."""
+    check_users(num_users)
+    if num_items < 2:
+        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+
+
+# --- formulas of the central model -----------------------------------------------------------------
+
+
+def _pairs(items: int) -> int:
+    return items * (items - 1) // 2
+
+
+def _noise_all(
+    items: int, users: int, own: Privacy, noise: str, chance: float | None, xi: float = 0.0
+) -> Bound:
+    scale = noise_all_scale(items, users, own, noise=noise)
+    return Bound(1 + xi, (2 + xi) * absolute_sum(noise, _pairs(items), chance) * float(scale))
+
+
+def _kwiksort(
+    items: int,
+    users: int,
+    own: Privacy,
+    noise: str,
+    chance: float | None,
+    max_queries: int | None = None,
+    split: float = SPLIT,
+) -> Bound:
+    pairs = _pairs(items)
+    queries = min(query_budget(items) if max_queries is None else max_queries, pairs)
+    failure = 0.0 if queries >= pairs else exceeding_probability(items, queries)
+    asked = own if queries >= pairs else dataclasses.replace(own, epsilon=split * own.epsilon)
+    scale = additive_scale(noise, asked, queries / users, queries**0.5 / users)
+    additive = 6 * float(scale) * absolute_sum(noise, pairs)
+    if queries < pairs:
+        rest = dataclasses.replace(own, epsilon=(1 - split) * own.epsilon)
+        fallback = _noise_all(items, users, rest, noise="k-norm", chance=None, xi=4.0)
+        additive += failure * fallback.additive
+    return _by_markov(5 + 5 * failure, additive, chance)
+
+
+def _hay_kwiksort(
+    items: int,
+    users: int,
+    own: Privacy,
+    noise: str,
+    chance: float | None,
+    max_queries: int | None = None,
+) -> Bound:
+    pairs = _pairs(items)
+    queries = min(default_queries(items) if max_queries is None else max_queries, pairs)
+    failure = 0.0 if queries >= pairs else exceeding_probability(items, queries)
+    additive = 6 * pairs * queries / (users * own.epsilon) + failure * pairs
+    return _by_markov(5.0, additive, chance)
+
+
+def _footrule(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
+    unit = float(footrule_unit(items, own, noise)) / users
+    ranges = footrule_ranges(items, noise, chance)
+    return Bound(2 - 1 / (2 * items - 1), (1 - 1 / (4 * items - 2)) * ranges * unit)
+
+
+def _borda(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
     if noise != "k-norm":
-        total = absolute_sum(noise, num_items, chance)
+        total = absolute_sum(noise, items, chance)
     elif chance is None:
-        total = float(noise_law.mean_absolute(Zonotope.of_all_pairs(num_items)).sum())
+        total = float(noise_law.mean_absolute(Zonotope.of_all_pairs(items)).sum())
     else:
-        total = num_items**2 // 2 * gamma_quantile(num_items - 1, chance)
-    return Bound(5.0, 2 * total * _number(scale))
+        total = items**2 // 2 * gamma_quantile(items - 1, chance)
+    return Bound(5.0, 2 * total * float(dp_borda_scale(items, users, own, noise=noise)))
 
 
-def private_weights_bound(
-    num_items: int,
-    num_users: Count,
-    privacy: Privacy,
-    *,
-    noise: str = "k-norm",
+def _weights(
+    items: int,
+    users: int,
+    own: Privacy,
+    noise: str,
+    chance: float | None,
     focus: float | None = None,
     shrink: str = "james-stein",
     xi: float = 0.0,
-    confidence: float | None = None,
 ) -> Bound:
-    """Bound of :func:`~privrank_jax.aggregation.private_weights`, solved to a proven ratio 1 + ξ.
-
-    β is on the order of that of ``noise_all``, whatever the crowd; the head of this module has the formula.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1.
-        privacy: what is promised, as for ``private_weights``: unit user, adjacency replace; concrete.
-        noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
-        focus: φ in [0, 1]; None takes :func:`~privrank_jax.aggregation.private_weights.default_focus`.
-        shrink: ``"james-stein"`` or ``"none"``.
-        xi: ξ >= 0, 0 for a solver that finds the optimum.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
-
-    Returns:
-        (1 + ξ, β), or Borda's (5, β) at φ = 1.
-
-    Raises:
-        ValueError: fewer than 2 items or no users, ξ < 0, a promise that ``private_weights`` can't keep, Gaussian noise
-            without δ, a focus out of range, unknown names.
-
-    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> [round(private_weights_bound(10, 1000, privacy, focus=phi).additive, 1) for phi in (0.0, 1.0)]
-    [8.5, 1.6]
-    """
-    check_sizes(num_items, num_users)
-    check_nonnegative("xi", xi)
+    """In two parts; Borda's where φ = 1."""
     check_choice("shrink", shrink, SHRINKAGES)
-    scales = private_weights_scales(num_items, num_users, privacy, noise=noise, focus=focus)
+    scales = private_weights_scales(items, users, own, noise=noise, focus=focus)
     gradient, cycle = (float(scale) for scale in scales)
     if math.isinf(cycle):
-        return borda_bound(num_items, num_users, privacy, noise=noise, confidence=confidence)
-    root = math.sqrt(num_items * (num_items - 1) / 2)
+        return _borda(items, users, own, noise=noise, chance=chance)
+    root = math.sqrt(_pairs(items))
     if gradient == cycle:
-        whole = noise_all_bound(num_items, num_users, privacy, noise=noise, confidence=confidence)
-        error = float(whole.additive) / 2
+        error = _noise_all(items, users, own, noise=noise, chance=chance).additive / 2
     else:
-        error = root * _length(num_items, gradient, cycle, noise, focus, chance_of(confidence))
+        error = root * _length(items, gradient, cycle, noise, focus, chance)
     if shrink == "james-stein":
-        error += root * math.sqrt((num_items - 1) * (num_items - 2) / 2) * cycle
+        error += root * math.sqrt((items - 1) * (items - 2) / 2) * cycle
     return Bound(1 + xi, (2 + xi) * error)
 
 
@@ -347,73 +343,192 @@ def _length(
     gradient: float,
     cycle: float,
     noise: str,
-    focus: Scalar | None,
+    focus: float | None,
     chance: float | None,
 ) -> float:
     """Bound on the root of Σ e_ij² of private weights, see the head of this module."""
-    pairs = items * (items - 1) // 2
+    pairs = _pairs(items)
     if chance is None or noise == "gaussian":
         mean = math.sqrt((items - 1) * gradient**2 + (pairs - items + 1) * cycle**2)
         return mean if chance is None else mean + cycle * math.sqrt(-2 * math.log(chance))
     assert focus is not None  # K-norm noise has a focus of 0 or 1 by default
     # σ_c is that of the pairs at ε₂, so it gives 1/(nε₂), and the shares of ε give 1/(nε₁).
     of_pairs = cycle / math.sqrt((pairs + 1) * (pairs + 2) / 3)
-    of_scores = of_pairs * (1 - float(focus)) / float(focus)
+    of_scores = of_pairs * (1 - focus) / focus
     square = 1 + (pairs - 1) / 3 + math.sqrt(-(pairs - 1) * math.log(chance / 4) / 2)
     length = gamma_quantile(pairs, chance / 4) * math.sqrt(min(square, pairs)) * of_pairs
     scores = gamma_quantile(items - 1, chance / 2) * math.sqrt((items**2 - 1) / 3) * of_scores
     return (1 - (gradient / cycle) ** 2) * scores + length
 
 
-def exponential_bound(
-    num_items: int, num_users: Count, privacy: Privacy, *, confidence: float | None = None
-) -> Bound:
-    """Bound of :func:`~privrank_jax.aggregation.exponential_kemeny`: (1, 2N log(m!)/(nε)) = (1, O(m³ log m/(nε))).
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for ``exponential_kemeny``: unit user, adjacency replace.
-        confidence: None for a bound on the mean cost; else the probability with which it bounds the cost itself.
-
-    Returns:
-        (1, β).
-
-    Raises:
-        TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-        ValueError: fewer than 2 items or no users, a promise that ``exponential_kemeny`` can't keep.
-
-    >>> round(exponential_bound(10, 1000, Privacy(0.5, unit="user", adjacency="replace")).additive, 2)
-    2.72
-    """
-    check_sizes(num_items, num_users)
-    epsilon = of_rankings(privacy, "exponential_bound").epsilon
-    chance = chance_of(confidence)
-    rankings = math.lgamma(num_items + 1) - (0 if chance is None else math.log(chance))
-    return Bound(1.0, num_items * (num_items - 1) * rankings / (num_users * epsilon))
+def _exponential(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
+    rankings = math.lgamma(items + 1) - (0 if chance is None else math.log(chance))
+    return Bound(1.0, 2 * _pairs(items) * rankings / (users * own.epsilon))
 
 
-def _number(scale: Numbers) -> Any:
-    """A float unless it is traced: JAX would compile a program for each product."""
-    return scale if is_traced(scale) else float(scale)
-
-
-def check_sizes(num_items: int, num_users: Count) -> None:
-    """Raise ``ValueError`` unless there are at least two items and a user."""
-    check_users(num_users)
-    if num_items < 2:
-        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
-
-
-def chance_of(confidence: float | None) -> float | None:
-    """η = 1 - confidence; None for a bound on the mean. ``ValueError`` unless it is between 0 and 1."""
-    if confidence is None:
-        return None
-    check_level(confidence)
-    return 1 - confidence
-
-
-def by_markov(bound: Bound, confidence: float | None) -> Bound:
+def _by_markov(ratio: Scalar, additive: Scalar, chance: float | None) -> Bound:
     """The bound on the cost itself that a bound on its mean implies."""
-    chance = chance_of(confidence)
-    return bound if chance is None else Bound(bound.ratio / chance, bound.additive / chance)
+    return Bound(ratio, additive) if chance is None else Bound(ratio / chance, additive / chance)
+
+
+# --- formulas of users' reports --------------------------------------------------------------------
+
+
+def _reported_weights(
+    items: int, users: int, epsilon: Epsilon, noise: str, chance: float | None, xi: float = 0.0
+) -> Bound:
+    pairs = _pairs(items)
+    if noise in ONE_ANSWER:
+        deviation, beyond = _of_one_answer(noise, items, users, epsilon, chance)
+        return Bound(1 + xi, (2 + xi) * (pairs * deviation + beyond))
+    variance = local_weight_variance(items, users, epsilon, noise)
+    total = pairs * jnp.sqrt(variance)
+    if chance is not None:  # B² = N(4nv + 1), see local_weight_variance
+        norm = jnp.sqrt(4 * users * variance + 1)
+        total += pairs * norm * math.sqrt(-math.log(chance) / 2) / jnp.sqrt(users)
+    return Bound(1 + xi, (2 + xi) * total)
+
+
+def _reported_borda(
+    items: int, users: int, epsilon: Epsilon, noise: str, chance: float | None
+) -> Bound:
+    if noise in ONE_ANSWER:
+        deviation, beyond = _of_one_answer(noise, items, users, epsilon, chance)
+        return Bound(5.0, 2 * (items * math.sqrt(items - 1) * deviation + 2 * beyond))
+    norm = ldp_borda_norm(noise, items, epsilon)
+    square = jnp.maximum(jnp.square(norm) - score_radius(items) ** 2, 0)
+    length = jnp.sqrt(square / users)
+    if chance is not None:
+        length += norm * math.sqrt(-2 * math.log(chance)) / jnp.sqrt(users)
+    return Bound(5.0, 2 * math.sqrt(items) * length)
+
+
+def _ldp_kwiksort(
+    items: int,
+    users: int,
+    epsilon: Epsilon,
+    noise: str,
+    chance: float | None,
+    max_uses: int | None = None,
+    failure: float = 0.0,
+    split: float = SPLIT,
+) -> Bound:
+    if max_uses is None:
+        promise = Privacy(
+            1.0, unit="user", adjacency="replace"
+        )  # what is asked does not depend on ε
+        plan = local_plan(items, promise, split=split)
+        max_uses, split = plan.max_uses, split if plan.may_refuse else 1.0
+        failure = refusal_bound(items, max_uses) if plan.may_refuse else 0.0
+    response = jnp.tanh(0.5 * split * epsilon / max_uses)
+    additive = 6 * _pairs(items) / (2 * response * jnp.sqrt(users // items))
+    if failure:
+        left = (1 - split) * epsilon
+        fallback = _reported_weights(items, users, left, noise="duchi", chance=None, xi=4.0)
+        additive += failure * fallback.additive
+    return _by_markov(5 + 5 * failure, additive, chance)
+
+
+def _ldp_footrule(
+    items: int, users: int, epsilon: Epsilon, noise: str, chance: float | None
+) -> Bound:
+    if chance is None:
+        norm = ldp_footrule_norm(items, epsilon)
+        excess = math.sqrt(2 * items) * norm / jnp.sqrt(users)
+    else:
+        excess = ldp_footrule_excess(items, users, epsilon, 1 - chance)
+    return Bound(2 - 1 / (items - 1), (1 - 1 / (2 * items - 2)) * excess)
+
+
+def _of_one_answer(
+    mechanism: str, items: int, users: int, epsilon: Epsilon, chance: float | None
+) -> tuple[Float[Array, "..."], Scalar]:
+    """Root mean square error of a weight, and how far the sum of all errors may exceed its mean."""
+    if chance is None:
+        return jnp.sqrt(ONE_ANSWER[mechanism](items, users, epsilon)), 0.0
+    pairs, users = _pairs(items), int(users)
+    least = users // pairs
+    if mechanism == "shuffled-pair":
+        chance /= 2
+        least = _least_answers(users, pairs, chance / pairs)
+    if not least:
+        return jnp.asarray(jnp.inf), 0.0
+    deviation = jnp.sqrt(one_pair_variance(items, least * pairs, epsilon))
+    strength = jnp.tanh(0.5 * jnp.asarray(epsilon, deviation.dtype))
+    beyond = math.sqrt(-users * math.log(chance) / 2) / least
+    return deviation, beyond * jnp.sqrt(4 + 1 / strength**2)
+
+
+def _least_answers(users: int, pairs: int, chance: float) -> int:
+    """The largest g that Bin(users, 1/pairs) fails to reach with probability ``chance`` at most."""
+    low, high = 0, users // pairs + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = special.bdtr(middle - 1, users, 1 / pairs) <= chance
+        low, high = (middle, high) if enough else (low, middle)
+    return low
+
+
+# --- the table -------------------------------------------------------------------------------------
+
+_ALABI, _OURS = "Alabi et al. (2022)", "ours"
+_SOLVED = "needs a solver that proves its ratio 1 + ξ on the noisy weights (kemeny)"
+_SORTED = "presumes that majorities have no cycle, unless all pairs may be asked; a ratio of means over pivots"
+_EXACT = "ratio and factor of the noise are the best possible"
+_TWICE = "ratio of Diaconis and Graham's inequality; noise as if it moved all items"
+_ROOT = "√log(1/δ)/(εn)"
+
+
+def _rows(
+    method: str, function: str, formula: Callable[..., Bound], remark: str, orders: dict[str, str],
+    sources: Sequence[str] = (_OURS,) * 3, most: float = math.inf,
+) -> Iterator[Row]:  # fmt: skip
+    """A row of the central model for each noise, with the order of its β."""
+    for (noise, order), source in zip(orders.items(), sources):
+        yield Row(method, function, "central", noise, formula, order, source, remark, most)
+
+
+_scores = functools.partial(
+    Row, "borda", formula=_reported_borda, order="m^2.5/(ε√n)", source=_OURS,
+    remark="the ratio is the best possible; not interactive; full rankings",
+)  # fmt: skip
+_votes = functools.partial(
+    Row, "noise-all", formula=_reported_weights, order="m³/(ε√n)", source=_OURS,
+    remark=f"{_SOLVED}; full rankings",
+)  # fmt: skip
+_SHUFFLED = ("shuffled_pair_weights", "shuffled", "shuffled-pair")
+
+ROWS = (
+    *_rows("borda", "dp_borda", _borda, _EXACT,
+           {"k-norm": "m³/(εn)", "laplace": "m³/(εn)", "gaussian": f"m^2.5 {_ROOT}"}),
+    *_rows("footrule", "dp_footrule", _footrule, _TWICE,
+           {"tree": "m³/(εn)", "k-norm": "m^3.5/(εn)", "gaussian": f"m^2.5 {_ROOT}"}),
+    *_rows("noise-all", "noise_all", _noise_all, _SOLVED,
+           {"k-norm": "m⁴/(εn)", "laplace": "m⁴/(εn)", "gaussian": f"m³ {_ROOT}"},
+           (f"{_ALABI}, 3", f"{_ALABI}, 3", f"{_ALABI}, 4")),
+    *_rows("weights", "private_weights", _weights, _SOLVED,
+           {"k-norm": "m⁴/(εn)", "gaussian": f"m³ {_ROOT}"}),
+    *_rows("kwiksort", "dp_kwiksort", _kwiksort, _SORTED,
+           {"laplace": "m³ log m/(εn)", "gaussian": "m^2.5 √(log m log(1/δ))/(εn)"},
+           (f"{_ALABI}, 6", f"{_ALABI}, 7"), MOST_SORTED),
+    *_rows("hay-kwiksort", "hay_kwiksort", _hay_kwiksort, _SORTED,
+           {"laplace": "m² where the budget runs out"}, most=MOST_SORTED),
+    *_rows("exponential", "exponential_kemeny", _exponential, "best possible ratio; time grows as 2^m",
+           {"none": "m³ log m/(εn)"}, ("Hay et al. (2017); McSherry and Talwar (2007)",),
+           exponential.MAX_ITEMS),
+    _scores("ldp_borda", "local", "duchi"),
+    _votes("local_weights", "local", "duchi", source=f"{_ALABI}, 9"),
+    _scores("ldp_borda", "local", "privunit"),
+    _votes("local_weights", "local", "privunit"),
+    _scores("ldp_borda", "local", "subset-selection", most_items=subset_designs.MAX_ITEMS),
+    _votes("local_weights", "local", "randomized-response", order="m⁴/(ε√n)"),
+    _scores("one_pair_weights", "local", "one-pair", least_users=_pairs),
+    _votes("one_pair_weights", "local", "one-pair", least_users=_pairs),
+    Row("footrule", "ldp_footrule", "local", "cut", _ldp_footrule, "m³/(ε√n)", _OURS, _TWICE,
+        footrule_cuts.MAX_ITEMS),
+    Row("kwiksort", "ldp_kwiksort", "local", "randomized-response", _ldp_kwiksort,
+        "m^2.5 log m/(ε√n)", f"{_ALABI}, 12", _SORTED, MOST_SORTED, least_users=int),
+    _scores(*_SHUFFLED, order="m^2.5/(ε√n), ε of a report", least_users=_pairs),
+    _votes(*_SHUFFLED, order="m³/(ε√n), ε of a report", least_users=_pairs),
+)  # fmt: skip
+"""All methods with all trusts and noises, those of a method with the usual noise first."""

@@ -92,7 +92,7 @@ def ldp_footrule(
     """Unbiased footrule costs from one report per user: local and non-interactive; simulates all users at once.
 
     :func:`~privrank_jax.aggregation.assignment.assignment` of the costs is a ranking within 2 - 1/(m-1) times the least
-    Kemeny score and an additive error (:func:`~privrank_jax.aggregation.local_bounds.ldp_footrule_bound`).
+    Kemeny score and an additive error (:mod:`privrank_jax.aggregation.bounds`).
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
     this module, ``help(sys.modules[ldp_footrule.__module__])``.

@@ -16,7 +16,7 @@ below Gamma(d + 1)/(nε) on all of them.
 
 **Error.** A ranking σ that is α-optimal for w̃ has, by Fact 2 of the paper counted over unordered pairs,
 K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term, whose mean is at most that
-of the noise: (d + 1)/(2nε), the Laplace scale, or σ√(2/π). :func:`privrank_jax.aggregation.bounds.noise_all_bound`
+of the noise: (d + 1)/(2nε), the Laplace scale, or σ√(2/π). :func:`privrank_jax.aggregation.bounds.bound`
 computes it.
 
 Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 and 4, with the constants worked out.

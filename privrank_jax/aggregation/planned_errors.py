@@ -20,7 +20,6 @@ all items in the worst direction.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 import math
@@ -41,20 +40,20 @@ from privrank_jax.aggregation.borda import (
     noise_on_scores,
     score_radius,
 )
-from privrank_jax.aggregation.bounds import check_sizes
+from privrank_jax.aggregation.bounds import (
+    ONE_ANSWER,
+    check_sizes,
+    of_one_user,
+    report_deviation,
+)
 from privrank_jax.aggregation.footrule_levels import count_variances, footrule_levels
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm, strict_square
-from privrank_jax.aggregation.local_bounds import ONE_ANSWER
 from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.aggregation.private_footrule import footrule_unit
 from privrank_jax.aggregation.private_weights import private_weights_scales
-from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.proven_errors import ProvenError
-from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
 _MOST_ENUMERATED = 7
 _RANKINGS = 4_000
@@ -107,18 +106,8 @@ def planned_costs(
     planned = _PLANNED.get(row.method)
     if planned is None or (row.method == "exponential" and num_items > _MOST_ENUMERATED):
         return None
-    known = [setting._replace(privacy=_of_report(row, num_items, setting)) for setting in settings]
+    known = [Setting(users, of_one_user(privacy, row, users)) for users, privacy in settings]
     return planned(row, _crowd(num_items, float(spread)), known)
-
-
-def _of_report(row: ProvenError, items: int, setting: Setting) -> Privacy:
-    """The promise, with ε of a report in the place of that of shuffled ones."""
-    if row.trust != "shuffled":
-        of_rankings(setting.privacy, row.function)
-        return setting.privacy
-    attained = promise_of_shuffled(setting.privacy, row.function)
-    local = shuffled_local_epsilon(setting.num_users, attained.epsilon, attained.delta)
-    return dataclasses.replace(setting.privacy, epsilon=local, delta=0.0)
 
 
 class _Crowd(NamedTuple):
@@ -181,11 +170,7 @@ def _weight_deviation(row: ProvenError, items: int, setting: Setting) -> float:
     users, privacy = setting
     if row.trust == "central":
         return noise_all_deviation(items, users, privacy, noise=row.noise)
-    if row.noise in ONE_ANSWER:
-        variance = functools.partial(ONE_ANSWER[row.noise], items, users)
-    else:
-        variance = functools.partial(local_weight_variance, items, users, mechanism=row.noise)
-    return math.sqrt(float(quickly(variance, privacy.epsilon)))
+    return report_deviation(items, users, float(privacy.epsilon), row.noise)
 
 
 def _noise_all(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:

@@ -1,8 +1,7 @@
 r"""What is proven of every private consensus: one table of ratios and additive errors, and the method of least cost.
 
 **Rows.** A row bounds the Kemeny cost of one method, E K(σ, w) ≤ ratio·OPT + additive, whatever the rankings; with a
-confidence the cost itself. Proofs and constants: :mod:`~privrank_jax.aggregation.bounds`,
-:mod:`~privrank_jax.aggregation.local_bounds`.
+confidence the cost itself. Proofs and constants: :mod:`~privrank_jax.aggregation.bounds`.
 
 **Cost above the optimum.** K - OPT ≤ (ratio - 1)·OPT + additive. Also K(σ, w) + K(reversed σ, w) = N, the number of
 pairs, so that K ≤ N - OPT and OPT ≤ N/2 for any crowd and any ranking. If OPT is at most o, K - OPT is thus at most the
@@ -26,46 +25,13 @@ normal errors. But errors rarely all count: cost lies far below these bounds in 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
-from privrank_jax._host.evaluate import quickly
 from privrank_jax._validate import check_choice, check_nonnegative
-from privrank_jax.aggregation.bounds import (
-    Bound,
-    borda_bound,
-    check_sizes,
-    exponential_bound,
-    footrule_bound,
-    hay_kwiksort_bound,
-    kwiksort_bound,
-    noise_all_bound,
-    private_weights_bound,
-)
-from privrank_jax.aggregation.exponential import MAX_ITEMS as MOST_OF_EXPONENTIAL
-from privrank_jax.aggregation.footrule_cuts import MAX_ITEMS as MOST_OF_FOOTRULE
-from privrank_jax.aggregation.ldp_plan import local_plan
-from privrank_jax.aggregation.local_bounds import (
-    ldp_borda_bound,
-    ldp_footrule_bound,
-    ldp_kwiksort_bound,
-    local_noise_all_bound,
-)
-from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import MAX_ITEMS as MOST_OF_KWIKSORT
-from privrank_jax.aggregation.query_budget import refusal_bound
-from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
-from privrank_jax.aggregation.subset_designs import MAX_ITEMS as MOST_OF_SUBSETS
+from privrank_jax.aggregation.bounds import ROWS, bound, check_sizes
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
-SPLIT = 0.9
-"""Share of ε for the comparisons of KwikSort; the rest is for its fallback, which is rarely used."""
-
-_ALABI = "Alabi et al. (2022)"
-_OURS = "ours"
+_TOLD = ("method", "function", "noise", "trust", "order", "source", "remark")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -122,113 +88,6 @@ class ProvenError:
         return (self.ratio - 1) * highest + self.additive
 
 
-class _Kind(NamedTuple):
-    """A method with one kind of noise: its bound, and the number of items up to which it is computed."""
-
-    method: str
-    function: str
-    noise: str
-    bound: Callable[..., Bound]
-    order: str
-    source: str
-    remark: str
-    most: float = float("inf")
-
-
-_SOLVED = "needs a solver that proves its ratio 1 + ξ on the noisy weights (kemeny)"
-_SORTED = "presumes that majorities have no cycle, unless all pairs may be asked; a ratio of means over pivots"
-_EXACT = "ratio and factor of the noise are the best possible"
-_TWICE = "ratio of Diaconis and Graham's inequality; noise as if it moved all items"
-
-_CENTRAL = (
-    _Kind("borda", "dp_borda", "k-norm", borda_bound, "m³/(εn)", _OURS, _EXACT),
-    _Kind("borda", "dp_borda", "laplace", borda_bound, "m³/(εn)", _OURS, _EXACT),
-    _Kind("borda", "dp_borda", "gaussian", borda_bound, "m^2.5 √log(1/δ)/(εn)", _OURS, _EXACT),
-    _Kind("footrule", "dp_footrule", "tree", footrule_bound, "m³/(εn)", _OURS, _TWICE),
-    _Kind("footrule", "dp_footrule", "k-norm", footrule_bound, "m^3.5/(εn)", _OURS, _TWICE),
-    _Kind(
-        "footrule",
-        "dp_footrule",
-        "gaussian",
-        footrule_bound,
-        "m^2.5 √log(1/δ)/(εn)",
-        _OURS,
-        _TWICE,
-    ),
-    _Kind("noise-all", "noise_all", "k-norm", noise_all_bound, "m⁴/(εn)", f"{_ALABI}, 3", _SOLVED),
-    _Kind("noise-all", "noise_all", "laplace", noise_all_bound, "m⁴/(εn)", f"{_ALABI}, 3", _SOLVED),
-    _Kind(
-        "noise-all",
-        "noise_all",
-        "gaussian",
-        noise_all_bound,
-        "m³ √log(1/δ)/(εn)",
-        f"{_ALABI}, 4",
-        _SOLVED,
-    ),
-    _Kind("weights", "private_weights", "k-norm", private_weights_bound, "m⁴/(εn)", _OURS, _SOLVED),
-    _Kind(
-        "weights",
-        "private_weights",
-        "gaussian",
-        private_weights_bound,
-        "m³ √log(1/δ)/(εn)",
-        _OURS,
-        _SOLVED,
-    ),
-    _Kind(
-        "kwiksort",
-        "dp_kwiksort",
-        "laplace",
-        functools.partial(kwiksort_bound, split=SPLIT),
-        "m³ log m/(εn)",
-        f"{_ALABI}, 6",
-        _SORTED,
-        MOST_OF_KWIKSORT,
-    ),
-    _Kind(
-        "kwiksort",
-        "dp_kwiksort",
-        "gaussian",
-        functools.partial(kwiksort_bound, split=SPLIT),
-        "m^2.5 √(log m log(1/δ))/(εn)",
-        f"{_ALABI}, 7",
-        _SORTED,
-        MOST_OF_KWIKSORT,
-    ),
-    _Kind(
-        "hay-kwiksort",
-        "hay_kwiksort",
-        "laplace",
-        lambda *given, noise, **options: hay_kwiksort_bound(*given, **options),
-        "m² where the budget runs out",
-        _OURS,
-        _SORTED,
-        MOST_OF_KWIKSORT,
-    ),
-    _Kind(
-        "exponential",
-        "exponential_kemeny",
-        "none",
-        lambda *given, noise, **options: exponential_bound(*given, **options),
-        "m³ log m/(εn)",
-        "Hay et al. (2017); McSherry and Talwar (2007)",
-        "best possible ratio; time grows as 2^m",
-        MOST_OF_EXPONENTIAL,
-    ),
-)
-_BORDA_OF_REPORTS = "the ratio is the best possible; not interactive; full rankings"
-_WEIGHTS_OF_REPORTS = f"{_SOLVED}; full rankings"
-_REPORTS = (
-    ("duchi", "ldp_borda", "local_weights", float("inf")),
-    ("privunit", "ldp_borda", "local_weights", float("inf")),
-    ("subset-selection", "ldp_borda", "", MOST_OF_SUBSETS),
-    ("randomized-response", "", "local_weights", float("inf")),
-    ("one-pair", "one_pair_weights", "one_pair_weights", float("inf")),
-)
-_SHUFFLED = ("shuffled-pair", "shuffled_pair_weights", "shuffled_pair_weights", float("inf"))
-
-
 def proven_errors(
     num_items: int,
     num_users: int,
@@ -269,25 +128,22 @@ def proven_errors(
     """
     check_choice("trust", trust, TRUSTS)
     check_sizes(num_items, num_users)
-    if trust == "central":
-        found = _central(num_items, num_users, privacy)
-    elif trust == "shuffled":
-        attained = promise_of_shuffled(privacy, "proven_errors")
-        local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
-        found = _reported(num_items, num_users, local, trust)
-    else:
-        epsilon = float(of_rankings(privacy, "proven_errors").epsilon)
-        found = [
-            *_reported(num_items, num_users, epsilon, trust),
-            *_local_only(num_items, num_users, privacy),
-        ]
-    rows = []
-    for kind in found:
-        if (method or kind.method) == kind.method and (noise or kind.noise) == kind.noise:
-            options = {"xi": xi} if kind.remark in (_SOLVED, _WEIGHTS_OF_REPORTS) else {}
-            bound = kind.bound(confidence=confidence, **options)
-            rows.append(_row(kind, bound, trust, num_items))
-    return tuple(rows)
+    found = []
+    for row in ROWS:
+        wanted = row.trust == trust and method in (None, row.method) and noise in (None, row.noise)
+        fits = num_items <= row.most_items and num_users >= row.least_users(num_items)
+        pure = row.noise != "gaussian"
+        if not (wanted and fits and (pure or float(privacy.delta) > 0)):
+            continue
+        settings = {"trust": trust, "noise": row.noise, "confidence": confidence}
+        settings |= {"xi": xi} if row.solves else {}
+        proven = bound(row.method, num_items, num_users, privacy, **settings)
+        told = {field: getattr(row, field) for field in _TOLD}
+        pairs = num_items * (num_items - 1) // 2
+        found.append(
+            ProvenError(**told, **proven._asdict(), pure=pure and trust != "shuffled", pairs=pairs)
+        )
+    return tuple(found)
 
 
 def least_proven_error(
@@ -319,81 +175,3 @@ def least_proven_error(
     """
     rows = proven_errors(num_items, num_users, privacy, trust=trust, xi=xi, confidence=confidence)
     return min(rows, key=lambda row: (row.cost(optimum), row.additive))
-
-
-def _some_delta(privacy: Privacy) -> bool:
-    return float(privacy.delta) > 0
-
-
-def _central(items: int, users: int, privacy: Privacy) -> Iterator[_Kind]:
-    for kind in _CENTRAL:
-        if items <= kind.most and (kind.noise != "gaussian" or _some_delta(privacy)):
-            yield kind._replace(
-                bound=functools.partial(kind.bound, items, users, privacy, noise=kind.noise)
-            )
-
-
-def _reported(items: int, users: int, epsilon: float, trust: str) -> Iterator[_Kind]:
-    """Local or shuffled reports; ``epsilon`` is that of a report."""
-    where = "" if trust == "local" else ", ε of a report"
-    for mechanism, scores, weights, most in _REPORTS if trust == "local" else (_SHUFFLED,):
-        answers = mechanism in ("one-pair", "shuffled-pair")
-        if items > most or (answers and users < items * (items - 1) // 2):
-            continue
-        given = items, users, epsilon
-        if scores:
-            bound = _on_host(ldp_borda_bound, *given, mechanism=mechanism)
-            order = f"m^2.5/(ε√n){where}"
-            yield _Kind("borda", scores, mechanism, bound, order, _OURS, _BORDA_OF_REPORTS)
-        if weights:
-            bound = _on_host(local_noise_all_bound, *given, mechanism=mechanism)
-            order = f"{'m⁴' if mechanism == 'randomized-response' else 'm³'}/(ε√n){where}"
-            source = f"{_ALABI}, 9" if mechanism == "duchi" else _OURS
-            yield _Kind("noise-all", weights, mechanism, bound, order, source, _WEIGHTS_OF_REPORTS)
-
-
-def _local_only(items: int, users: int, privacy: Privacy) -> Iterator[_Kind]:
-    """Methods without a shuffled form."""
-    epsilon = float(privacy.epsilon)
-    if items <= MOST_OF_FOOTRULE:
-        bound = _on_host(ldp_footrule_bound, items, users, epsilon)
-        yield _Kind("footrule", "ldp_footrule", "cut", bound, "m³/(ε√n)", _OURS, _TWICE)
-    if items <= min(users, MOST_OF_KWIKSORT):
-        uses = int(local_plan(items, privacy, split=SPLIT).max_uses)
-        never = uses >= items * (items - 1) // 2
-        failure = 0.0 if never else refusal_bound(items, uses)
-        share = 1 - 1e-12 if never else SPLIT
-        bound = _on_host(
-            ldp_kwiksort_bound, items, users, epsilon, max_uses=uses, failure=failure, split=share
-        )
-        order, source = "m^2.5 log m/(ε√n)", f"{_ALABI}, 12"
-        yield _Kind(
-            "kwiksort", "ldp_kwiksort", "randomized-response", bound, order, source, _SORTED
-        )
-
-
-def _on_host(
-    function: Callable[..., Bound], items: int, users: int, epsilon: float, **options: Any
-) -> Callable[..., Bound]:
-    """The bound as a function of its other options, by NumPy."""
-
-    def bound(**others: Any) -> Bound:
-        return quickly(functools.partial(function, items, users, **options, **others), epsilon)
-
-    return bound
-
-
-def _row(kind: _Kind, bound: Bound, trust: str, items: int) -> ProvenError:
-    return ProvenError(
-        kind.method,
-        kind.function,
-        kind.noise,
-        trust,
-        trust == "local" or (trust == "central" and kind.noise != "gaussian"),
-        float(bound.ratio),
-        float(bound.additive),
-        kind.order,
-        kind.source,
-        items * (items - 1) // 2,
-        kind.remark,
-    )

@@ -136,7 +136,8 @@ def audit(request: Request) -> None:
             "picture": None if request.plot is None else str(request.plot),
             "shape": None if request.shape is None else str(request.shape),
         }
-        print_json({**found.as_dict(), "seed": request.seed, **pictures})
+        released = {"released_by": _released_by(row), "seed": request.seed}
+        print_json({**found.as_dict(), **released, **pictures})
     else:
         _print_result(found)
         for picture in request.pictures.values():
@@ -173,6 +174,17 @@ def _facts(row: Audited) -> dict[str, object]:
     return {fact: getattr(row, fact) for fact in facts} | of_promise
 
 
+def _released_by(row: Audited) -> str | None:
+    """The function of :mod:`privrank_jax.release` that draws what the commands of a row release."""
+    from privrank_jax.jobs.mechanisms import MECHANISMS
+    from privrank_jax.privacy_audit import get
+
+    exact = {get(name).function: one.exact for name, one in MECHANISMS.items() if one.exact}
+    if not row.commands or any("--accept-idealized" in words for words in row.commands):
+        return None
+    return exact[row.function].partition(":")[2]
+
+
 def _print_result(found: AuditResult) -> None:
     row, promise = found.mechanism, found.promise
     claim = f"{promise.epsilon:.4g}" + (f", delta {promise.delta:g}" if promise.delta else "")
@@ -190,8 +202,8 @@ def _print_result(found: AuditResult) -> None:
     ]
     print_table(f"{row.name}: {row.title}", (("audit", "left"), ("", "right")), rows)
     protects = f"Protects: {promise.unit}, adjacency {promise.adjacency}, trust {row.trust}."
-    if row.released_by:
-        protects += f" Real releases draw it by release.{row.released_by}."
+    if exact := _released_by(row):
+        protects += f" Real releases draw it by release.{exact}."
     print_paragraphs(f"Event tested: {found.event}.", f"{protects} See: {row.note}.")
     if found.verdict == "violated":
         print_paragraphs(

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Protocol
 
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
 from privrank_jax.aggregation.borda import score_radius
+from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
-from privrank_jax.aggregation.local_bounds import ONE_ANSWER
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.privacy import noise_law
@@ -72,7 +70,7 @@ def of_scores_from_answers(
         epsilon: of a report.
     """
     items = scores.size
-    deviation = math.sqrt(items - 1) * _deviation_of_answers(mechanism, items, num_users, epsilon)
+    deviation = math.sqrt(items - 1) * report_deviation(items, num_users, epsilon, mechanism)
     reach = Noise.independent("gaussian", deviation, items).reach(LEVEL)
     return of_noise(scores, reach, what="scores", more=f"{_ANSWERS}. {_SCORE}")
 
@@ -136,7 +134,7 @@ def of_majorities_from_answers(
         epsilon: of a report.
     """
     items = len(weights)
-    deviation = _deviation_of_answers(mechanism, items, num_users, epsilon)
+    deviation = report_deviation(items, num_users, epsilon, mechanism)
     reach = Noise.independent("gaussian", deviation, items * (items - 1) // 2).reach(LEVEL)
     return _majorities(weights, ranks, reach, _ANSWERS)
 
@@ -198,12 +196,6 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
     deviation = math.sqrt(square / pairs)
     reach = Noise.independent("gaussian", deviation, pairs).reach(LEVEL)
     return reach + drawn.exact / num_users
-
-
-def _deviation_of_answers(mechanism: str, items: int, num_users: int, epsilon: float) -> float:
-    """Standard deviation of a weight, at most."""
-    variance = functools.partial(ONE_ANSWER[mechanism], items, num_users)
-    return math.sqrt(float(quickly(variance, epsilon)))
 
 
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, num_users: int) -> float:

@@ -14,13 +14,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
-from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.noisy_choices import noisy_choices
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws
-from privrank_jax.privacy_audit.neighbors import Instances
-from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.audited_comparisons import gap
+from privrank_jax.privacy_audit.neighbors import Instances, those_near
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, laplace, on
 
 Array = jax.Array
 
@@ -36,33 +36,16 @@ def _choices(places: Array) -> Choices:
     return Choices(jnp.asarray(_SETS), jnp.asarray(_OFFERED), chosen, jnp.ones(3), 3)
 
 
-def _fitted(key: Array, places: Array, privacy: Privacy) -> Estimate:
-    return pairwise.perturbed_plackett_luce(key, _choices(places), privacy, gamma=_RIDGE)
-
-
-def _counted(key: Array, places: Array, privacy: Privacy) -> Estimate:
-    return noisy_choices(key, _choices(places), privacy)
-
-
 def _instances(most: int = 1) -> Instances:
     """All choices, and all pairs that differ in so many of them at most."""
     data = np.array(list(itertools.product(range(3), range(3), range(2))))
-    pairs = [
-        (one, other)
-        for one, other in itertools.combinations(range(len(data)), 2)
-        if np.sum(data[one] != data[other]) <= most
-    ]
-    return Instances(data, np.array(pairs))
+    return those_near(data, lambda one, other: np.sum(one != other) <= most)
 
 
 def _totals(data: np.ndarray) -> np.ndarray:
     """How often each item was chosen, ``(D, 3)``."""
     chosen = np.take_along_axis(_SETS[None], data[:, :, None], axis=2)[..., 0]
     return (chosen[:, :, None] == np.arange(3)).sum(1)
-
-
-def _counts_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(_totals(data).astype(float), facts["noise_scale"])
 
 
 def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -77,52 +60,44 @@ def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return -np.abs(drawn).sum(-1) / facts["noise_scale"]
 
 
+_FIRST = np.array([0, 0, 0])
 _COUNTS: dict[str, Any] = {
-    "function": "noisy_choices",
-    "release": _counted,
-    "reduce": lambda totals: totals[0] - totals[1],
+    "release": on(noisy_choices, _choices),
+    "reduce": gap,
     "sees": "the gap between the totals of items 0 and 1",
-    "law": _counts_law,
-    "released_by": "exact_noisy_choices",
-    "note": "pairwise/noisy_choices.py",
+    "law": laplace(lambda data: _totals(data).astype(float)),
+}
+_ONE: dict[str, Any] = {
+    "neighbors": (_FIRST, np.array([1, 0, 0])),
+    "promise": FLIPPED,
+    "instances": _instances,
 }
 
 AUDITED = (
-    Audited(
-        name="noisy-choices",
-        title="totals of choices + Laplace(2/ε), one choice changes",
-        calibration="tight",
-        neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
-        promise=FLIPPED,
-        instances=_instances,
+    audited(
+        "noisy-choices",
+        "totals of choices + Laplace(2/ε), one choice changes",
         commands=("rank --method mle --unit comparison --adjacency flip",),
+        **_ONE,
         **_COUNTS,
     ),
-    Audited(
-        name="noisy-choices-users",
-        title="totals of choices + Laplace(2L/ε), one user of L = 2 choices",
-        calibration="tight",
-        neighbors=(np.array([0, 0, 0]), np.array([1, 1, 0])),
+    audited(
+        "noisy-choices-users",
+        "totals of choices + Laplace(2L/ε), one user of L = 2 choices",
+        neighbors=(_FIRST, np.array([1, 1, 0])),
         promise=USER,
         instances=functools.partial(_instances, most=2),
-        commands=(
-            "rank --max-per-user 2 --method mle --adjacency flip",
-            "rank --max-per-user 2",
-        ),
+        commands=("rank --max-per-user 2 --method mle --adjacency flip", "rank --max-per-user 2"),
         **_COUNTS,
     ),
-    Audited(
-        name="perturbed-plackett-luce",
-        title="Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
-        calibration="tight",
-        function="perturbed_plackett_luce",
-        neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
-        promise=FLIPPED,
-        release=_fitted,
-        reduce=lambda scores: scores[0] - scores[1],
+    audited(
+        "perturbed-plackett-luce",
+        "Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
+        on(pairwise.perturbed_plackett_luce, _choices, gamma=_RIDGE),
+        reduce=gap,
         sees="the gap between the scores of items 0 and 1",
         law=_law,
-        instances=_instances,
-        note="pairwise/noisy_choices.py; the fit is a function of noisy totals",
+        remark="the fit is a function of noisy totals",
+        **_ONE,
     ),
 )

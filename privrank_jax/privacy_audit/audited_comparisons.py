@@ -1,15 +1,9 @@
-"""Audited mechanisms on comparisons: win totals, and scores from a perturbed likelihood.
-
-The neighbors are as small as the loss allows. For Laplace noise on several numbers the statistic is the least shift
-of any of them in the direction in which the neighbors differ: where it is at least 0, every density differs by its
-largest factor, so that event has the largest possible loss; its probability is 2^-numbers.
-"""
+"""Audited mechanisms on comparisons: win totals, and scores from a perturbed likelihood; neighbors are small."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -21,9 +15,10 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.private_design import noisy_design
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws, neighbors
+from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.rows import PUBLISHED, audited, named, on, under_laplace
 
 Array = jax.Array
 
@@ -36,20 +31,17 @@ def win_matrix(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
     return matrix
 
 
-def on_wins(function: Callable[..., Estimate], *args: Any, **options: Any) -> Release:
+def on_wins(function: Any, *args: Any, **options: Any) -> Release:
     """Turn a function of win counts into ``(key, matrix, privacy) -> Estimate``."""
-
-    def release(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
-        return function(key, WinCounts(matrix), privacy, *args, **options)
-
-    return release
+    return on(function, WinCounts, *args, **options)
 
 
-def all_comparisons(promise: Privacy, *bases: np.ndarray) -> Callable[[], neighbors.Instances]:
-    """Each base with every content of one unit of the promise, and the neighbors under its adjacency."""
-    return functools.partial(
+def protecting(promise: Privacy, *bases: np.ndarray) -> dict[str, Any]:
+    """The promise; each base with every content of one of its units, and the neighbors under its adjacency."""
+    every = functools.partial(
         neighbors.comparisons, bases, promise.comparisons_per_unit, promise.adjacency
     )
+    return {"promise": promise, "instances": every}
 
 
 # One of two users answered that item 0 beats item 1; the other user's answer differs between the neighbors.
@@ -73,8 +65,9 @@ _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 # --- win totals ------------------------------------------------------------------------------------
 
 
-def _totals_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
+def totals(data: np.ndarray) -> np.ndarray:
+    """Wins of each item, of stacked win matrices."""
+    return data.sum(-1)
 
 
 def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -84,79 +77,52 @@ def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return np.stack([top_item_log_probability(sign * gaps, scale) for sign in (1, -1)], axis=1)
 
 
-def _shift(noisy: Array, *, center: tuple[int, int]) -> Array:
-    """The rise of item 0 above its total or the fall of item 1 below its own, whichever is smaller."""
-    return jnp.minimum(noisy[0] - center[0], center[1] - noisy[1])
+def gap(values: Array) -> Array:
+    """The first number less the second."""
+    return values[0] - values[1]
 
 
-def _gap(noisy: Array) -> Array:
-    return noisy[0] - noisy[1]
-
-
-def _top(noisy: Array) -> Array:
-    return (noisy[1] > noisy[0]).astype(jnp.int32)
-
-
-_SHIFT = "the least of item 0's rise above its total and item 1's fall below its own"
-_COUNTS: dict[str, Any] = {"function": "noisy_counts", "law": _totals_law, "sees": _SHIFT}
-_RISE: dict[str, Any] = _COUNTS | {"sees": "item 0's rise above its total"}
+_USERS: dict[str, Any] = {
+    **protecting(USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
+    **under_laplace(totals, *_ONE_USER),
+}
 _TOP: dict[str, Any] = {
-    "function": "noisy_counts",
     "law": _top_law,
     "sees": "the item on top",
     "outcomes": ("0", "1"),
     "finite": True,
-    "reduce": _top,
+    "reduce": lambda noisy: (noisy[1] > noisy[0]).astype(jnp.int32),
     "neighbors": _FAR_APART,
-    "instances": all_comparisons(USER, *_GAPS),
-    "promise": USER,
+    **protecting(USER, *_GAPS),
 }
 
 _TOTALS = (
-    Audited(
-        name="noisy-counts",
-        title="win totals + Laplace(2/ε), one comparison",
-        calibration="tight",
-        neighbors=_ONE_ANSWER,
-        release=on_wins(pairwise.noisy_counts),
-        promise=COMPARISON,
-        reduce=functools.partial(_shift, center=(2, 0)),
-        instances=all_comparisons(COMPARISON, _TRIPLE, _UNEVEN),
-        released_by="exact_noisy_totals",
+    audited(
+        "noisy-counts",
+        "win totals + Laplace(2/ε), one comparison",
+        on_wins(pairwise.noisy_counts),
+        **protecting(COMPARISON, _TRIPLE, _UNEVEN),
+        **under_laplace(totals, *_ONE_ANSWER),
         commands=(
             "rank --method counts --unit comparison",
             "rank --method counts --unit comparison --adjacency flip",
         ),
-        note="pairwise/noisy_counts.py",
-        **_COUNTS,
     ),
-    Audited(
-        name="noisy-counts-add-remove",
-        title="win totals + Laplace(1/ε), one comparison added or removed",
-        calibration="tight",
-        neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
-        release=on_wins(pairwise.noisy_counts),
-        reduce=lambda noisy: noisy[0] - 2,
-        instances=all_comparisons(ADDED, _TRIPLE, _UNEVEN),
-        promise=ADDED,
-        released_by="exact_noisy_totals",
+    audited(
+        "noisy-counts-add-remove",
+        "win totals + Laplace(1/ε), one comparison added or removed",
+        on_wins(pairwise.noisy_counts),
+        **protecting(ADDED, _TRIPLE, _UNEVEN),
+        **under_laplace(totals, win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
         commands=(
             "rank --method counts --unit comparison --adjacency add-remove",
             "rank --method counts --max-per-user 2 --adjacency add-remove",
         ),
-        note="pairwise/noisy_counts.py",
-        **_RISE,
     ),
-    Audited(
-        name="noisy-counts-users",
-        title="win totals + Laplace(2L/ε), one user of L = 3 comparisons",
-        calibration="tight",
-        neighbors=_ONE_USER,
-        release=on_wins(pairwise.noisy_counts),
-        reduce=functools.partial(_shift, center=(4, 2)),
-        instances=all_comparisons(USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
-        promise=USER,
-        released_by="exact_noisy_totals",
+    audited(
+        "noisy-counts-users",
+        "win totals + Laplace(2L/ε), one user of L = 3 comparisons",
+        on_wins(pairwise.noisy_counts),
         commands=(
             "rank --method counts --max-per-user 2",
             "rank --method counts --max-per-user 2 --adjacency flip",
@@ -164,37 +130,29 @@ _TOTALS = (
             "rank --method scores --max-per-user 2 --adjacency flip",
             "rank --unit comparison --adjacency flip",
         ),
-        note="pairwise/noisy_counts.py",
-        **_COUNTS,
+        **_USERS,
     ),
-    Audited(
-        name="noisy-counts-users-published",
-        title="win totals + Laplace(L/ε) as published for users, L = 3",
-        neighbors=_ONE_USER,
-        release=on_wins(pairwise.noisy_counts, calibration="published"),
-        reduce=functools.partial(_shift, center=(4, 2)),
-        instances=all_comparisons(USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
-        promise=USER,
-        calibration="published",
-        sound=False,
+    audited(
+        "noisy-counts-users-published",
+        "win totals + Laplace(L/ε) as published for users, L = 3",
+        on_wins(pairwise.noisy_counts, calibration="published"),
         note="Cai, Algorithm 3: replacing a user moves the totals by 2L in ℓ₁, so the loss is 2ε",
-        **_COUNTS,
+        **PUBLISHED,
+        **_USERS,
     ),
-    Audited(
-        name="top-item",
-        title="the item with most wins + Laplace(2L/ε), one user of L = 3 comparisons",
-        calibration="tight",
-        release=on_wins(pairwise.noisy_counts),
-        note="pairwise/noisy_counts.py; the loss tends to ε far from a tie",
+    audited(
+        "top-item",
+        "the item with most wins + Laplace(2L/ε), one user of L = 3 comparisons",
+        on_wins(pairwise.noisy_counts),
+        remark="the loss tends to ε far from a tie",
         **_TOP,
     ),
-    Audited(
-        name="top-item-published",
-        title="the item with most wins + Laplace(L/ε) as published for users, L = 3",
-        release=on_wins(pairwise.noisy_counts, calibration="published"),
-        calibration="published",
-        sound=False,
+    audited(
+        "top-item-published",
+        "the item with most wins + Laplace(L/ε) as published for users, L = 3",
+        on_wins(pairwise.noisy_counts, calibration="published"),
         note="Cai, Algorithm 3: even the top item alone loses 2ε far from a tie",
+        **PUBLISHED,
         **_TOP,
     ),
 )
@@ -239,80 +197,66 @@ def _densities(
 
 
 _SCORES: dict[str, Any] = {
-    "function": "perturbed_mle",
     "neighbors": FEW_WINS,
-    "reduce": _gap,
+    "reduce": gap,
     "sees": "the gap between the scores",
     "law": _scores_law,
 }
-
 _ADDED: dict[str, Any] = {
     "neighbors": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
     "law": functools.partial(_scores_law, link="laplace"),
 }
+_CLAIM = "privacy/calibration.py"
 
 _FITS = (
-    Audited(
-        name="perturbed-mle",
-        title="perturbed MLE, outcomes flip, Laplace(2/ε)",
-        calibration="tight",
-        release=on_wins(pairwise.perturbed_mle),
-        instances=all_comparisons(FLIPPED, _CHAIN, _TRIPLE),
-        promise=FLIPPED,
+    audited(
+        "perturbed-mle",
+        "perturbed MLE, outcomes flip, Laplace(2/ε)",
+        on_wins(pairwise.perturbed_mle),
+        **protecting(FLIPPED, _CHAIN, _TRIPLE),
         commands=("rank --method scores --max-per-user 2 --adjacency flip --link laplace",),
-        released_by="exact_perturbed_mle",
-        note="privacy/calibration.py; the loss of the gap tends to ε in its tails",
+        note=f"{_CLAIM}; the loss of the gap tends to ε in its tails",
         **_SCORES,
     ),
-    Audited(
-        name="perturbed-mle-replace",
-        title="perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        calibration="tight",
-        release=on_wins(pairwise.perturbed_mle),
-        promise=COMPARISON,
-        instances=all_comparisons(COMPARISON, _CHAIN, _TRIPLE),
+    audited(
+        "perturbed-mle-replace",
+        "perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
+        on_wins(pairwise.perturbed_mle),
+        **protecting(COMPARISON, _CHAIN, _TRIPLE),
         commands=("rank --unit comparison",),
-        released_by="exact_perturbed_mle",
-        note="privacy/calibration.py",
+        note=_CLAIM,
         **_SCORES,
     ),
-    Audited(
-        name="perturbed-mle-users",
-        title="perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
-        calibration="tight",
-        release=on_wins(pairwise.perturbed_mle),
-        instances=all_comparisons(_TWO_EACH, _CHAIN, _TRIPLE),
-        promise=_TWO_EACH,
+    audited(
+        "perturbed-mle-users",
+        "perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
+        on_wins(pairwise.perturbed_mle),
+        **protecting(_TWO_EACH, _CHAIN, _TRIPLE),
         commands=(
             "rank --max-per-user 2",
             "rank --max-per-user 2 --top-k 2",
             "rank --max-per-user 2 --noise gaussian --delta 1e-6",
         ),
-        released_by="exact_perturbed_mle",
-        note="privacy/calibration.py",
+        note=_CLAIM,
         **_SCORES,
     ),
-    Audited(
-        name="perturbed-mle-laplace-link",
-        title="perturbed MLE, Laplace link, a comparison is added or removed",
-        calibration="tight",
-        release=on_wins(pairwise.perturbed_mle, link="laplace"),
-        instances=all_comparisons(ADDED, _CHAIN, _TRIPLE),
-        promise=ADDED,
+    audited(
+        "perturbed-mle-laplace-link",
+        "perturbed MLE, Laplace link, a comparison is added or removed",
+        on_wins(pairwise.perturbed_mle, link="laplace"),
+        **protecting(ADDED, _CHAIN, _TRIPLE),
         commands=(
             "rank --max-per-user 2 --adjacency add-remove --link laplace",
             "rank --max-per-user 2 --adjacency add-remove",
         ),
-        released_by="exact_perturbed_mle",
-        note="privacy/calibration.py",
+        note=_CLAIM,
         **_SCORES | _ADDED,
     ),
-    Audited(
-        name="perturbed-mle-published",
-        title="perturbed MLE, Laplace(8/ε) as published",
-        release=on_wins(pairwise.perturbed_mle, calibration="published"),
-        promise=COMPARISON,
-        instances=all_comparisons(COMPARISON, _CHAIN, _TRIPLE),
+    audited(
+        "perturbed-mle-published",
+        "perturbed MLE, Laplace(8/ε) as published",
+        on_wins(pairwise.perturbed_mle, calibration="published"),
+        **protecting(COMPARISON, _CHAIN, _TRIPLE),
         calibration="published",
         note="Cai, Proposition 2.1: sound, with twice the noise that replacement needs, four times that of flips",
         **_SCORES,
@@ -321,56 +265,36 @@ _FITS = (
 
 # --- designs ---------------------------------------------------------------------------------------
 
-_QUADRUPLE = np.zeros((4, 4))
-_WIDER = (
-    2 * 0.7 / 0.3
-)  # noise on appearances, which have 0.3 of ε and move by twice as much, to that on pairs
+# Noise on appearances, which have 0.3 of ε and move by twice as much, in units of that on pairs.
+_UNITS = np.repeat([2 * 0.7 / 0.3, 1.0], (4, 6))
 
 
-def _counted(data: Array | np.ndarray) -> tuple[Any, Any]:
-    """Appearances of items, and comparisons of pairs i < j, side by side."""
+def _counted(data: np.ndarray) -> np.ndarray:
+    """Appearances of items and comparisons of pairs i < j, in units of their noise."""
     met = data + data.swapaxes(-1, -2)
-    first, second = np.triu_indices(data.shape[-1], 1)
-    return met.sum(-1), met[..., first, second]
-
-
-def _design_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    appearances, pairs = _counted(data)
-    scaled = [appearances / (_WIDER * facts["noise_scale"]), pairs / facts["noise_scale"]]
-    return laws.additive_laplace(np.concatenate(scaled, axis=-1), 1.0)
+    return np.concatenate([met.sum(-1), met[..., *np.triu_indices(4, 1)]], axis=-1) / _UNITS
 
 
 def _counted_noisily(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
     """The noisy numbers side by side."""
     found = noisy_design(key, WinCounts(matrix), privacy)
-    first, second = np.triu_indices(matrix.shape[-1], 1)
-    value = jnp.concatenate([found.value.appearances, found.value.pairs[first, second]])
-    return Estimate(value, found.guarantee, found.diagnostics)
-
-
-def _least_shift(numbers: Array) -> Array:
-    """Of the six that a comparison of 0 and 1 in place of one of 2 and 3 moves, in the direction in which it does."""
-    items = (numbers[:4] - np.array([1, 1, 0, 0])) * np.array([1, 1, -1, -1]) / _WIDER
-    pairs = jnp.stack([numbers[4] - 1, -numbers[9]])
-    return jnp.minimum(jnp.min(items), jnp.min(pairs))
+    pairs = found.value.pairs[np.triu_indices(4, 1)]
+    return dataclasses.replace(found, value=jnp.append(found.value.appearances, pairs))
 
 
 _DESIGNS = (
-    Audited(
-        name="noisy-design",
-        title="comparisons of items and pairs + Laplace(4/(0.3ε)), Laplace(2/(0.7ε)), one comparison",
-        calibration="tight",
-        function="noisy_design",
-        neighbors=(win_matrix(4, (0, 1, 1)), win_matrix(4, (2, 3, 1))),
-        release=_counted_noisily,
-        promise=COMPARISON,
-        reduce=_least_shift,
-        sees="the least shift of the six numbers that move, in the direction in which they move",
-        law=_design_law,
-        instances=all_comparisons(COMPARISON, _QUADRUPLE),
-        released_by="exact_noisy_design",
+    audited(
+        "noisy-design",
+        "comparisons of items and pairs + Laplace(4/(0.3ε)), Laplace(2/(0.7ε)), one comparison",
+        named(noisy_design, _counted_noisily),
+        **protecting(COMPARISON, np.zeros((4, 4))),
+        **under_laplace(
+            _counted,
+            win_matrix(4, (0, 1, 1)),
+            win_matrix(4, (2, 3, 1)),
+            read=lambda counted: counted / _UNITS.astype(counted.dtype),
+        ),
         commands=("rank --unit comparison --method scores",),
-        note="pairwise/private_design.py",
     ),
 )
 

@@ -18,11 +18,20 @@ from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.weights import PairWeights
-from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.noise import laplace
+from privrank_jax.privacy.noise import laplace as laplace_noise
 from privrank_jax.privacy_audit import laws, neighbors, shapes
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.audited_comparisons import totals
+from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.rows import (
+    PUBLISHED,
+    audited,
+    k_norm,
+    laplace,
+    named,
+    on,
+    under_laplace,
+)
 
 Array = jax.Array
 
@@ -48,35 +57,17 @@ def number(ranks: Array) -> Array:
 # --- scores, weights, the exponential mechanism ------------------------------------------------------
 
 
-def on_weights(mechanism: Callable[..., Estimate], **options: Any) -> Release:
+def on_weights(mechanism: Callable[..., Any], **options: Any) -> Release:
     """Turn a function of the weights of two users into ``(key, w, privacy) -> Estimate``."""
-
-    def release(key: Array, w: Array, privacy: Privacy) -> Estimate:
-        return mechanism(key, PairWeights(w, USERS), privacy, **options)
-
-    return release
+    return on(mechanism, lambda w: PairWeights(w, USERS), **options)
 
 
-def _borda_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    facets = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
-    return laws.k_norm(data.sum(-1), facets, facts["noise_scale"])
+def pairs_of(data: np.ndarray) -> np.ndarray:
+    """Weights above the diagonal, of stacked matrices."""
+    return data[:, *_UPPER]
 
 
-def _borda_laplace_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(data.sum(-1), facts["noise_scale"])
-
-
-def _pairs_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return _k_norm_on_pairs(data, facts["noise_scale"])
-
-
-def _k_norm_on_pairs(data: np.ndarray, scale: float) -> np.ndarray:
-    pairs = data[:, *_UPPER]
-    return laws.k_norm(pairs, shapes.cube_facets(pairs.shape[1]), scale)
-
-
-def _pairs_laplace_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(data[:, *_UPPER], facts["noise_scale"])
+_ON_PAIRS = {"k-norm": k_norm(pairs_of, shapes.cube_facets(3)), "laplace": laplace(pairs_of)}
 
 
 def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -100,34 +91,36 @@ def _widest(noisy: Array) -> Array:
 # --- sorting ---------------------------------------------------------------------------------------
 
 
-def _transcript(
-    key: Array, w: Array, privacy: Privacy, *, calibration: str, fallback_noise: str
-) -> Any:
+def _transcript(*, calibration: str, fallback_noise: str) -> Release:
     """A run of dp_kwiksort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
 
     With the key of a run, this is the transcript of that run (a test compares them): the same split of keys, the same
     sort, the same scale, and the same fallback at ε/2, which both calibrations have.
     """
-    weights = PairWeights(w, USERS)
-    run = aggregation.dp_kwiksort(
-        key, weights, privacy, max_queries=QUERIES, calibration=calibration
-    )
-    scale = run.diagnostics.noise_scale
-    sort_key, fallback_key = jax.random.split(fused(key))
 
-    def answer(key: Array, asking: Round, first: Array) -> tuple[Array, Array, Array]:
-        shares = w[asking.items, asking.pivots]
-        left = shares + laplace(key, shares.shape, scale, w.dtype) > 0.5
-        bits = jnp.sum(jnp.where(left & asking.asked, 1 << asking.items, 0))
-        seen = 8 * asking.pivots[0] + bits
-        return left, jnp.where(first < 0, seen, first).astype(jnp.int32), jnp.bool_(False)
+    def release(key: Array, w: Array, privacy: Privacy) -> Any:
+        weights = PairWeights(w, USERS)
+        run = aggregation.dp_kwiksort(
+            key, weights, privacy, max_queries=QUERIES, calibration=calibration
+        )
+        scale = run.diagnostics.noise_scale
+        sort_key, fallback_key = jax.random.split(fused(key))
 
-    sorting = partition_sort(sort_key, NUM_ITEMS, answer, jnp.int32(-1), QUERIES, None)
-    half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    noisy = aggregation.noise_all(fallback_key, weights, half, noise=fallback_noise).value
-    fallback = number(aggregation.local_search(noisy))
-    seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
-    return dataclasses.replace(run, value=seen)
+        def answer(key: Array, asking: Round, first: Array) -> tuple[Array, Array, Array]:
+            shares = w[asking.items, asking.pivots]
+            left = shares + laplace_noise(key, shares.shape, scale, w.dtype) > 0.5
+            bits = jnp.sum(jnp.where(left & asking.asked, 1 << asking.items, 0))
+            seen = 8 * asking.pivots[0] + bits
+            return left, jnp.where(first < 0, seen, first).astype(jnp.int32), jnp.bool_(False)
+
+        sorting = partition_sort(sort_key, NUM_ITEMS, answer, jnp.int32(-1), QUERIES, None)
+        half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
+        noisy = aggregation.noise_all(fallback_key, weights, half, noise=fallback_noise).value
+        fallback = number(aggregation.local_search(noisy))
+        seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
+        return dataclasses.replace(run, value=seen)
+
+    return named(aggregation.dp_kwiksort, release)
 
 
 def _transcript_law(
@@ -135,10 +128,7 @@ def _transcript_law(
 ) -> np.ndarray:
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
     noise_scale = float(noise_all_scale(NUM_ITEMS, USERS, half, noise=fallback_noise))
-    if fallback_noise == "k-norm":
-        fallback = _k_norm_on_pairs(data, noise_scale)
-    else:
-        fallback = laws.additive_laplace(data[:, *_UPPER], noise_scale)
+    fallback = _ON_PAIRS[fallback_noise](data, half, {"noise_scale": noise_scale})
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
 
@@ -173,138 +163,102 @@ _ORDER: dict[str, Any] = {
     "finite": True,
     **CENTRAL,
 }
-_SORTED: dict[str, Any] = {
-    "function": "dp_kwiksort",
-    "sees": "the transcript",
-    "outcomes": _TRANSCRIPTS,
-    **CENTRAL,
-}
-_SCORES: dict[str, Any] = {
-    "function": "dp_borda",
-    "reduce": lambda scores: jnp.minimum(scores[0] - 1, 1 - scores[2]),
-    "sees": "the least of item 0's rise above its score and item 2's fall below its own",
-    "released_by": "exact_borda",
-    "note": "aggregation/borda.py",
-    "changes": np.array(list(itertools.permutations((2.0, 0.0, -2.0)))) / USERS,
-    **CENTRAL,
-}
-_COUNTED: dict[str, Any] = {
-    "function": "noise_all",
-    "released_by": "exact_noise_all",
-    "note": "aggregation/noise_all.py",
-    **CENTRAL,
-}
-_WEIGHTS: dict[str, Any] = {
-    "reduce": lambda noisy: jnp.min(noisy[_UPPER]),
-    "sees": "the least noisy weight above the diagonal",
-    **_COUNTED,
-}
+_SORTED: dict[str, Any] = {"sees": "the transcript", "outcomes": _TRANSCRIPTS, **CENTRAL}
+_CHANGES = np.array(list(itertools.permutations((2.0, 0.0, -2.0)))) / USERS
+_SCORE_FACETS = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
+_SHIFTED = under_laplace(totals, _TIED, _AGREED)
+_SCORES: dict[str, Any] = CENTRAL | {"changes": _CHANGES}
 
 AUDITED = (
-    Audited(
-        name="dp-borda",
-        title="Borda scores + K-norm noise",
-        calibration="tight",
-        release=on_weights(aggregation.dp_borda),
-        law=_borda_law,
+    audited(
+        "dp-borda",
+        "Borda scores + K-norm noise",
+        on_weights(aggregation.dp_borda),
         commands=(
             "aggregate --method borda",
             "aggregate --method borda --missing unknown",
             "aggregate --method borda --noise gaussian --delta 1e-6",
         ),
-        **_SCORES,
+        **_SCORES | _SHIFTED | {"law": k_norm(totals, _SCORE_FACETS)},
     ),
-    Audited(
-        name="dp-borda-laplace",
-        title="Borda scores + Laplace",
-        calibration="tight",
-        release=on_weights(aggregation.dp_borda, noise="laplace"),
-        law=_borda_laplace_law,
+    audited(
+        "dp-borda-laplace",
+        "Borda scores + Laplace",
+        on_weights(aggregation.dp_borda, noise="laplace"),
         commands=("aggregate --method borda --noise laplace",),
-        **_SCORES,
+        **_SCORES | _SHIFTED,
     ),
-    Audited(
-        name="noise-all",
-        title="all pairwise weights + K-norm noise",
-        calibration="tight",
-        release=on_weights(aggregation.noise_all),
+    audited(
+        "noise-all",
+        "all pairwise weights + K-norm noise",
+        on_weights(aggregation.noise_all),
         reduce=_widest,
         sees="the largest plus the least noisy weight above the diagonal, less 1",
-        law=_pairs_law,
+        law=_ON_PAIRS["k-norm"],
         commands=(
             "aggregate --method noise-all",
             "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown",
         ),
-        **_COUNTED,
+        **CENTRAL,
     ),
-    Audited(
-        name="noise-all-laplace",
-        title="all pairwise weights + Laplace",
-        calibration="tight",
-        release=on_weights(aggregation.noise_all, noise="laplace"),
-        law=_pairs_laplace_law,
+    audited(
+        "noise-all-laplace",
+        "all pairwise weights + Laplace",
+        on_weights(aggregation.noise_all, noise="laplace"),
+        reduce=lambda noisy: jnp.min(noisy[_UPPER]),
+        sees="the least noisy weight above the diagonal",
+        law=_ON_PAIRS["laplace"],
         commands=("aggregate --method noise-all --noise laplace",),
-        **_WEIGHTS,
+        **CENTRAL,
     ),
-    Audited(
-        name="exponential-kemeny",
-        title="exponential mechanism on the Kemeny score",
-        function="exponential_kemeny",
-        release=on_weights(aggregation.exponential_kemeny),
+    audited(
+        "exponential-kemeny",
+        "exponential mechanism on the Kemeny score",
+        on_weights(aggregation.exponential_kemeny),
         law=_exponential_law,
         calibration="sound",
-        released_by="exact_exponential",
         commands=(
             "aggregate --method exponential",
             "aggregate --method exponential --missing unknown",
         ),
-        note="aggregation/exponential.py; the loss tends to ε with many users",
+        remark="the loss tends to ε with many users",
         **_ORDER,
     ),
-    Audited(
-        name="dp-kwiksort",
-        title="KwikSort on noisy answers, q = 2 of 3, ε/2 for the queries and ε/2 for the fallback",
-        calibration="tight",
-        release=functools.partial(_transcript, calibration="tight", fallback_noise="k-norm"),
+    audited(
+        "dp-kwiksort",
+        "KwikSort on noisy answers, q = 2 of 3, ε/2 for the queries and ε/2 for the fallback",
+        _transcript(calibration="tight", fallback_noise="k-norm"),
         law=functools.partial(_transcript_law, fallback_noise="k-norm"),
-        released_by="exact_kwiksort",
         commands=(
             "aggregate --method kwiksort",
             "aggregate --method kwiksort --noise gaussian --delta 1e-6",
         ),
-        note="aggregation/dp_kwiksort.py",
         **_SORTED,
     ),
-    Audited(
-        name="dp-kwiksort-published",
-        title="KwikSort, q = 2 of 3, published: Laplace(q/(nε)) on the queries and ε/2 for the fallback",
-        release=functools.partial(_transcript, calibration="published", fallback_noise="laplace"),
+    audited(
+        "dp-kwiksort-published",
+        "KwikSort, q = 2 of 3, published: Laplace(q/(nε)) on the queries and ε/2 for the fallback",
+        _transcript(calibration="published", fallback_noise="laplace"),
         law=functools.partial(_transcript_law, fallback_noise="laplace"),
-        calibration="published",
-        sound=False,
         note="Alabi et al., Algorithm 1: the queries spend ε, the fallback adds ε/2",
+        **PUBLISHED,
         **_SORTED,
     ),
-    Audited(
-        name="dp-kwiksort-ranking",
-        title="KwikSort on noisy answers, q = 3 of 3, the ranking alone",
-        function="dp_kwiksort",
-        release=on_weights(aggregation.dp_kwiksort),
+    audited(
+        "dp-kwiksort-ranking",
+        "KwikSort on noisy answers, q = 3 of 3, the ranking alone",
+        on_weights(aggregation.dp_kwiksort),
         law=_sort_law,
         calibration="sound",
-        released_by="exact_kwiksort",
         commands=("aggregate --method kwiksort --missing unknown",),
-        note="aggregation/dp_kwiksort.py; the ranking tells less than the transcript",
+        remark="the ranking tells less than the transcript",
         **_ORDER,
     ),
-    Audited(
-        name="hay-kwiksort",
-        title="KwikSort that shuffles what its budget q = 2 of 3 leaves",
-        calibration="tight",
-        function="hay_kwiksort",
-        release=on_weights(hay_kwiksort, max_queries=QUERIES),
+    audited(
+        "hay-kwiksort",
+        "KwikSort that shuffles what its budget q = 2 of 3 leaves",
+        on_weights(hay_kwiksort, max_queries=QUERIES),
         law=_sort_law,
-        note="aggregation/hay_kwiksort.py",
         **_ORDER,
     ),
 )

@@ -25,33 +25,16 @@ from privrank_jax.privacy.prefix_sums import strategy_matrices
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_comparisons import on_wins
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
-from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, noise_scale
 
 Array = jax.Array
 
-_STEPS = 3
 _USER = Privacy(1.0, unit="user", adjacency="replace", delta=0.01, contributions=2)
 _FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
 
 
-def _encoded(data: np.ndarray, strategy: str) -> np.ndarray:
-    """CX of stacked streams ``(D, T, m, m)``, ``(D, T m)``."""
-    encode = strategy_matrices(strategy, data.shape[1])[1]
-    return np.einsum("st,dti->dsi", encode, data.sum(-1)).reshape(len(data), -1)
-
-
-def _gaussian_loss(
-    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts, *, strategy: str
-) -> np.ndarray:
-    shifts = np.linalg.norm(_encoded(first, strategy) - _encoded(second, strategy), axis=1)
-    return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
-
-
-def _laplace_law(data: np.ndarray, _: Privacy, facts: Facts, *, strategy: str) -> np.ndarray:
-    return laws.additive_laplace(_encoded(data, strategy), facts["noise_scale"])
-
-
-def _streams(promise: Privacy, num_items: int, steps: int = _STEPS) -> Callable[[], Instances]:
+def _streams(promise: Privacy, num_items: int, steps: int) -> Callable[[], Instances]:
     """All streams of so many steps that hold what one unit can hold, and nothing else."""
 
     def every() -> Instances:
@@ -75,43 +58,14 @@ def _noisy_sums(value: Array, strategy: str) -> Array:
     return product(np.linalg.inv(strategy_matrices(strategy, value.shape[0])[0]), value).ravel()
 
 
-def _along(value: Array, strategy: str, change: np.ndarray) -> Array:
-    """How far Y lies in the direction in which the neighbors differ."""
-    return jnp.sum(_noisy_sums(value, strategy) * change)
+def _totals(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
+    """CX of stacked streams ``(D, T, m, m)``, ``(D, T m)``."""
+    encode = strategy_matrices(strategy, data.shape[1])[1]
+    return np.einsum("st,dti->dsi", encode, data.sum(-1)).reshape(len(data), -1)
 
 
-def _least_rise(value: Array, strategy: str, change: np.ndarray) -> Array:
-    """The least number of Y that differs between the neighbors, in the direction in which it does: signs decide."""
-    moved = np.flatnonzero(change)
-    return jnp.min(_noisy_sums(value, strategy)[moved] * np.sign(change[moved]))
-
-
-def _row(
-    strategy: str,
-    noise: str,
-    promise: Privacy,
-    neighbors: tuple[np.ndarray, np.ndarray],
-    **fields: Any,
-) -> Audited:
-    told = {"law" if noise == "laplace" else "loss": _LOSSES[noise]}
-    here, there = _encoded(np.stack(neighbors), strategy)
-    reduce = _least_rise if noise == "laplace" else _along
-    return Audited(
-        function="continual_counts",
-        calibration="tight",
-        release=on_wins(continual_counts, noise=noise, strategy=strategy),
-        promise=promise,
-        neighbors=neighbors,
-        instances=_streams(promise, 2),
-        reduce=functools.partial(reduce, strategy=strategy, change=here - there),
-        note="privacy/prefix_sums.py",
-        **{name: functools.partial(one, strategy=strategy) for name, one in told.items()},
-        **fields,
-    )
-
-
-def _scaled_sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
-    """C times wins, losses and pair counts of stacked streams, each over the scale of its noise, ``(D, T d)``."""
+def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
+    """C times wins, losses and pair counts, each over the scale of its noise, likewise."""
     encode = strategy_matrices(strategy, data.shape[1])[1]
     met = (data + np.swapaxes(data, -1, -2))[..., *np.triu_indices(data.shape[-1], 1)]
     own, pairs = facts["noise_scale"], facts["pair_scale"]
@@ -119,50 +73,49 @@ def _scaled_sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
     return np.einsum("st,dti->dsi", encode, sums).reshape(len(data), -1)
 
 
-def _score_loss(
-    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts, *, strategy: str
-) -> np.ndarray:
-    moved = _scaled_sums(first, facts, strategy) - _scaled_sums(second, facts, strategy)
-    shifts = np.round(np.linalg.norm(moved, axis=1), 12)
-    return laws.gaussian_epsilon(shifts, 1.0, privacy.delta)
-
-
-def _score_law(data: np.ndarray, _: Privacy, facts: Facts, *, strategy: str) -> np.ndarray:
-    return laws.additive_laplace(_scaled_sums(data, facts, strategy), 1.0)
-
-
-def _score_row(
+def _published(
+    function: Callable[..., Any],
+    numbers: Callable[[np.ndarray, Facts, str], np.ndarray],
+    scale: Callable[[Facts], float],
     strategy: str,
-    noise: str,
     promise: Privacy,
-    neighbors: tuple[np.ndarray, np.ndarray],
-    steps: int,
-    **fields: Any,
-) -> Audited:
-    told = {"law": _score_law} if noise == "laplace" else {"loss": _score_loss}
-    here, there = _scaled_sums(
-        np.stack(neighbors), {"noise_scale": 1.0, "pair_scale": 1.0}, strategy
-    )
-    reduce = _least_rise if noise == "laplace" else _along
-    change = here - there
-    if (
-        noise == "gaussian"
-    ):  # along the difference in units of the noise, whose variances are as 2/(3/4) to 1/(1/4)
-        items = neighbors[0].shape[-1]
-        weights = np.r_[np.full(2 * items, 3 / 8), np.full(items * (items - 1) // 2, 1 / 4)]
-        change = change * np.tile(weights, steps)
-    return Audited(
-        function="continual_score_sums",
-        calibration="tight",
-        release=on_wins(continual_score_sums, noise=noise, strategy=strategy),
-        promise=promise,
-        neighbors=neighbors,
-        instances=_streams(promise, 3, steps),
-        reduce=functools.partial(reduce, strategy=strategy, change=change),
-        note="pairwise/score_stream.py",
-        **{name: functools.partial(one, strategy=strategy) for name, one in told.items()},
-        **fields,
-    )
+    *pair: np.ndarray,
+    weights: Any = 1.0,
+) -> dict[str, Any]:
+    """Gaussian noise where there is a δ, else Laplace noise, on ``numbers``; ``weights`` divide by its variances."""
+
+    def law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+        return laws.additive_laplace(numbers(data, facts, strategy), scale(facts))
+
+    def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
+        moved = numbers(first, facts, strategy) - numbers(second, facts, strategy)
+        shifts = np.round(np.linalg.norm(moved, axis=1), 12)
+        return laws.gaussian_epsilon(shifts, scale(facts), privacy.delta)
+
+    alike = {"noise_scale": 1.0, "pair_scale": 1.0}
+    change = np.subtract(*numbers(np.stack(pair), alike, strategy))
+    moved = np.flatnonzero(change)
+    fields = {
+        "release": on_wins(
+            function, noise="gaussian" if promise.delta else "laplace", strategy=strategy
+        ),
+        "promise": promise,
+        "neighbors": pair,
+        "instances": _streams(promise, pair[0].shape[-1], len(pair[0])),
+    }
+    if promise.delta:
+        return fields | {
+            "loss": loss,
+            "reduce": lambda value: jnp.sum(_noisy_sums(value, strategy) * (change * weights)),
+            "sees": "the numbers that noise is added to, along their difference between the neighbors",
+        }
+    return fields | {
+        "law": law,
+        "reduce": lambda value: jnp.min(
+            _noisy_sums(value, strategy)[moved] * np.sign(change[moved])
+        ),
+        "sees": "the least shift, away from the neighbor, of the numbers that noise is added to and that differ",
+    }
 
 
 def _meeting(step: int, winner: int, loser: int, steps: int) -> np.ndarray:
@@ -172,56 +125,50 @@ def _meeting(step: int, winner: int, loser: int, steps: int) -> np.ndarray:
     return stream
 
 
-_LOSSES: dict[str, Any] = {"laplace": _laplace_law, "gaussian": _gaussian_loss}
 _USERS = (_stream((2, 0), (0, 1), (1, 0)), _stream((0, 2), (0, 1), (1, 0)))
 _ANSWERS = (_stream((1, 0), (0, 0), (0, 0)), _stream((0, 1), (0, 0), (0, 0)))
+_REMOVED = dataclasses.replace(_USER, adjacency="add-remove")
+_SINGLE = dataclasses.replace(_USER, contributions=1)
+_REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
+
+_COUNTS = (continual_counts, _totals, noise_scale)
+_SCORES = (continual_score_sums, _sums, lambda _: 1.0)
 
 AUDITED = (
-    _row(
-        "square-root",
-        "gaussian",
-        _USER,
-        _USERS,
-        name="continual-counts",
-        title="win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
-        sees="the numbers that noise is added to, along their difference between the neighbors",
+    audited(
+        "continual-counts",
+        "win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
+        note="privacy/prefix_sums.py",
+        **_published(*_COUNTS, "square-root", _USER, *_USERS),
     ),
-    _row(
-        "tree",
-        "gaussian",
-        dataclasses.replace(_USER, adjacency="add-remove"),
-        (_USERS[0], _stream((0, 0), (0, 1), (1, 0))),
-        name="continual-counts-add-remove",
-        title="win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
-        sees="the numbers that noise is added to, along their difference between the neighbors",
+    audited(
+        "continual-counts-add-remove",
+        "win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
+        note="privacy/prefix_sums.py",
+        **_published(*_COUNTS, "tree", _REMOVED, _USERS[0], _stream((0, 0), (0, 1), (1, 0))),
     ),
-    _row(
-        "tree",
-        "laplace",
-        _FLIPPED,
-        _ANSWERS,
-        name="continual-counts-tree",
-        title="win totals after each of 3 steps, tree, Laplace noise, one answer",
-        sees="the least rise of item 0 and fall of item 1 among the sums that hold the first step",
+    audited(
+        "continual-counts-tree",
+        "win totals after each of 3 steps, tree, Laplace noise, one answer",
+        note="privacy/prefix_sums.py",
+        **_published(*_COUNTS, "tree", _FLIPPED, *_ANSWERS),
     ),
-    _score_row(
-        "square-root",
-        "gaussian",
-        dataclasses.replace(_USER, contributions=1),
-        (_meeting(0, 0, 1, 3), _meeting(0, 2, 0, 3)),
-        3,
-        name="continual-score-sums",
-        title="wins, losses and pair counts after each of 3 steps, square-root strategy, Gaussian noise, one user",
-        sees="the numbers that noise is added to, along their difference between the neighbors",
+    audited(
+        "continual-score-sums",
+        "wins, losses and pair counts after each of 3 steps, square-root strategy, Gaussian noise, one user",
+        **_published(
+            *_SCORES,
+            "square-root",
+            _SINGLE,
+            _meeting(0, 0, 1, 3),
+            _meeting(0, 2, 0, 3),
+            # variances are as 2/(3/4) to 1/(1/4)
+            weights=np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3),
+        ),
     ),
-    _score_row(
-        "increments",
-        "laplace",
-        Privacy(1.0, unit="comparison", adjacency="replace"),
-        (_meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
-        1,
-        name="continual-score-sums-laplace",
-        title="wins, losses and pair counts after one step, Laplace noise, one comparison replaced",
-        sees="the least change among wins, losses and pair counts, in the direction in which the neighbors differ",
+    audited(
+        "continual-score-sums-laplace",
+        "wins, losses and pair counts after one step, Laplace noise, one comparison replaced",
+        **_published(*_SCORES, "increments", _REPLACED, _meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
     ),
 )

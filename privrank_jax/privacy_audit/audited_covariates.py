@@ -18,16 +18,16 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._backend import product
-from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.designs import outcome_odds
 from privrank_jax.pairwise.noisy_ties import tie_weight
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws, shapes
-from privrank_jax.privacy_audit.neighbors import Instances
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit import shapes
+from privrank_jax.privacy_audit.neighbors import Instances, those_near
+from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.rows import audited, gaussian, on, under_k_norm, under_laplace
 
 Array = jax.Array
 
@@ -58,19 +58,13 @@ def _design(outcomes: Array, users: tuple[int, ...]) -> CovariateDesign:
     return CovariateDesign(*parts, num_items=3)
 
 
-def _on_outcomes(
-    function: Callable[..., Estimate], users: tuple[int, ...], **options: Any
-) -> Release:
+def _on_outcomes(function: Callable[..., Any], users: tuple[int, ...], **options: Any) -> Release:
     """Turn a function of a table into ``(key, outcomes, privacy) -> Estimate``, its value one array."""
 
-    def release(key: Array, outcomes: Array, privacy: Privacy) -> Estimate:
-        outcomes = jnp.asarray(outcomes)
-        table = CovariateTable(_design(outcomes, users), outcomes)
-        found = function(key, table, privacy, **options)
-        parts = [jnp.ravel(part) for part in jax.tree.leaves(found.value)]
-        return dataclasses.replace(found, value=jnp.concatenate(parts))
+    def table(outcomes: Array) -> CovariateTable:
+        return CovariateTable(_design(outcomes, users), jnp.asarray(outcomes))
 
-    return release
+    return on(function, table, **options)
 
 
 def _sums(data: np.ndarray) -> np.ndarray:
@@ -78,26 +72,9 @@ def _sums(data: np.ndarray) -> np.ndarray:
     return data @ _MATRIX
 
 
-def _sums_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(_sums(data), facts["noise_scale"])
-
-
 def _tied(data: np.ndarray) -> np.ndarray:
     """(S, T) of stacked outcomes."""
     return np.column_stack([data @ _MATRIX, (data == 0.5).sum(-1)])
-
-
-def _ties_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(_tied(data), facts["noise_scale"])
-
-
-def _gaussian_loss(
-    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts
-) -> np.ndarray:
-    moved = _tied(first) - _tied(second)
-    moved[:, -1] *= tie_weight("gaussian")
-    shifts = np.round(np.linalg.norm(moved, axis=1), 12)
-    return laws.gaussian_epsilon(shifts, facts["noise_scale"], privacy.delta)
 
 
 def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -108,9 +85,6 @@ def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     chances = 1 / (1 + np.exp(-points @ _MATRIX.T))
     noise = (chances @ _MATRIX + _RIDGES[:-1] * points)[None] - (data @ _MATRIX)[:, None]
     return -np.abs(noise).sum(-1) / facts["noise_scale"]
-
-
-_DELTA = 0.01
 
 
 def _davidson_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -138,70 +112,21 @@ def _behind_davidson(fitted: Array) -> Array:
     return expected + _RIDGES.astype(fitted.dtype) * fitted
 
 
-def _least_shift(noisy: Array, *, center: np.ndarray, change: np.ndarray) -> Array:
-    """The least shift, of the sums that differ between the neighbors, in the direction in which they differ."""
-    moved = np.flatnonzero(change)
-    return jnp.min((noisy - jnp.asarray(center, noisy.dtype))[moved] * np.sign(change[moved]))
-
-
 def _flips(users: tuple[int, ...]) -> Instances:
     """All outcomes; neighbors differ in those of one unit."""
+
+    def near(first: np.ndarray, second: np.ndarray) -> bool:
+        return len({users[row] for row in np.flatnonzero(first != second)}) == 1
+
     data = np.array(list(itertools.product((0.0, 0.5, 1.0), repeat=len(users))))
-    near = [
-        (a, b)
-        for a, b in itertools.combinations(range(len(data)), 2)
-        if len({users[row] for row in np.flatnonzero(data[a] != data[b])}) == 1
-    ]
-    return Instances(data, np.array(near))
+    return those_near(data, near)
 
 
 _EACH, _TWO = (0, 1, 2), (0, 1, 0)  # users of the rows
-_WON = np.array([1.0, 1.0, 1.0])
-_WON_SUMS = _sums(_WON)
-_ONE_TIED = _tied(np.array([_WON, [1.0, 0.5, 1.0]]))
-_GAUSSIAN_CHANGE = np.subtract(*_tied(np.array([_WON, [0.0, 1.0, 0.0]]))) * np.append(
-    np.ones(_MATRIX.shape[1]), tie_weight("gaussian") ** 2
-)
-"""Divided by the variances of the noise."""
-
-
-def _row(
-    flipped: list[int],
-    users: tuple[int, ...],
-    promise: Privacy,
-) -> dict[str, Any]:
-    lost = np.where(np.isin(np.arange(3), flipped), 1 - _WON, _WON)
-    return {
-        "neighbors": (_WON, lost),
-        "promise": promise,
-        "release": _on_outcomes(noisy_covariate_sums, users),
-        "law": _sums_law,
-        "reduce": functools.partial(_least_shift, center=_WON_SUMS, change=_sums(_WON - lost)),
-        "sees": "the least shift of a sum in the direction of the neighbors' difference",
-        "instances": functools.partial(_flips, users),
-        "function": "noisy_covariate_sums",
-        "note": "pairwise/covariates.py",
-    }
-
-
-def _tied_row(
-    answers: tuple[float, float, float], users: tuple[int, ...], promise: Privacy
-) -> dict[str, Any]:
-    changed = np.array(answers)
-    center, other = _tied(np.stack([_WON, changed]))
-    return {
-        **_row([], users, promise),
-        "neighbors": (_WON, changed),
-        "release": _on_outcomes(noisy_covariate_ties, users),
-        "law": _ties_law,
-        "reduce": functools.partial(_least_shift, center=center, change=center - other),
-        "sees": "the least shift of a number in the direction of the neighbors' difference",
-        "function": "noisy_covariate_ties",
-        "released_by": "exact_covariate_ties",
-        "note": "pairwise/covariate_ties.py",
-    }
-
-
+_WON, _LOST_ONE = np.array([1.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0])
+_TIED_ONE, _LOST_TWO = np.array([1.0, 0.5, 1.0]), np.array([0.0, 1.0, 0.0])
+_ONE: dict[str, Any] = {"promise": COMPARISON, "instances": functools.partial(_flips, _EACH)}
+_BOTH: dict[str, Any] = {"promise": USER, "instances": functools.partial(_flips, _TWO)}
 _SHAPED_FACETS = np.block(
     [
         [shapes.zonotope_facets(np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])), np.zeros((3, 3))],
@@ -209,145 +134,102 @@ _SHAPED_FACETS = np.block(
     ]
 )
 """Of what user 0 or 1 of ``_TWO`` can change in the items' sums, in those of the covariates, and in the ties."""
-
-
-def _shaped_row(
-    mechanism: Callable[..., Estimate], statistic: Callable[..., Any]
-) -> dict[str, Any]:
-    """All outcomes of user 0 flip; ``statistic`` is what the mechanism adds noise to, of stacked outcomes."""
-    lost = np.array([0.0, 1.0, 0.0])
-    center, other = statistic(np.stack([_WON, lost]))
-    facets = _SHAPED_FACETS[:, : center.size]
-    facets = facets[facets.any(axis=1)]
-
-    def law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-        return laws.k_norm(statistic(data), facets, facts["noise_scale"])
-
-    return {
-        **_row([0, 2], _TWO, USER),
-        "release": _on_outcomes(mechanism, _TWO, noise="k-norm"),
-        "law": law,
-        "reduce": lambda noisy: shapes.margin(
-            noisy - jnp.asarray(center, noisy.dtype), facets, center - other
-        ),
-        "sees": "how far the noise lies inside the facets next to the change",
-        "function": mechanism.__name__,
-        "note": "pairwise/covariate_shape.py",
-    }
-
+_SUM_FACETS = _SHAPED_FACETS[:-1, :-1]
+_SHAPE = "pairwise/covariate_shape.py"
+_GAUSSIAN = np.append(np.ones(_MATRIX.shape[1]), tie_weight("gaussian"))
+"""What Gaussian noise is divided by to have one scale."""
+_GAUSSIAN_CHANGE = np.subtract(*_tied(np.array([_WON, _LOST_TWO]))) * _GAUSSIAN**2
+_COMMON = "rank --method mle --adjacency flip"
+_EACH_LEFT, _USERS_LEFT = (
+    f"{_COMMON} {unit} --side left" for unit in ("--unit comparison", "--max-per-user 2")
+)
 
 AUDITED = (
-    Audited(
-        name="covariate-sums",
-        title="sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
-        calibration="tight",
-        released_by="exact_covariate_sums",
+    audited(
+        "covariate-sums",
+        "sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
+        _on_outcomes(noisy_covariate_sums, _EACH),
         commands=(
-            "rank --method mle --adjacency flip --unit comparison --side left --covariate length",
-            "rank --method mle --adjacency flip --unit comparison --side left --covariate-group judge",
+            f"{_EACH_LEFT} --covariate length",
+            f"{_EACH_LEFT} --covariate-group judge",
         ),
-        **_row([1], _EACH, COMPARISON),
+        note="pairwise/covariates.py",
+        **_ONE,
+        **under_laplace(_sums, _WON, _LOST_ONE),
     ),
-    Audited(
-        name="covariate-sums-users",
-        title="sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
-        calibration="tight",
-        released_by="exact_covariate_sums",
+    audited(
+        "covariate-sums-users",
+        "sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
+        _on_outcomes(noisy_covariate_sums, _TWO),
+        commands=(f"{_USERS_LEFT} --covariate length:-1:2",),
+        note="pairwise/covariates.py",
+        **_BOTH,
+        **under_laplace(_sums, _WON, _LOST_TWO),
+    ),
+    audited(
+        "covariate-sums-questionnaire",
+        "sums of comparisons with covariates + K-norm noise of the questions, outcomes of one user flip",
+        _on_outcomes(noisy_covariate_sums, _TWO, noise="k-norm"),
+        commands=(f"{_USERS_LEFT} --covariate length --noise k-norm",),
+        note=_SHAPE,
+        **_BOTH,
+        **under_k_norm(_sums, _SUM_FACETS, _WON, _LOST_TWO),
+    ),
+    audited(
+        "covariate-ties-questionnaire",
+        "sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
+        _on_outcomes(noisy_covariate_ties, _TWO, noise="k-norm"),
+        commands=(f"{_USERS_LEFT} --covariate length --ties davidson --noise k-norm",),
+        note=_SHAPE,
+        **_BOTH,
+        **under_k_norm(_tied, _SHAPED_FACETS, _WON, _LOST_TWO),
+    ),
+    audited(
+        "covariate-mle",
+        "scores and coefficients of covariates from noisy sums, one outcome flips",
+        _on_outcomes(pairwise.covariate_mle, _EACH, gamma=_GAMMA),
+        note="pairwise/covariates.py; of the noisy sums behind the scores",
+        **_ONE,
+        **under_laplace(_sums, _WON, _LOST_ONE, read=_behind_scores, law=_scores_law),
+    ),
+    audited(
+        "covariate-ties",
+        "sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
+        _on_outcomes(noisy_covariate_ties, _EACH),
+        commands=(f"{_EACH_LEFT} --covariate length --ties davidson",),
+        **_ONE,
+        **under_laplace(_tied, _WON, _TIED_ONE),
+    ),
+    audited(
+        "covariate-ties-users",
+        "sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
+        _on_outcomes(noisy_covariate_ties, _TWO),
+        commands=(f"{_USERS_LEFT} --covariate length:-1:2 --ties davidson",),
+        **_BOTH,
+        **under_laplace(_tied, _WON, _LOST_TWO),
+    ),
+    audited(
+        "covariate-ties-gaussian",
+        "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
+        _on_outcomes(noisy_covariate_ties, _TWO, noise="gaussian"),
         commands=(
-            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2",
+            f"{_USERS_LEFT} --covariate length --ties davidson --noise gaussian --delta 1e-6",
         ),
-        **_row([0, 2], _TWO, USER),
+        neighbors=(_WON, _LOST_TWO),
+        reduce=lambda noisy: jnp.sum(noisy * _GAUSSIAN_CHANGE),
+        sees="the numbers along the neighbors' difference, in units of their noise",
+        loss=gaussian(lambda data: _tied(data) * _GAUSSIAN),
+        remark="Balle and Wang (2018)",
+        **_BOTH | {"promise": dataclasses.replace(USER, delta=0.01)},
     ),
-    Audited(
-        name="covariate-sums-questionnaire",
-        title="sums of comparisons with covariates + K-norm noise of the questions, outcomes of one user flip",
-        calibration="tight",
-        released_by="exact_covariate_sums",
-        commands=(
-            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --noise k-norm",
+    audited(
+        "covariate-davidson-mle",
+        "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
+        _on_outcomes(
+            pairwise.covariate_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
         ),
-        **_shaped_row(noisy_covariate_sums, _sums),
-    ),
-    Audited(
-        name="covariate-ties-questionnaire",
-        title="sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
-        calibration="tight",
-        released_by="exact_covariate_ties",
-        commands=(
-            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
-            "--noise k-norm",
-        ),
-        **_shaped_row(noisy_covariate_ties, _tied),
-    ),
-    Audited(
-        name="covariate-mle",
-        calibration="tight",
-        **{
-            **_row([1], _EACH, COMPARISON),
-            "title": "scores and coefficients of covariates from noisy sums, one outcome flips",
-            "function": "covariate_mle",
-            "release": _on_outcomes(pairwise.covariate_mle, _EACH, gamma=_GAMMA),
-            "law": _scores_law,
-            "reduce": lambda value: _least_shift(
-                _behind_scores(value), center=_WON_SUMS, change=_MATRIX[1]
-            ),
-            "sees": "of the noisy sums behind the scores: their least shift in the direction of the neighbors' "
-            "difference",
-        },
-    ),
-    Audited(
-        name="covariate-ties",
-        title="sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
-        calibration="tight",
-        commands=(
-            "rank --method mle --adjacency flip --unit comparison --side left --covariate length --ties davidson",
-        ),
-        **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
-    ),
-    Audited(
-        name="covariate-ties-users",
-        title="sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
-        calibration="tight",
-        commands=(
-            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length:-1:2 --ties davidson",
-        ),
-        **_tied_row((0.0, 1.0, 0.0), _TWO, USER),
-    ),
-    Audited(
-        name="covariate-ties-gaussian",
-        calibration="tight",
-        commands=(
-            "rank --method mle --adjacency flip --max-per-user 2 --side left --covariate length --ties davidson "
-            "--noise gaussian --delta 1e-6",
-        ),
-        **{
-            **_tied_row((0.0, 1.0, 0.0), _TWO, dataclasses.replace(USER, delta=_DELTA)),
-            "title": "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
-            "release": _on_outcomes(noisy_covariate_ties, _TWO, noise="gaussian"),
-            "reduce": lambda noisy: jnp.sum(noisy * _GAUSSIAN_CHANGE),
-            "sees": "the numbers along the neighbors' difference, in units of their noise",
-            "law": None,
-            "loss": _gaussian_loss,
-            "note": "pairwise/covariate_ties.py; Balle and Wang (2018)",
-        },
-    ),
-    Audited(
-        name="covariate-davidson-mle",
-        calibration="tight",
-        **{
-            **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
-            "title": "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
-            "function": "covariate_mle",
-            "released_by": "",
-            "release": _on_outcomes(
-                pairwise.covariate_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
-            ),
-            "law": _davidson_law,
-            "reduce": lambda value: _least_shift(
-                _behind_davidson(value), center=_ONE_TIED[0], change=_ONE_TIED[0] - _ONE_TIED[1]
-            ),
-            "sees": "of the noisy numbers behind the scores: their least shift in the direction of the neighbors' "
-            "difference",
-        },
+        note="pairwise/covariate_ties.py; of the noisy numbers behind the scores",
+        **_ONE,
+        **under_laplace(_tied, _WON, _TIED_ONE, read=_behind_davidson, law=_davidson_law),
     ),
 )

@@ -22,12 +22,12 @@ from privrank_jax.aggregation.footrule_cuts import cut_design
 from privrank_jax.aggregation.footrule_levels import footrule_levels, mean_square_error
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule, ldp_footrule_report
 from privrank_jax.aggregation.private_footrule import dp_footrule
-from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws, neighbors, shapes
+from privrank_jax.privacy_audit import neighbors, shapes
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
 from privrank_jax.privacy_audit.audited_local import broken_ties
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.rows import audited, gaussian, k_norm, on, reported, under_k_norm
 
 Array = jax.Array
 
@@ -68,36 +68,18 @@ def _prefixes(counts: np.ndarray) -> np.ndarray:
     return shares.reshape(*counts.shape[:-2], _CUTS)
 
 
-def _noise(costs: Array) -> Array:
-    """What the published costs say that F exceeds its value at the first neighbor by."""
-    return 0.5 * (1 + jnp.diff(costs, axis=1).reshape(-1)) - _prefixes(_APART)
-
-
-def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    scale = facts["cost_deviation"] / _SINGLE**0.5
-    return laws.k_norm(_prefixes(data), shapes.cube_facets(_CUTS), scale)
-
-
-def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
-    shifts = np.linalg.norm(_prefixes(first) - _prefixes(second), axis=1)
-    scale = facts["cost_deviation"] / _SPREAD**0.5
-    return laws.gaussian_epsilon(np.round(shifts, 12), scale, privacy.delta)
+def _noisy_prefixes(costs: Array) -> Array:
+    """F with noise, of published costs."""
+    return 0.5 * (1 + jnp.diff(costs, axis=1).reshape(-1))
 
 
 def _on_counts(noise: str) -> Release:
-    def release(key: Array, counts: Array, privacy: Privacy) -> Estimate:
-        return dp_footrule(key, PositionHistograms(counts, USERS), privacy, noise=noise)
-
-    return release
+    return on(dp_footrule, lambda counts: PositionHistograms(counts, USERS), noise=noise)
 
 
-def _report(key: Array, ranks: Array, privacy: Privacy) -> Estimate:
-    return ldp_footrule(key, ranks[None], privacy)
-
-
-def _one_report(key: Array, ranks: Array, privacy: Privacy) -> Array:
+def _one_report(key: Array, ranks: Array, epsilon: Array) -> Array:
     """The cut at items of the set, and its opposite at others."""
-    cut, chosen = ldp_footrule_report(key, ranks, privacy.epsilon)
+    cut, chosen = ldp_footrule_report(key, ranks, epsilon)
     return jnp.where(chosen, cut, -cut)
 
 
@@ -116,74 +98,58 @@ def _report_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
 
 
 _MOVE = (_prefixes(_APART) - _prefixes(_AGREED)) * USERS  # entries 0, 1 and -1
-_COMMON: dict[str, Any] = {
-    "function": "dp_footrule",
-    "neighbors": (_APART, _AGREED),
-    "instances": instances,
-    "note": "aggregation/private_footrule.py",
-}
-
+_CUBE = shapes.cube_facets(_CUTS)
+_LAW = k_norm(_prefixes, _CUBE, lambda facts: facts["cost_deviation"] / _SINGLE**0.5)
 _REPORT: dict[str, Any] = {
     "neighbors": (np.arange(NUM_ITEMS), np.arange(NUM_ITEMS)[::-1]),
     "promise": USER,
     "instances": lambda: neighbors.of_values(*neighbors.weak_orders(NUM_ITEMS)),
     "law": _report_law,
     "trust": "local",
-    "note": "aggregation/ldp_footrule.py",
 }
 
 AUDITED = (
-    Audited(
-        name="dp-footrule",
-        title="footrule costs + noise of the least error under pure ε",
-        calibration="tight",
-        release=_on_counts("tree"),
+    audited(
+        "dp-footrule",
+        "footrule costs + noise of the least error under pure ε",
+        _on_counts("tree"),
         promise=USER,
-        reduce=lambda costs: shapes.margin(_noise(costs), shapes.cube_facets(_CUTS), _MOVE),
-        sees="how far a prefix count that differs is beyond all others, in its direction",
-        law=_law,
-        released_by="exact_footrule",
+        instances=instances,
         commands=(
             "aggregate --method footrule",
             "aggregate --method footrule --missing unknown",
             "aggregate --method footrule --noise k-norm",
         ),
-        **_COMMON,
+        **under_k_norm(_prefixes, _CUBE, _APART, _AGREED, read=_noisy_prefixes, law=_LAW),
     ),
-    Audited(
-        name="dp-footrule-gaussian",
-        title="footrule costs + Gaussian noise at δ = 0.01",
-        calibration="tight",
-        release=_on_counts("gaussian"),
+    audited(
+        "dp-footrule-gaussian",
+        "footrule costs + Gaussian noise at δ = 0.01",
+        _on_counts("gaussian"),
+        neighbors=(_APART, _AGREED),
         promise=dataclasses.replace(USER, delta=0.01),
-        reduce=lambda costs: jnp.sum(_noise(costs) * _MOVE),
+        instances=instances,
+        reduce=lambda costs: jnp.sum((_noisy_prefixes(costs) - _prefixes(_APART)) * _MOVE),
         sees="the sum of the prefix counts that differ, each in its direction",
-        loss=_loss,
-        released_by="exact_footrule",
+        loss=gaussian(_prefixes, lambda facts: facts["cost_deviation"] / _SPREAD**0.5),
         commands=("aggregate --method footrule --noise gaussian --delta 1e-6",),
-        **_COMMON,
     ),
-    Audited(
-        name="ldp-footrule",
-        title="footrule costs of one user by a cut of the ranking and a set of items",
-        calibration="tight",
-        function="ldp_footrule",
-        release=_report,
+    audited(
+        "ldp-footrule",
+        "footrule costs of one user by a cut of the ranking and a set of items",
+        on(ldp_footrule, lambda ranks: ranks[None]),
         reduce=lambda costs: costs[0, 0] - costs[-1, 0],
         sees="the cost of the first place for item 0 less that for item 2",
-        released_by="exact_ldp_footrule",
         commands=(
             "aggregate --method footrule --trust local",
             "aggregate --method footrule --trust local --missing unknown",
         ),
         **_REPORT,
     ),
-    Audited(
-        name="ldp-footrule-report",
-        title="the report of one user to ldp_footrule",
-        calibration="tight",
-        function="ldp_footrule_report",
-        release=_one_report,
+    audited(
+        "ldp-footrule-report",
+        "the report of one user to ldp_footrule",
+        reported(ldp_footrule_report, _one_report),
         reduce=lambda report: jnp.sign(report[0]) - jnp.sign(report[-1]),
         sees="which of items 0 and 2 is in the set, if not both or neither",
         **_REPORT,

@@ -17,12 +17,12 @@ from privrank_jax._backend import product
 from privrank_jax.aggregation.footrule import PositionHistograms
 from privrank_jax.aggregation.footrule_levels import Level, footrule_levels, mean_square_error
 from privrank_jax.aggregation.private_footrule import dp_footrule
-from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import neighbors, shapes
 from privrank_jax.privacy_audit.audited_consensus import USER
 from privrank_jax.privacy_audit.audited_footrule import histograms
-from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, on
 
 Array = jax.Array
 
@@ -100,24 +100,17 @@ def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return total
 
 
-def _release(key: Array, counts: Array, privacy: Privacy) -> Estimate:
-    return dp_footrule(key, PositionHistograms(counts, 1), privacy)
-
-
 AUDITED = (
-    Audited(
-        name="dp-footrule-tree",
-        title="footrule costs of six items + noise in a tree of two levels",
-        calibration="tight",
-        function="dp_footrule",
+    audited(
+        "dp-footrule-tree",
+        "footrule costs of six items + noise in a tree of two levels",
+        on(dp_footrule, lambda counts: PositionHistograms(counts, 1)),
         neighbors=(_FIRST, _SECOND),
-        release=_release,
         promise=USER,
         reduce=_margin,
         sees="how far a count is beyond all others in the direction of the change, at the level where it is less",
         instances=lambda: neighbors.of_values(*histograms(_RANKS), *histograms(_RANKS, "unknown")),
         law=_law,
-        released_by="exact_footrule",
         commands=("aggregate --method footrule",),
         note="aggregation/footrule_levels.py",
     ),

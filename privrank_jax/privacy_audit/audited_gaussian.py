@@ -19,10 +19,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from scipy import special
@@ -33,47 +31,21 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_comparisons import (
     FEW_WINS,
-    all_comparisons,
+    gap,
     on_wins,
+    protecting,
+    totals,
     win_matrix,
 )
-from privrank_jax.privacy_audit.audited_consensus import CENTRAL, on_weights
-from privrank_jax.privacy_audit.registry import Audited, Facts, Loss
-
-Array = jax.Array
+from privrank_jax.privacy_audit.audited_consensus import CENTRAL, on_weights, pairs_of
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, gaussian
 
 _DELTA = 0.01
 _L = 3
 _QUANTILES = np.linspace(-6.0, 6.0, 241)
 
 # --- noise on every number -------------------------------------------------------------------------
-
-
-def _apart(numbers: Callable[[np.ndarray], np.ndarray]) -> Loss:
-    """The loss of Gaussian noise on the ``numbers (D, d)`` of stacked data sets."""
-
-    def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
-        shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
-        return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
-
-    return loss
-
-
-def _totals(data: np.ndarray) -> np.ndarray:
-    return data.sum(-1)
-
-
-def _pairs(data: np.ndarray) -> np.ndarray:
-    return data[:, *np.triu_indices(data.shape[-1], 1)]
-
-
-def _gap(values: Array) -> Array:
-    return values[0] - values[1]
-
-
-def _all_weights(noisy: Array) -> Array:
-    """The sum of the weights above the diagonal, the direction in which a reversal moves them."""
-    return jnp.sum(noisy[np.triu_indices(noisy.shape[0], 1)])
 
 
 _PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
@@ -85,77 +57,60 @@ _USER = Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA, contributio
 _USER_ADDED = dataclasses.replace(_USER, adjacency="add-remove")
 _RANKING = {**CENTRAL, "promise": Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA)}
 _COUNTS: dict[str, Any] = {
-    "function": "noisy_counts",
     "release": on_wins(pairwise.noisy_counts, noise="gaussian"),
-    "loss": _apart(_totals),
-    "released_by": "exact_noisy_totals",
+    "loss": gaussian(totals),
     "note": "Balle and Wang (2018); privacy/calibration.py",
 }
+_GAP: dict[str, Any] = {"reduce": gap, "sees": "the gap between the noisy totals"}
 
 _NUMBERS = (
-    Audited(
-        name="noisy-counts-gaussian",
-        title="win totals + Gaussian noise at δ = 0.01, one comparison",
-        calibration="tight",
+    audited(
+        "noisy-counts-gaussian",
+        "win totals + Gaussian noise at δ = 0.01, one comparison",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
-        reduce=_gap,
-        sees="the gap between the noisy totals",
-        promise=_COMPARISON,
-        instances=all_comparisons(_COMPARISON, _TRIPLE, _UNEVEN),
+        **protecting(_COMPARISON, _TRIPLE, _UNEVEN),
         commands=("rank --method counts --unit comparison --noise gaussian --delta 1e-6",),
-        **_COUNTS,
+        **_GAP | _COUNTS,
     ),
-    Audited(
-        name="noisy-counts-gaussian-users",
-        title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
-        calibration="tight",
+    audited(
+        "noisy-counts-gaussian-users",
+        "win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
         neighbors=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
-        reduce=_gap,
-        sees="the gap between the noisy totals",
-        instances=all_comparisons(_USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
-        promise=_USER,
+        **protecting(_USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
         commands=(
             "rank --method counts --max-per-user 2 --noise gaussian --delta 1e-6",
             "rank --max-per-user 2 --adjacency flip --noise gaussian --delta 1e-6",
         ),
-        **_COUNTS,
+        **_GAP | _COUNTS,
     ),
-    Audited(
-        name="noisy-counts-gaussian-add-remove",
-        title="win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
-        calibration="tight",
+    audited(
+        "noisy-counts-gaussian-add-remove",
+        "win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
         neighbors=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
         reduce=lambda noisy: noisy[0],
         sees="the noisy total of item 0",
-        instances=all_comparisons(_USER_ADDED, _PAIR),
-        promise=_USER_ADDED,
+        **protecting(_USER_ADDED, _PAIR),
         commands=(
             "rank --method counts --max-per-user 2 --adjacency add-remove --noise gaussian --delta 1e-6",
         ),
         **_COUNTS,
     ),
-    Audited(
-        name="dp-borda-gaussian",
-        title="Borda scores + Gaussian noise at δ = 0.01",
-        calibration="tight",
-        function="dp_borda",
-        release=on_weights(aggregation.dp_borda, noise="gaussian"),
+    audited(
+        "dp-borda-gaussian",
+        "Borda scores + Gaussian noise at δ = 0.01",
+        on_weights(aggregation.dp_borda, noise="gaussian"),
         reduce=lambda scores: scores[2] - scores[0],
         sees="the score of item 2 less that of item 0",
-        loss=_apart(_totals),
-        note="aggregation/borda.py",
+        loss=gaussian(totals),
         **_RANKING,
     ),
-    Audited(
-        name="noise-all-gaussian",
-        title="all pairwise weights + Gaussian noise at δ = 0.01",
-        calibration="tight",
-        function="noise_all",
-        release=on_weights(aggregation.noise_all, noise="gaussian"),
-        reduce=_all_weights,
+    audited(
+        "noise-all-gaussian",
+        "all pairwise weights + Gaussian noise at δ = 0.01",
+        on_weights(aggregation.noise_all, noise="gaussian"),
+        reduce=lambda noisy: jnp.sum(noisy[np.triu_indices(len(noisy), 1)]),
         sees="the sum of the noisy weights above the diagonal",
-        loss=_apart(_pairs),
-        note="aggregation/noise_all.py",
+        loss=gaussian(pairs_of),
         **_RANKING,
     ),
 )
@@ -208,46 +163,42 @@ def _scores_loss(
     return laws.least_epsilon(one, other, privacy.delta)
 
 
-def _scores(link: str, promise: Privacy, **options: Any) -> dict[str, Any]:
+def _scores(link: str, promise: Privacy, *bases: np.ndarray, **options: Any) -> dict[str, Any]:
     return {
-        "function": "perturbed_mle",
+        **protecting(promise, _PAIR, *bases),
         "release": on_wins(pairwise.perturbed_mle, link=link, noise="gaussian", **options),
-        "promise": promise,
-        "reduce": _gap,
+        "reduce": gap,
         "sees": "the gap between the scores",
         "loss": functools.partial(_scores_loss, link=link),
     }
 
 
 _FEW, _FAR = win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 2000))
+_CLAIM = "privacy/calibration.py"
 
 _FITS = (
-    Audited(
-        name="perturbed-mle-gaussian",
-        title="perturbed MLE, outcomes flip, Gaussian noise at δ = 0.01",
-        calibration="tight",
+    audited(
+        "perturbed-mle-gaussian",
+        "perturbed MLE, outcomes flip, Gaussian noise at δ = 0.01",
         neighbors=FEW_WINS,
-        instances=all_comparisons(_FLIPPED, _PAIR, _FEW),
-        note="privacy/calibration.py; the Gaussian mechanism on the totals",
-        **_scores("logistic", _FLIPPED),
+        note=f"{_CLAIM}; the Gaussian mechanism on the totals",
+        **_scores("logistic", _FLIPPED, _FEW),
     ),
-    Audited(
-        name="perturbed-mle-gaussian-add-remove",
-        title="perturbed MLE, a comparison is added or removed, Gaussian noise at δ = 0.01",
+    audited(
+        "perturbed-mle-gaussian-add-remove",
+        "perturbed MLE, a comparison is added or removed, Gaussian noise at δ = 0.01",
         neighbors=(_FAR + win_matrix(2, (0, 1, 1)), _FAR),
-        instances=all_comparisons(_ADDED, _PAIR, _FAR),
         calibration="sound",
-        note="privacy/calibration.py; at least 0.94 of the claim is lost, 5 % less noise breaks it",
-        **_scores("logistic", _ADDED),
+        note=f"{_CLAIM}; at least 0.94 of the claim is lost, 5 % less noise breaks it",
+        **_scores("logistic", _ADDED, _FAR),
     ),
-    Audited(
-        name="perturbed-mle-gaussian-laplace-link",
-        title="perturbed MLE, Laplace link, outcomes flip, Gaussian noise at δ = 0.01, γ = 300",
+    audited(
+        "perturbed-mle-gaussian-laplace-link",
+        "perturbed MLE, Laplace link, outcomes flip, Gaussian noise at δ = 0.01, γ = 300",
         neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
-        instances=all_comparisons(_FLIPPED, _PAIR, _FEW),
         calibration="sound",
-        note="privacy/calibration.py; the shift is the largest there is, the bound on its tail is not",
-        **_scores("laplace", _FLIPPED, gamma=300.0),
+        note=f"{_CLAIM}; the shift is the largest there is, the bound on its tail is not",
+        **_scores("laplace", _FLIPPED, _FEW, gamma=300.0),
     ),
 )
 

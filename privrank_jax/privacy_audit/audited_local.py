@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -23,8 +24,9 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
-from privrank_jax.privacy_audit.audited_reports import flip_share, reported, vector_law
-from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.audited_reports import flip_share, vector_law
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.rows import PUBLISHED, audited, named, on, reported
 
 Array = jax.Array
 
@@ -99,12 +101,9 @@ def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
 # --- reports ---------------------------------------------------------------------------------------
 
 
-def _local_borda(key: Array, ranks: Array, privacy: Privacy, *, mechanism: str) -> Any:
-    return aggregation.ldp_borda(key, ranks[None], privacy, mechanism=mechanism)
-
-
-def _local_weights(key: Array, ranks: Array, privacy: Privacy, *, mechanism: str) -> Any:
-    return aggregation.local_weights(key, ranks[None], privacy, mechanism=mechanism)
+def _alone(function: Callable[..., Any], mechanism: str) -> Release:
+    """A protocol of one user."""
+    return on(function, lambda ranks: ranks[None], mechanism=mechanism)
 
 
 def _first_over_last(scores: Array) -> Array:
@@ -121,111 +120,93 @@ def _pattern(w: Array) -> Array:
 
 
 _PATTERNS = tuple("".join(signs) for signs in itertools.product("-+", repeat=_PAIRS))
-_USER = Privacy(1.0, unit="user", adjacency="replace")
-_LOCAL: dict[str, Any] = {"neighbors": _RANKINGS, "promise": _USER, "trust": "local"}
+_LOCAL: dict[str, Any] = {
+    "neighbors": _RANKINGS,
+    "promise": Privacy(1.0, unit="user", adjacency="replace"),
+    "trust": "local",
+    "instances": _weak,
+}
+_BORDA: dict[str, Any] = {
+    "reduce": _first_over_last,
+    "sees": "the score of item 0 less that of item 2",
+    **_LOCAL,
+}
+_IDEALIZED = "--trust local --accept-idealized"
 
 _REPORTS = (
-    *(
-        Audited(
-            name=name,
-            title=f"Borda scores of one user by {title}",
-            calibration="tight",
-            function="ldp_borda",
-            release=functools.partial(_local_borda, mechanism=mechanism),
-            reduce=_first_over_last,
-            sees="the score of item 0 less that of item 2",
-            instances=_weak,
-            law=functools.partial(_scores_law, mechanism=mechanism),
-            commands=(f"aggregate --method {method} --trust local --accept-idealized",),
-            note="aggregation/borda.py",
-            **_LOCAL,
-        )
-        for name, title, mechanism, method in (
-            ("ldp-borda", "Duchi's mechanism", "duchi", "borda"),
-            ("ldp-borda-privunit", "PrivUnit", "privunit", "auto"),
-        )
+    audited(
+        "ldp-borda",
+        "Borda scores of one user by Duchi's mechanism",
+        _alone(aggregation.ldp_borda, "duchi"),
+        law=functools.partial(_scores_law, mechanism="duchi"),
+        commands=(f"aggregate --method borda {_IDEALIZED}",),
+        **_BORDA,
     ),
-    Audited(
-        name="ldp-borda-subsets",
-        title="Borda scores of one user by subset selection",
-        calibration="tight",
-        function="ldp_borda",
-        release=functools.partial(_local_borda, mechanism="subset-selection"),
-        reduce=_first_over_last,
-        sees="the score of item 0 less that of item 2",
-        instances=_weak,
+    audited(
+        "ldp-borda-privunit",
+        "Borda scores of one user by PrivUnit",
+        _alone(aggregation.ldp_borda, "privunit"),
+        law=functools.partial(_scores_law, mechanism="privunit"),
+        commands=(f"aggregate --method auto {_IDEALIZED}",),
+        **_BORDA,
+    ),
+    audited(
+        "ldp-borda-subsets",
+        "Borda scores of one user by subset selection",
+        _alone(aggregation.ldp_borda, "subset-selection"),
         law=_two_sets_law,
-        released_by="exact_ldp_borda",
         commands=("aggregate --method borda --trust local",),
         note="aggregation/subset_selection.py",
-        **_LOCAL,
+        **_BORDA,
     ),
-    Audited(
-        name="subset-report",
-        title="two sets of four items, one ahead of the other in the user's ranking",
-        calibration="tight",
-        function="subset_report",
-        release=reported(subset_report),
+    audited(
+        "subset-report",
+        "two sets of four items, one ahead of the other in the user's ranking",
+        reported(subset_report),
         reduce=lambda report: report[0] - report[3],
         sees="the report on item 0 less that on item 3",
-        instances=lambda: neighbors.of_values(*neighbors.strict_orders(4)),
         law=_two_sets_law,
-        note="aggregation/subset_selection.py",
-        **{**_LOCAL, "neighbors": (np.arange(4), np.arange(4)[::-1])},
+        **_LOCAL
+        | {
+            "neighbors": (np.arange(4), np.arange(4)[::-1]),
+            "instances": lambda: neighbors.of_values(*neighbors.strict_orders(4)),
+        },
     ),
-    Audited(
-        name="ldp-borda-report",
-        title="the report of one user to ldp_borda",
-        calibration="tight",
-        function="ldp_borda_report",
-        release=reported(ldp_borda_report),
-        reduce=_first_over_last,
-        sees="the report on item 0 less that on item 2",
-        instances=_weak,
+    audited(
+        "ldp-borda-report",
+        "the report of one user to ldp_borda",
+        reported(ldp_borda_report),
         law=functools.partial(_scores_law, mechanism="duchi"),
-        note="aggregation/borda.py",
-        **_LOCAL,
+        **_BORDA | {"sees": "the report on item 0 less that on item 2"},
     ),
-    Audited(
-        name="local-weights",
-        title="all pairwise weights of one user by Duchi's mechanism",
-        calibration="tight",
-        function="local_weights",
-        release=functools.partial(_local_weights, mechanism="duchi"),
+    audited(
+        "local-weights",
+        "all pairwise weights of one user by Duchi's mechanism",
+        _alone(aggregation.local_weights, "duchi"),
         reduce=lambda w: jnp.sum(_upper(w)),
         sees="the sum of the weights above the diagonal",
-        instances=_weak,
         law=_signs_law,
-        commands=("aggregate --method noise-all --trust local --accept-idealized",),
-        note="aggregation/local_weights.py",
+        commands=(f"aggregate --method noise-all {_IDEALIZED}",),
         **_LOCAL,
     ),
-    Audited(
-        name="local-weights-rr",
-        title="all pairwise weights of one user by randomized response at ε/3 each",
-        calibration="tight",
-        function="local_weights",
-        release=functools.partial(_local_weights, mechanism="randomized-response"),
+    audited(
+        "local-weights-rr",
+        "all pairwise weights of one user by randomized response at ε/3 each",
+        _alone(aggregation.local_weights, "randomized-response"),
         reduce=_pattern,
         sees="the three answers",
         outcomes=_PATTERNS,
         finite=True,
-        instances=_strict,
         law=_answers_law,
-        note="aggregation/local_weights.py",
-        **_LOCAL,
+        **_LOCAL | {"instances": _strict},
     ),
-    Audited(
-        name="local-weights-report",
-        title="the report of one user to local_weights",
-        calibration="tight",
-        function="local_weights_report",
-        release=reported(local_weights_report),
+    audited(
+        "local-weights-report",
+        "the report of one user to local_weights",
+        reported(local_weights_report),
         reduce=jnp.sum,
         sees="the sum of the report",
-        instances=_weak,
         law=_signs_law,
-        note="aggregation/local_weights.py",
         **_LOCAL,
     ),
 )
@@ -233,11 +214,11 @@ _REPORTS = (
 # --- one answer per user ------------------------------------------------------------------------------
 
 
-def _one_pair(key: Array, ranks: Array, privacy: Privacy) -> Array:
+def _one_pair(key: Array, ranks: Array, epsilon: Array) -> Array:
     """The randomly assigned pair of a user, and the answer: twice the pair's number, plus 1 for "ahead"."""
     pair_key, report_key = jax.random.split(fused(key))
     pair = jax.random.randint(pair_key, (), 0, _PAIRS)
-    ahead = one_pair_report(report_key, ranks, pair, privacy.epsilon)
+    ahead = one_pair_report(report_key, ranks, pair, epsilon)
     return 2 * pair + ahead.astype(jnp.int32)
 
 
@@ -246,10 +227,6 @@ def one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     flip = flip_share(privacy.epsilon)
     ahead = np.where(_signs(ranks) == 0, 0.5, np.where(_signs(ranks) > 0, 1 - flip, flip))
     return np.log(np.stack([1 - ahead, ahead], axis=-1).reshape(len(ranks), -1) / _PAIRS)
-
-
-def _answers(key: Array, rankings: Array, privacy: Privacy) -> Any:
-    return aggregation.one_pair_weights(key, rankings, privacy)
 
 
 def _three_answers_law(profiles: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
@@ -278,41 +255,35 @@ def three_users() -> neighbors.Instances:
 
 
 _ONE_PAIR = (
-    Audited(
-        name="one-pair-report",
-        title="one user's answer on a pair drawn by chance, by randomized response",
-        calibration="tight",
-        function="one_pair_report",
-        release=_one_pair,
+    audited(
+        "one-pair-report",
+        "one user's answer on a pair drawn by chance, by randomized response",
+        reported(one_pair_report, _one_pair),
         sees="the pair and the answer",
         outcomes=tuple(f"{i} {sign} {j}" for i, j in ((0, 1), (0, 2), (1, 2)) for sign in "<>"),
         finite=True,
-        instances=_weak,
         law=one_pair_law,
-        note="aggregation/one_pair.py",
         **_LOCAL,
     ),
-    Audited(
-        name="one-pair-weights",
-        title="weights from one answer of each of three users",
-        calibration="tight",
-        function="one_pair_weights",
-        neighbors=(_RANKINGS[0][[[0, 1, 2]] * 3], np.stack([*_RANKINGS[:1] * 2, _RANKINGS[1]])),
-        release=_answers,
+    audited(
+        "one-pair-weights",
+        "weights from one answer of each of three users",
+        on(aggregation.one_pair_weights, jnp.asarray),
         reduce=_pattern,
         sees="the three answers",
         outcomes=_PATTERNS,
         finite=True,
-        instances=three_users,
         law=_three_answers_law,
-        promise=_USER,
-        trust="local",
-        released_by="exact_one_pair_weights",
         commands=(
             "aggregate --method noise-all --trust local",
             "aggregate --method auto --trust local --missing unknown",
         ),
-        note="aggregation/one_pair.py; who was asked for what stays hidden here",
+        remark="who was asked for what stays hidden here",
+        **_LOCAL
+        | {
+            "neighbors": tuple(np.stack([*_RANKINGS[:1] * 2, last]) for last in _RANKINGS),
+            "instances": three_users,
+        },
     ),
 )
 
@@ -352,28 +323,15 @@ _SESSIONS = tuple(
 )
 
 
-def _sorting(
-    name: str,
-    title: str,
-    note: str,
-    claim: str = "tight",
-    commands: tuple[str, ...] = (),
-    **terms: str,
-) -> Audited:
-    return Audited(
-        name=name,
-        title=title,
-        function="ldp_kwiksort",
-        release=functools.partial(_session, **terms),
+def _sorting(name: str, title: str, fields: dict[str, Any], **terms: str) -> Audited:
+    return audited(
+        name,
+        title,
+        named(aggregation.ldp_kwiksort, functools.partial(_session, **terms)),
         sees="what the user sends",
         outcomes=_SESSIONS,
-        instances=_weak,
         law=functools.partial(_session_law, **terms),
-        calibration=claim,
-        sound=terms.get("calibration") != "published",
-        commands=commands,
-        note=note,
-        **_LOCAL,
+        **_LOCAL | fields,
     )
 
 
@@ -381,21 +339,24 @@ _SORTS = (
     _sorting(
         "ldp-kwiksort",
         "one user's messages to a local KwikSort that is refused, τ = 1",
-        "aggregation/ldp_kwiksort.py",
-        commands=("aggregate --method kwiksort --trust local --accept-idealized",),
+        {"commands": (f"aggregate --method kwiksort {_IDEALIZED}",)},
     ),
     _sorting(
         "ldp-kwiksort-zero-one",
         "the same with the published {0, 1} response at ε/2",
-        "Alabi et al., Algorithm 3: this response spends only log((e^ε₀+1)/2) of its ε₀",
-        claim="sound",
+        {
+            "calibration": "sound",
+            "note": "Alabi et al., Algorithm 3: this response spends only log((e^ε₀+1)/2) of its ε₀",
+        },
         encoding="published",
     ),
     _sorting(
         "ldp-kwiksort-published",
         "the same with all of ε for the response and ε/2 for the fallback, as published",
-        "Alabi et al., Algorithm 3: the responses spend ε, the fallback's report adds ε/2",
-        claim="published",
+        {
+            "note": "Alabi et al., Algorithm 3: the responses spend ε, the fallback's report adds ε/2",
+            **PUBLISHED,
+        },
         calibration="published",
     ),
 )

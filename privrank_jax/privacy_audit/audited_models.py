@@ -6,24 +6,24 @@ signs of the noise. The densities are those of a conditional logit, worked out h
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
-from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit.audited_comparisons import COMPARISON, all_comparisons
+from privrank_jax.privacy_audit import neighbors
+from privrank_jax.privacy_audit.audited_comparisons import ADDED, COMPARISON, gap, protecting
 from privrank_jax.privacy_audit.audited_ties import on_ties, with_ties_of
-from privrank_jax.privacy_audit.neighbors import Instances
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, on
 
 Array = jax.Array
 Answer = tuple[np.ndarray, float]
@@ -31,7 +31,6 @@ Answer = tuple[np.ndarray, float]
 
 _ITEMS, _MANY = 4, 10**6
 _AHEAD = [-1.0, 90.0, 1.0, 30.0]
-ADDED = dataclasses.replace(COMPARISON, adjacency="add-remove")
 
 
 def _outputs(near: Sequence[float], size: int) -> np.ndarray:
@@ -87,27 +86,17 @@ def _tables(*changes: tuple[float, ...] | None) -> np.ndarray:
     return np.array([[(*one, 1.0) if one else (0, 1, 0.0, 0.0, 0.0), *base] for one in changes])
 
 
-def _fit_table(ties: str) -> Release:
-    def release(key: Array, data: Array, privacy: Privacy) -> Estimate:
-        data = jnp.asarray(data)
-        pair = data[:, :2].astype(jnp.int32)
-        design = CovariateDesign(
-            pair[:, 0],
-            pair[:, 1],
-            data[:, 3:4],
-            jnp.arange(len(data)),
-            jnp.ones(1, data.dtype),
-            data[:, 4] > 0,
-            num_items=_ITEMS,
-            names=("x",),
-            private=True,
-        )
-        table = CovariateTable(design, data[:, 2])
-        found = pairwise.covariate_mle(key, table, privacy, ties=ties)
-        flat = [jnp.ravel(part) for part in jax.tree.leaves(found.value)]
-        return dataclasses.replace(found, value=jnp.concatenate(flat))
-
-    return release
+def _table(data: Array) -> CovariateTable:
+    data = jnp.asarray(data)
+    pair = data[:, :2].astype(jnp.int32)
+    design = CovariateDesign(
+        *(pair[:, 0], pair[:, 1], data[:, 3:4], jnp.arange(len(data)), jnp.ones(1, data.dtype)),
+        data[:, 4] > 0,
+        num_items=_ITEMS,
+        names=("x",),
+        private=True,
+    )
+    return CovariateTable(design, data[:, 2])
 
 
 def _table_law(data: np.ndarray, _: Privacy, facts: Facts, *, ties: bool) -> np.ndarray:
@@ -126,14 +115,20 @@ def _table_law(data: np.ndarray, _: Privacy, facts: Facts, *, ties: bool) -> np.
     return np.array(found)
 
 
-def _one_comparison(adjacency: str) -> Instances:
-    data = _tables(None, *_ROWS)
-    pairs = itertools.combinations(range(len(data)), 2)
-    return Instances(data, np.array([p for p in pairs if adjacency == "replace" or p[0] == 0]))
-
-
-def _slope(fitted: Array) -> Array:
-    return fitted[_ITEMS]
+def _covariates(promise: Privacy, change: tuple[float, ...] | None, ties: bool) -> dict[str, Any]:
+    """One comparison of four, or none, in front of those that all share; the first differs from another."""
+    every = neighbors.of_values(*_tables(None, *_ROWS))
+    if promise.adjacency == "add-remove":
+        every = neighbors.Instances(every.data, every.pairs[every.pairs[:, 0] == 0])
+    return {
+        "neighbors": tuple(_tables(change, _ROWS[0])),
+        "promise": promise,
+        "reduce": lambda fitted: fitted[_ITEMS],
+        "sees": "the coefficient",
+        "law": functools.partial(_table_law, ties=ties),
+        "instances": lambda: every,
+        "note": _PROOF,
+    }
 
 
 # --- ties and choices --------------------------------------------------------------------------------------
@@ -160,14 +155,13 @@ _SETS = np.array([[0, 1, 2], [1, 3, 1], [0, 2, 3], [1, 3, 1], [2, 3, 2]])
 _OFFERED = np.array([[1, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 0]], bool)
 
 
-def _fit_choices(key: Array, data: Array, privacy: Privacy) -> Estimate:
+def _choices(data: Array) -> Choices:
     """Data are ``(3, 3)``: the number of the set, the place of the chosen item, and how often."""
     data = jnp.asarray(data)
     number, place = data[:, 0].astype(jnp.int32), data[:, 1].astype(jnp.int32)
     sets = jnp.asarray(_SETS)[number]
     chosen = jnp.take_along_axis(sets, place[:, None], axis=1)[:, 0]
-    choices = Choices(sets, jnp.asarray(_OFFERED)[number], chosen, data[:, 2], _ITEMS)
-    return pairwise.perturbed_plackett_luce(key, choices, privacy)
+    return Choices(sets, jnp.asarray(_OFFERED)[number], chosen, data[:, 2], _ITEMS)
 
 
 def _choices_of(*changes: tuple[int, int]) -> np.ndarray:
@@ -189,90 +183,63 @@ def _choices_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     return np.array(found)
 
 
-def _all_choices() -> Instances:
-    kinds = [(number, k) for number in range(3) for k in range(int(_OFFERED[number].sum()))]
-    pairs = np.array(list(itertools.combinations(range(len(kinds)), 2)))
-    return Instances(_choices_of(*kinds), pairs)
-
-
+_KINDS = [(number, place) for number in range(3) for place in range(int(_OFFERED[number].sum()))]
 _FEW: Callable[..., np.ndarray] = functools.partial(with_ties_of, _ITEMS)
 _SIDES = "--side left --covariate length:-1:2"
+_PROOF = "pairwise/objective_perturbation.py"
 
 AUDITED = (
-    Audited(
-        name="perturbed-covariates",
-        title="scores with private covariates, a comparison is added or removed, Laplace((2 + p/4)/ε), γ ≥ λ",
-        calibration="tight",
-        function="covariate_mle",
-        neighbors=(_tables(None)[0], _tables(_ROWS[0])[0]),
-        release=_fit_table("half"),
-        promise=ADDED,
-        reduce=_slope,
-        sees="the coefficient",
-        law=functools.partial(_table_law, ties=False),
-        instances=functools.partial(_one_comparison, "add-remove"),
-        released_by="exact_perturbed_covariate_mle",
+    audited(
+        "perturbed-covariates",
+        "scores with private covariates, a comparison is added or removed, Laplace((2 + p/4)/ε), γ ≥ λ",
+        on(pairwise.covariate_mle, _table, ties="half"),
         commands=(
             f"rank --unit comparison {_SIDES}",
             f"rank --max-per-user 2 {_SIDES}",
             f"rank --max-per-user 2 --adjacency add-remove {_SIDES}",
         ),
-        note="pairwise/objective_perturbation.py",
+        **_covariates(ADDED, None, ties=False),
     ),
-    Audited(
-        name="perturbed-covariate-ties",
-        title="Davidson's model with private covariates, a comparison is replaced, Laplace((4 + p/2)/ε), γ ≥ λ",
+    audited(
+        "perturbed-covariate-ties",
+        "Davidson's model with private covariates, a comparison is replaced, Laplace((4 + p/2)/ε), γ ≥ λ",
+        on(pairwise.covariate_mle, _table, ties="davidson"),
         calibration="sound",
-        function="covariate_mle",
-        neighbors=(_tables(_ROWS[1])[0], _tables(_ROWS[0])[0]),
-        release=_fit_table("davidson"),
-        promise=COMPARISON,
-        reduce=_slope,
-        sees="the coefficient",
-        law=functools.partial(_table_law, ties=True),
-        instances=functools.partial(_one_comparison, "replace"),
-        released_by="exact_perturbed_covariate_mle",
         commands=(f"rank --max-per-user 2 --ties davidson {_SIDES}",),
-        note="pairwise/objective_perturbation.py",
+        **_covariates(COMPARISON, _ROWS[1], ties=True),
     ),
-    Audited(
-        name="perturbed-davidson",
-        title="Davidson's model, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        calibration="tight",
-        function="perturbed_davidson_mle",
+    audited(
+        "perturbed-davidson",
+        "Davidson's model, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
+        on_ties(pairwise.perturbed_davidson_mle),
         neighbors=(_FEW((0, 1, 1), (1, 0, 3)), _FEW((1, 0, 4))),
-        release=on_ties(pairwise.perturbed_davidson_mle),
-        promise=COMPARISON,
-        reduce=lambda fitted: fitted[0] - fitted[1],
+        **protecting(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
+        reduce=gap,
         sees="the gap between the scores of items 0 and 1",
         law=_ties_law,
-        instances=all_comparisons(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
-        released_by="exact_perturbed_davidson_mle",
         commands=(
             "rank --max-per-user 2 --ties davidson",
             "rank --unit comparison --ties davidson",
             "rank --max-per-user 2 --ties davidson --adjacency add-remove",
         ),
-        note="pairwise/objective_perturbation.py",
+        note=_PROOF,
     ),
-    Audited(
-        name="perturbed-choices",
-        title="Plackett-Luce scores, a choice and its set are replaced, Laplace((4 + V)/ε), γ ≥ λ",
+    audited(
+        "perturbed-choices",
+        "Plackett-Luce scores, a choice and its set are replaced, Laplace((4 + V)/ε), γ ≥ λ",
+        on(pairwise.perturbed_plackett_luce, _choices),
         calibration="sound",
-        function="perturbed_plackett_luce",
-        neighbors=(_choices_of((0, 0))[0], _choices_of((1, 0))[0]),
-        release=_fit_choices,
+        neighbors=tuple(_choices_of((0, 0), (1, 0))),
         promise=COMPARISON,
         reduce=lambda scores: scores[0] - scores[2],
         sees="the gap between the scores of items 0 and 2",
         law=_choices_law,
-        instances=_all_choices,
-        released_by="exact_perturbed_plackett_luce",
+        instances=lambda: neighbors.of_values(*_choices_of(*_KINDS)),
         commands=(
             "rank --max-per-user 2 --method scores",
             "rank --unit comparison --method scores",
             "rank --max-per-user 2 --method scores --adjacency add-remove",
         ),
-        note="pairwise/objective_perturbation.py; tight for sets smaller than the list of items",
+        note=f"{_PROOF}; tight for sets smaller than the list of items",
     ),
 )

@@ -10,18 +10,16 @@ import functools
 import itertools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.links import logistic
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws, neighbors, shapes
-from privrank_jax.privacy_audit.audited_comparisons import on_wins, win_matrix
+from privrank_jax.privacy_audit import neighbors, shapes
+from privrank_jax.privacy_audit.audited_comparisons import on_wins, totals, win_matrix
 from privrank_jax.privacy_audit.registry import Audited, Facts
-
-Array = jax.Array
+from privrank_jax.privacy_audit.rows import audited, under_k_norm
 
 _PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2))
 COUNTS = pairwise.questionnaire_counts(_PAIRS, 3)
@@ -56,18 +54,6 @@ def _flips() -> np.ndarray:
     return answers @ np.array([np.eye(3)[i] - np.eye(3)[j] for i, j in _PAIRS])
 
 
-def _totals_law(
-    data: np.ndarray, privacy: Privacy, facts: Facts, *, counts: np.ndarray = COUNTS
-) -> np.ndarray:
-    facets = facets_of(counts, privacy.adjacency)
-    return laws.k_norm(data.sum(-1), facets, facts["noise_scale"])
-
-
-def _margin(noisy: Array, *, first: np.ndarray, second: np.ndarray, facets: np.ndarray) -> Array:
-    ahead, behind = (data.sum(axis=1) for data in (first, second))
-    return shapes.margin(noisy - jnp.asarray(ahead, noisy.dtype), facets, ahead - behind)
-
-
 def _scores_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     """Log densities of the minimizer before it is centered, at scores whose noise sums to 0 over each component.
 
@@ -83,67 +69,60 @@ def _scores_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     return -shapes.body_norm(facets, tilt) / facts["noise_scale"]
 
 
-_TOTALS: dict[str, Any] = {
-    "function": "noisy_counts",
-    "sees": "how far the noise lies inside the facets next to the change",
-    "note": "pairwise/questionnaire_noise.py",
-}
-
-
 def _on_totals(
-    promise: Privacy, first: np.ndarray, second: np.ndarray, counts: np.ndarray
-) -> dict[str, Any]:
-    facets = facets_of(counts, promise.adjacency)
-    return {
-        "neighbors": (first, second),
-        "promise": promise,
-        "release": on_wins(pairwise.noisy_counts, questionnaire=counts),
-        "law": functools.partial(_totals_law, counts=counts),
-        "reduce": functools.partial(_margin, first=first, second=second, facets=facets),
-        **_TOTALS,
-    }
+    name: str,
+    title: str,
+    promise: Privacy,
+    counts: np.ndarray,
+    ahead: np.ndarray,
+    behind: np.ndarray,
+    **fields: Any,
+) -> Audited:
+    return audited(
+        name,
+        title,
+        on_wins(pairwise.noisy_counts, questionnaire=counts),
+        promise=promise,
+        note="pairwise/questionnaire_noise.py",
+        **under_k_norm(totals, facets_of(counts, promise.adjacency), ahead, behind),
+        **fields,
+    )
 
 
-_TWO_PARTS = win_matrix(5, (0, 1, 1), (2, 3, 2))
+_TWO_PARTS, _NOBODY = win_matrix(5, (0, 1, 1), (2, 3, 2)), np.zeros((5, 5))
 _ASKED_APART = ((0, 1), (2, 3), (2, 3))
+_FLIPS = functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip")
 
 AUDITED = (
-    Audited(
-        name="noisy-counts-questionnaire",
-        title="win totals + K-norm noise of a public questionnaire, answers flip",
-        calibration="tight",
-        instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
+    _on_totals(
+        "noisy-counts-questionnaire",
+        "win totals + K-norm noise of a public questionnaire, answers flip",
+        *(FLIPPED, COUNTS, _AHEAD, _BEHIND),
+        instances=_FLIPS,
         changes=_flips(),
-        **_on_totals(FLIPPED, _AHEAD, _BEHIND, COUNTS),
     ),
-    Audited(
-        name="questionnaire-replace",
-        title="win totals + K-norm noise of a public questionnaire, answers are replaced or missing",
-        calibration="tight",
+    _on_totals(
+        "questionnaire-replace",
+        "win totals + K-norm noise of a public questionnaire, answers are replaced or missing",
+        *(REPLACED, COUNTS, _AHEAD, _BEHIND),
         instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "replace"),
-        **_on_totals(REPLACED, _AHEAD, _BEHIND, COUNTS),
     ),
-    Audited(
-        name="questionnaire-components",
-        title="win totals + K-norm noise, a questionnaire of two components and an item in none",
-        calibration="tight",
-        instances=functools.partial(
-            neighbors.questionnaires, (np.zeros((5, 5)),), _ASKED_APART, "flip"
-        ),
-        **_on_totals(FLIPPED, _TWO_PARTS, _TWO_PARTS.T, APART),
+    _on_totals(
+        "questionnaire-components",
+        "win totals + K-norm noise, a questionnaire of two components and an item in none",
+        *(FLIPPED, APART, _TWO_PARTS, _TWO_PARTS.T),
+        instances=functools.partial(neighbors.questionnaires, (_NOBODY,), _ASKED_APART, "flip"),
     ),
-    Audited(
-        name="perturbed-mle-questionnaire",
-        title="perturbed MLE + K-norm noise of a public questionnaire, answers flip",
-        calibration="tight",
-        function="perturbed_mle",
+    audited(
+        "perturbed-mle-questionnaire",
+        "perturbed MLE + K-norm noise of a public questionnaire, answers flip",
+        on_wins(pairwise.perturbed_mle, questionnaire=COUNTS, gamma=0.5),
         neighbors=(_AHEAD, _BEHIND),
-        release=on_wins(pairwise.perturbed_mle, questionnaire=COUNTS, gamma=0.5),
         promise=FLIPPED,
         reduce=lambda scores: scores[0] - scores[2],
         sees="the gap between the scores of items 0 and 2",
         law=_scores_law,
-        instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip"),
+        instances=_FLIPS,
         note="pairwise/questionnaire_noise.py; the scores are a function of noisy totals",
     ),
 )

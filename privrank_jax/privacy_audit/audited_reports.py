@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -10,17 +9,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import preferences, privacy
-from privrank_jax._types import Key
-from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.caps import privunit_cap
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import laws, neighbors
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, on, reported
 
 Array = jax.Array
 
-_BITS = (np.array(1), np.array(0))
 _DIMENSIONS = 4
 _AXIS = np.eye(_DIMENSIONS)[0]
 
@@ -51,10 +48,6 @@ def _bits() -> neighbors.Instances:
     return neighbors.of_values(0, 1)
 
 
-def _two_labels(key: Key, labels: Array, privacy: Privacy) -> Estimate:
-    return preferences.randomized_labels(key, labels, privacy, users=np.zeros(2, int))
-
-
 def _two_labels_law(labels: np.ndarray, claim: Privacy, _: Facts) -> np.ndarray:
     each = [laws.flipped_bits(bits, flip_share(claim.epsilon / 2)) for bits in labels.T]
     return np.reshape(each[0][:, :, None] + each[1][:, None, :], (len(labels), 4))
@@ -67,53 +60,43 @@ def _vectors() -> neighbors.Instances:
     return neighbors.of_values(*axes, *-axes, *0.3 * axes, np.zeros(_DIMENSIONS), *across)
 
 
-def _first(report: Array) -> Array:
-    return report[0]
-
-
-def reported(function: Callable[..., Array]) -> Release:
-    """Turn a randomizer ``(key, data, epsilon)``, which each user runs alone, into a release."""
-    return lambda key, data, privacy: function(key, data, privacy.epsilon)
-
-
 _ANSWER: dict[str, Any] = {
     "promise": Privacy(1.0, unit="comparison", adjacency="flip"),
     "trust": "local",
+    "neighbors": (np.array(1), np.array(0)),
+    "instances": _bits,
+    "sees": "the report",
 }
 _VECTOR: dict[str, Any] = {
     "promise": Privacy(1.0, unit="user", adjacency="replace"),
     "trust": "local",
+    "neighbors": (_AXIS, -_AXIS),
+    "instances": _vectors,
+    "reduce": lambda report: report[0],
+    "sees": "the first coordinate of the report",
 }
 
 AUDITED = (
-    Audited(
-        name="randomized-response",
-        title="randomized response, one answer",
-        calibration="tight",
-        function="randomized_response",
-        neighbors=_BITS,
-        release=reported(privacy.randomized_response),
-        sees="the report",
+    audited(
+        "randomized-response",
+        "randomized response, one answer",
+        reported(privacy.randomized_response),
         outcomes=("0", "1"),
         finite=True,
-        instances=_bits,
         law=lambda bits, claim, _: laws.flipped_bits(bits, flip_share(claim.epsilon)),
-        released_by="exact_randomized_response",
         commands=(
             "privatize",
             "privatize --ties coin",
             "privatize --drop-user --epsilon-column budget",
         ),
-        note="Warner (1965); privacy/local.py",
+        remark="Warner (1965)",
         **_ANSWER,
     ),
-    Audited(
-        name="preference-labels",
-        title="randomized response, two labels of one user who share ε",
-        calibration="tight",
-        function="randomized_labels",
+    audited(
+        "preference-labels",
+        "randomized response, two labels of one user who share ε",
+        on(preferences.randomized_labels, jnp.asarray, users=np.zeros(2, int)),
         neighbors=(np.array([1, 1]), np.array([0, 0])),
-        release=_two_labels,
         reduce=lambda reports: 2 * reports[0] + reports[1],
         sees="both reports",
         outcomes=("00", "01", "10", "11"),
@@ -122,56 +105,34 @@ AUDITED = (
         law=_two_labels_law,
         promise=Privacy(1.0, unit="user", adjacency="flip"),
         trust="local",
-        released_by="exact_labels",
         commands=(
             "privatize --unit user",
             "privatize --unit user --max-per-user 2 --keep topic",
             "privatize --ties coin --drop-user",
             "privatize --epsilon-column budget",
         ),
-        note="preferences/randomized_labels.py",
     ),
-    Audited(
-        name="laplace-reports",
-        title="an answer plus Laplace(1/ε)",
-        calibration="tight",
-        function="laplace_reports",
-        neighbors=_BITS,
-        release=reported(privacy.laplace_reports),
-        sees="the report",
-        instances=_bits,
+    audited(
+        "laplace-reports",
+        "an answer plus Laplace(1/ε)",
+        reported(privacy.laplace_reports),
         law=lambda bits, claim, _: laws.additive_laplace(
             bits[:, None], float(privacy.laplace_scale(1.0, claim.epsilon))
         ),
-        note="privacy/local.py",
         **_ANSWER,
     ),
-    Audited(
-        name="duchi-vectors",
-        title="Duchi's ℓ₂ mechanism, 4 dimensions",
-        calibration="tight",
-        function="duchi_vectors",
-        neighbors=(_AXIS, -_AXIS),
-        release=reported(privacy.duchi_vectors),
-        reduce=_first,
-        sees="the first coordinate of the report",
-        instances=_vectors,
+    audited(
+        "duchi-vectors",
+        "Duchi's ℓ₂ mechanism, 4 dimensions",
+        reported(privacy.duchi_vectors),
         law=lambda vectors, claim, _: vector_law(vectors, claim.epsilon, "duchi"),
-        note="privacy/vectors.py",
         **_VECTOR,
     ),
-    Audited(
-        name="privunit-vectors",
-        title="PrivUnit with its best cap, 4 dimensions",
-        calibration="tight",
-        function="privunit_vectors",
-        neighbors=(_AXIS, -_AXIS),
-        release=reported(privacy.privunit_vectors),
-        reduce=_first,
-        sees="the first coordinate of the report",
-        instances=_vectors,
+    audited(
+        "privunit-vectors",
+        "PrivUnit with its best cap, 4 dimensions",
+        reported(privacy.privunit_vectors),
         law=lambda vectors, claim, _: vector_law(vectors, claim.epsilon, "privunit"),
-        note="privacy/vectors.py",
         **_VECTOR,
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -15,11 +14,12 @@ from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_comparisons import (
     COMPARISON,
     FEW_WINS,
-    all_comparisons,
     on_wins,
+    protecting,
     win_matrix,
 )
 from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.rows import audited
 
 # One comparison, item 0 over item 1, replaced by one of item 2 over item 0; item 2 is ahead of both.
 _THREE_ITEMS = (
@@ -38,101 +38,80 @@ _THREE = (
 _FAR = win_matrix(3, (2, 0, 400), (1, 0, 400))
 
 
-def _first(chosen: Array) -> Array:
-    return chosen[0]
-
-
 def _list_number(chosen: Array) -> Array:
     """The place in ``_LISTS`` of two of three items in order."""
     return 2 * chosen[0] + chosen[1] - (chosen[1] > chosen[0])
 
 
-def _law(
-    data: np.ndarray, _: Privacy, facts: Facts, *, of: Callable[..., np.ndarray], k: int
-) -> np.ndarray:
-    return of(data.sum(-1), facts["noise_scale"], k)
+_SHAPES: dict[int, dict[str, Any]] = {
+    1: {
+        "neighbors": FEW_WINS,
+        "reduce": lambda chosen: chosen[0],
+        "sees": "the item",
+        "outcomes": _ITEMS,
+        **protecting(COMPARISON, *_APART),
+    },
+    2: {
+        "neighbors": _THREE_ITEMS,
+        "reduce": _list_number,
+        "sees": "the list",
+        "outcomes": _LISTS,
+        **protecting(COMPARISON, *_THREE),
+    },
+}
 
 
-_ONE: dict[str, Any] = {
-    "neighbors": FEW_WINS,
-    "promise": COMPARISON,
-    "reduce": _first,
-    "sees": "the item",
-    "outcomes": _ITEMS,
-    "finite": True,
-    "instances": all_comparisons(COMPARISON, *_APART),
-}
-_TWO: dict[str, Any] = {
-    "neighbors": _THREE_ITEMS,
-    "promise": COMPARISON,
-    "reduce": _list_number,
-    "sees": "the list",
-    "outcomes": _LISTS,
-    "finite": True,
-    "instances": all_comparisons(COMPARISON, *_THREE),
-}
-_TWO_FAR: dict[str, Any] = _TWO | {"instances": all_comparisons(COMPARISON, _FAR)}
+def _selection(
+    name: str,
+    title: str,
+    function: Callable[..., Any],
+    law: Callable[..., np.ndarray],
+    k: int,
+    remark: str = "",
+    **fields: Any,
+) -> Audited:
+    def of_totals(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+        return law(data.sum(-1), facts["noise_scale"], k)
+
+    note = f"privacy/selection.py{remark and '; '}{remark}"
+    told = {**_SHAPES[k], "finite": True, "law": of_totals, "note": note, **fields}
+    return audited(name, title, on_wins(function, k), **told)
+
 
 AUDITED = (
-    Audited(
-        name="one-shot-top-k",
-        title="one-shot Laplace selection, k = 1",
-        calibration="tight",
-        function="one_shot_top_k",
-        release=on_wins(pairwise.one_shot_top_k, 1),
-        law=functools.partial(_law, of=laws.one_shot, k=1),
-        released_by="exact_top_k",
+    _selection(
+        "one-shot-top-k",
+        "one-shot Laplace selection, k = 1",
+        *(pairwise.one_shot_top_k, laws.one_shot, 1, "the loss tends to ε far from a tie"),
         commands=(
             "rank --method one-shot --top-k 1 --max-per-user 2",
             "rank --method one-shot --top-k 1 --unit comparison",
         ),
-        note="privacy/selection.py; the loss tends to ε far from a tie",
-        **_ONE,
     ),
-    Audited(
-        name="one-shot-top-two",
-        title="one-shot Laplace selection, the two best of three in order",
-        calibration="tight",
-        function="one_shot_top_k",
-        release=on_wins(pairwise.one_shot_top_k, 2),
-        law=functools.partial(_law, of=laws.one_shot, k=2),
-        released_by="exact_top_k",
+    _selection(
+        "one-shot-top-two",
+        "one-shot Laplace selection, the two best of three in order",
+        *(pairwise.one_shot_top_k, laws.one_shot, 2, "the loss tends to ε far from a tie"),
         commands=(
             "rank --method one-shot --top-k 2 --max-per-user 2",
             "rank --method one-shot --top-k 2 --max-per-user 2 --adjacency add-remove",
             "rank --method one-shot --top-k 2 --max-per-user 2 --adjacency flip",
         ),
-        note="privacy/selection.py; the loss tends to ε far from a tie",
-        **_TWO_FAR,
+        **protecting(COMPARISON, _FAR),
     ),
-    Audited(
-        name="peeling-top-k",
-        title="peeling, the two best of three in order",
-        calibration="tight",
-        function="peeling_top_k",
-        release=on_wins(pairwise.peeling_top_k, 2),
-        law=functools.partial(_law, of=laws.peeling, k=2),
-        note="privacy/selection.py; the loss tends to ε as item 2 moves ahead",
-        **_TWO,
+    _selection(
+        "peeling-top-k",
+        "peeling, the two best of three in order",
+        *(pairwise.peeling_top_k, laws.peeling, 2, "the loss tends to ε as item 2 moves ahead"),
     ),
-    Audited(
-        name="permute-and-flip-top-k",
-        title="permute-and-flip, k = 1",
-        calibration="tight",
-        function="permute_and_flip_top_k",
-        release=on_wins(pairwise.permute_and_flip_top_k, 1),
-        law=functools.partial(_law, of=laws.permute_and_flip, k=1),
-        note="privacy/selection.py",
-        **_ONE,
+    _selection(
+        "permute-and-flip-top-k",
+        "permute-and-flip, k = 1",
+        *(pairwise.permute_and_flip_top_k, laws.permute_and_flip, 1),
     ),
-    Audited(
-        name="permute-and-flip-top-two",
-        title="permute-and-flip, the two best of three in order",
-        calibration="tight",
-        function="permute_and_flip_top_k",
-        release=on_wins(pairwise.permute_and_flip_top_k, 2),
-        law=functools.partial(_law, of=laws.permute_and_flip, k=2),
-        note="privacy/selection.py",
-        **_TWO,
+    _selection(
+        "permute-and-flip-top-two",
+        "permute-and-flip, the two best of three in order",
+        *(pairwise.permute_and_flip_top_k, laws.permute_and_flip, 2),
     ),
 )

@@ -5,25 +5,18 @@ from __future__ import annotations
 import itertools
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
-from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy, shuffled_local_epsilon
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_local import one_pair_law, three_users
-from privrank_jax.privacy_audit.registry import Audited, Facts
-
-Array = jax.Array
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, on
 
 _USERS, _ITEMS = 3, 3
 _ALL = np.arange(_ITEMS)
-
-
-def _release(key: Array, rankings: Array, privacy: Privacy) -> Estimate:
-    return aggregation.shuffled_pair_weights(key, rankings, privacy)
 
 
 def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
@@ -48,21 +41,17 @@ def _multisets(profiles: np.ndarray, local: float) -> np.ndarray:
 
 
 AUDITED = (
-    Audited(
-        name="shuffled-pair-weights",
-        title="weights from one shuffled answer of each of three users, at δ = 0.01",
-        calibration="tight",
-        function="shuffled_pair_weights",
+    audited(
+        "shuffled-pair-weights",
+        "weights from one shuffled answer of each of three users, at δ = 0.01",
+        on(aggregation.shuffled_pair_weights, jnp.asarray),
         neighbors=(np.stack([_ALL] * _USERS), np.stack([_ALL, _ALL, _ALL[::-1]])),
-        release=_release,
         reduce=lambda weights: jnp.sum(weights[np.triu_indices(_ITEMS, 1)]),
         sees="the sum of the weights above the diagonal",
         instances=three_users,
         loss=_loss,
         promise=Privacy(1.0, unit="user", adjacency="replace", delta=0.01),
         trust="shuffled",
-        released_by="exact_shuffled_pair_weights",
         commands=("aggregate --trust shuffled --delta 1e-6",),
-        note="aggregation/shuffled_pairs.py",
     ),
 )

@@ -6,7 +6,6 @@ import functools
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import mallows
@@ -14,8 +13,8 @@ from privrank_jax.mallows.laplace import laplace_rank_scale
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, ORDERS, number
-from privrank_jax.privacy_audit.audited_reports import reported
-from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited, named, reported, under_laplace
 
 Array = jax.Array
 
@@ -50,8 +49,7 @@ _ONE_RANK: dict[str, Any] = {
     "trust": "local",
 }
 _SYNTHETIC: dict[str, Any] = {
-    "function": "sample",
-    "release": _sample,
+    "release": named(mallows.sample, _sample),
     "reduce": number,
     "sees": "the synthetic order",
     "outcomes": ORDERS,
@@ -60,45 +58,29 @@ _SYNTHETIC: dict[str, Any] = {
 }
 
 AUDITED = (
-    Audited(
-        name="mallows-sample",
-        title="synthetic ranking, the rank of one item",
-        calibration="tight",
-        released_by="exact_mallows",
-        commands=(
-            "privatize",
-            "privatize --ties coin",
-        ),
+    audited(
+        "mallows-sample",
+        "synthetic ranking, the rank of one item",
+        commands=("privatize", "privatize --ties coin"),
         note="mallows/distribution.py",
         **_SYNTHETIC,
         **_ONE_RANK,
     ),
-    Audited(
-        name="mallows-sample-users",
-        title="synthetic ranking at 2ε/m for each rank, the whole ranking of a user",
-        calibration="tight",
+    audited(
+        "mallows-sample-users",
+        "synthetic ranking at 2ε/m for each rank, the whole ranking of a user",
         neighbors=(_RANKING, _REVERSAL),
         instances=lambda: neighbors.of_values(*neighbors.strict_orders(NUM_ITEMS)),
         promise=Privacy(1.0, unit="user", adjacency="replace"),
         trust="local",
-        released_by="exact_mallows",
-        commands=(
-            "privatize --drop-user",
-            "privatize --epsilon-column budget",
-        ),
+        commands=("privatize --drop-user", "privatize --epsilon-column budget"),
         note="mallows/distribution.py: εm/2",
         **_SYNTHETIC,
     ),
-    Audited(
-        name="laplace-ranks",
-        title="ranks + Laplace(2(m-1)/ε)",
-        calibration="tight",
-        function="laplace_ranks",
-        release=reported(mallows.laplace_ranks),
-        reduce=lambda noisy: jnp.minimum(-noisy[0], jnp.min(noisy[1:] - jnp.arange(1, NUM_ITEMS))),
-        sees="the least of item 0's rise ahead of its place and the others' fall behind theirs",
-        law=_noisy_ranks_law,
-        note="mallows/laplace.py",
-        **_ONE_RANK,
+    audited(
+        "laplace-ranks",
+        "ranks + Laplace(2(m-1)/ε)",
+        reported(mallows.laplace_ranks),
+        **_ONE_RANK | under_laplace(lambda ranks: ranks, _RANKING, _MOVED, law=_noisy_ranks_law),
     ),
 )

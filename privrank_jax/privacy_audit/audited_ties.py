@@ -18,17 +18,16 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.designs import outcome_odds
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, noisy_tie_counts, with_ties
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws, neighbors, shapes
-from privrank_jax.privacy_audit.audited_comparisons import all_comparisons, win_matrix
-from privrank_jax.privacy_audit.registry import Audited, Facts, Release
+from privrank_jax.privacy_audit import neighbors, shapes
+from privrank_jax.privacy_audit.audited_comparisons import gap, protecting, win_matrix
+from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.rows import audited, gaussian, on, under_k_norm, under_laplace
 
 Array = jax.Array
 
-_DELTA = 0.01
 _RIDGE = 0.5
 FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
 USER = Privacy(1.0, unit="user", adjacency="flip", contributions=2)
@@ -43,15 +42,9 @@ def with_ties_of(num_items: int, *rows: tuple[int, int, int], ties: int = 0) -> 
     return np.stack([win_matrix(num_items, *rows) + half, half])
 
 
-def on_ties(function: Callable[..., Estimate], **options: Any) -> Release:
+def on_ties(function: Callable[..., Any], **options: Any) -> Release:
     """Turn a function of win counts that know their ties into ``(key, data, privacy) -> Estimate`` of a vector."""
-
-    def release(key: Array, data: Array, privacy: Privacy) -> Estimate:
-        found = function(key, WinCounts(data[0], None, data[1].sum()), privacy, **options)
-        parts = jax.tree.leaves(found.value)  # (m,) and ()
-        return dataclasses.replace(found, value=jnp.append(*parts))
-
-    return release
+    return on(function, lambda data: WinCounts(data[0], None, data[1].sum()), **options)
 
 
 def numbers(data: np.ndarray) -> np.ndarray:
@@ -59,28 +52,17 @@ def numbers(data: np.ndarray) -> np.ndarray:
     return np.column_stack([data[:, 0].sum(-1), data[:, 1].sum((-2, -1))])
 
 
-def _counts_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(numbers(data), facts["noise_scale"])
-
-
-def _gaussian_loss(
-    first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts
-) -> np.ndarray:
-    weight = np.array([1.0] * first.shape[-1] + [GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1]])
-    shifts = np.linalg.norm((numbers(first) - numbers(second)) * weight, axis=1)
-    return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
-
-
-_FACETS = shapes.zonotope_facets(with_ties(_COUNTS))
-
-
-def _shaped_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    return laws.k_norm(_with_untied(numbers(data)), _FACETS, facts["noise_scale"])
-
-
-def _with_untied(known: np.ndarray) -> np.ndarray:
+def _with_untied(data: np.ndarray) -> np.ndarray:
     """(N, T, -T), in which the shape of the noise is stated."""
+    known = numbers(data)
     return np.column_stack([known, -known[:, -1]])
+
+
+def _weighed(data: np.ndarray) -> np.ndarray:
+    """(N, T), in which Gaussian noise has one scale."""
+    known = numbers(data)
+    known[:, -1] *= GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1]
+    return known
 
 
 def _scores_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -113,126 +95,75 @@ _EMPTY = np.zeros((2, 3, 3))
 _UNEVEN = with_ties_of(3, (0, 1, 2), (2, 1, 1), ties=2)
 
 
-def _shift(noisy: Array, *, first: np.ndarray, second: np.ndarray) -> Array:
-    """The least shift beyond the first data set, away from the second, of the numbers in which they differ."""
-    start, end = (numbers(one[None])[0] for one in (first, second))
-    away = start - end
-    shifts = [np.sign(move) * (noisy[k] - start[k]) for k, move in enumerate(away) if move]
-    return functools.reduce(jnp.minimum, shifts)
-
-
-def _gap(noisy: Array) -> Array:
-    return noisy[0] - noisy[1]
-
-
-def _inside(noisy: Array, *, first: np.ndarray, second: np.ndarray) -> Array:
-    """How far the noise that leads from the first data set lies inside the facets next to the second."""
-    start, end = _with_untied(numbers(np.stack([first, second])))
-    noise = jnp.append(noisy, -noisy[-1]) - jnp.asarray(start, noisy.dtype)
-    return shapes.margin(noise, _FACETS, start - end)
-
-
-def _behind_scores(fitted: Array, *, data: np.ndarray) -> Array:
+def _behind_scores(fitted: Array) -> Array:
     """(N, T) with the noise to which scores and log ν were fitted, up to what centered scores don't tell."""
     scores, log_tie = fitted[:-1], fitted[-1]
     odds = outcome_odds(scores[:, None] - scores, log_tie[None, None])
-    met = data[0] + data[0].T
+    met = _ONE_ANSWER[0][0] + _ONE_ANSWER[0][0].T
     totals, ties = jnp.sum(met * (odds[0] + 0.5 * odds[2]), -1), 0.5 * jnp.sum(met * odds[2])
     return jnp.append(totals, ties) + _RIDGE * fitted
 
 
-_LAPLACE: dict[str, Any] = {
-    "function": "noisy_tie_counts",
-    "release": on_ties(noisy_tie_counts),
-    "law": _counts_law,
-    "released_by": "exact_noisy_tie_counts",
-    "sees": "the least shift, away from the neighbor, of the numbers in which they differ",
-    "note": "pairwise/noisy_ties.py",
-}
+_COMMAND = "rank --method mle --max-per-user 2 --adjacency flip --ties davidson"
+_FACETS = shapes.zonotope_facets(with_ties(_COUNTS))
+
+
+def _asked(*bases: np.ndarray) -> dict[str, Any]:
+    every = functools.partial(neighbors.questionnaires, bases, _PAIRS, "flip")
+    return {"promise": _ASKED, "instances": every}
+
 
 AUDITED = (
-    Audited(
-        name="noisy-tie-counts",
-        title="win totals and ties + Laplace(2/ε), one outcome changes",
-        calibration="tight",
-        neighbors=_ONE_ANSWER,
-        promise=FLIPPED,
-        reduce=functools.partial(_shift, first=_ONE_ANSWER[0], second=_ONE_ANSWER[1]),
-        instances=all_comparisons(FLIPPED, _EMPTY, _UNEVEN),
+    audited(
+        "noisy-tie-counts",
+        "win totals and ties + Laplace(2/ε), one outcome changes",
+        on_ties(noisy_tie_counts),
+        **protecting(FLIPPED, _EMPTY, _UNEVEN),
+        **under_laplace(numbers, *_ONE_ANSWER),
         commands=("rank --method mle --unit comparison --adjacency flip --ties davidson",),
-        **_LAPLACE,
     ),
-    Audited(
-        name="noisy-tie-counts-users",
-        title="win totals and ties + Laplace(2L/ε), one user of L = 2 comparisons",
-        calibration="tight",
-        neighbors=_ONE_USER,
-        promise=USER,
-        reduce=functools.partial(_shift, first=_ONE_USER[0], second=_ONE_USER[1]),
-        instances=all_comparisons(USER, _EMPTY, _UNEVEN),
-        commands=("rank --method mle --max-per-user 2 --adjacency flip --ties davidson",),
-        **_LAPLACE,
+    audited(
+        "noisy-tie-counts-users",
+        "win totals and ties + Laplace(2L/ε), one user of L = 2 comparisons",
+        on_ties(noisy_tie_counts),
+        **protecting(USER, _EMPTY, _UNEVEN),
+        **under_laplace(numbers, *_ONE_USER),
+        commands=(_COMMAND,),
     ),
-    Audited(
-        name="noisy-tie-counts-gaussian",
-        title="win totals and ties + Gaussian noise at δ = 0.01, one user of L = 2 comparisons",
-        calibration="tight",
-        function="noisy_tie_counts",
+    audited(
+        "noisy-tie-counts-gaussian",
+        "win totals and ties + Gaussian noise at δ = 0.01, one user of L = 2 comparisons",
+        on_ties(noisy_tie_counts, noise="gaussian"),
         neighbors=_ONE_USER,
-        promise=dataclasses.replace(USER, delta=_DELTA),
-        release=on_ties(noisy_tie_counts, noise="gaussian"),
-        reduce=_gap,
+        **protecting(dataclasses.replace(USER, delta=0.01), _EMPTY),
+        reduce=gap,
         sees="the gap between the noisy totals",
-        loss=_gaussian_loss,
-        instances=all_comparisons(USER, _EMPTY),
-        commands=(
-            "rank --method mle --max-per-user 2 --adjacency flip --ties davidson --noise gaussian --delta 1e-6",
+        loss=gaussian(_weighed),
+        commands=(f"{_COMMAND} --noise gaussian --delta 1e-6",),
+        remark="Balle and Wang (2018)",
+    ),
+    audited(
+        "noisy-tie-counts-questionnaire",
+        "win totals and ties + K-norm noise of a public questionnaire, answers flip",
+        on_ties(noisy_tie_counts, questionnaire=_COUNTS),
+        **_asked(_EMPTY, _UNEVEN),
+        **under_k_norm(
+            _with_untied, _FACETS, *_ALL_ANSWERS, read=lambda noisy: jnp.append(noisy, -noisy[-1])
         ),
-        released_by="exact_noisy_tie_counts",
-        note="pairwise/noisy_ties.py; Balle and Wang (2018)",
     ),
-    Audited(
-        name="noisy-tie-counts-questionnaire",
-        title="win totals and ties + K-norm noise of a public questionnaire, answers flip",
-        calibration="tight",
-        function="noisy_tie_counts",
-        neighbors=_ALL_ANSWERS,
-        promise=_ASKED,
-        release=on_ties(noisy_tie_counts, questionnaire=_COUNTS),
-        reduce=functools.partial(_inside, first=_ALL_ANSWERS[0], second=_ALL_ANSWERS[1]),
-        sees="how far the noise lies inside the facets next to the change",
-        law=_shaped_law,
-        instances=functools.partial(neighbors.questionnaires, (_EMPTY, _UNEVEN), _PAIRS, "flip"),
-        note="pairwise/noisy_ties.py",
+    audited(
+        "noisy-tie-counts-questionnaire-laplace",
+        "win totals and ties + Laplace noise for a public questionnaire, answers flip",
+        on_ties(noisy_tie_counts, questionnaire=_COUNTS, noise="laplace"),
+        **_asked(_EMPTY),
+        **under_laplace(numbers, *_ALL_ANSWERS),
     ),
-    Audited(
-        name="noisy-tie-counts-questionnaire-laplace",
-        title="win totals and ties + Laplace noise for a public questionnaire, answers flip",
-        calibration="tight",
-        function="noisy_tie_counts",
-        neighbors=_ALL_ANSWERS,
-        promise=_ASKED,
-        release=on_ties(noisy_tie_counts, questionnaire=_COUNTS, noise="laplace"),
-        reduce=functools.partial(_shift, first=_ALL_ANSWERS[0], second=_ALL_ANSWERS[1]),
-        sees=_LAPLACE["sees"],
-        law=_counts_law,
-        instances=functools.partial(neighbors.questionnaires, (_EMPTY,), _PAIRS, "flip"),
-        note="pairwise/noisy_ties.py",
-    ),
-    Audited(
-        name="perturbed-davidson-mle",
-        title="Davidson's model fitted to win totals and ties + Laplace(2/ε)",
-        calibration="tight",
-        function="perturbed_davidson_mle",
-        neighbors=_ONE_ANSWER,
-        promise=FLIPPED,
-        release=on_ties(pairwise.perturbed_davidson_mle, gamma=_RIDGE, tie_gamma=_RIDGE),
-        reduce=lambda fitted: _shift(
-            _behind_scores(fitted, data=_ONE_ANSWER[0]), first=_ONE_ANSWER[0], second=_ONE_ANSWER[1]
-        ),
-        sees="of the noisy numbers behind the scores: their least shift, away from the neighbor",
-        law=_scores_law,
-        instances=all_comparisons(FLIPPED, np.zeros((2, 2, 2)), with_ties_of(2, (0, 1, 2), ties=1)),
-        note="pairwise/noisy_ties.py; the fit is a function of noisy counts",
+    audited(
+        "perturbed-davidson-mle",
+        "Davidson's model fitted to win totals and ties + Laplace(2/ε)",
+        on_ties(pairwise.perturbed_davidson_mle, gamma=_RIDGE, tie_gamma=_RIDGE),
+        **protecting(FLIPPED, np.zeros((2, 2, 2)), with_ties_of(2, (0, 1, 2), ties=1)),
+        **under_laplace(numbers, *_ONE_ANSWER, read=_behind_scores, law=_scores_law),
+        note="pairwise/noisy_ties.py; the fit is a function of noisy counts, whose shift is seen",
     ),
 )

@@ -15,7 +15,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -24,9 +23,8 @@ from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy_audit import laws, shapes
 from privrank_jax.privacy_audit.audited_consensus import CENTRAL, NUM_ITEMS, USER, on_weights
-from privrank_jax.privacy_audit.registry import Audited, Facts
-
-Array = jax.Array
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import audited
 
 _UPPER = np.triu_indices(NUM_ITEMS, 1)
 _PAIRS = len(_UPPER[0])
@@ -60,27 +58,19 @@ def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts)
     return laws.gaussian_epsilon(np.round(np.sqrt(square), 12), 1.0, privacy.delta)
 
 
-def _rise(noisy: Array) -> Array:
-    """The sum of the weights above the diagonal, the direction in which a reversal moves them."""
-    return jnp.sum(noisy[_UPPER])
-
-
 _COMMON: dict[str, Any] = {
     **CENTRAL,
-    "function": "private_weights",
-    "reduce": _rise,
+    # The direction in which a reversal moves them.
+    "reduce": lambda noisy: jnp.sum(noisy[_UPPER]),
     "sees": "the sum of the weights above the diagonal",
-    "released_by": "exact_weights",
-    "note": "aggregation/private_weights.py",
 }
-_APPROXIMATE: dict[str, Any] = {**_COMMON, "promise": dataclasses.replace(USER, delta=0.01)}
+_SETTINGS: dict[str, Any] = {"focus": _FOCUS, "shrink": "none"}
 
 AUDITED = (
-    Audited(
-        name="private-weights",
-        title="Borda scores and all pairs, K-norm noise, ε/2 for each",
-        calibration="tight",
-        release=on_weights(aggregation.private_weights, focus=_FOCUS, shrink="none"),
+    audited(
+        "private-weights",
+        "Borda scores and all pairs, K-norm noise, ε/2 for each",
+        on_weights(aggregation.private_weights, **_SETTINGS),
         law=_law,
         commands=(
             "aggregate --method weights",
@@ -89,15 +79,12 @@ AUDITED = (
         ),
         **_COMMON,
     ),
-    Audited(
-        name="private-weights-gaussian",
-        title="Borda scores and all pairs, Gaussian noise at δ = 0.01",
-        calibration="tight",
-        release=on_weights(
-            aggregation.private_weights, noise="gaussian", focus=_FOCUS, shrink="none"
-        ),
+    audited(
+        "private-weights-gaussian",
+        "Borda scores and all pairs, Gaussian noise at δ = 0.01",
+        on_weights(aggregation.private_weights, noise="gaussian", **_SETTINGS),
         loss=_loss,
         commands=("aggregate --method weights --noise gaussian --delta 1e-6",),
-        **_APPROXIMATE,
+        **_COMMON | {"promise": dataclasses.replace(USER, delta=0.01)},
     ),
 )

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -218,87 +218,36 @@ def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> f
     return float(facts["privacy"].epsilon) * (rows[0] - rows[1]).total()
 
 
+def _door(path: str, data: str, loss: Callable[..., float], **how: Any) -> Door:
+    return Door(function=f"privrank_jax.{path}", data=data, loss=loss, **how)
+
+
+def _built(path: str, loss: Callable[..., float]) -> Door:
+    return Door(function=f"privrank_jax.{path}", builds=True, loss=loss)
+
+
 DOORS = (
-    Door(
-        function="privrank_jax.release.discrete_noise:discrete_laplace", builds=True, loss=_laplace
-    ),
-    Door(
-        function="privrank_jax.release.discrete_noise:discrete_gaussian",
-        builds=True,
-        loss=_gaussian,
-    ),
-    Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
-    Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
-    Door(
-        function="privrank_jax.release.boxed_noise:discrete_boxed_zonotope",
-        builds=True,
-        loss=_boxed,
-    ),
-    Door(function="privrank_jax.release.block_noise:discrete_blocks", builds=True, loss=_blocks),
-    Door(
-        function="privrank_jax.release.weights_in_parts:gaussian_mechanism",
-        data="values",
-        loss=_gaussian_parts,
-    ),
-    Door(
-        function="privrank_jax.release.integer_laplace:laplace_mechanism",
-        data="values",
-        loss=_integer_laplace,
-    ),
-    Door(
-        function="privrank_jax.release.noisy_totals:exact_top_k",
-        data="wins",
-        read=_totals,
-        loss=_top_list,
-    ),
-    Door(
-        function="privrank_jax.release.randomized_response:exact_randomized_response",
-        data="bits",
-        loss=_flips,
-    ),
-    Door(function="privrank_jax.release.exponential:_draw", data="costs", loss=_costs),
-    Door(
-        function="privrank_jax.release.mallows:exact_mallows",
-        data="ranks",
-        loss=_turned,
-        rows=True,
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_mle:perturbed_scores",
-        data="counts",
-        read=_halves,
-        loss=_objective,
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_models:perturbed_meetings",
-        data="rows",
-        read=_meeting_rows,
-        loss=_meetings,
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_models:perturbed_ties", data="counts", loss=_tied
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_models:perturbed_choices",
-        data="rows",
-        read=_choice_rows,
-        loss=_choices,
-    ),
-    Door(
-        function="privrank_jax.release.shuffled_pairs:exact_shuffled_pair_weights",
-        data="ranks",
-        loss=_users,
-    ),
-    Door(function="privrank_jax.release.local_borda:exact_ldp_borda", data="ranks", loss=_users),
-    Door(
-        function="privrank_jax.release.local_footrule:exact_ldp_footrule",
-        data="ranks",
-        loss=_users,
-    ),
-    Door(function="privrank_jax.aggregation.borda:ldp_borda", data="ranks", loss=_users),
-    Door(
-        function="privrank_jax.aggregation.local_weights:local_weights", data="ranks", loss=_users
-    ),
-    Door(function="privrank_jax.aggregation.ldp_kwiksort:ldp_kwiksort", data="ranks", loss=_users),
+    _built("release.discrete_noise:discrete_laplace", _laplace),
+    _built("release.discrete_noise:discrete_gaussian", _gaussian),
+    _built("release.k_norm:discrete_cube", _cube),
+    _built("release.k_norm:discrete_zonotope", _zonotope),
+    _built("release.boxed_noise:discrete_boxed_zonotope", _boxed),
+    _built("release.block_noise:discrete_blocks", _blocks),
+    _door("release.weights_in_parts:gaussian_mechanism", "values", _gaussian_parts),
+    _door("release.integer_laplace:laplace_mechanism", "values", _integer_laplace),
+    _door("release.noisy_totals:exact_top_k", "wins", _top_list, read=_totals),
+    _door("release.randomized_response:exact_randomized_response", "bits", _flips),
+    _door("release.exponential:_draw", "costs", _costs),
+    _door("release.mallows:exact_mallows", "ranks", _turned, rows=True),
+    _door("release.perturbed_mle:perturbed_scores", "counts", _objective, read=_halves),
+    _door("release.perturbed_models:perturbed_meetings", "rows", _meetings, read=_meeting_rows),
+    _door("release.perturbed_models:perturbed_ties", "counts", _tied),
+    _door("release.perturbed_models:perturbed_choices", "rows", _choices, read=_choice_rows),
+    _door("release.shuffled_pairs:exact_shuffled_pair_weights", "ranks", _users),
+    _door("release.local_borda:exact_ldp_borda", "ranks", _users),
+    _door("release.local_footrule:exact_ldp_footrule", "ranks", _users),
+    _door("aggregation.borda:ldp_borda", "ranks", _users),
+    _door("aggregation.local_weights:local_weights", "ranks", _users),
+    _door("aggregation.ldp_kwiksort:ldp_kwiksort", "ranks", _users),
 )
 """All release points; everything that the command line releases passes through them."""

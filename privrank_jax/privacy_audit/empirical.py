@@ -126,7 +126,6 @@ class AuditResult:
             "confidence": self.confidence,
             "events_tested": _EVENTS_TESTED,
             "known_to_be_unsound": not row.sound,
-            "released_by": row.released_by or None,
             "note": row.note,
         }
 

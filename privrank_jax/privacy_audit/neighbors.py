@@ -33,6 +33,12 @@ def of_values(*values: object) -> Instances:
     return Instances(np.array(values), _all_pairs(len(values)))
 
 
+def those_near(data: np.ndarray, near: Callable[[np.ndarray, np.ndarray], object]) -> Instances:
+    """Data sets, of which those are neighbors that ``near`` says are."""
+    pairs = _all_pairs(len(data))
+    return Instances(data, pairs[[bool(near(data[one], data[other])) for one, other in pairs]])
+
+
 def comparison_kinds(num_items: int) -> list[tuple[np.ndarray, tuple[int, int]]]:
     """All one-comparison win matrices, wins and ties, each with the pair that it compares."""
     kinds = []
@@ -134,9 +140,7 @@ def questionnaires(
         found.setdefault((matrix.tobytes(), answered), matrix)
     names = {answered: number for number, (_, answered) in enumerate(found)}
     groups = np.array([names[answered] for _, answered in found])
-    near = _all_pairs(len(found))
-    if adjacency == "flip":
-        near = near[groups[near[:, 0]] == groups[near[:, 1]]]
+    near = _near(groups, adjacency)
     data = np.concatenate([base + np.array(list(found.values())) for base in bases])
     return Instances(data, _over_bases(near, len(bases), len(found)))
 
@@ -192,17 +196,13 @@ def profiles(
 
 def moved_ranks(num_items: int) -> Instances:
     """All rankings without ties; two are neighbors if they agree after the removal of one item."""
-    ranks = strict_orders(num_items)
-    orders = [tuple(np.argsort(one)) for one in ranks]
 
-    def near(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
-        return any(
-            [i for i in first if i != item] == [i for i in second if i != item]
-            for item in range(num_items)
-        )
+    def near(first: np.ndarray, second: np.ndarray) -> bool:
+        orders = [np.argsort(ranks) for ranks in (first, second)]
+        left = ([one[one != item] for one in orders] for item in range(num_items))
+        return any(np.array_equal(one, other) for one, other in left)
 
-    pairs = [pair for pair in _all_pairs(len(ranks)) if near(orders[pair[0]], orders[pair[1]])]
-    return Instances(ranks, np.array(pairs))
+    return those_near(strict_orders(num_items), near)
 
 
 def _all_pairs(count: int) -> np.ndarray:

@@ -87,7 +87,6 @@ class Audited:
         loss: for claims with δ > 0 in place of ``law``, see :data:`Loss`.
         finite: whether the outcomes are all that the release reveals, with the probabilities of ``law``.
         sound: False where the claim is known to be wrong.
-        released_by: the function of :mod:`privrank_jax.release` that draws this for real releases, if one does.
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
             neighboring files (:mod:`privrank_jax.privacy_audit.replay`) of every kind that its guarantee covers.
         note: where the claim is stated, or what is wrong with it.
@@ -115,7 +114,6 @@ class Audited:
     trust: str = "central"
     calibration: str = ""
     sound: bool = True
-    released_by: str = ""
     commands: tuple[str, ...] = ()
     note: str = ""
     changes: Float[np.ndarray, "changes 3"] | None = None

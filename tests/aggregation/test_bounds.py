@@ -8,28 +8,14 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation import PairWeights, bounds
 from privrank_jax.aggregation.assignment import assignment
-from privrank_jax.aggregation.bounds import (
-    borda_bound,
-    exponential_bound,
-    footrule_bound,
-    hay_kwiksort_bound,
-    kwiksort_bound,
-    noise_all_bound,
-    private_weights_bound,
-)
-from privrank_jax.aggregation.local_bounds import (
-    ldp_borda_bound,
-    ldp_kwiksort_bound,
-    local_noise_all_bound,
-)
 from privrank_jax.aggregation.query_budget import exceeding_probability
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.privacy.vectors import report_norm
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
-from tests.promises import noise_of, user
+from tests.promises import noise_of, reported, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
 
@@ -46,28 +32,30 @@ def test_central_bounds_are_their_formulas():
         )
 
     for noise, mean in (("k-norm", (PAIRS + 1) / 2), ("laplace", PAIRS)):
-        noise_all = noise_all_bound(M, USERS, user(EPSILON), noise=noise, xi=0.1)
+        noise_all = bounds.bound("noise-all", M, USERS, user(EPSILON), noise=noise, xi=0.1)
         assert noise_all.ratio == 1.1
         assert noise_all.additive == pytest.approx(2.1 * PAIRS * mean / (USERS * EPSILON))
-    approximate = noise_all_bound(M, USERS, user(EPSILON, DELTA), noise="gaussian")
+    approximate = bounds.bound("noise-all", M, USERS, user(EPSILON, DELTA), noise="gaussian")
     assert float(approximate.additive) == pytest.approx(
         2 * PAIRS * gaussian(PAIRS**0.5 / USERS), rel=1e-6
     )
-    borda = borda_bound(M, USERS, user(EPSILON), noise="laplace")
+    borda = bounds.bound("borda", M, USERS, user(EPSILON), noise="laplace")
     assert borda == pytest.approx((5, 2 * M * 32 / (USERS * EPSILON)))
-    approximate = borda_bound(M, USERS, user(EPSILON, DELTA), noise="gaussian")
+    approximate = bounds.bound("borda", M, USERS, user(EPSILON, DELTA), noise="gaussian")
     root = math.sqrt(sum((M - 1 - 2 * i) ** 2 for i in range(M)))
     assert float(approximate.additive) == pytest.approx(2 * M * gaussian(root / USERS), rel=1e-6)
-    exponential = exponential_bound(M, USERS, user(EPSILON))
+    exponential = bounds.bound("exponential", M, USERS, user(EPSILON))
     assert exponential == pytest.approx((1, 2 * PAIRS * math.log(40320) / (USERS * EPSILON)))
-    sort = kwiksort_bound(M, USERS, user(EPSILON), max_queries=20, split=0.9)
+    sort = bounds.bound("kwiksort", M, USERS, user(EPSILON), max_queries=20, split=0.9)
     failure = exceeding_probability(M, 20)
     fallback = 6 * PAIRS * (PAIRS + 1) / 2 / (USERS * 0.1 * EPSILON)
     assert sort.ratio == pytest.approx(5 + 5 * failure)
     assert sort.additive == pytest.approx(
         6 * PAIRS * 20 / (USERS * 0.9 * EPSILON) + failure * fallback
     )
-    whole = kwiksort_bound(M, USERS, user(EPSILON, DELTA), noise="gaussian", max_queries=10**6)
+    whole = bounds.bound(
+        "kwiksort", M, USERS, user(EPSILON, DELTA), noise="gaussian", max_queries=10**6
+    )
     assert whole.ratio == 5
     assert float(whole.additive) == pytest.approx(
         6 * PAIRS * gaussian(PAIRS**0.5 / USERS), rel=1e-6
@@ -101,7 +89,7 @@ def test_the_bound_of_borda_is_twice_the_mean_of_its_k_norm_noise(key):
     """Of 4,000 draws; from below it comes within 5 standard errors, and from above within 3 %."""
     draws = [borda_drawn(keys, "k-norm") for keys in jax.random.split(key, (2, 2_000))]
     sizes = 2 * np.abs(np.concatenate(draws) - (M - 1) / 2).sum(axis=1)
-    bound = borda_bound(M, USERS, user(EPSILON))
+    bound = bounds.bound("borda", M, USERS, user(EPSILON))
     assert bound.ratio == 5
     assert sizes.mean() - 5 * sizes.std() / math.sqrt(sizes.size) < bound.additive
     assert bound.additive < 1.03 * sizes.mean()
@@ -113,7 +101,7 @@ def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
     """The mean of Σ|e| over 2,000 draws, for crowds without and with cycles; half of it does not hold without."""
     promise = promised(noise)
     settings = {"noise": noise, "focus": 0.3, "shrink": shrink}
-    bound = private_weights_bound(M, USERS, promise, xi=0.5, **settings)
+    bound = bounds.bound("weights", M, USERS, promise, xi=0.5, **settings)
     assert bound.ratio == 1.5
     flat = np.where(np.eye(M), 0, 0.5)
     ring = (np.arange(M)[None] - np.arange(M)[:, None]) % M
@@ -126,8 +114,8 @@ def test_the_bound_of_private_weights_holds_their_error(noise, shrink, key):
         shares.append(2.5 * error.sum(1).mean() / bound.additive)
     assert max(shares) < 1
     assert shrink == "james-stein" or min(shares) > 0.5
-    alone = private_weights_bound(M, USERS, promise, **{**settings, "focus": 1.0})
-    assert alone == borda_bound(M, USERS, promise, noise=noise)
+    alone = bounds.bound("weights", M, USERS, promise, **{**settings, "focus": 1.0})
+    assert alone == bounds.bound("borda", M, USERS, promise, noise=noise)
 
 
 @pytest.mark.parametrize("noise", ["k-norm", "gaussian"])
@@ -143,11 +131,11 @@ def test_bounds_with_a_confidence_hold_for_what_is_drawn(noise, key):
     }
     common = {"noise": noise}
     bound = {
-        "borda": functools.partial(borda_bound, M, USERS, promise, **common),
+        "borda": functools.partial(bounds.bound, "borda", M, USERS, promise, **common),
         "weights": functools.partial(
-            private_weights_bound, M, USERS, promise, focus=0.3, shrink="none", **common
+            bounds.bound, "weights", M, USERS, promise, focus=0.3, shrink="none", **common
         ),
-        "pairs": functools.partial(noise_all_bound, M, USERS, promise, **common),
+        "pairs": functools.partial(bounds.bound, "noise-all", M, USERS, promise, **common),
     }
     most = {"borda": 1.7, "weights": 5.0, "pairs": 1.6}
     for name, errors in released.items():
@@ -169,11 +157,11 @@ def test_the_exponential_mechanism_within_its_exact_law(epsilon):
         costs = reference_borda.kemeny_scores(reference_borda.weights(ranks), orders)
         odds = np.exp(-epsilon * 9 / 12 * (costs - costs.min()))
         for confidence in (0.5, 0.99):
-            bound = exponential_bound(4, 9, user(epsilon), confidence=confidence)
+            bound = bounds.bound("exponential", 4, 9, user(epsilon), confidence=confidence)
             beyond = odds[costs > costs.min() + bound.additive].sum() / odds.sum()
             assert beyond <= 1 - confidence
         mean = (odds @ costs) / odds.sum()
-        assert mean <= costs.min() + exponential_bound(4, 9, user(epsilon)).additive
+        assert mean <= costs.min() + bounds.bound("exponential", 4, 9, user(epsilon)).additive
 
 
 def test_the_footrule_bound_holds_for_assignments(key):
@@ -193,7 +181,7 @@ def test_the_footrule_bound_holds_for_assignments(key):
         found = np.asarray(jax.jit(jax.vmap(once))(jax.random.split(key, 2_000)))
         reached = np.array([table[tuple(row)] for row in found.tolist()])
         for confidence in (None, 0.9):
-            bound = footrule_bound(5, 30, promise, noise=noise, confidence=confidence)
+            bound = bounds.bound("footrule", 5, 30, promise, noise=noise, confidence=confidence)
             assert bound.ratio == 2 - 1 / 9
             limit = bound.ratio * costs.min() + bound.additive
             if confidence is None:
@@ -203,12 +191,12 @@ def test_the_footrule_bound_holds_for_assignments(key):
 
 
 def test_the_variant_of_hay_pays_for_what_it_leaves_unsorted():
-    few = hay_kwiksort_bound(M, USERS, user(EPSILON), max_queries=20)
+    few = bounds.bound("hay-kwiksort", M, USERS, user(EPSILON), max_queries=20)
     noise = 6 * PAIRS * 20 / (USERS * EPSILON)
     assert few.additive == pytest.approx(noise + PAIRS * exceeding_probability(M, 20))
-    all_pairs = hay_kwiksort_bound(M, USERS, user(EPSILON), max_queries=99)
+    all_pairs = bounds.bound("hay-kwiksort", M, USERS, user(EPSILON), max_queries=99)
     assert all_pairs.additive == pytest.approx(6 * PAIRS * PAIRS / (USERS * EPSILON))
-    sure = hay_kwiksort_bound(M, USERS, user(EPSILON), max_queries=99, confidence=0.5)
+    sure = bounds.bound("hay-kwiksort", M, USERS, user(EPSILON), max_queries=99, confidence=0.5)
     assert sure == pytest.approx((10, 2 * all_pairs.additive))
 
 
@@ -216,16 +204,16 @@ def test_local_bounds_are_their_formulas():
     for mechanism in ("duchi", "privunit"):
         norm = float(report_norm(mechanism, PAIRS, EPSILON))
         deviation = math.sqrt((norm**2 - 1) / (4 * USERS))
-        bound = local_noise_all_bound(M, USERS, EPSILON, mechanism=mechanism, xi=1)
+        bound = reported("noise-all", M, USERS, EPSILON, mechanism=mechanism, xi=1)
         assert float(bound.additive) == pytest.approx(3 * PAIRS * deviation)
         square = M * (M**2 - 1) / 12
         norm = float(report_norm(mechanism, M - 1, EPSILON, math.sqrt(square)))
-        bound = ldp_borda_bound(M, USERS, EPSILON, mechanism=mechanism)
+        bound = reported("borda", M, USERS, EPSILON, mechanism=mechanism)
         assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
     norm, square = float(subset_norm(M, EPSILON)), M * (M**2 - 1) / 12
-    bound = ldp_borda_bound(M, USERS, EPSILON, mechanism="subset-selection")
+    bound = reported("borda", M, USERS, EPSILON, mechanism="subset-selection")
     assert float(bound.additive) == pytest.approx(2 * math.sqrt(M * (norm**2 - square) / USERS))
-    sort = ldp_kwiksort_bound(M, USERS, EPSILON, max_uses=6, failure=0.01)
+    sort = reported("kwiksort", M, USERS, EPSILON, max_uses=6, failure=0.01, split=0.5)
     error = 1 / math.sqrt(USERS // M) / 2 / math.tanh(EPSILON / 24)
     fallback = (
         6
@@ -239,22 +227,19 @@ def test_local_bounds_are_their_formulas():
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_additive_errors_grow_as_published(delta):
     """Between m and 4m the additive error grows as the power of m in Table 2 (Borda: no log)."""
-    for bound, power in (
-        (noise_all_bound, 4 if not delta else 3),
-        (borda_bound, 3 if not delta else 2.5),
-    ):
+    for method, power in (("noise-all", 4 if not delta else 3), ("borda", 3 if not delta else 2.5)):
         small, large = (
-            float(bound(m, 1000, user(0.1, delta), noise=noise_of(delta)).additive)
+            bounds.bound(method, m, 1000, user(0.1, delta), noise=noise_of(delta)).additive
             for m in (100, 400)
         )
         assert large / small == pytest.approx(4**power, rel=0.03)
     for mechanism, power in (("duchi", 3), ("privunit", 3), ("randomized-response", 4)):
         small, large = (
-            float(local_noise_all_bound(m, 1000, 0.5, mechanism=mechanism).additive)
+            float(reported("noise-all", m, 1000, 0.5, mechanism=mechanism).additive)
             for m in (20, 80)
         )
         assert large / small == pytest.approx(4**power, rel=0.15)
-    small, large = (float(ldp_borda_bound(m, 1000, 0.5).additive) for m in (20, 80))
+    small, large = (float(reported("borda", m, 1000, 0.5).additive) for m in (20, 80))
     assert large / small == pytest.approx(4**2.5, rel=0.05)
 
 
@@ -281,8 +266,8 @@ def test_bounds_hold_on_hard_instances(key):
     for epsilon in (0.2, 1.0, 5.0):
         central, local, scores = (np.asarray(value) for value in run(epsilon))
         for found, bound in (
-            (central, borda_bound(6, 40, user(epsilon))),
-            (local, ldp_borda_bound(6, 40, epsilon)),
+            (central, bounds.bound("borda", 6, 40, user(epsilon))),
+            (local, reported("borda", 6, 40, epsilon)),
         ):
             mean = np.mean([table[tuple(row)] for row in found.tolist()])
             assert mean <= bound.ratio * costs.min() + float(bound.additive)
@@ -293,11 +278,11 @@ def test_bounds_hold_on_hard_instances(key):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: noise_all_bound(1, 10, user(1.0)), "at least 2"),
-        (lambda: borda_bound(5, 0, user(1.0)), "num_users must be"),
-        (lambda: borda_bound(5, 9, user(1.0), noise="gaussian"), "needs delta > 0"),
-        (lambda: local_noise_all_bound(5, 10, 0.0), "epsilon must be positive"),
-        (lambda: noise_all_bound(5, 10, user(1.0), xi=-1), "xi must be"),
+        (lambda: bounds.bound("noise-all", 1, 10, user(1.0)), "at least 2"),
+        (lambda: bounds.bound("borda", 5, 0, user(1.0)), "num_users must be"),
+        (lambda: bounds.bound("borda", 5, 9, user(1.0), noise="gaussian"), "needs delta > 0"),
+        (lambda: reported("noise-all", 5, 10, 0.0), "epsilon must be positive"),
+        (lambda: bounds.bound("noise-all", 5, 10, user(1.0), xi=-1), "xi must be"),
     ],
 )
 def test_bad_arguments_are_refused(call, message):

@@ -10,8 +10,7 @@ import scipy.special
 import scipy.stats
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.bounds import exponential_bound
+from privrank_jax.aggregation import PairWeights, bounds
 from privrank_jax.aggregation.exponential import exponential_log_probability
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -102,7 +101,7 @@ def test_error_is_below_its_bound():
     for epsilon in (0.1, 1.0, 10.0):
         _, law = _log_law(w, 40, epsilon)
         mean = float(np.exp(law) @ costs)
-        bound = exponential_bound(5, 40, user(epsilon))
+        bound = bounds.bound("exponential", 5, 40, user(epsilon))
         assert mean <= bound.ratio * costs.min() + bound.additive
 
 

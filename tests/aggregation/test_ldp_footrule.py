@@ -21,8 +21,7 @@ from privrank_jax.aggregation.ldp_footrule import (
     ldp_footrule_report,
     strict_square,
 )
-from privrank_jax.aggregation.local_bounds import ldp_footrule_bound
-from tests.promises import user
+from tests.promises import reported, user
 from tests.reference import footrule as reference_footrule
 from tests.reference import ldp_footrule as naive
 
@@ -242,7 +241,7 @@ def test_excess_holds(items, key):
     assert np.all(above <= bound)
     weights = np.asarray(aggregation.PairWeights.from_ranks(ranks).matrix)
     scores = [weights[one[:, None] > one].sum() for one in found]
-    stated = ldp_footrule_bound(items, 400, 2.0)
+    stated = reported("footrule", items, 400, 2.0)
     smaller = np.minimum(weights, weights.T).sum() / 2
     assert np.mean(scores) <= stated.ratio * smaller + stated.additive
     assert bound < 60 * above.max()
@@ -265,7 +264,7 @@ def test_smaller_of_the_two_bounds_is_given():
 )
 def test_bad_bounds_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
-        ldp_footrule_bound(*arguments)
+        reported("footrule", *arguments)
     with pytest.raises(ValueError, match=message):
         ldp_footrule_excess(*arguments, level=0.95)
     with pytest.raises(ValueError, match="level"):

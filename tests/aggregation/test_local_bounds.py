@@ -11,22 +11,14 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation import PairWeights, bounds
 from privrank_jax.aggregation.assignment import assignment
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm
-from privrank_jax.aggregation.local_bounds import (
-    ldp_borda_bound,
-    ldp_footrule_bound,
-    ldp_kwiksort_bound,
-    local_noise_all_bound,
-)
-from privrank_jax.privacy.shuffling import shuffled_local_epsilon
-from tests.promises import user
+from tests.promises import reported, user
 from tests.reference import borda as reference_borda
 
 M, USERS, RUNS = 5, 600, 400
 EPSILON, DELTA = 2.0, 1e-5
-LOCAL = shuffled_local_epsilon(USERS, EPSILON, DELTA)
 
 
 @pytest.fixture(scope="module")
@@ -64,16 +56,23 @@ def check(sums, bound, mean, factor):
     ],
 )  # fmt: skip
 def test_weights_stay_within_their_bounds(mechanism, factor, crowd, key):
-    own, epsilon = weights_of(mechanism), LOCAL if mechanism == "shuffled-pair" else EPSILON
+    own = weights_of(mechanism)
+    told = {"promise": user(EPSILON), "trust": "local", "noise": mechanism}
+    if mechanism == "shuffled-pair":
+        told = {"promise": user(EPSILON, DELTA), "trust": "shuffled"}
+
+    def of_users(method, *, promise, **told):
+        return functools.partial(bounds.bound, method, M, USERS, promise, **told)
+
     truth = np.asarray(PairWeights.from_ranks(crowd).matrix)
     runs = jax.jit(jax.vmap(lambda k: own(k, crowd)))(jax.random.split(key, RUNS))
     sums = np.abs(np.asarray(runs) - truth).sum(axis=(1, 2)) / 2
-    bound = functools.partial(local_noise_all_bound, M, USERS, epsilon, mechanism=mechanism)
+    bound = of_users("noise-all", **told)
     check(sums, bound, bound(), factor)
     if mechanism in ("one-pair", "shuffled-pair"):
         errors = np.abs(np.asarray(runs).sum(axis=2) - truth.sum(axis=1)).sum(axis=1)
-        bound = functools.partial(ldp_borda_bound, M, USERS, epsilon)
-        check(errors, functools.partial(bound, mechanism=mechanism), bound(mechanism=mechanism), 7)
+        bound = of_users("borda", **told)
+        check(errors, bound, bound(), 7)
 
 
 @pytest.mark.parametrize("mechanism", ["duchi", "privunit", "subset-selection"])
@@ -86,7 +85,7 @@ def test_scores_stay_within_their_bounds(mechanism, crowd, key):
         )
     )
     errors = np.abs(np.asarray(run(jax.random.split(key, 200))) - truth).sum(axis=1)
-    bound = functools.partial(ldp_borda_bound, M, USERS, EPSILON, mechanism=mechanism)
+    bound = functools.partial(reported, "borda", M, USERS, EPSILON, mechanism=mechanism)
     check(errors, bound, bound(), 3.5)
 
 
@@ -99,10 +98,10 @@ def test_the_footrule_bound_holds_for_assignments(crowd, key):
     )
     found = np.asarray(run(jax.random.split(key, RUNS)))
     reached = np.array([table[tuple(row)] for row in found.tolist()])
-    mean = ldp_footrule_bound(M, USERS, EPSILON)
+    mean = reported("footrule", M, USERS, EPSILON)
     assert mean.ratio == 2 - 1 / 4
     assert reached.mean() < mean.ratio * costs.min() + float(mean.additive)
-    sure = ldp_footrule_bound(M, USERS, EPSILON, confidence=0.9)
+    sure = reported("footrule", M, USERS, EPSILON, confidence=0.9)
     assert np.mean(reached > sure.ratio * costs.min() + float(sure.additive)) < 0.1
     norm = float(ldp_footrule_norm(M, EPSILON))
     assert float(mean.additive) == pytest.approx(7 / 8 * math.sqrt(10 / USERS) * norm)
@@ -121,21 +120,21 @@ def test_one_pair_holds_in_the_exact_law_of_two_items(users):
             error = abs((sum(bits) / users - 0.5) / t + 0.5 - ahead / users)
             law[error] = law.get(error, 0) + chance
         for confidence in (0.5, 0.9, 0.99):
-            limit = local_noise_all_bound(
-                2, users, EPSILON, mechanism="one-pair", confidence=confidence
+            limit = reported(
+                "noise-all", 2, users, EPSILON, mechanism="one-pair", confidence=confidence
             )
             beyond = sum(chance for error, chance in law.items() if 2 * error > limit.additive)
             assert beyond <= 1 - confidence
 
 
 def test_too_few_answers_leave_no_bound():
-    for bound in (local_noise_all_bound, ldp_borda_bound):
-        found = bound(10, 50, 1.0, mechanism="shuffled-pair", confidence=0.9)
-        assert math.isinf(float(found.additive))
+    for method in ("noise-all", "borda"):
+        promise, told = user(1.0, DELTA), {"trust": "shuffled", "confidence": 0.9}
+        assert math.isinf(bounds.bound(method, 10, 50, promise, **told).additive)
 
 
 def test_kwiksort_has_markovs_inequality():
-    mean = ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01)
-    sure = ldp_kwiksort_bound(5, 1000, 1.0, max_uses=4, failure=0.01, confidence=0.75)
+    mean = reported("kwiksort", 5, 1000, 1.0, max_uses=4, failure=0.01)
+    sure = reported("kwiksort", 5, 1000, 1.0, max_uses=4, failure=0.01, confidence=0.75)
     assert float(sure.ratio) == pytest.approx(4 * float(mean.ratio))
     assert float(sure.additive) == pytest.approx(4 * float(mean.additive))

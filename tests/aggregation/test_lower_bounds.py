@@ -8,7 +8,7 @@ import pytest
 import scipy.integrate
 import scipy.special
 
-from privrank_jax.aggregation.bounds import exponential_bound
+from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.lower_bounds import approximate_lower_bound, pure_lower_bound
 from tests.promises import user
 
@@ -47,7 +47,7 @@ def test_lower_bound_is_below_what_is_achieved():
     """The exponential mechanism reaches 0.01m² with OPT = 0 from some n on: the lower bound must be below it."""
     for items in (5, 20, 100):
         needed = 0.01 * items**2
-        users = exponential_bound(items, 1, user(1.0)).additive / needed
+        users = bounds.bound("exponential", items, 1, user(1.0)).additive / needed
         assert 0 < pure_lower_bound(items, 1.0) < users
 
 

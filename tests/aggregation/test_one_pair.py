@@ -9,10 +9,9 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.local_bounds import ldp_borda_bound, local_noise_all_bound
 from privrank_jax.aggregation.one_pair import one_pair_report, one_pair_variance, weights_of_answers
 from privrank_jax.release import exact_one_pair_weights
-from tests.promises import user
+from tests.promises import reported, user
 from tests.reference.aggregation import pairwise_weights as naive_weights
 
 RNG = np.random.default_rng(4)
@@ -102,9 +101,9 @@ def test_bounds_hold_for_one_pair(key):
         return aggregation.kemeny_score(order, w)
 
     mean = float(jnp.mean(jax.jit(jax.vmap(cost))(jax.random.split(key, 200))))
-    bound = ldp_borda_bound(4, 120, 1.0, mechanism="one-pair")
+    bound = reported("borda", 4, 120, 1.0, mechanism="one-pair")
     assert 0 < mean < float(bound.additive)
-    noise = local_noise_all_bound(4, 120, 1.0, mechanism="one-pair")
+    noise = reported("noise-all", 4, 120, 1.0, mechanism="one-pair")
     assert float(noise.additive) == pytest.approx(
         2 * 6 * float(one_pair_variance(4, 120, 1.0)) ** 0.5
     )

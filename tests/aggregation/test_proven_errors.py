@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 
 import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation.bounds import (
-    borda_bound,
-    footrule_bound,
-    noise_all_bound,
-    private_weights_bound,
-)
-from privrank_jax.aggregation.local_bounds import ldp_borda_bound
+from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.proven_errors import least_proven_error
-from tests.promises import user
+from tests.promises import reported, user
 from tests.reference import borda as reference_borda
 
 CENTRAL = {
@@ -65,19 +58,15 @@ def test_rows_are_the_bounds_of_their_methods():
         (row.method, row.noise): row
         for row in aggregation.proven_errors(6, 500, user(1.0, 1e-6), xi=0.1, confidence=0.9)
     }
-    for name, bound in (
-        ("borda", borda_bound),
-        ("footrule", footrule_bound),
-        ("noise-all", noise_all_bound),
-        ("weights", private_weights_bound),
-    ):
-        solved = functools.partial(bound, xi=0.1) if name in ("noise-all", "weights") else bound
-        found = solved(6, 500, user(1.0, 1e-6), noise="gaussian", confidence=0.9)
+    for name in ("borda", "footrule", "noise-all", "weights"):
+        told = {"xi": 0.1} if name in ("noise-all", "weights") else {}
+        promise = user(1.0, 1e-6)
+        found = bounds.bound(name, 6, 500, promise, noise="gaussian", confidence=0.9, **told)
         row = rows[name, "gaussian"]
         assert (row.ratio, row.additive) == pytest.approx(
             (float(found.ratio), float(found.additive))
         )
-    local = ldp_borda_bound(6, 500, 1.0, mechanism="subset-selection")
+    local = reported("borda", 6, 500, 1.0, mechanism="subset-selection")
     (row,) = (
         row
         for row in aggregation.proven_errors(6, 500, user(1.0), trust="local")

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.local_bounds import ldp_borda_bound, local_noise_all_bound
+from privrank_jax.aggregation import PairWeights, bounds
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance
 from privrank_jax.privacy import shuffled_local_epsilon
 from privrank_jax.release import exact_shuffled_pair_weights
@@ -167,10 +166,11 @@ def test_the_exact_twin_takes_one_finite_epsilon():
 
 def test_bounds_and_the_choice_of_a_method():
     local = shuffled_local_epsilon(5_000, 1.0, 1e-8)
-    borda = ldp_borda_bound(10, 5_000, local, mechanism="shuffled-pair")
+    promise, told = user(1.0, 1e-8), {"trust": "shuffled"}
+    borda = bounds.bound("borda", 10, 5_000, promise, **told)
     variance = float(shuffled_pair_variance(10, 5_000, local))
     assert float(borda.additive) == pytest.approx(20 * (9 * variance) ** 0.5)
-    every = local_noise_all_bound(10, 5_000, local, mechanism="shuffled-pair")
+    every = bounds.bound("noise-all", 10, 5_000, promise, **told)
     assert float(every.additive) == pytest.approx(90 * variance**0.5)
     for users, chosen in ((100_000, "noise-all"), (1_000, "borda")):
         found = aggregation.choose_method(10, users, user(1.0, delta=1e-8), trust="shuffled")

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation.bounds import footrule_bound
+from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.jobs import consensus
 from privrank_jax.privacy import Privacy
@@ -96,7 +96,7 @@ def test_footrule_says_what_was_released_and_what_is_proved(unanimous, noise, de
     assert result.title.endswith("by least footrule on noisy counts of positions")
     assert (result.guarantee.numerics, result.guarantee.delta) == (numerics, delta)
     limit, promise = result.facts["expected_cost_bound"], user(500.0, delta)
-    proved = footrule_bound(3, 60, promise, noise=noise)
+    proved = bounds.bound("footrule", 3, 60, promise, noise=noise)
     assert limit == {"ratio": pytest.approx(1.8), "additive": pytest.approx(proved.additive)}
     deviation = dp_footrule_deviation(3, 60, promise, noise=noise)
     assert result.facts["cost_deviation"] == pytest.approx(float(deviation), rel=1e-4)

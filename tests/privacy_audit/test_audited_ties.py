@@ -1,4 +1,4 @@
-"""The contract of private functions on the rows of win totals with ties, and what these promise."""
+"""The contract of private functions on the rows of win totals with ties."""
 
 from __future__ import annotations
 

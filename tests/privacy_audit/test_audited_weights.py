@@ -1,4 +1,4 @@
-"""The contract of private functions on the rows of private weights, what these promise, and their scales."""
+"""The contract of private functions on the rows of private weights, and their scales."""
 
 from __future__ import annotations
 
@@ -9,15 +9,6 @@ from privrank_jax.aggregation.private_weights import private_weights_scales
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import audited_weights
 from tests.privacy_audit.contract import *  # noqa: F403
-
-PROMISES = {
-    "private-weights": ("user", "replace"),
-    "private-weights-gaussian": ("user", "replace"),
-}
-
-
-def test_rows_promise_what_is_listed():
-    assert {row.name: row.promise.kind for row in audited_weights.AUDITED} == PROMISES
 
 
 @pytest.mark.parametrize("focus", [0.5, 0.9])

@@ -526,6 +526,16 @@ def _planned(items: int, users: int, promise: privacy.Privacy, trust: str) -> An
     return joined(rows), joined({"planned": one} for one in planned), least
 
 
+def _bound(method: str, items: int, users: int, promise: privacy.Privacy, **told: Any) -> Any:
+    settings = {"split": 0.5} if method == "kwiksort" else {}
+    method = method.removeprefix("private_").replace("_", "-")
+    return aggregation.bound(method, items, users, promise, **told, **settings)
+
+
+def _local_bound(method: str, items: int, users: int, epsilon: float, **told: Any) -> Any:
+    return aggregation.bound(method, items, users, ranked(epsilon), trust="local", **told)
+
+
 def _sort_plan(promise: privacy.Privacy, noise: str) -> Any:
     return aggregation.kwiksort_plan(
         aggregation.PairWeights.from_ranks(RANKS), promise, noise=noise
@@ -632,11 +642,11 @@ SCALARS: dict[str, Door] = {
     "weights-scales": _over("aggregation:private_weights_scales", *MNP, noise=SHAPED),
     "noise-all-deviation": _over("aggregation:noise_all_deviation", *MNP, noise=SHAPED),
     **{
-        f"{find}_bound": _over(f"aggregation:{find}_bound", *MNP, noise=SHAPED, confidence=LEVEL)
+        f"{find}_bound": _over("_bound", (find,), *MNP, noise=SHAPED, confidence=LEVEL)
         for find in ("borda", "footrule", "kwiksort", "noise_all", "private_weights")
     },
     **{
-        f"{find}_bound": _over(f"aggregation:{find}_bound", *MNP, confidence=LEVEL)
+        f"{find}_bound": _over("_bound", (find,), *MNP, confidence=LEVEL)
         for find in ("exponential", "hay_kwiksort")
     },
     "borda-sensitivity": _over("aggregation:borda_sensitivity", M, (1, 2)),
@@ -653,12 +663,12 @@ SCALARS: dict[str, Door] = {
     "subset-norm": _over("aggregation:subset_norm", M, E),
     "ldp-borda-norm": _over("aggregation:ldp_borda_norm", LOCAL, M, E),
     **{
-        find: _over(f"aggregation:{find}", M, N, E, confidence=LEVEL, mechanism=LOCAL)
-        for find in ("local_noise_all_bound", "ldp_borda_bound")
+        find: _over("_local_bound", (method,), M, N, E, confidence=LEVEL, noise=LOCAL)
+        for find, method in (("local_noise_all_bound", "noise-all"), ("ldp_borda_bound", "borda"))
     },
-    "ldp-footrule-bound": _over("aggregation:ldp_footrule_bound", M, N, E, confidence=LEVEL),
+    "ldp-footrule-bound": _over("_local_bound", ("footrule",), M, N, E, confidence=LEVEL),
     "ldp-kwiksort-bound": _over(
-        "aggregation:ldp_kwiksort_bound", M, N, E, max_uses=(5,), failure=(0.1,)
+        "_local_bound", ("kwiksort",), M, N, E, max_uses=(5,), failure=(0.1,), split=(0.5,)
     ),
     "local-plan": _over("aggregation:local_plan", M, MNP[2]),
     "sort-plan": _over("_sort_plan", MNP[2], NOISES),

@@ -157,8 +157,8 @@ def beside_bounds(config: BoundsConfig, rows: list[Row]) -> list[Row]:
         if row["study"] == UNANIMOUS:
             least = users_needed_by_any(row["num_items"], config.epsilon)
             if bound := _BOUNDS.get(row["estimator"]):
-                found = bound(row["num_items"], float(row["num_users"]), privacy)
-                allowed = float(found.additive) / row["num_items"] ** 2
+                found = bound(row["num_items"], row["num_users"], privacy)
+                allowed = found.additive / row["num_items"] ** 2
         result.append({**row, "epsilon": config.epsilon, "least_users": least, "allowed": allowed})
     return result
 
@@ -172,12 +172,12 @@ def users_needed_by_any(items: int, epsilon: float) -> float:
 
 
 _BOUNDS: Mapping[str, Callable[..., bounds.Bound]] = {
-    BORDA: functools.partial(bounds.borda_bound, noise="laplace"),
-    ALL: functools.partial(bounds.noise_all_bound, noise="laplace", xi=1.0),
-    BORDA_SHAPED: bounds.borda_bound,
-    ALL_SHAPED: functools.partial(bounds.noise_all_bound, xi=1.0),
-    KWIK: bounds.kwiksort_bound,
-    EXPONENTIAL: bounds.exponential_bound,
+    BORDA: functools.partial(bounds.bound, "borda", noise="laplace"),
+    ALL: functools.partial(bounds.bound, "noise-all", noise="laplace", xi=1.0),
+    BORDA_SHAPED: functools.partial(bounds.bound, "borda"),
+    ALL_SHAPED: functools.partial(bounds.bound, "noise-all", xi=1.0),
+    KWIK: functools.partial(bounds.bound, "kwiksort", split=0.5),
+    EXPONENTIAL: functools.partial(bounds.bound, "exponential"),
 }
 
 

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Int
 from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights, PositionHistograms
-from privrank_jax.aggregation.bounds import Bound, footrule_bound
+from privrank_jax.aggregation.bounds import Bound, bound
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import BORDA, replaced_user
@@ -183,7 +183,7 @@ def build(config: RatioConfig) -> tuple[Study, ...]:
 def proven(num_items: int, num_users: int, epsilon: float, delta: float = 0.0) -> Bound:
     """Bound on the mean cost of footrule, with noise in a tree, or Gaussian noise where there is a δ."""
     noise = "gaussian" if delta else "tree"
-    return footrule_bound(num_items, num_users, replaced_user(epsilon, delta), noise=noise)
+    return bound("footrule", num_items, num_users, replaced_user(epsilon, delta), noise=noise)
 
 
 def far_from_optimum(table: StudyResult, *, far: tuple[str, ...]) -> Verdict:

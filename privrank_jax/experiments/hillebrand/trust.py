@@ -16,8 +16,7 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.bounds import Bound
-from privrank_jax.aggregation.local_bounds import ldp_footrule_bound
+from privrank_jax.aggregation.bounds import Bound, bound
 from privrank_jax.aggregation.shuffled_pairs import local_epsilons, weights_of_shuffled
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common
@@ -188,7 +187,7 @@ def build(config: TrustConfig) -> tuple[Study, ...]:
 
 def proven(num_items: int, num_users: int, epsilon: float) -> Bound:
     """Bound on the mean cost of local footrule."""
-    return ldp_footrule_bound(num_items, num_users, epsilon)
+    return bound("footrule", num_items, num_users, replaced_user(epsilon), trust="local")
 
 
 EXPERIMENTS = (

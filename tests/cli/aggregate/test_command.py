@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, metrics
-from privrank_jax.aggregation.bounds import borda_bound
+from privrank_jax.aggregation import bounds
 from privrank_jax.data.named_rankings import load_rankings
 from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.privacy import Privacy
@@ -417,7 +417,7 @@ def test_bounds_are_printed_where_they_say_something(privrank, votes):
     limit = weak["diagnostics"]["expected_cost_bound"]
     assert limit == {
         "ratio": 5.0,
-        "additive": pytest.approx(borda_bound(3, 40, promise).additive),
+        "additive": pytest.approx(bounds.bound("borda", 3, 40, promise).additive),
     }
     assert math.isfinite(limit["additive"])
     assert "no useful bound" in privrank("aggregate", votes, "--epsilon", 0.01).out
