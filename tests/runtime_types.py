@@ -35,7 +35,7 @@ EXAMPLES = (
     "pairwise.fit", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
     "privacy.bodies", "release.boxed_noise",
     "pairwise.covariate_mle", "pairwise.covariate_tables", "pairwise.covariates",
-    "pairwise.davidson", "pairwise.noisy_ties", "pairwise.perturbed_davidson", "pairwise.davidson_errors",
+    "pairwise.davidson", "pairwise.noisy_ties", "pairwise.davidson_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",
     "aggregation.local_bounds", "aggregation.noise_totals", "aggregation.proven_errors",

@@ -33,12 +33,11 @@ from privrank_jax.pairwise.covariate_errors import (
     covariate_davidson_intervals,
     covariate_intervals,
 )
-from privrank_jax.pairwise.covariate_mle import default_covariate_ridges
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit, default_ridges
 from privrank_jax.privacy.privacy import Privacy
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
@@ -185,7 +184,8 @@ def _fit_released(
     if isinstance(value, CovariateTies):
         value = np.append(value.sums, value.ties)
         design = dataclasses.replace(design, ties=True)
-    ridges = _on_design(design, lambda: default_covariate_ridges(design, scale, noise, gamma))
+    added = noise_on_sums(design, noise, scale, ties=design.ties)
+    ridges = _on_design(design, lambda: default_ridges(design, added, gamma))
     fit = quickly(pairwise.fit, design, value, *ridges)
     diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
     return dataclasses.replace(fit, diagnostics=diagnostics)

@@ -40,7 +40,7 @@ def choice_errors(
     noise: str = "laplace",
     target: str = "truth",
 ) -> Uncertainty:
-    """Covariance and standard errors of scores from :func:`perturbed_plackett_luce` or of :func:`mle` of choices.
+    """Covariance and standard errors of scores from :func:`perturbed_mle` or :func:`mle` of choices.
 
     Args:
         theta: ``(m,)`` released scores.

@@ -100,7 +100,7 @@ def covariate_intervals(
     """Intervals of everything that a fit with covariates found, for sampling error and privacy noise together.
 
     Args:
-        value: scores and coefficients, from :func:`covariate_mle`, :func:`mle` or :func:`fit`.
+        value: scores and coefficients, from :func:`perturbed_mle`, :func:`mle` or :func:`fit`.
         design: the public part of the table.
         ridge: γ of the fit, or ``(m + p,)``, one number for each score and feature.
         noise_scale: λ, σ or 1/ε, may be traced; 0 without privacy.
@@ -148,7 +148,7 @@ def covariate_davidson_intervals(
     """Intervals of scores, coefficients and log ν of a fit of Davidson's model, privacy noise included.
 
     Args:
-        value: from :func:`covariate_mle`, :func:`mle` or :func:`fit`, with ties as outcomes of their own.
+        value: from :func:`perturbed_mle`, :func:`mle` or :func:`fit`, with ties as outcomes of their own.
         design: the public part of the table.
         ridge: γ of the fit, or ``(m + p,)``, one number for each score and feature.
         tie_gamma: the ridge of log ν.

@@ -37,7 +37,7 @@ def _choices(places: Array) -> Choices:
 
 
 def _fitted(key: Array, places: Array, privacy: Privacy) -> Estimate:
-    return pairwise.perturbed_plackett_luce(key, _choices(places), privacy, gamma=_RIDGE)
+    return pairwise.perturbed_mle(key, _choices(places), privacy, gamma=_RIDGE)
 
 
 def _counted(key: Array, places: Array, privacy: Privacy) -> Estimate:
@@ -115,7 +115,7 @@ AUDITED = (
         name="perturbed-plackett-luce",
         title="Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
         calibration="tight",
-        function="perturbed_plackett_luce",
+        function="perturbed_mle",
         neighbors=(np.array([0, 0, 0]), np.array([1, 0, 0])),
         promise=FLIPPED,
         release=_fitted,

@@ -285,8 +285,8 @@ AUDITED = (
         **{
             **_row([1], _EACH, COMPARISON),
             "title": "scores and coefficients of covariates from noisy sums, one outcome flips",
-            "function": "covariate_mle",
-            "release": _on_outcomes(pairwise.covariate_mle, _EACH, gamma=_GAMMA),
+            "function": "perturbed_mle",
+            "release": _on_outcomes(pairwise.perturbed_mle, _EACH, gamma=_GAMMA),
             "law": _scores_law,
             "reduce": lambda value: _least_shift(
                 _behind_scores(value), center=_WON_SUMS, change=_MATRIX[1]
@@ -337,10 +337,10 @@ AUDITED = (
         **{
             **_tied_row((1.0, 0.5, 1.0), _EACH, COMPARISON),
             "title": "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
-            "function": "covariate_mle",
+            "function": "perturbed_mle",
             "released_by": "",
             "release": _on_outcomes(
-                pairwise.covariate_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
+                pairwise.perturbed_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
             ),
             "law": _davidson_law,
             "reduce": lambda value: _least_shift(

@@ -103,7 +103,7 @@ def _fit_table(ties: str) -> Release:
             private=True,
         )
         table = CovariateTable(design, data[:, 2])
-        found = pairwise.covariate_mle(key, table, privacy, ties=ties)
+        found = pairwise.perturbed_mle(key, table, privacy, ties=ties)
         flat = [jnp.ravel(part) for part in jax.tree.leaves(found.value)]
         return dataclasses.replace(found, value=jnp.concatenate(flat))
 
@@ -167,7 +167,7 @@ def _fit_choices(key: Array, data: Array, privacy: Privacy) -> Estimate:
     sets = jnp.asarray(_SETS)[number]
     chosen = jnp.take_along_axis(sets, place[:, None], axis=1)[:, 0]
     choices = Choices(sets, jnp.asarray(_OFFERED)[number], chosen, data[:, 2], _ITEMS)
-    return pairwise.perturbed_plackett_luce(key, choices, privacy)
+    return pairwise.perturbed_mle(key, choices, privacy)
 
 
 def _choices_of(*changes: tuple[int, int]) -> np.ndarray:
@@ -203,7 +203,7 @@ AUDITED = (
         name="perturbed-covariates",
         title="scores with private covariates, a comparison is added or removed, Laplace((2 + p/4)/ε), γ ≥ λ",
         calibration="tight",
-        function="covariate_mle",
+        function="perturbed_mle",
         neighbors=(_tables(None)[0], _tables(_ROWS[0])[0]),
         release=_fit_table("half"),
         promise=ADDED,
@@ -211,7 +211,7 @@ AUDITED = (
         sees="the coefficient",
         law=functools.partial(_table_law, ties=False),
         instances=functools.partial(_one_comparison, "add-remove"),
-        released_by="exact_perturbed_covariate_mle",
+        released_by="exact_perturbed_mle",
         commands=(
             f"rank --unit comparison {_SIDES}",
             f"rank --max-per-user 2 {_SIDES}",
@@ -223,7 +223,7 @@ AUDITED = (
         name="perturbed-covariate-ties",
         title="Davidson's model with private covariates, a comparison is replaced, Laplace((4 + p/2)/ε), γ ≥ λ",
         calibration="sound",
-        function="covariate_mle",
+        function="perturbed_mle",
         neighbors=(_tables(_ROWS[1])[0], _tables(_ROWS[0])[0]),
         release=_fit_table("davidson"),
         promise=COMPARISON,
@@ -231,7 +231,7 @@ AUDITED = (
         sees="the coefficient",
         law=functools.partial(_table_law, ties=True),
         instances=functools.partial(_one_comparison, "replace"),
-        released_by="exact_perturbed_covariate_mle",
+        released_by="exact_perturbed_mle",
         commands=(f"rank --max-per-user 2 --ties davidson {_SIDES}",),
         note="pairwise/objective_perturbation.py",
     ),
@@ -239,15 +239,15 @@ AUDITED = (
         name="perturbed-davidson",
         title="Davidson's model, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
         calibration="tight",
-        function="perturbed_davidson_mle",
+        function="perturbed_mle",
         neighbors=(_FEW((0, 1, 1), (1, 0, 3)), _FEW((1, 0, 4))),
-        release=on_ties(pairwise.perturbed_davidson_mle),
+        release=on_ties(pairwise.perturbed_mle, ties="davidson"),
         promise=COMPARISON,
         reduce=lambda fitted: fitted[0] - fitted[1],
         sees="the gap between the scores of items 0 and 1",
         law=_ties_law,
         instances=all_comparisons(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
-        released_by="exact_perturbed_davidson_mle",
+        released_by="exact_perturbed_mle",
         commands=(
             "rank --max-per-user 2 --ties davidson",
             "rank --unit comparison --ties davidson",
@@ -259,7 +259,7 @@ AUDITED = (
         name="perturbed-choices",
         title="Plackett-Luce scores, a choice and its set are replaced, Laplace((4 + V)/ε), γ ≥ λ",
         calibration="sound",
-        function="perturbed_plackett_luce",
+        function="perturbed_mle",
         neighbors=(_choices_of((0, 0))[0], _choices_of((1, 0))[0]),
         release=_fit_choices,
         promise=COMPARISON,
@@ -267,7 +267,7 @@ AUDITED = (
         sees="the gap between the scores of items 0 and 2",
         law=_choices_law,
         instances=_all_choices,
-        released_by="exact_perturbed_plackett_luce",
+        released_by="exact_perturbed_mle",
         commands=(
             "rank --max-per-user 2 --method scores",
             "rank --unit comparison --method scores",

@@ -223,10 +223,10 @@ AUDITED = (
         name="perturbed-davidson-mle",
         title="Davidson's model fitted to win totals and ties + Laplace(2/ε)",
         calibration="tight",
-        function="perturbed_davidson_mle",
+        function="perturbed_mle",
         neighbors=_ONE_ANSWER,
         promise=FLIPPED,
-        release=on_ties(pairwise.perturbed_davidson_mle, gamma=_RIDGE, tie_gamma=_RIDGE),
+        release=on_ties(pairwise.perturbed_mle, ties="davidson", gamma=_RIDGE, tie_gamma=_RIDGE),
         reduce=lambda fitted: _shift(
             _behind_scores(fitted, data=_ONE_ANSWER[0]), first=_ONE_ANSWER[0], second=_ONE_ANSWER[1]
         ),

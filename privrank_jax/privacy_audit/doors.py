@@ -264,7 +264,7 @@ DOORS = (
         rows=True,
     ),
     Door(
-        function="privrank_jax.release.perturbed_mle:perturbed_scores",
+        function="privrank_jax.release.perturbed_models:perturbed_scores",
         data="counts",
         read=_halves,
         loss=_objective,
