@@ -345,8 +345,7 @@ def calibrated_fit(
     if gamma is not None:
         return calibrate(gamma=gamma)
     variance = Noise.independent(noise, calibrate()[0]).variance_per_dimension()
-    chosen = {"calibration": calibration, "weighted": weighted}
-    wanted = default_gamma(wins, privacy, variance, **chosen)
+    wanted = default_gamma(wins, privacy, variance, calibration=calibration, weighted=weighted)
     return calibrate(default_gamma=wanted)
 
 
