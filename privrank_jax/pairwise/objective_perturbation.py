@@ -100,10 +100,11 @@ def meeting_noise(
     return calibrate_answers(privacy, 2 + features / 4, gamma=gamma)
 
 
-def noise_in_objective(scale: Any, scores: int, features: int = 0, *, ties: bool = False) -> Noise:
+def noise_in_objective(scale: Any, design: Design) -> Noise:
     """w: of scores, of features, and of the number of ties, which is in units of log ν."""
-    last = (1 / FEATURE_NOISE,) * features + (TIE_SHARE / FEATURE_NOISE,) * ties
-    return Noise.independent("laplace", scale, scores + features + ties, last)
+    features = design.size - design.num_items
+    last = (1 / FEATURE_NOISE,) * features + (TIE_SHARE / FEATURE_NOISE,) * design.ties
+    return Noise.independent("laplace", scale, design.size + design.ties, last)
 
 
 def choice_noise(

@@ -196,34 +196,39 @@ def perturbed_mle(
     _check_options(data, davidson, privacy, {name for name, told in given.items() if told})
     if isinstance(data, WinCounts) and not davidson:
         kind = noise, calibration, weighted
-        return _of_counts(key, data, privacy, link, gamma, *kind, sensitivity, questionnaire)
-    for name, ridge in (("gamma", gamma), ("tie_gamma", tie_gamma)):
-        if ridge is not None:
-            check_positive(name, ridge, infinite=False)
-    if isinstance(data, Choices):
-        check_no_stages(data)
-    design = design_of(data, davidson)[0]
-    if privacy.adjacency == "flip":
-        attained, added = _noise_on_counted(
-            data, design, privacy, noise, sensitivity, questionnaire
+        attained, added, ridges = _noise_on_wins(
+            data, privacy, link, gamma, *kind, sensitivity, questionnaire
         )
-        ridges, tie_gamma = default_ridges(design, added, gamma, tie_gamma)
+        # One program, whether γ is a number or an array.
+        weight = jnp.asarray(ridges, data.matrix.dtype)
+        value, fit = _solve(key, data, added, weight, link)
     else:
-        attained = kept_by_objective(privacy, _BY, noise or "laplace")
-        if isinstance(data, CovariateTable):
-            check_private(data)
-        scale, ridge = answer_noise(attained, design, gamma)
-        features = design.size - design.num_items
-        added = noise_in_objective(scale, design.num_items, features, ties=davidson)
-        ridges: Any = ridge
-        if design.feature_units is not None:
-            ridges = jnp.full(design.size, ridge, design.dtype)
-        tie_gamma = jnp.asarray(ridge, design.dtype) / TIE_SHARE**2 if davidson else None
-    noisy = _noisy(key, data, added, davidson)
-    found = fitted(design, noisy, design.all_ridges(ridges, tie_gamma))
-    numerics = "simulation" if privacy.adjacency == "flip" else "idealized"
-    facts = PerturbedFit(added.scale, ridges, found.diagnostics, tie_gamma)
-    return Estimate(found.value, Guarantee(privacy, attained, numerics=numerics), facts)
+        for name, ridge in (("gamma", gamma), ("tie_gamma", tie_gamma)):
+            if ridge is not None:
+                check_positive(name, ridge, infinite=False)
+        if isinstance(data, Choices):
+            check_no_stages(data)
+        design = design_of(data, davidson)[0]
+        if privacy.adjacency == "flip":
+            attained, added = _noise_on_counted(
+                data, design, privacy, noise, sensitivity, questionnaire
+            )
+            ridges, tie_gamma = default_ridges(design, added, gamma, tie_gamma)
+        else:
+            attained = kept_by_objective(privacy, _BY, noise or "laplace")
+            if isinstance(data, CovariateTable):
+                check_private(data)
+            scale, ridges = answer_noise(attained, design, gamma)
+            added = noise_in_objective(scale, design)
+            tie_gamma = jnp.asarray(ridges, design.dtype) / TIE_SHARE**2 if davidson else None
+            if design.feature_units is not None:
+                ridges = jnp.full(design.size, ridges, design.dtype)
+        noisy = _noisy(key, data, added, davidson)
+        found = fitted(design, noisy, design.all_ridges(ridges, tie_gamma))
+        value, fit = found.value, found.diagnostics
+    of_counted = attained.adjacency == "flip" and link.name == "logistic"
+    guarantee = Guarantee(privacy, attained, numerics="simulation" if of_counted else "idealized")
+    return Estimate(value, guarantee, PerturbedFit(added.scale, ridges, fit, tie_gamma))
 
 
 def _check_options(
@@ -280,8 +285,7 @@ def _noisy(
 # --- win counts, with ties as half wins, under any link -----------------------------------------------
 
 
-def _of_counts(
-    key: Key,
+def _noise_on_wins(
     wins: WinCounts,
     privacy: Privacy,
     link: Link,
@@ -291,33 +295,25 @@ def _of_counts(
     weighted: bool,
     sensitivity: Scalar | None,
     questionnaire: PairMatrixLike | None,
-) -> Estimate:
-    """The dense case of :func:`perturbed_mle`; γ may be 0 where the noise is on the totals."""
+) -> tuple[Privacy, Noise, Any]:
+    """What is attained, the noise, and γ, which may be 0 where the noise is on the totals."""
     noise, attained = kept_on_totals(privacy, _BY, noise, questionnaire)
     if weighted and not (sensitivity is None and questionnaire is None and calibration == "tight"):
         raise ValueError(
             "weighted comparisons have the tight calibration, without sensitivity and questionnaire: leave these out."
         )
-    totals_suffice = attained.adjacency == "flip" and link.name == "logistic"
     if sensitivity is None and questionnaire is None and noise != "k-norm":
         scale, ridge = calibrated_fit(wins, attained, link, gamma, noise, calibration, weighted)
-        added = Noise.independent(noise, scale, wins.num_items)
-    else:
-        if not totals_suffice or calibration != "tight":
-            raise ValueError(
-                "sensitivity and questionnaire, which are about the win totals, calibrate the perturbed MLE only for "
-                "adjacency='flip', link='logistic', calibration='tight'; leave them out, or use noisy_counts."
-            )
-        added = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
-        if gamma is None:
-            ridge = default_gamma(wins, attained, added.variance_per_dimension())
-        else:
-            ridge = default_or_given(gamma, 0.0, 0.0)
-    weight = jnp.asarray(ridge, wins.matrix.dtype)  # one program, whether γ is a number or an array
-    value, fit = _solve(key, wins, added, weight, link)
-    numerics = "simulation" if totals_suffice else "idealized"
-    guarantee = Guarantee(privacy, attained, numerics=numerics)
-    return Estimate(value, guarantee, PerturbedFit(added.scale, ridge, fit))
+        return attained, Noise.independent(noise, scale, wins.num_items), ridge
+    if attained.adjacency != "flip" or link.name != "logistic" or calibration != "tight":
+        raise ValueError(
+            "sensitivity and questionnaire, which are about the win totals, calibrate the perturbed MLE only for "
+            "adjacency='flip', link='logistic', calibration='tight'; leave them out, or use noisy_counts."
+        )
+    added = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
+    if gamma is not None:
+        return attained, added, default_or_given(gamma, 0.0, 0.0)
+    return attained, added, default_gamma(wins, attained, added.variance_per_dimension())
 
 
 @functools.partial(jax.jit, static_argnames=("link",))

@@ -31,13 +31,12 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
 from privrank_jax.pairwise.designs import ModelScores
-from privrank_jax.pairwise.mle import TIES, check_answers
+from privrank_jax.pairwise.mle import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.objective_perturbation import (
     TIE_SHARE,
-    choice_noise,
+    answer_noise,
     kept_by_objective,
-    meeting_noise,
 )
 from privrank_jax.pairwise.perturbed_mle import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
@@ -143,28 +142,25 @@ def exact_perturbed_mle(
             "link, weighted and other noise than Laplace noise are for win counts with ties='half': leave them out."
         )
     attained = in_floats(kept_by_objective(privacy, _BY))
+    design, _ = design_of(data, davidson)
+    with jax.enable_x64(True):
+        scale, ridge = _in_range(*answer_noise(attained, design, gamma))
+    items = design.num_items
+    told: Any = {"num_items": items, "noise_scale": Fraction(scale), "gamma": Fraction(ridge)}
     if isinstance(data, Choices):
         check_no_stages(data)
-        items, features, law = data.num_items, 0, choice_noise
-        draw = functools.partial(perturbed_choices, choice_rows(data))
-    elif isinstance(data, CovariateTable):
+        value: Any = _in_doubles(perturbed_choices(choice_rows(data), **told))
+        return _exact(value, privacy, attained, scale, ridge)
+    slopes = None
+    if isinstance(data, CovariateTable):
         check_private(data)
-        items, features, law = data.design.num_items, len(data.design.names), meeting_noise
-        draw = functools.partial(perturbed_meetings, meeting_rows(data, attained), ties=ties)
+        rows = meeting_rows(data, attained)
+        found = _in_doubles(perturbed_meetings(rows, ties=ties, **told))
+        slopes = found[items : design.size] / np.asarray(data.design.units, np.float64)
     else:
-        items, features, law = data.num_items, 0, meeting_noise
-        draw = functools.partial(perturbed_ties, tied_counts(data))
-    with jax.enable_x64(True):
-        number = items if law is choice_noise else features
-        scale, ridge = _in_range(*law(attained, number, gamma))
-    numbers = draw(num_items=items, noise_scale=Fraction(scale), gamma=Fraction(ridge))
-    found: Any = _in_doubles(numbers)
-    if not isinstance(data, Choices):
-        slopes = None
-        if isinstance(data, CovariateTable):
-            slopes = found[items : items + features] / np.asarray(data.design.units, np.float64)
-        found = ModelScores(found[:items], slopes, TIE_SHARE * found[-1] if davidson else None)
-    return _exact(found, privacy, attained, scale, ridge)
+        found = _in_doubles(perturbed_ties(tied_counts(data), **told))
+    value = ModelScores(found[:items], slopes, TIE_SHARE * found[-1] if davidson else None)
+    return _exact(value, privacy, attained, scale, ridge)
 
 
 def _of_counts(

@@ -42,7 +42,6 @@ def perturbed_scores(
     noise: str,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
     parts: int = 2,
 ) -> list[int]:
     """Centered scores in multiples of the grid.
@@ -54,7 +53,6 @@ def perturbed_scores(
         noise: ``"laplace"`` or ``"gaussian"``.
         noise_scale: λ or σ, before the allowance for rounding.
         gamma: γ, raised to λ where that is its floor, by the allowance for rounding with Gaussian noise.
-        grid: h.
         parts: of a win, a power of 2.
     """
     raised = noise_scale * (1 + ROUNDING)
@@ -64,7 +62,7 @@ def perturbed_scores(
         gamma = max(gamma, raised)
     law = Laplace if noise == "laplace" else Normal
     drawn = [law(raised) for _ in range(len(counts))]
-    return rounded_minimizer(likelihood_of(counts, link, parts), gamma, drawn, grid)
+    return rounded_minimizer(likelihood_of(counts, link, parts), gamma, drawn, GRID)
 
 
 def perturbed_meetings(
@@ -74,7 +72,6 @@ def perturbed_meetings(
     ties: str,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
 ) -> list[int]:
     """Centered scores, coefficients of features, and τ, in multiples of the grid.
 
@@ -84,7 +81,6 @@ def perturbed_meetings(
         ties: ``"half"`` or ``"davidson"``.
         noise_scale: λ, before the allowance for rounding.
         gamma: γ, raised to λ.
-        grid: h.
     """
     met, times = np.unique(np.delete(rows, 2, axis=1), axis=0, return_counts=True)
     features, davidson = rows.shape[1] - 3, ties == "davidson"
@@ -96,7 +92,7 @@ def perturbed_meetings(
     known = [Fraction(int(one), 2 ** (FEATURE_BITS + 1)) for one in excess]
     tied = int(np.sum(rows[:, 2] == 1)) if davidson else None
     likelihood = Meetings(num_items, met, times, known, tied)
-    return _minimized(likelihood, num_items, features + davidson, noise_scale, gamma, grid)
+    return _minimized(likelihood, num_items, features + davidson, noise_scale, gamma)
 
 
 def perturbed_ties(
@@ -105,7 +101,6 @@ def perturbed_ties(
     num_items: int,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
 ) -> list[int]:
     """Centered scores and τ in multiples of the grid.
 
@@ -114,10 +109,9 @@ def perturbed_ties(
         num_items: m.
         noise_scale: λ, before the allowance for rounding.
         gamma: γ, raised to λ.
-        grid: h.
     """
     likelihood = likelihood_of(counts[:-1].reshape(num_items, num_items), ties=int(counts[-1]))
-    return _minimized(likelihood, num_items, 1, noise_scale, gamma, grid)
+    return _minimized(likelihood, num_items, 1, noise_scale, gamma)
 
 
 def perturbed_choices(
@@ -126,7 +120,6 @@ def perturbed_choices(
     num_items: int,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
 ) -> list[int]:
     """Centered scores in multiples of the grid.
 
@@ -135,13 +128,12 @@ def perturbed_choices(
         num_items: m.
         noise_scale: λ, before the allowance for rounding.
         gamma: γ, raised to λ.
-        grid: h.
     """
     sets, place = np.unique(rows[:, 2:], axis=0, return_inverse=True)
     times, totals = np.zeros(len(sets), np.int64), np.zeros(num_items, np.int64)
     np.add.at(times, place.ravel(), rows[:, 0])
     np.add.at(totals, rows[:, 1], rows[:, 0])
-    return _minimized(Offers(sets, times, totals), num_items, 0, noise_scale, gamma, grid)
+    return _minimized(Offers(sets, times, totals), num_items, 0, noise_scale, gamma)
 
 
 def _minimized(
@@ -150,12 +142,11 @@ def _minimized(
     others: int,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction,
 ) -> list[int]:
     raised = noise_scale * (1 + ROUNDING)
     scales = [raised] * num_items + [FEATURE_NOISE * raised] * others
     noise = [Laplace(scale) for scale in scales]
-    return rounded_minimizer(likelihood, max(gamma, raised), noise, grid, scores=num_items)
+    return rounded_minimizer(likelihood, max(gamma, raised), noise, GRID, scores=num_items)
 
 
 def likelihood_of(
