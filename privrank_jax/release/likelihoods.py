@@ -70,26 +70,28 @@ class Meetings:
     def gradient(self, point: Sequence[Ball]) -> list[Ball]:
         """Its gradient in balls."""
         m, p = self._items, self._features.shape[1]
-        powers = [(one / 2).exp() for one in point[:m]]
-        slopes = [one / 2 ** (FEATURE_BITS + 1) for one in point[m : m + p]]
+        powers = [one.exp() for one in point[:m]]
+        slopes = [one / 2**FEATURE_BITS for one in point[m : m + p]]
         found, tied, nu = [-ball(one) for one in self._excess], ball(0), ball(0)
         if self._ties is not None:
             nu = (point[-1] * ball(Fraction(TIE_SHARE))).exp()
         columns = (self._first, self._second, self._steps, self._times)
         for i, j, steps, times in zip(*(column.tolist() for column in columns)):
-            one, other = powers[i], powers[j]
+            up, down = powers[i], powers[j]
             if any(steps):
                 log_odds: Ball = sum(step * slope for step, slope in zip(steps, slopes))
-                one *= log_odds.exp()
-            up, down, level = one * one, other * other, one * other  # e^{η/2} : e^{-η/2} : 1
-            share = times / (up + down + nu * level)
-            moved = share * (up - down) / 2
+                up *= log_odds.exp()
+            share = up + down  # of a win and a loss, where a tie has nu * level
+            if self._ties is not None:
+                level = (up * down).sqrt()
+                share += nu * level
+                tied += times * level / share
+            moved = times * (up - down) / (2 * share)
             found[i] += moved
             found[j] -= moved
             for k, step in enumerate(steps):
                 if step:
                     found[m + k] += moved * step / 2**FEATURE_BITS
-            tied += share * level
         if self._ties is None:
             return found
         return [*found, (tied * nu - self._ties) * ball(Fraction(TIE_SHARE))]
