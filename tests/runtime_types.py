@@ -34,7 +34,7 @@ EXAMPLES = (
     "pairwise.choice_errors", "pairwise.clustered_errors", "pairwise.weighted_comparisons",
     "pairwise.fit", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
     "privacy.bodies", "release.boxed_noise",
-    "pairwise.covariate_mle", "pairwise.covariate_tables", "pairwise.covariates",
+    "pairwise.covariate_tables", "pairwise.covariates",
     "pairwise.davidson", "pairwise.noisy_ties", "pairwise.davidson_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",

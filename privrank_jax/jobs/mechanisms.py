@@ -116,7 +116,7 @@ MECHANISMS = {
     ),
     "covariate-sums": Mechanism(
         label="private scores with covariates",
-        simulated="pairwise.covariate_mle:noisy_covariate_sums",
+        simulated="pairwise.covariate_noise:noisy_covariate_sums",
         exact="release.covariate_sums:exact_covariate_sums",
         noises=(*NOISES, "k-norm"),
     ),

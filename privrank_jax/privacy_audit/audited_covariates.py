@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax._backend import product
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
+from privrank_jax.pairwise.covariate_noise import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.designs import outcome_odds

@@ -88,13 +88,9 @@ PRIVACY = (
         ("(TIE_SHARE / FEATURE_NOISE,)", "(1.0 / FEATURE_NOISE,)"),
     ),
     *mutants_of(
-        "pairwise/covariate_mle.py",
-        "tests/pairwise/test_covariate_mle.py",
-        ("attained, noise, sensitivity)", "attained, noise)"),
-    ),
-    *mutants_of(
         "pairwise/covariate_noise.py",
         "tests/pairwise/test_covariate_mle.py",
+        ("attained, noise, sensitivity)", "attained, noise)"),
         ('    if attained.adjacency != "flip":', '    if attained.adjacency == "replace":'),
         ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
         ("privacy, norm_of(noise), ties", 'privacy, "l2", ties'),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
+from privrank_jax.pairwise.covariate_noise import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.fit import fit

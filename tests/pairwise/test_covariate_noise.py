@@ -14,10 +14,11 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax._host.evaluate import quickly
 from privrank_jax.pairwise.covariate_errors import covariate_davidson_intervals, covariate_intervals
-from privrank_jax.pairwise.covariate_mle import (
+from privrank_jax.pairwise.covariate_noise import (
+    least_covariate_noise,
+    noise_on_sums,
     noisy_covariate_sums,
 )
-from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
