@@ -294,7 +294,7 @@ class Counts(Meetings):
     @property
     def num_real(self) -> Any:
         """Number of items that are no padding, at least 1."""
-        return count_items(self.comparisons[0], self.item_mask)
+        return count_items(jnp.asarray(self.comparisons)[0], self.item_mask)
 
     @property
     def degree(self) -> Float[Array, ""]:
