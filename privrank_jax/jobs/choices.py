@@ -32,7 +32,7 @@ from privrank_jax.jobs.result import (
     of_noise,
 )
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.noisy_choices import default_choice_gamma
+from privrank_jax.pairwise.perturbed_mle import default_ridges
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 
@@ -120,8 +120,8 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
         return _result(
             data, asked, totals, certainty, drawn, "noisy counts of choices", (_BALANCE,)
         )
-    variance = added.variance_per_dimension()
-    gamma = asked.gamma or float(quickly(default_choice_gamma, data.kept, variance))
+    usual = quickly(lambda kept: default_ridges(kept.design, added, asked.gamma)[0], data.kept)
+    gamma = float(usual)
     fit = quickly(lambda kept, noisy: pairwise.fit(kept.design, noisy, gamma), data.kept, totals)
     scores = np.asarray(fit.value)
     certainty = _certainty(data, scores, asked, gamma, noise_scale=drawn.scale, noise=noise)

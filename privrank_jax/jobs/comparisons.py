@@ -52,8 +52,7 @@ from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
-from privrank_jax.pairwise.perturbed_davidson import default_ridges
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.perturbed_mle import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
@@ -448,14 +447,14 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     shared: dict[str, Any] = {"noise": data.noise, "questionnaire": data.questionnaire}
     drawn = draw("noisy-tie-counts", data.source, data.wins, data.promise, **shared)
     law = noise_on_ties(data.noise, drawn.scale, data.table.num_items, data.questionnaire)
-    default = functools.partial(default_ridges, law=law)
-    usual, tie_gamma = map(float, quickly(default, data.wins))
-    gamma, met, counts = asked.gamma or usual, data.wins.comparisons, drawn.estimate.value
-    counted = np.append(counts.totals, counts.ties)
-    fit = quickly(pairwise.fit, pairwise.Counts(met, ties=True), counted, gamma, tie_gamma)
+    met, counts = data.wins.comparisons, drawn.estimate.value
+    design, counted = pairwise.Counts(met, ties=True), np.append(counts.totals, counts.ties)
+    usual = functools.partial(default_ridges, added=law, gamma=asked.gamma)
+    gamma, tie_gamma = map(float, quickly(usual, design))
+    fit = quickly(pairwise.fit, design, counted, gamma, tie_gamma)
     certainty, intervals = of_model(
         fit.value,
-        pairwise.Counts(met),
+        design,
         level=asked.level,
         words=each_by_itself("the true score", f"{ANSWERS} and the privacy noise{UNDONE}"),
         gamma=gamma,
@@ -487,7 +486,8 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
 
 def _ties_in_objective(data: Prepared, asked: Asked) -> Ranking:
     """The same where the comparison graph is private: noise goes into the objective."""
-    drawn = draw("perturbed-davidson", data.source, data.wins, data.promise, gamma=asked.gamma)
+    told = {"gamma": asked.gamma, "ties": "davidson"}
+    drawn = draw("perturbed-davidson", data.source, data.wins, data.promise, **told)
     value, gamma = drawn.estimate.value, float(drawn.estimate.diagnostics.gamma)
     facts = tie_facts(value, None, asked.level)
     certainty = Certainty(notes=(facts.pop("tie_note"), PRIVATE_GRAPH))

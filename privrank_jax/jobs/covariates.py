@@ -27,12 +27,11 @@ from privrank_jax.jobs.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.pairwise.covariate_mle import default_covariate_ridges
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit
+from privrank_jax.pairwise.perturbed_mle import PerturbedFit, default_ridges
 from privrank_jax.privacy.privacy import Privacy
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
@@ -180,7 +179,8 @@ def _fit_released(
         value = np.append(value.sums, value.ties)
         design = dataclasses.replace(design, ties=True)
     # K-norm noise needs to see the design untraced. It is an argument so that `quickly` sees how large it is.
-    ridges = quickly(lambda _: default_covariate_ridges(design, scale, noise, gamma), design)
+    added = noise_on_sums(design, noise, scale, ties=design.ties)
+    ridges = quickly(lambda _: default_ridges(design, added, gamma), design)
     fit = quickly(pairwise.fit, design, value, *ridges)
     diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
     return dataclasses.replace(fit, diagnostics=diagnostics)

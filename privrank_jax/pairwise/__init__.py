@@ -11,16 +11,13 @@ import pkgutil
 from types import ModuleType
 
 from privrank_jax.pairwise.choices import Choices, break_rankings
-from privrank_jax.pairwise.covariate_mle import covariate_mle
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.debiased_rr import debiased_rr
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
 from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_choices import perturbed_plackett_luce
 from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_davidson import perturbed_davidson_mle
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
@@ -33,7 +30,6 @@ __all__ = [
     "Counts",
     "bounded_weights",
     "break_rankings",
-    "covariate_mle",
     "covariate_table",
     "debiased_rr",
     "epsilon_needed",
@@ -44,9 +40,7 @@ __all__ = [
     "one_shot_top_k",
     "peeling_top_k",
     "permute_and_flip_top_k",
-    "perturbed_davidson_mle",
     "perturbed_mle",
-    "perturbed_plackett_luce",
     "planned_error",
     "questionnaire_counts",
     "rank_intervals",

@@ -76,15 +76,15 @@ def noisy_covariate_ties(
     Args:
         key: PRNG key.
         table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`; an outcome 1/2 is a tie.
-        privacy: as for :func:`~privrank_jax.pairwise.covariate_mle.noisy_covariate_sums`.
-        noise: as for :func:`~privrank_jax.pairwise.covariate_mle.noisy_covariate_sums`.
+        privacy: as for :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`.
+        noise: as for :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`.
 
     Returns:
         ``value``: :class:`CovariateTies`. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each sum, or 1/ε; public.
 
     Raises:
-        ValueError: as :func:`~privrank_jax.pairwise.covariate_mle.noisy_covariate_sums`.
+        ValueError: as :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`.
         TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table

@@ -104,6 +104,12 @@ class CovariateDesign(Meetings):
         rows = self.first.shape[0] if self.mask is None else jnp.sum(self.mask)
         return jnp.asarray(2.0 * rows / self.num_items, self.features.dtype)
 
+    @property
+    def evidence(self) -> Float[Array, "size"]:
+        """Of each score the mean number of comparisons, of each feature Σ_r x_r²."""
+        items = jnp.broadcast_to(self.degree, (self.num_items,))
+        return jnp.concatenate([items, jnp.sum(jnp.square(self.real(self.features.T)), 1)])
+
     def excess(self, counted: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
         """S less half of Σ_r z_r; then the number of ties."""
         half = self.total(jnp.full(self.first.shape, 0.5, self.features.dtype))
@@ -217,6 +223,17 @@ def check_table(table: object) -> None:
     if not isinstance(table, CovariateTable):
         raise TypeError(
             f"table must be a CovariateTable, got {type(table).__name__}: make one by covariate_table."
+        )
+
+
+def check_private(table: CovariateTable) -> None:
+    """Raise unless ``table`` is one whose features have scales by public bounds."""
+    check_table(table)
+    if not table.design.private:
+        raise ValueError(
+            "the scales of this table's features were read from its rows, which are private here: make it by "
+            "covariate_table(..., bounds=..., private=True), or promise adjacency='flip', under which covariates are "
+            "public."
         )
 
 

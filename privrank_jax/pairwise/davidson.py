@@ -71,7 +71,7 @@ def half_win_test(wins: WinCounts) -> HalfWinTest:
     that the two fits describe the chance of a tie differently. Comparisons must be independent given the scores.
 
     *With privacy*: the test is a function of the data, so neither its p-value nor the choice of a model by it may be
-    published. The released log ν of :func:`~privrank_jax.pairwise.perturbed_davidson_mle` tells the same as
+    published. The released log ν of :func:`~privrank_jax.pairwise.perturbed_mle` tells the same as
     post-processing: whether its interval (:func:`~privrank_jax.pairwise.model_errors.model_intervals`) contains
     log 2.
 

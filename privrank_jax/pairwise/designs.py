@@ -108,6 +108,11 @@ class Design(abc.ABC):
         """Mean number of answers per item, the unit in which an objective is measured."""
 
     @property
+    def evidence(self) -> Float[Array, "..."]:
+        """How many comparisons tell of each score, and Σx² of each feature: ``(m + p,)``, or one number for all."""
+        return self.degree
+
+    @property
     @abc.abstractmethod
     def dtype(self) -> DTypeLike:
         """Float type of a fit."""
@@ -291,7 +296,7 @@ class Counts(Meetings):
     @property
     def num_real(self) -> Any:
         """Number of items that are no padding, at least 1."""
-        return count_items(self.comparisons[0], self.item_mask)
+        return count_items(jnp.asarray(self.comparisons)[0], self.item_mask)
 
     @property
     def degree(self) -> Float[Array, ""]:
@@ -361,6 +366,12 @@ class Sets(Design):
     def degree(self) -> Float[Array, ""]:
         """Mean number of choices per item."""
         return jnp.sum(self.weights) / self.num_items
+
+    @property
+    def evidence(self) -> Float[Array, ""]:
+        """A choice among s equal items tells of their scores together as 2(1 - 1/s) comparisons: 1 - 1/s."""
+        sizes = jnp.sum(self.offered, -1)
+        return 2 * jnp.sum(self.weights * 2 * (1 - 1 / sizes)) / self.num_items
 
     def excess(self, counted: Float[Array, "items"]) -> Float[Array, "items"]:
         """How often each item was chosen, as it is."""

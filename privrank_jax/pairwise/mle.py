@@ -111,19 +111,15 @@ def mle(
         if is_traced(data, gamma):
             return estimate
         return _knowing(estimate, *edge_connectivity(data))
+    check_answers(data, davidson)
     if isinstance(data, WinCounts) and not davidson:
-        check_one_problem(data)
         return _mle_dense(data, gamma, link, optimizer, tolerance, max_steps)
-    if not isinstance(data, WinCounts | CovariateTable | Choices):
-        raise TypeError(
-            "data must be WinCounts, WinEdges (with ties='half'), a CovariateTable or Choices, got "
-            f"{type(data).__name__}; wrap a matrix with WinCounts.from_matrix, or make a table by covariate_table."
-        )
     if link.name != "logistic":
         raise ValueError(
             f"link {link.name!r} is for win counts whose ties are half wins: other models are logistic."
         )
-    _check_ties(data, davidson, tie_gamma)
+    if davidson and isinstance(data, CovariateTable):
+        _check_tie_maximum(data, tie_gamma)
     # As arrays, so that numbers and arrays are fitted by one program.
     ridges = jnp.asarray(gamma, float), jnp.asarray(tie_gamma, float)
     found = _mle_of_design(data, *ridges, davidson, optimizer, tolerance, max_steps)
@@ -134,16 +130,31 @@ def mle(
     return found
 
 
-def _check_ties(
-    data: WinCounts | CovariateTable | Choices, davidson: bool, tie_gamma: Scalar
-) -> None:
-    """Raise ``ValueError`` where ties as outcomes of their own can't be fitted."""
+def check_answers(data: object, davidson: bool) -> None:
+    """Raise unless these are answers of which ties can be what they are to be.
+
+    Args:
+        data: win counts, a table or choices.
+        davidson: whether ties are outcomes of their own.
+
+    Raises:
+        TypeError: they are none of these.
+        ValueError: a batch of problems, counts that don't know their ties, ties of choices.
+    """
     if isinstance(data, WinCounts):
-        return check_tied_counts(data)
-    if not davidson:
-        return
-    if isinstance(data, Choices):
+        return check_tied_counts(data) if davidson else check_one_problem(data)
+    if not isinstance(data, CovariateTable | Choices):
+        raise TypeError(
+            "data must be WinCounts, a CovariateTable, Choices or, for mle with ties='half', WinEdges, got "
+            f"{type(data).__name__}; count comparisons by WinCounts.from_comparisons, wrap a matrix with "
+            "WinCounts.from_matrix, or make a table by covariate_table."
+        )
+    if davidson and isinstance(data, Choices):
         raise ValueError("choices from sets know no ties: leave ties='davidson' out.")
+
+
+def _check_tie_maximum(data: CovariateTable, tie_gamma: Scalar) -> None:
+    """Raise ``ValueError`` where log ν has no finite estimate."""
     if is_traced(data, tie_gamma) or np.any(np.asarray(tie_gamma)):
         return
     tied = float(number_of_ties(data))

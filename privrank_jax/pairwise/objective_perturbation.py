@@ -56,18 +56,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
-from privrank_jax._types import Key, Numbers
-from privrank_jax.estimate import Estimate
+from privrank_jax._types import Numbers
 from privrank_jax.pairwise.designs import Design, Meetings
-from privrank_jax.pairwise.fit import fitted
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import calibrate_answers
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
 LARGEST_FEATURE = 0.5
@@ -93,8 +86,9 @@ def kept_by_objective(privacy: Privacy, by: str, noise: str = "laplace") -> Priv
     attained = of_comparisons(privacy, by, noise, ("laplace",))
     if attained.adjacency == "flip":
         raise ValueError(
-            f"{by} adds noise to the objective, for adjacency='replace' or 'add-remove'; under 'flip' noise on sums of "
-            "the answers is enough: use covariate_mle, perturbed_davidson_mle or perturbed_plackett_luce."
+            f"{by} adds noise to the objective, for adjacency='replace' or 'add-remove'; under 'flip' noise on what is "
+            "counted is enough: pairwise.fit fits to what exact_noisy_tie_counts, exact_covariate_sums, "
+            "exact_covariate_ties or exact_noisy_choices publish."
         )
     return attained
 
@@ -106,10 +100,11 @@ def meeting_noise(
     return calibrate_answers(privacy, 2 + features / 4, gamma=gamma)
 
 
-def noise_in_objective(scale: Any, scores: int, features: int = 0, *, ties: bool = False) -> Noise:
+def noise_in_objective(scale: Any, design: Design) -> Noise:
     """w: of scores, of features, and of the number of ties, which is in units of log ν."""
-    last = (1 / FEATURE_NOISE,) * features + (TIE_SHARE / FEATURE_NOISE,) * ties
-    return Noise.independent("laplace", scale, scores + features + ties, last)
+    features = design.size - design.num_items
+    last = (1 / FEATURE_NOISE,) * features + (TIE_SHARE / FEATURE_NOISE,) * design.ties
+    return Noise.independent("laplace", scale, design.size + design.ties, last)
 
 
 def choice_noise(
@@ -120,38 +115,8 @@ def choice_noise(
     return calibrate_answers(privacy, 2.0, spread, gamma=gamma)
 
 
-def fit_in_objective(
-    key: Key,
-    counted: Float[Array, "parameters"],
-    privacy: Privacy,
-    design: Design,
-    by: str,
-    gamma: Numbers | None = None,
-    noise: str = "laplace",
-) -> Estimate:
-    """The private fit with w in its objective: of scores, of features, and of τ = 2 log ν.
-
-    Args:
-        key: PRNG key.
-        counted: ``(parameters,)``, what was counted, without noise.
-        privacy: what is asked for.
-        design: who met or what was offered, private too.
-        by: name of the mechanism.
-        gamma: γ, at least its floor; default the floor, or 1 if that is more.
-        noise: as asked for; Laplace noise alone is known.
-    """
-    attained, features = kept_by_objective(privacy, by, noise), design.size - design.num_items
+def answer_noise(privacy: Privacy, design: Design, gamma: Numbers | None = None) -> tuple[Any, Any]:
+    """λ and γ for answers of this kind: :func:`meeting_noise` or :func:`choice_noise`."""
     if isinstance(design, Meetings):
-        scale, ridge = meeting_noise(attained, features, gamma)
-    else:
-        scale, ridge = choice_noise(attained, design.num_items, gamma)
-    drawn = noise_in_objective(scale, design.num_items, features, ties=design.ties).draw(
-        key, design.dtype
-    )
-    ridges, tie_gamma = design.ridges(jnp.full(design.size, ridge, design.dtype)), None
-    if design.ties:
-        tie_gamma = ridges[0] / TIE_SHARE**2
-    found = fitted(design, counted + drawn, design.all_ridges(ridges, tie_gamma))
-    used = ridge if design.feature_units is None else ridges
-    facts = PerturbedFit(scale, used, found.diagnostics, tie_gamma)
-    return Estimate(found.value, Guarantee(privacy, attained, numerics="idealized"), facts)
+        return meeting_noise(privacy, design.size - design.num_items, gamma)
+    return choice_noise(privacy, design.num_items, gamma)

@@ -93,7 +93,7 @@ AUDITED = (
     audited(
         "perturbed-plackett-luce",
         "Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
-        on(pairwise.perturbed_plackett_luce, _choices, gamma=_RIDGE),
+        on(pairwise.perturbed_mle, _choices, gamma=_RIDGE),
         reduce=gap,
         sees="the gap between the scores of items 0 and 1",
         law=_law,

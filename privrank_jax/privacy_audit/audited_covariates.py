@@ -18,7 +18,7 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._backend import product
-from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
+from privrank_jax.pairwise.covariate_noise import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.designs import outcome_odds
@@ -187,7 +187,7 @@ AUDITED = (
     audited(
         "covariate-mle",
         "scores and coefficients of covariates from noisy sums, one outcome flips",
-        _on_outcomes(pairwise.covariate_mle, _EACH, gamma=_GAMMA),
+        _on_outcomes(pairwise.perturbed_mle, _EACH, gamma=_GAMMA),
         note="pairwise/covariates.py; of the noisy sums behind the scores",
         **_ONE,
         **under_laplace(_sums, _WON, _LOST_ONE, read=_behind_scores, law=_scores_law),
@@ -226,7 +226,7 @@ AUDITED = (
         "covariate-davidson-mle",
         "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
         _on_outcomes(
-            pairwise.covariate_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
+            pairwise.perturbed_mle, _EACH, gamma=_GAMMA, tie_gamma=_GAMMA, ties="davidson"
         ),
         note="pairwise/covariate_ties.py; of the noisy numbers behind the scores",
         **_ONE,

@@ -192,7 +192,7 @@ AUDITED = (
     audited(
         "perturbed-covariates",
         "scores with private covariates, a comparison is added or removed, Laplace((2 + p/4)/ε), γ ≥ λ",
-        on(pairwise.covariate_mle, _table, ties="half"),
+        on(pairwise.perturbed_mle, _table, ties="half"),
         commands=(
             f"rank --unit comparison {_SIDES}",
             f"rank --max-per-user 2 {_SIDES}",
@@ -203,7 +203,7 @@ AUDITED = (
     audited(
         "perturbed-covariate-ties",
         "Davidson's model with private covariates, a comparison is replaced, Laplace((4 + p/2)/ε), γ ≥ λ",
-        on(pairwise.covariate_mle, _table, ties="davidson"),
+        on(pairwise.perturbed_mle, _table, ties="davidson"),
         calibration="sound",
         commands=(f"rank --max-per-user 2 --ties davidson {_SIDES}",),
         **_covariates(COMPARISON, _ROWS[1], ties=True),
@@ -211,7 +211,7 @@ AUDITED = (
     audited(
         "perturbed-davidson",
         "Davidson's model, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        on_ties(pairwise.perturbed_davidson_mle),
+        on_ties(pairwise.perturbed_mle, ties="davidson"),
         neighbors=(_FEW((0, 1, 1), (1, 0, 3)), _FEW((1, 0, 4))),
         **protecting(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
         reduce=gap,
@@ -227,7 +227,7 @@ AUDITED = (
     audited(
         "perturbed-choices",
         "Plackett-Luce scores, a choice and its set are replaced, Laplace((4 + V)/ε), γ ≥ λ",
-        on(pairwise.perturbed_plackett_luce, _choices),
+        on(pairwise.perturbed_mle, _choices),
         calibration="sound",
         neighbors=tuple(_choices_of((0, 0), (1, 0))),
         promise=COMPARISON,

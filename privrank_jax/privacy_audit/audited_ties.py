@@ -161,7 +161,7 @@ AUDITED = (
     audited(
         "perturbed-davidson-mle",
         "Davidson's model fitted to win totals and ties + Laplace(2/ε)",
-        on_ties(pairwise.perturbed_davidson_mle, gamma=_RIDGE, tie_gamma=_RIDGE),
+        on_ties(pairwise.perturbed_mle, ties="davidson", gamma=_RIDGE, tie_gamma=_RIDGE),
         **protecting(FLIPPED, np.zeros((2, 2, 2)), with_ties_of(2, (0, 1, 2), ties=1)),
         **under_laplace(numbers, *_ONE_ANSWER, read=_behind_scores, law=_scores_law),
         note="pairwise/noisy_ties.py; the fit is a function of noisy counts, whose shift is seen",

@@ -239,7 +239,7 @@ DOORS = (
     _door("release.randomized_response:exact_randomized_response", "bits", _flips),
     _door("release.exponential:_draw", "costs", _costs),
     _door("release.mallows:exact_mallows", "ranks", _turned, rows=True),
-    _door("release.perturbed_mle:perturbed_scores", "counts", _objective, read=_halves),
+    _door("release.perturbed_models:perturbed_scores", "counts", _objective, read=_halves),
     _door("release.perturbed_models:perturbed_meetings", "rows", _meetings, read=_meeting_rows),
     _door("release.perturbed_models:perturbed_ties", "counts", _tied),
     _door("release.perturbed_models:perturbed_choices", "rows", _choices, read=_choice_rows),

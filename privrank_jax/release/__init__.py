@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
     from privrank_jax.release.one_pair import exact_one_pair_weights
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
-    from privrank_jax.release.perturbed_models import (
-        exact_perturbed_covariate_mle,
-        exact_perturbed_davidson_mle,
-        exact_perturbed_plackett_luce,
-    )
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
     from privrank_jax.release.randomized_response import exact_randomized_response
@@ -56,10 +51,7 @@ _HOMES = {
     "exact_noisy_design": "private_design",
     "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
-    "exact_perturbed_covariate_mle": "perturbed_models",
-    "exact_perturbed_davidson_mle": "perturbed_models",
     "exact_perturbed_mle": "perturbed_mle",
-    "exact_perturbed_plackett_luce": "perturbed_models",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
     "exact_shuffled_pair_weights": "shuffled_pairs",
@@ -88,10 +80,7 @@ __all__ = [
     "exact_noisy_tie_counts",
     "exact_noisy_totals",
     "exact_one_pair_weights",
-    "exact_perturbed_covariate_mle",
-    "exact_perturbed_davidson_mle",
     "exact_perturbed_mle",
-    "exact_perturbed_plackett_luce",
     "exact_randomized_response",
     "exact_samplers_available",
     "exact_shuffled_pair_weights",

@@ -25,11 +25,15 @@ import numpy as np
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_mle import check_table
 from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
 from privrank_jax.pairwise.covariate_shape import covariate_shape, shaped_sensitivity
 from privrank_jax.pairwise.covariate_ties import CovariateTies
-from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
+from privrank_jax.pairwise.covariates import (
+    CovariateDesign,
+    CovariateTable,
+    check_table,
+    resolution,
+)
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of

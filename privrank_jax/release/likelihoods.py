@@ -1,4 +1,4 @@
-"""Minus log-likelihoods of meetings with features and ties, and of choices from sets, by their derivatives.
+"""Minus log-likelihoods of meetings with features and ties, of choices, and of the Laplace link, by their derivatives.
 
 They are :class:`~privrank_jax.release.minimizer.Likelihood`: first and second derivatives in doubles to find a
 minimizer, and the first in balls, which says how near it is.
@@ -6,6 +6,7 @@ minimizer, and the first in balls, which says how near it is.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
@@ -14,7 +15,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax.pairwise.objective_perturbation import FEATURE_BITS, TIE_SHARE
-from privrank_jax.release.balls import Ball, ball
+from privrank_jax.release.balls import Ball, ball, load_flint
 
 _UNIT = 2.0**-FEATURE_BITS
 
@@ -27,7 +28,7 @@ class Meetings:
     Args:
         items: m; β is θ, then b, then τ where there are ties.
         met: ``(K, 2 + p)`` int: both items, and features in multiples of 2^-11.
-        times: ``(K,)``, n, whole or half.
+        times: ``(K,)``, n, multiples of a power of 1/2.
         excess: ``(m + p,)``, Σ (y - 1/2)(e_i - e_j, features) over all meetings.
         ties: T, where they are outcomes of their own.
     """
@@ -48,8 +49,8 @@ class Meetings:
 
     def slope(self, point: Float[np.ndarray, "numbers"]) -> Float[np.ndarray, "numbers"]:
         """Its gradient in doubles."""
-        lead, tie = self._chances(point)
-        found = self._total(self._times * lead) - self._offset
+        win, loss, tie = self._chances(point)
+        found = self._total(self._times * (win - loss) / 2) - self._offset
         if self._ties is None:
             return found
         return np.append(found, TIE_SHARE * (self._times @ tie - self._ties))
@@ -58,50 +59,51 @@ class Meetings:
         self, point: Float[np.ndarray, "numbers"]
     ) -> Float[np.ndarray, "numbers numbers"]:
         """Its second derivative in doubles."""
-        lead, tie = self._chances(point)
-        bent = self._gram(self._times * (0.25 * (1 - tie) - lead**2))
+        win, loss, tie = self._chances(point)
+        bent = self._gram(self._times * (win * loss + tie * (win + loss) / 4))
         if self._ties is None:
             return bent
-        cross = -TIE_SHARE * self._total(self._times * tie * lead)
-        own = TIE_SHARE**2 * (self._times @ (tie * (1 - tie)))
+        cross = -TIE_SHARE * self._total(self._times * tie * (win - loss) / 2)
+        own = TIE_SHARE**2 * (self._times @ (tie * (win + loss)))
         return np.block([[bent, cross[:, None]], [cross[None], np.array([[own]])]])
 
     def gradient(self, point: Sequence[Ball]) -> list[Ball]:
         """Its gradient in balls."""
         m, p = self._items, self._features.shape[1]
-        powers = [(one / 2).exp() for one in point[:m]]
-        slopes = [one / 2 ** (FEATURE_BITS + 1) for one in point[m : m + p]]
+        powers = [one.exp() for one in point[:m]]
+        slopes = [one / 2**FEATURE_BITS for one in point[m : m + p]]
         found, tied, nu = [-ball(one) for one in self._excess], ball(0), ball(0)
         if self._ties is not None:
             nu = (point[-1] * ball(Fraction(TIE_SHARE))).exp()
         columns = (self._first, self._second, self._steps, self._times)
         for i, j, steps, times in zip(*(column.tolist() for column in columns)):
-            up = powers[i] / powers[j]
+            up, down = powers[i], powers[j]
             if any(steps):
                 log_odds: Ball = sum(step * slope for step, slope in zip(steps, slopes))
                 up *= log_odds.exp()
-            down = 1 / up
-            share = times / (up + down + nu)
-            moved = share * (up - down) / 2
+            share = up + down  # of a win and a loss, where a tie has nu * level
+            if self._ties is not None:
+                level = (up * down).sqrt()
+                share += nu * level
+                tied += times * level / share
+            moved = times * (up - down) / (2 * share)
             found[i] += moved
             found[j] -= moved
             for k, step in enumerate(steps):
                 if step:
                     found[m + k] += moved * step / 2**FEATURE_BITS
-            tied += share
         if self._ties is None:
             return found
         return [*found, (tied * nu - self._ties) * ball(Fraction(TIE_SHARE))]
 
-    def _chances(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Half of how much likelier a win is than a loss, and the chance of a tie, of each kind."""
+    def _chances(self, point: np.ndarray) -> np.ndarray:
+        """Chances of a win, a loss and a tie of each kind, ``(3, K)``."""
         m, p = self._items, self._features.shape[1]
         odds = point[self._first] - point[self._second] + self._features @ point[m : m + p]
         log_nu = -math.inf if self._ties is None else TIE_SHARE * point[-1]
         logs = np.stack([odds / 2, -odds / 2, np.full(odds.shape, log_nu)])
         parts = np.exp(logs - logs.max(0))
-        win, loss, tie = parts / parts.sum(0)
-        return (win - loss) / 2, tie
+        return parts / parts.sum(0)
 
     def _total(self, weights: np.ndarray) -> np.ndarray:
         """Σ weights (e_i - e_j, features)."""
@@ -169,3 +171,63 @@ class Offers:
         logs = np.where(self._known, point[self._sets], -np.inf)
         parts = np.exp(logs - logs.max(1, keepdims=True))
         return parts / parts.sum(1, keepdims=True)
+
+
+class LaplaceWins:
+    """-Σ W_ij log F(θ_i - θ_j) with the Laplace link, whose F'/F is 1/(2e^x - 1) for x > 0, else 1.
+
+    Args:
+        counts: ``parts`` times the win counts, ``(m, m)`` int64.
+        parts: of a win, a power of 2.
+    """
+
+    def __init__(self, counts: np.ndarray, parts: int = 2) -> None:
+        self._items, self._parts = len(counts), parts
+        self._first, self._second = np.nonzero(np.triu(counts + counts.T))
+        self._won, self._lost = (
+            counts[self._first, self._second],
+            counts[self._second, self._first],
+        )
+
+    def slope(self, point: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
+        """Its gradient in doubles."""
+        gap = point[self._first] - point[self._second]
+        moved = (self._lost * _score(-gap) - self._won * _score(gap)) / self._parts
+        sums = functools.partial(np.bincount, minlength=self._items)
+        return sums(self._first, moved) - sums(self._second, moved)
+
+    def curvature(self, point: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m m"]:
+        """Its second derivative in doubles."""
+        gap = point[self._first] - point[self._second]
+        weight = (self._lost * _curve(-gap) + self._won * _curve(gap)) / self._parts
+        found = np.zeros((self._items, self._items))
+        found[self._first, self._second] = -weight
+        found += found.T
+        found[np.diag_indices(self._items)] = -found.sum(1)
+        return found
+
+    def gradient(self, point: Sequence[Ball]) -> list[Ball]:
+        """Its gradient in balls."""
+        powers = [one.exp() for one in point]
+        sums = [0 * one for one in point]
+        columns = (self._first, self._second, self._won, self._lost)
+        for i, j, won, lost in zip(*(column.tolist() for column in columns)):
+            moved = lost * _in_ball(powers[j] / powers[i]) - won * _in_ball(powers[i] / powers[j])
+            sums[i] += moved
+            sums[j] -= moved
+        return [one / self._parts for one in sums]
+
+
+def _in_ball(power: Ball) -> Ball:
+    """F'/F at e^x; it falls, so at the larger of e^x and 1."""
+    return 1 / (2 * power.max(load_flint().arb(1)) - 1)
+
+
+def _score(gap: np.ndarray) -> np.ndarray:
+    return 1 / (2 * np.exp(np.clip(gap, 0, 700)) - 1)
+
+
+def _curve(gap: np.ndarray) -> np.ndarray:
+    """-s', which is s + s² for x > 0, else 0."""
+    score = _score(gap)
+    return np.where(gap > 0, score + score**2, 0)

@@ -16,30 +16,48 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Scalar
+from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.covariates import CovariateTable, check_private
+from privrank_jax.pairwise.designs import ModelScores
+from privrank_jax.pairwise.mle import TIES, check_answers, design_of
+from privrank_jax.pairwise.noisy_choices import check_no_stages
+from privrank_jax.pairwise.objective_perturbation import (
+    TIE_SHARE,
+    answer_noise,
+    kept_by_objective,
+)
 from privrank_jax.pairwise.perturbed_mle import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.balls import Ball, Laplace, Normal, load_flint
-from privrank_jax.release.minimizer import rounded_minimizer
-from privrank_jax.release.noisy_totals import counts_in_parts, doubled_counts, in_floats
+from privrank_jax.release.balls import load_flint
+from privrank_jax.release.noisy_totals import in_floats
+from privrank_jax.release.perturbed_models import (
+    GRID,
+    choice_rows,
+    meeting_rows,
+    perturbed_choices,
+    perturbed_meetings,
+    perturbed_scores,
+    perturbed_ties,
+    tied_counts,
+    whole_wins,
+)
 
-GRID = Fraction(1, 2**40)
-ROUNDING = Fraction(1, 2**30)
+_BY = "exact_perturbed_mle"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,8 +65,8 @@ class ExactFit:
     """Public facts of an exact perturbed fit.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of each entry of w.
-        gamma: the ridge γ.
+        noise_scale: λ (Laplace) or σ (Gaussian) of each score.
+        gamma: the ridge γ of the scores.
         grid: h; scores are multiples of it.
     """
 
@@ -58,57 +76,103 @@ class ExactFit:
 
 
 def exact_perturbed_mle(
-    wins: WinCounts,
+    data: WinCounts | CovariateTable | Choices,
     privacy: Privacy,
     *,
     link: str | Link = "logistic",
     gamma: Scalar | None = None,
+    ties: str = "half",
     noise: str | None = None,
     weighted: bool = False,
 ) -> Estimate:
     """Private scores with exact noise and the exact minimizer, for a real release; twin of ``pairwise.perturbed_mle``.
 
-    **Guarantee.** ε-DP (Laplace noise), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency. The theorem of
-    objective perturbation heads :mod:`privrank_jax.privacy.calibration`; why it holds for what this function returns,
-    to the last digit, heads :mod:`privrank_jax.release.minimizer`. Runs on the host: no tracing, no key.
+    **Guarantee.** ε-DP (Laplace noise), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency. Theorems of
+    objective perturbation head :mod:`privrank_jax.privacy.calibration` and
+    :mod:`privrank_jax.pairwise.objective_perturbation`; why they hold for what this function returns, to the last
+    digit, heads :mod:`privrank_jax.release.minimizer`. Runs on the host: no tracing, no key.
 
     Args:
-        wins: win counts of m items, multiples of 1/2, without a mask; counts of comparisons in all below 2^52.
-        privacy: as for the twin, ε finite; users need ``contributions``, which must hold in the data.
-        link: ``"logistic"`` or ``"laplace"``; ``"normal"`` is refused (κ₁ = ∞).
-        gamma: ridge γ, at least its floor and above 0; ``None`` = the default of the twin.
-        noise: ``"laplace"`` (default), or ``"gaussian"`` at the δ of the promise.
+        data: as for the twin: win counts of m items, without a mask, multiples of 1/2, of comparisons in all below
+            2^52; comparisons with private covariates; or choices with whole weights.
+        privacy: as for the twin, ε finite; users need ``contributions``, which must hold in the data. Adjacency
+            ``flip`` is for win counts with half wins alone: of others, publish what is counted, and fit to it.
+        link: as for the twin.
+        gamma: ridge γ of the scores, at least its floor and above 0; ``None`` = the default of the twin.
+        ties: as for the twin.
+        noise: ``"laplace"`` (default), or of win counts with half wins ``"gaussian"`` at the δ of the promise.
         weighted: as for the twin; counts are then multiples of 2^-11, as
             :func:`~privrank_jax.pairwise.bounded_weights` and ties make them.
 
     Returns:
-        ``value``: scores, ``(m,)`` float64 NumPy array, multiples of 2^-40 (of larger powers of 2 for scores beyond
-        2^13), mean 0 up to rounding, high = preferred. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        ``value``: as for the twin, of float64 NumPy arrays; scores are multiples of 2^-40 (of larger powers of 2 for
+        scores beyond 2^13), mean 0 up to rounding. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
         :class:`ExactFit`, public.
 
     Raises:
-        ValueError: a promise that can't be kept, ε = ∞ or several ε, Gaussian noise without δ, users without
-            ``contributions``, γ below its floor or not above 0, infinite κ₁, masked items, negative counts, counts that
-            are not multiples of 1/2, or of 2^-11 with weights, or too large.
-        TypeError: ``wins`` is no :class:`~privrank_jax.comparisons.WinCounts`.
+        ValueError: as for the twin; ε = ∞ or several ε; γ not above 0; options that other data have; masked items,
+            negative counts, counts that are not multiples of 1/2, or of 2^-11 with weights, or too large; a number of
+            ties or weights of choices that are not whole; users with more than ``contributions`` comparisons in a
+            table, features that are no multiples of 2^-11 in [-1/2, 1/2].
+        TypeError: as for the twin.
         ImportError: python-flint is not installed.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants, grid and certificate ours.
 
-    >>> wins = WinCounts.from_matrix([[0, 900], [100, 0]])
+    >>> wins = WinCounts.from_matrix([[0, 900], [100, 0]], ties=100)
     >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
     >>> estimate = exact_perturbed_mle(wins, promise)
     >>> bool(estimate.value[0] > estimate.value[1]), estimate.guarantee.numerics
     (True, 'exact')
+    >>> bool(0 < exact_perturbed_mle(wins, promise, ties="davidson").value.tie < 1)
+    True
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 600 + [(1, [0, 2])] * 20, num_items=3)
+    >>> int(exact_perturbed_mle(choices, promise).value.argmax())
+    0
     """
     load_flint()
-    if not isinstance(wins, WinCounts):
-        raise TypeError(
-            "exact_perturbed_mle needs WinCounts, such as WinCounts.from_matrix(counts), got "
-            f"{type(wins).__name__}."
-        )
     link = get_link(link)
-    noise, attained = kept_on_totals(privacy, "exact_perturbed_mle", noise, None)
+    check_choice("ties", ties, TIES)
+    davidson = ties == "davidson"
+    check_answers(data, davidson)
+    if isinstance(data, WinCounts) and not davidson:
+        return _of_counts(data, privacy, link, gamma, noise, weighted)
+    if link.name != "logistic" or weighted or noise not in (None, "laplace"):
+        raise ValueError(
+            "link, weighted and other noise than Laplace noise are for win counts with ties='half': leave them out."
+        )
+    attained = in_floats(kept_by_objective(privacy, _BY))
+    design, _ = design_of(data, davidson)
+    with jax.enable_x64(True):
+        scale, ridge = _in_range(*answer_noise(attained, design, gamma))
+    items = design.num_items
+    told: Any = {"num_items": items, "noise_scale": Fraction(scale), "gamma": Fraction(ridge)}
+    if isinstance(data, Choices):
+        check_no_stages(data)
+        value: Any = _in_doubles(perturbed_choices(choice_rows(data), **told))
+        return _exact(value, privacy, attained, scale, ridge)
+    slopes = None
+    if isinstance(data, CovariateTable):
+        check_private(data)
+        rows = meeting_rows(data, attained)
+        found = _in_doubles(perturbed_meetings(rows, ties=ties, **told))
+        slopes = found[items : design.size] / np.asarray(data.design.units, np.float64)
+    else:
+        found = _in_doubles(perturbed_ties(tied_counts(data), **told))
+    value = ModelScores(found[:items], slopes, TIE_SHARE * found[-1] if davidson else None)
+    return _exact(value, privacy, attained, scale, ridge)
+
+
+def _of_counts(
+    wins: WinCounts,
+    privacy: Privacy,
+    link: Link,
+    gamma: Scalar | None,
+    noise: str | None,
+    weighted: bool,
+) -> Estimate:
+    """That of win counts with half wins."""
+    noise, attained = kept_on_totals(privacy, _BY, noise, None)
     attained = in_floats(attained)
     parts = 2 * WEIGHT_STEPS if weighted else 2
     counts = whole_wins(wins, parts)
@@ -119,7 +183,7 @@ def exact_perturbed_mle(
         scale, ridge = quickly(calibrate, wins)
     if not float(ridge) > 0:
         raise ValueError("gamma must be above 0; leave it out for a good default.")
-    scale, ridge = in_range(scale, ridge)
+    scale, ridge = _in_range(scale, ridge)
     numbers = perturbed_scores(
         counts,
         attained,
@@ -129,10 +193,10 @@ def exact_perturbed_mle(
         gamma=Fraction(ridge),
         parts=parts,
     )
-    return exact_estimate(in_doubles(numbers), privacy, attained, scale, ridge)
+    return _exact(_in_doubles(numbers), privacy, attained, scale, ridge)
 
 
-def in_range(scale: Scalar, ridge: Scalar) -> tuple[float, float]:
+def _in_range(scale: Scalar, ridge: Scalar) -> tuple[float, float]:
     """The scale of the noise and the ridge as numbers.
 
     Raises:
@@ -147,159 +211,12 @@ def in_range(scale: Scalar, ridge: Scalar) -> tuple[float, float]:
     return found
 
 
-def in_doubles(numbers: Sequence[int]) -> Any:
+def _in_doubles(numbers: list[int]) -> Any:
     """Multiples of the grid as a float64 array."""
     return np.array([float(number * GRID) for number in numbers])
 
 
-def exact_estimate(
-    value: Any, privacy: Privacy, attained: Privacy, scale: float, ridge: float
-) -> Estimate:
+def _exact(value: Any, privacy: Privacy, attained: Privacy, scale: float, ridge: float) -> Estimate:
     """A fit that was drawn exactly: its value, guarantee and public facts."""
     guarantee = Guarantee(privacy, attained, numerics="exact")
     return Estimate(value, guarantee, ExactFit(scale, ridge, float(GRID)))
-
-
-def perturbed_scores(
-    counts: Int[np.ndarray, "m m"],
-    privacy: Privacy,
-    *,
-    link: str,
-    noise: str,
-    noise_scale: Fraction,
-    gamma: Fraction,
-    grid: Fraction = GRID,
-    parts: int = 2,
-) -> list[int]:
-    """Centered scores in multiples of the grid: the one place where win counts meet noise.
-
-    Args:
-        counts: ``parts`` times the win counts.
-        privacy: what is promised; the noise has the scale that it needs.
-        link: name of the link.
-        noise: ``"laplace"`` or ``"gaussian"``.
-        noise_scale: λ or σ, before the allowance for rounding.
-        gamma: γ, raised to λ where that is its floor, by the allowance for rounding with Gaussian noise.
-        grid: h.
-        parts: of a win, a power of 2.
-    """
-    raised = noise_scale * (1 + ROUNDING)
-    if noise == "laplace" and link == "logistic" and privacy.adjacency != "flip":
-        gamma = max(gamma, raised)
-    elif noise == "gaussian":
-        gamma *= 1 + ROUNDING
-    law = Laplace if noise == "laplace" else Normal
-    return rounded_minimizer(
-        Wins(counts, link, parts), gamma, [law(raised) for _ in range(len(counts))], grid
-    )
-
-
-def whole_wins(wins: WinCounts, parts: int = 2) -> np.ndarray:
-    """``parts`` times the win counts as int64, ``(m, m)``."""
-    if wins.mask is not None and not np.all(np.asarray(wins.mask)):
-        raise ValueError(
-            "exact_perturbed_mle takes no masked items: leave their rows and columns out of the counts."
-        )
-    if parts == 2:
-        counts = doubled_counts(wins)
-    else:
-        counts = counts_in_parts(
-            wins,
-            parts,
-            f"exact noise needs weights that are multiples of 1/{WEIGHT_STEPS}: bound and round them by "
-            "pairwise.bounded_weights.",
-        )
-    if np.any(counts < 0) or np.any(np.diag(counts)):
-        raise ValueError("win counts must be at least 0, and no item can meet itself.")
-    return counts
-
-
-class Wins:
-    """Minus the log-likelihood of win counts, -Σ W_ij log F(θ_i - θ_j), by its derivatives.
-
-    Args:
-        counts: ``parts`` times the win counts, ``(m, m)`` int64.
-        link: ``"logistic"`` or ``"laplace"``.
-        parts: of a win, a power of 2.
-    """
-
-    def __init__(self, counts: np.ndarray, link: str, parts: int = 2) -> None:
-        self._items, self._parts = len(counts), parts
-        self._first, self._second = np.nonzero(np.triu(counts + counts.T))
-        self._won, self._lost = (
-            counts[self._first, self._second],
-            counts[self._second, self._first],
-        )
-        self._scores, self._curves, self._in_balls = _LINKS[link]
-
-    def slope(self, point: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m"]:
-        """Its gradient in doubles."""
-        gap = point[self._first] - point[self._second]
-        moved = (self._lost * self._scores(-gap) - self._won * self._scores(gap)) / self._parts
-        sums = functools.partial(np.bincount, minlength=self._items)
-        return sums(self._first, moved) - sums(self._second, moved)
-
-    def curvature(self, point: Float[np.ndarray, "m"]) -> Float[np.ndarray, "m m"]:
-        """Its second derivative in doubles."""
-        gap = point[self._first] - point[self._second]
-        weight = (self._lost * self._curves(-gap) + self._won * self._curves(gap)) / self._parts
-        found = np.zeros((self._items, self._items))
-        found[self._first, self._second] = -weight
-        found += found.T
-        found[np.diag_indices(self._items)] = -found.sum(1)
-        return found
-
-    def gradient(self, point: Sequence[Ball]) -> list[Ball]:
-        """Its gradient in balls."""
-        powers = [one.exp() for one in point]
-        sums = [0 * one for one in point]
-        columns = (self._first, self._second, self._won, self._lost)
-        for i, j, won, lost in zip(*(column.tolist() for column in columns)):
-            up, down = self._in_balls(powers[i], powers[j])
-            moved = lost * down - won * up
-            sums[i] += moved
-            sums[j] -= moved
-        return [one / self._parts for one in sums]
-
-
-def _logistic(mine: Ball, other: Ball) -> tuple[Ball, Ball]:
-    """s(x) and s(-x) where e^x = mine/other and s = F'/F: the probability that the other side wins, and this one."""
-    up = other / (mine + other)
-    return up, 1 - up
-
-
-def _logistic_score(gap: np.ndarray) -> np.ndarray:
-    return 0.5 * (1 - np.tanh(gap / 2))
-
-
-def _logistic_curve(gap: np.ndarray) -> np.ndarray:
-    """-s', which is s(1 - s), without cancellation."""
-    small = np.exp(-np.abs(gap))
-    return small / (1 + small) ** 2
-
-
-def _laplace(mine: Ball, other: Ball) -> tuple[Ball, Ball]:
-    """The same for the Laplace link: s(x) = 1/(2e^x - 1) for x > 0, else 1."""
-    return _laplace_ball(mine / other), _laplace_ball(other / mine)
-
-
-def _laplace_ball(power: Ball) -> Ball:
-    """s(x) at e^x; it falls, so at the larger of e^x and 1."""
-    return 1 / (2 * power.max(load_flint().arb(1)) - 1)
-
-
-def _laplace_score(gap: np.ndarray) -> np.ndarray:
-    return 1 / (2 * np.exp(np.clip(gap, 0, 700)) - 1)
-
-
-def _laplace_curve(gap: np.ndarray) -> np.ndarray:
-    """-s', which is s + s² for x > 0, else 0."""
-    score = _laplace_score(gap)
-    return np.where(gap > 0, score + score**2, 0)
-
-
-Doubles = Callable[[np.ndarray], np.ndarray]
-_LINKS: dict[str, tuple[Doubles, Doubles, Callable[[Ball, Ball], tuple[Ball, Ball]]]] = {
-    "logistic": (_logistic_score, _logistic_curve, _logistic),
-    "laplace": (_laplace_score, _laplace_curve, _laplace),
-}

@@ -1,198 +1,68 @@
-"""Perturbed fits with covariates, with ties, and of choices from sets, released exactly.
+"""Where answers of perturbed fits meet exact noise: win counts, covariates, ties, and choices from sets.
 
-Why they are private: the head of :mod:`privrank_jax.pairwise.objective_perturbation`. What is published, and how the
-minimizer is found without error: :mod:`privrank_jax.release.minimizer`. Grid, allowance for rounding and ridge are
-those of :mod:`privrank_jax.release.perturbed_mle`.
+Why they are private: the heads of :mod:`privrank_jax.privacy.calibration` and of
+:mod:`privrank_jax.pairwise.objective_perturbation`. What is published, and how the minimizer is found without error:
+:mod:`privrank_jax.release.minimizer`. The release is :func:`~privrank_jax.release.exact_perturbed_mle`.
 
 Rows are counted first, equal ones together, so that neither their order nor how users are named can matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Int
 
-from privrank_jax._types import Scalar
-from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.covariate_mle import check_private
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.designs import ModelScores
-from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.mle import TIES
-from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.objective_perturbation import (
     FEATURE_BITS,
     FEATURE_NOISE,
     LARGEST_FEATURE,
-    TIE_SHARE,
-    choice_noise,
-    kept_by_objective,
-    meeting_noise,
 )
+from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.balls import Laplace, load_flint
-from privrank_jax.release.likelihoods import Meetings, Offers
+from privrank_jax.release.balls import Laplace, Normal
+from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
-from privrank_jax.release.noisy_totals import doubled_totals, in_floats
-from privrank_jax.release.perturbed_mle import (
-    GRID,
-    ROUNDING,
-    exact_estimate,
-    in_doubles,
-    in_range,
-    whole_wins,
-)
+from privrank_jax.release.noisy_totals import counts_in_parts, doubled_counts, doubled_totals
 
+GRID = Fraction(1, 2**40)
+ROUNDING = Fraction(1, 2**30)
 _MOST_ANSWERS = 2**40
 
 
-def exact_perturbed_covariate_mle(
-    table: CovariateTable,
+def perturbed_scores(
+    counts: Int[np.ndarray, "m m"],
     privacy: Privacy,
     *,
-    gamma: Scalar | None = None,
-    ties: str = "half",
-) -> Estimate:
-    """Private scores and coefficients of private covariates, exactly; twin of ``pairwise.covariate_mle``.
-
-    **Guarantee.** As for the twin, with ``numerics="exact"``. Runs on the host: no tracing, no key.
-
-    Args:
-        table: as for the twin.
-        privacy: as for the twin, ε finite.
-        gamma: as for the twin.
-        ties: as for the twin.
-
-    Returns:
-        ``value``: as for the twin, of float64 NumPy arrays. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.release.perturbed_mle.ExactFit`, public.
-
-    Raises:
-        ValueError, TypeError: as for the twin; ε = ∞ or several ε; users with more than ``contributions`` comparisons;
-            outcomes other than 0, 1/2, 1; features that are no multiples of 2^-11 in [-1/2, 1/2].
-        ImportError: python-flint is not installed.
-
-    >>> from privrank_jax.pairwise import covariate_table
-    >>> home = {"home": [1.0] * 900}
-    >>> told = {"num_items": 2, "bounds": {"home": (0, 1)}, "private": True}
-    >>> table = covariate_table([0, 1] * 450, [1, 0] * 450, [1, 1] * 360 + [1, 0] * 90, home, **told)
-    >>> found = exact_perturbed_covariate_mle(table, Privacy(2.0, unit="comparison", adjacency="replace"))
-    >>> bool(found.value.coefficients[0] > 0), found.guarantee.numerics
-    (True, 'exact')
-    """
-    load_flint()
-    check_choice("ties", ties, TIES)
-    attained = in_floats(kept_by_objective(privacy, "exact_perturbed_covariate_mle"))
-    check_private(table)
-    design, items = table.design, table.design.num_items
-    rows, features = _rows_of(table, attained), len(design.names)
-    scale, ridge = _calibrated(meeting_noise, attained, features, gamma)
-    numbers = perturbed_meetings(
-        rows,
-        num_items=items,
-        ties=ties,
-        noise_scale=Fraction(scale),
-        gamma=Fraction(ridge),
-    )
-    found = in_doubles(numbers)
-    slopes = found[items : items + features] / np.asarray(design.units, np.float64)
-    log_tie = TIE_SHARE * found[-1] if ties == "davidson" else None
-    value = ModelScores(found[:items], slopes, log_tie)
-    return exact_estimate(value, privacy, attained, scale, ridge)
-
-
-def exact_perturbed_davidson_mle(
-    wins: WinCounts, privacy: Privacy, *, gamma: Scalar | None = None
-) -> Estimate:
-    """Private scores and tie parameter, exactly; twin of ``pairwise.perturbed_davidson_mle`` beyond ``flip``.
-
-    **Guarantee.** As for the twin, with ``numerics="exact"``. Runs on the host: no tracing, no key.
+    link: str,
+    noise: str,
+    noise_scale: Fraction,
+    gamma: Fraction,
+    parts: int = 2,
+) -> list[int]:
+    """Centered scores in multiples of the grid.
 
     Args:
-        wins: win counts that know their ``ties``, without a mask; multiples of 1/2.
-        privacy: adjacency ``replace`` or ``add-remove``, ε finite; users need ``contributions``, which must hold.
-        gamma: ridge γ of scores, at least λ; default λ, or 1 if that is more. That of log ν is 4γ.
-
-    Returns:
-        ``value``: :class:`~privrank_jax.pairwise.designs.ModelScores` of float64 NumPy arrays. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.release.perturbed_mle.ExactFit`, public.
-
-    Raises:
-        ValueError: a promise that can't be kept, ε = ∞ or several ε, adjacency flip, γ below its floor, masked items,
-            counts that don't know their ties, are no multiples of 1/2, or too large.
-        ImportError: python-flint is not installed.
-
-    >>> wins = WinCounts.from_matrix([[0, 600], [400, 0]], ties=200)
-    >>> found = exact_perturbed_davidson_mle(wins, Privacy(2.0, unit="comparison", adjacency="replace"))
-    >>> bool(0.2 < found.value.tie < 1), found.guarantee.numerics
-    (True, 'exact')
+        counts: ``parts`` times the win counts.
+        privacy: what is promised; the noise has the scale that it needs.
+        link: name of the link.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        noise_scale: λ or σ, before the allowance for rounding.
+        gamma: γ, raised to λ where that is its floor, by the allowance for rounding with Gaussian noise.
+        parts: of a win, a power of 2.
     """
-    load_flint()
-    check_tied_counts(wins)
-    attained = in_floats(kept_by_objective(privacy, "exact_perturbed_davidson_mle"))
-    tied = int(doubled_totals(np.asarray(wins.ties)[None])[0])
-    if tied % 2 or tied < 0:
-        raise ValueError(f"the number of ties must be whole and at least 0, got {tied / 2}.")
-    scale, ridge = _calibrated(meeting_noise, attained, 0, gamma)
-    numbers = perturbed_ties(
-        np.append(whole_wins(wins), tied // 2),
-        num_items=wins.num_items,
-        noise_scale=Fraction(scale),
-        gamma=Fraction(ridge),
-    )
-    found = in_doubles(numbers)
-    value = ModelScores(found[:-1], None, TIE_SHARE * found[-1])
-    return exact_estimate(value, privacy, attained, scale, ridge)
-
-
-def exact_perturbed_plackett_luce(
-    choices: Choices, privacy: Privacy, *, gamma: Scalar | None = None
-) -> Estimate:
-    """Private scores from choices among private sets, exactly; twin of ``pairwise.perturbed_plackett_luce``.
-
-    **Guarantee.** As for the twin, with ``numerics="exact"``. Runs on the host: no tracing, no key.
-
-    Args:
-        choices: choices, not stages of rankings; weights are whole numbers of choices.
-        privacy: adjacency ``replace`` or ``add-remove``, ε finite; users need ``contributions``, which must hold.
-        gamma: as for the twin.
-
-    Returns:
-        ``value``: scores, ``(m,)`` float64 NumPy array, multiples of 2^-40, mean 0 up to rounding. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.release.perturbed_mle.ExactFit`, public.
-
-    Raises:
-        ValueError: as for the twin; ε = ∞ or several ε, adjacency flip, weights that are not whole.
-        ImportError: python-flint is not installed.
-
-    >>> choices = Choices.from_top1([(0, [1, 2])] * 600 + [(1, [0, 2])] * 20, num_items=3)
-    >>> found = exact_perturbed_plackett_luce(choices, Privacy(2.0, unit="comparison", adjacency="replace"))
-    >>> int(found.value.argmax()), found.guarantee.numerics
-    (0, 'exact')
-    """
-    load_flint()
-    check_no_stages(choices)
-    attained = in_floats(kept_by_objective(privacy, "exact_perturbed_plackett_luce"))
-    rows = _choice_rows(choices)
-    scale, ridge = _calibrated(choice_noise, attained, choices.num_items, gamma)
-    numbers = perturbed_choices(
-        rows,
-        num_items=choices.num_items,
-        noise_scale=Fraction(scale),
-        gamma=Fraction(ridge),
-    )
-    return exact_estimate(in_doubles(numbers), privacy, attained, scale, ridge)
-
-
-# --- where answers meet noise ------------------------------------------------------------------------
+    raised = noise_scale * (1 + ROUNDING)
+    if noise == "gaussian":
+        gamma *= 1 + ROUNDING
+    elif link == "logistic" and privacy.adjacency != "flip":
+        gamma = max(gamma, raised)
+    law = Laplace if noise == "laplace" else Normal
+    drawn = [law(raised) for _ in range(len(counts))]
+    return rounded_minimizer(likelihood_of(counts, link, parts), gamma, drawn, GRID)
 
 
 def perturbed_meetings(
@@ -202,7 +72,6 @@ def perturbed_meetings(
     ties: str,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
 ) -> list[int]:
     """Centered scores, coefficients of features, and τ, in multiples of the grid.
 
@@ -212,7 +81,6 @@ def perturbed_meetings(
         ties: ``"half"`` or ``"davidson"``.
         noise_scale: λ, before the allowance for rounding.
         gamma: γ, raised to λ.
-        grid: h.
     """
     met, times = np.unique(np.delete(rows, 2, axis=1), axis=0, return_counts=True)
     features, davidson = rows.shape[1] - 3, ties == "davidson"
@@ -224,7 +92,7 @@ def perturbed_meetings(
     known = [Fraction(int(one), 2 ** (FEATURE_BITS + 1)) for one in excess]
     tied = int(np.sum(rows[:, 2] == 1)) if davidson else None
     likelihood = Meetings(num_items, met, times, known, tied)
-    return _minimized(likelihood, num_items, features + davidson, noise_scale, gamma, grid)
+    return _minimized(likelihood, num_items, features + davidson, noise_scale, gamma)
 
 
 def perturbed_ties(
@@ -233,7 +101,6 @@ def perturbed_ties(
     num_items: int,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
 ) -> list[int]:
     """Centered scores and τ in multiples of the grid.
 
@@ -242,16 +109,9 @@ def perturbed_ties(
         num_items: m.
         noise_scale: λ, before the allowance for rounding.
         gamma: γ, raised to λ.
-        grid: h.
     """
-    doubled = counts[:-1].reshape(num_items, num_items)
-    first, second = np.nonzero(np.triu(doubled + doubled.T))
-    twice = (doubled + doubled.T)[first, second]
-    known = [Fraction(int(one), 4) for one in (doubled - doubled.T).sum(1)]
-    likelihood = Meetings(
-        num_items, np.stack([first, second], axis=1), twice / 2, known, int(counts[-1])
-    )
-    return _minimized(likelihood, num_items, 1, noise_scale, gamma, grid)
+    likelihood = likelihood_of(counts[:-1].reshape(num_items, num_items), ties=int(counts[-1]))
+    return _minimized(likelihood, num_items, 1, noise_scale, gamma)
 
 
 def perturbed_choices(
@@ -260,7 +120,6 @@ def perturbed_choices(
     num_items: int,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction = GRID,
 ) -> list[int]:
     """Centered scores in multiples of the grid.
 
@@ -269,13 +128,12 @@ def perturbed_choices(
         num_items: m.
         noise_scale: λ, before the allowance for rounding.
         gamma: γ, raised to λ.
-        grid: h.
     """
     sets, place = np.unique(rows[:, 2:], axis=0, return_inverse=True)
     times, totals = np.zeros(len(sets), np.int64), np.zeros(num_items, np.int64)
     np.add.at(times, place.ravel(), rows[:, 0])
     np.add.at(totals, rows[:, 1], rows[:, 0])
-    return _minimized(Offers(sets, times, totals), num_items, 0, noise_scale, gamma, grid)
+    return _minimized(Offers(sets, times, totals), num_items, 0, noise_scale, gamma)
 
 
 def _minimized(
@@ -284,18 +142,68 @@ def _minimized(
     others: int,
     noise_scale: Fraction,
     gamma: Fraction,
-    grid: Fraction,
 ) -> list[int]:
     raised = noise_scale * (1 + ROUNDING)
     scales = [raised] * num_items + [FEATURE_NOISE * raised] * others
     noise = [Laplace(scale) for scale in scales]
-    return rounded_minimizer(likelihood, max(gamma, raised), noise, grid, scores=num_items)
+    return rounded_minimizer(likelihood, max(gamma, raised), noise, GRID, scores=num_items)
+
+
+def likelihood_of(
+    counts: Int[np.ndarray, "m m"],
+    link: str = "logistic",
+    parts: int = 2,
+    *,
+    ties: int | None = None,
+) -> Likelihood:
+    """The likelihood of win counts.
+
+    Args:
+        counts: ``parts`` times the win counts.
+        link: ``"logistic"`` or ``"laplace"``.
+        parts: of a win, a power of 2.
+        ties: how many there are, if they are outcomes of their own.
+    """
+    if link == "laplace":
+        return LaplaceWins(counts, parts)
+    met = counts + counts.T
+    pairs = np.argwhere(np.triu(met))
+    known = [Fraction(int(one), 2 * parts) for one in (counts - counts.T).sum(1)]
+    return Meetings(len(counts), pairs, met[tuple(pairs.T)] / parts, known, ties)
 
 
 # --- checked data -------------------------------------------------------------------------------------
 
 
-def _rows_of(table: CovariateTable, privacy: Privacy) -> np.ndarray:
+def whole_wins(wins: WinCounts, parts: int = 2) -> np.ndarray:
+    """``parts`` times the win counts as int64, ``(m, m)``."""
+    if wins.mask is not None and not np.all(np.asarray(wins.mask)):
+        raise ValueError(
+            "exact_perturbed_mle takes no masked items: leave their rows and columns out of the counts."
+        )
+    if parts == 2:
+        counts = doubled_counts(wins)
+    else:
+        counts = counts_in_parts(
+            wins,
+            parts,
+            f"exact noise needs weights that are multiples of 1/{WEIGHT_STEPS}: bound and round them by "
+            "pairwise.bounded_weights.",
+        )
+    if np.any(counts < 0) or np.any(np.diag(counts)):
+        raise ValueError("win counts must be at least 0, and no item can meet itself.")
+    return counts
+
+
+def tied_counts(wins: WinCounts) -> np.ndarray:
+    """``(m² + 1,)`` as for :func:`perturbed_ties`."""
+    tied = int(doubled_totals(np.asarray(wins.ties)[None])[0])
+    if tied % 2 or tied < 0:
+        raise ValueError(f"the number of ties must be whole and at least 0, got {tied / 2}.")
+    return np.append(whole_wins(wins), tied // 2)
+
+
+def meeting_rows(table: CovariateTable, privacy: Privacy) -> np.ndarray:
     """``(N, 3 + p)`` as for :func:`perturbed_meetings`."""
     design = table.design
     real = slice(None) if design.mask is None else np.asarray(design.mask)
@@ -320,7 +228,7 @@ def _rows_of(table: CovariateTable, privacy: Privacy) -> np.ndarray:
     return np.column_stack([*pairs, outcomes, features]).astype(np.int64)
 
 
-def _choice_rows(choices: Choices) -> np.ndarray:
+def choice_rows(choices: Choices) -> np.ndarray:
     """``(K, 2 + s)`` as for :func:`perturbed_choices`."""
     weights = np.asarray(choices.weights, np.float64)
     if not np.all((weights >= 0) & (np.rint(weights) == weights)) or weights.sum() > _MOST_ANSWERS:
@@ -330,11 +238,3 @@ def _choice_rows(choices: Choices) -> np.ndarray:
     offered[offered == choices.num_items] = -1
     found = np.column_stack([weights, np.asarray(choices.chosen), offered]).astype(np.int64)
     return found[weights > 0]
-
-
-def _calibrated(
-    law: Callable[..., tuple[Any, Any]], privacy: Privacy, number: int, gamma: Scalar | None
-) -> tuple[float, float]:
-    """λ and γ in doubles."""
-    with jax.enable_x64(True):
-        return in_range(*law(privacy, number, gamma))

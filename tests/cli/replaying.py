@@ -91,7 +91,7 @@ COMMANDS = list(
         else Command(
             words,
             words.startswith("aggregate") or row.function == "sample",
-            choices=row.function in ("noisy_choices", "perturbed_plackett_luce"),
+            choices=row.name.endswith("-choices"),
         )
         for row in ROWS
         for words in row.commands

@@ -57,7 +57,7 @@ PRIVACY = (
         ("(num_items - 1) * (num_items - 2) / 2 *", "(num_items - 1) *"),
         ("ahead = _chained(better)", "ahead = better.T"),
         ("if not np.all((best", "if np.all((best"),
-        ("math.sqrt(items - 1) * _deviation", "_deviation"),
+        ("math.sqrt(items - 1) * report_deviation", "report_deviation"),
         ("errors = np.maximum(np.asarray(about.standard_errors), usual)", "errors = np.asarray(about.standard_errors)"),
         ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
     ),
@@ -88,13 +88,9 @@ PRIVACY = (
         ("(TIE_SHARE / FEATURE_NOISE,)", "(1.0 / FEATURE_NOISE,)"),
     ),
     *mutants_of(
-        "pairwise/covariate_mle.py",
-        "tests/pairwise/test_covariate_mle.py",
-        ("attained, noise, sensitivity)", "attained, noise)"),
-    ),
-    *mutants_of(
         "pairwise/covariate_noise.py",
         "tests/pairwise/test_covariate_mle.py",
+        ("attained, noise, sensitivity)", "attained, noise)"),
         ('    if attained.adjacency != "flip":', '    if attained.adjacency == "replace":'),
         ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
         ("privacy, norm_of(noise), ties", 'privacy, "l2", ties'),

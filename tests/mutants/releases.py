@@ -183,9 +183,9 @@ RELEASES = (
         ("(multiples == np.round(multiples))", "True"),
     ),
     *mutants_of(
-        "release/perturbed_mle.py",
+        "release/perturbed_models.py",
         "tests/release/test_perturbed_mle.py",
-        ("Wins(counts, link, parts)", "Wins(counts, link)"),
+        ("likelihood_of(counts, link, parts)", "likelihood_of(counts, link)"),
     ),
     *mutants_of(
         "pairwise/perturbed_mle.py",

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.covariate_mle import covariate_mle
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.reference.covariate_davidson import (
@@ -45,7 +45,7 @@ def arena(seed=0, rows=60):
 
 
 TABLE = arena()
-private = functools.partial(covariate_mle, ties="davidson")
+private = functools.partial(perturbed_mle, ties="davidson")
 
 
 def fitted(data, gamma=0.0, tie_gamma=0.0):
@@ -157,10 +157,10 @@ def test_bad_arguments_are_refused(key):
         private(key, TABLE, FLIPS, tie_gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be positive"):
         private(key, TABLE, FLIPS, gamma=-1.0)
-    with pytest.raises(ValueError, match="leave it out"):
+    with pytest.raises(ValueError, match="leave them out"):
         private(key, TABLE, FLIPS, sensitivity=1.0)
-    with pytest.raises(ValueError, match="leave it out"):
-        covariate_mle(key, TABLE, FLIPS, tie_gamma=1.0)
+    with pytest.raises(ValueError, match="leave them out"):
+        perturbed_mle(key, TABLE, FLIPS, tie_gamma=1.0)
     decided = CovariateTable(TABLE.design, jnp.round(TABLE.outcomes))
     with pytest.raises(ValueError, match="0 of 60 comparisons are ties"):
         fitted(decided)

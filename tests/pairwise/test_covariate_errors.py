@@ -10,12 +10,12 @@ import pytest
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.covariate_mle import covariate_mle
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.model_errors import model_errors, model_intervals
+from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix
@@ -65,7 +65,7 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
     def run(keys, outcomes):
         def one(key, outcomes):
             table = CovariateTable(DESIGN, outcomes)
-            found = covariate_mle(key, table, FLIPS, noise=noise)
+            found = perturbed_mle(key, table, FLIPS, noise=noise)
             facts = found.diagnostics
 
             def intervals(scale):
@@ -99,7 +99,7 @@ def test_a_step_that_is_too_long_gives_no_intervals(key):
     """At ε = 0.0001 there is only noise, and the ridge hides all."""
     table = CovariateTable(DESIGN, (CHANCE > 0.5) * 1.0)
     little = dataclasses.replace(FLIPS, epsilon=1e-4)
-    found = quickly(lambda table: covariate_mle(key, table, little), table)
+    found = quickly(lambda table: perturbed_mle(key, table, little), table)
     facts = found.diagnostics
     errors = quickly(
         lambda value, ridge, scale: intervals_of(value, gamma=ridge, noise_scale=scale),

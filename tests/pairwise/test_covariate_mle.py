@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.covariate_mle import covariate_mle, noisy_covariate_sums
+from privrank_jax.pairwise.covariate_noise import noisy_covariate_sums
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.reference.calibration import gaussian_scale
@@ -68,7 +69,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
             [1.0] * ITEMS + [column.max() ** 2 for column in abs(matrix[:, ITEMS:]).T]
         )
     expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, ITEMS)
-    found = covariate_mle(key, TABLE, asked, noise=noise, gamma=gamma)
+    found = perturbed_mle(key, TABLE, asked, noise=noise, gamma=gamma)
     np.testing.assert_allclose(found.diagnostics.gamma, ridge, rtol=1e-9)
     np.testing.assert_allclose(vector(found.value, design), expected, atol=1e-7)
     after = fit(design, noisy.value, ridge if gamma is None else gamma)
@@ -88,7 +89,7 @@ def test_the_noise_has_the_scale_that_is_told(key):
 
 def test_without_noise_it_is_the_ridge_fit(key):
     free = dataclasses.replace(FLIPS, epsilon=np.inf)
-    found = covariate_mle(key, TABLE, free, gamma=0.5).value
+    found = perturbed_mle(key, TABLE, free, gamma=0.5).value
     ridged = mle(TABLE, gamma=0.5).value
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(ridged)):
         np.testing.assert_allclose(one, other, atol=1e-9)
@@ -120,7 +121,7 @@ def test_a_published_closed_form():
 
 def test_many_battles_recover_the_truth(key):
     table = arena(1, 20_000)
-    private = by_numpy(functools.partial(covariate_mle, privacy=FLIPS))
+    private = by_numpy(functools.partial(perturbed_mle, privacy=FLIPS))
     for found in (by_numpy(mle)(table), private(key, table)):
         np.testing.assert_allclose(found.value.scores, TRUTH, atol=0.15)
         np.testing.assert_allclose(found.value.coefficients, SLOPES, atol=0.08)
@@ -135,7 +136,7 @@ def test_covariates_remove_a_bias_of_the_ranking(key):
     length = (habit[pairs[:, 0]] - habit[pairs[:, 1]] + rng.normal(0, 1, rows)).clip(-4, 4)
     odds = truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.5 * length
     won = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(float)
-    fit = by_numpy(functools.partial(covariate_mle, privacy=FLIPS))
+    fit = by_numpy(functools.partial(perturbed_mle, privacy=FLIPS))
     plain, controlled = (
         fit(key, covariate_table(*pairs.T, won, columns, num_items=3)).value
         for columns in ({}, {"length": length})
@@ -151,7 +152,7 @@ def test_one_program_for_keys_data_and_budgets(key):
     def run(key, outcomes, epsilon):
         traces.append(1)
         asked = dataclasses.replace(FLIPS, epsilon=epsilon)
-        return covariate_mle(key, CovariateTable(TABLE.design, outcomes), asked).value
+        return perturbed_mle(key, CovariateTable(TABLE.design, outcomes), asked).value
 
     batch = jax.jit(jax.vmap(run))
     outcomes = jnp.stack([TABLE.outcomes, 1 - TABLE.outcomes, TABLE.outcomes])
@@ -162,7 +163,7 @@ def test_one_program_for_keys_data_and_budgets(key):
     for place in range(3):
         asked = dataclasses.replace(FLIPS, epsilon=float(epsilons[place]))
         table = CovariateTable(TABLE.design, outcomes[place])
-        alone = covariate_mle(jax.random.split(key, 3)[place], table, asked).value
+        alone = perturbed_mle(jax.random.split(key, 3)[place], table, asked).value
         np.testing.assert_allclose(together.scores[place], alone.scores, atol=1e-7)
         np.testing.assert_allclose(together.coefficients[place], alone.coefficients, atol=1e-7)
 
@@ -194,7 +195,7 @@ def test_derivatives_are_implicit():
 )  # fmt: skip
 def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
     with pytest.raises(ValueError, match=message):
-        covariate_mle(key, TABLE, asked)
+        perturbed_mle(key, TABLE, asked)
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
@@ -206,15 +207,15 @@ def test_noise_on_sums_protects_outcomes_only(key, adjacency):
 
 def test_bad_arguments_are_refused(key):
     with pytest.raises(TypeError, match="make one by covariate_table"):
-        covariate_mle(key, WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]]), FLIPS)
+        noisy_covariate_sums(key, WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]]), FLIPS)
     with pytest.raises(ValueError, match="gamma must be positive"):
-        covariate_mle(key, TABLE, FLIPS, gamma=0.0)
+        perturbed_mle(key, TABLE, FLIPS, gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be finite and at least 0"):
         mle(TABLE, gamma=-1.0)
     with pytest.raises(ValueError, match="needs delta > 0"):
-        covariate_mle(key, TABLE, FLIPS, noise="gaussian")
+        perturbed_mle(key, TABLE, FLIPS, noise="gaussian")
     with pytest.raises(ValueError, match="noise must be one of"):
-        covariate_mle(key, TABLE, FLIPS, noise="cauchy")
+        perturbed_mle(key, TABLE, FLIPS, noise="cauchy")
     with pytest.raises(ValueError, match=r"must have shape \(7,\)"):
         fit(TABLE.design, jnp.zeros(3), 1.0)
     with pytest.raises(ValueError, match="other models are logistic"):

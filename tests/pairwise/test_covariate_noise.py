@@ -12,16 +12,16 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax._host.evaluate import quickly
-from privrank_jax.pairwise.covariate_mle import (
-    covariate_mle,
-    default_covariate_ridges,
+from privrank_jax.pairwise.covariate_noise import (
+    least_covariate_noise,
+    noise_on_sums,
     noisy_covariate_sums,
 )
-from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.model_errors import model_errors, model_intervals
+from privrank_jax.pairwise.perturbed_mle import default_ridges, perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_fit,
@@ -66,7 +66,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(key):
     variance = np.r_[[of_items] * 4, (dims + 1) * (dims + 2) / 3 * widths**2]
     told = np.r_[[len(matrix) / 2] * 4, (matrix[:, 4:] ** 2).sum(0)] / 5
     ridge = np.r_[[1.0] * 4, most**2] * (1 + variance / told)
-    found = covariate_mle(key, TABLE, USERS, noise="k-norm")
+    found = perturbed_mle(key, TABLE, USERS, noise="k-norm")
     np.testing.assert_allclose(found.diagnostics.gamma, ridge, rtol=1e-6)
     expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, 4)
     beta = np.concatenate([found.value.scores, found.value.coefficients * design.units])
@@ -81,7 +81,7 @@ def test_standard_errors_and_coverage(key):
     @jax.jit
     def run(keys, outcomes, known, ridged):
         def one(key, outcomes):
-            found = covariate_mle(key, CovariateTable(design, outcomes), USERS, noise="k-norm")
+            found = perturbed_mle(key, CovariateTable(design, outcomes), USERS, noise="k-norm")
             ridges, told = ridged * found.diagnostics.gamma, {"noise_scale": known}
             errors = model_errors(found.value, design, gamma=ridges, noise="k-norm", **told)
             return found.value, model_intervals(found.value, errors)
@@ -134,7 +134,7 @@ def _tied_fit(sums, ties, scale):
     """The fit to noisy sums and ties of ``TABLE``, and the length of the interval of log ν."""
     design, told = TABLE.design, {"noise_scale": scale, "noise": "k-norm"}
     with_ties = dataclasses.replace(design, ties=True)
-    ridges = default_covariate_ridges(with_ties, scale, "k-norm")
+    ridges = default_ridges(with_ties, noise_on_sums(design, "k-norm", scale, ties=True))
     found = quickly(pairwise.fit, with_ties, jnp.append(sums, ties), *ridges)
     told |= {"gamma": ridges[0], "tie_gamma": ridges[1]}
     errors = quickly(lambda value: model_errors(value, design, **told), found.value)
@@ -170,7 +170,7 @@ def test_the_choice_is_that_of_least_error():
 def test_what_is_refused(key):
     one = dataclasses.replace(USERS, unit="comparison")
     with pytest.raises(ValueError, match="needs unit='user', not 'comparison'"):
-        covariate_mle(key, TABLE, one, noise="k-norm")
+        perturbed_mle(key, TABLE, one, noise="k-norm")
     with pytest.raises(ValueError, match="leave sensitivity out"):
         noisy_covariate_sums(key, TABLE, USERS, noise="k-norm", sensitivity=3.0)
     with pytest.raises(ValueError, match="must not be traced"):

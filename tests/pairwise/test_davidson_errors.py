@@ -14,7 +14,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.model_errors import model_errors, model_intervals
 from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
-from privrank_jax.pairwise.perturbed_davidson import default_ridges
+from privrank_jax.pairwise.perturbed_mle import default_ridges
 from tests.by_numpy import by_numpy
 from tests.promises import promise
 
@@ -74,7 +74,7 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
     counts = jax.vmap(lambda k, w, t: add_tie_noise(k, WinCounts(w, None, t), law))(
         keys, matrices, ties
     )
-    gamma, tie_gamma = map(float, default_ridges(WinCounts(matrices[0]), law))
+    gamma, tie_gamma = map(float, default_ridges(Counts(MET, ties=True), law))
     value = fitted(counts, jnp.full(RELEASES, gamma), jnp.full(RELEASES, tie_gamma))
     intervals = intervals_at(gamma, tie_gamma, noise, asked)
     scores, of_ties, ranks = covered(intervals(value, law.scale))

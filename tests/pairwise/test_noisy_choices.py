@@ -13,8 +13,10 @@ from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.model_errors import model_errors
-from privrank_jax.pairwise.noisy_choices import default_choice_gamma, noisy_choices
+from privrank_jax.pairwise.noisy_choices import noisy_choices
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.perturbed_mle import default_ridges
+from privrank_jax.privacy.bodies import Noise
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
 
@@ -39,17 +41,28 @@ def test_the_private_fit_is_that_of_noisy_totals(key):
         (promise(0.5, adjacency="flip"), 4.0),
         (promise(0.5, "user", "flip", 3), 12.0),
     ):
-        found = pairwise.perturbed_plackett_luce(key, choices, asked)
+        found = pairwise.perturbed_mle(key, choices, asked)
         assert found.diagnostics.noise_scale == scale
         noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
-        gamma = default_choice_gamma(choices, 2 * scale**2)
+        gamma, _ = default_ridges(choices.design, Noise.independent("laplace", scale))
         assert found.diagnostics.gamma == pytest.approx(float(gamma))
         again = fit(choices.design, noisy, gamma)
         np.testing.assert_allclose(found.value, again.value, atol=1e-10)
-    free = pairwise.perturbed_plackett_luce(
-        key, choices, promise(np.inf, adjacency="flip"), gamma=1.0
-    )
+    free = pairwise.perturbed_mle(key, choices, promise(np.inf, adjacency="flip"), gamma=1.0)
     np.testing.assert_allclose(free.value, mle(choices, gamma=1.0).value, atol=1e-9)
+    users = promise(0.5, "user", "flip", 3)
+    known = pairwise.perturbed_mle(key, choices, users, sensitivity=2.0)  # instead of 2·3
+    assert known.diagnostics.noise_scale == 4.0
+
+
+def test_the_default_ridge_counts_what_choices_tell():
+    """50 choices from two items are 50 comparisons of each; one among three tells of them as 4/3 comparisons."""
+    law = Noise.independent("gaussian", np.sqrt(5.0))
+    for rows, comparisons in (([(0, [1])] * 50, 50.0), ([(0, [1, 2])] * 90, 80.0)):
+        choices = Choices.from_top1(rows, num_items=len(rows[0][1]) + 1)
+        gamma, none = default_ridges(choices.design, law)
+        assert none is None
+        assert float(gamma) == pytest.approx(1 + 5 / (comparisons / 5))
 
 
 def test_nothing_but_the_totals_tells_who_was_chosen():
@@ -74,14 +87,14 @@ def test_rankings_have_no_private_totals(key):
     asked = promise(1.0, adjacency="flip")
     stages = Choices.from_rankings(LISTS, num_items=5)
     with pytest.raises(ValueError, match="break_rankings"):
-        pairwise.perturbed_plackett_luce(key, stages, asked)
+        pairwise.perturbed_mle(key, stages, asked)
     with pytest.raises(ValueError, match="not public"):
         fit(stages.design, stages.totals, 1.0)
     with pytest.raises(ValueError, match="break_rankings"):
-        pairwise.perturbed_plackett_luce(key, stages, promise(1.0))
+        pairwise.perturbed_mle(key, stages, promise(1.0))
     chosen = Choices.from_top1([(0, [1])], num_items=2)
     with pytest.raises(ValueError, match="gamma must be positive"):
-        pairwise.perturbed_plackett_luce(key, chosen, asked, gamma=0.0)
+        pairwise.perturbed_mle(key, chosen, asked, gamma=0.0)
 
 
 def test_totals_are_protected_without_sets(key):

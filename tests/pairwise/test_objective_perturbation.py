@@ -134,7 +134,7 @@ def test_calibration_by_hand():
 def test_davidson_and_choices_solve_their_perturbed_equations(key):
     wins = WinCounts.from_matrix([[0.0, 20.5, 9], [10.5, 0, 7], [3, 4, 0]], ties=1)
     asked, keys = promise(2.0, "comparison", "replace"), jax.random.split(key, 1500)
-    fits = jax.vmap(lambda k: pairwise.perturbed_davidson_mle(k, wins, asked))(keys)
+    fits = jax.vmap(lambda k: pairwise.perturbed_mle(k, wins, asked, ties="davidson"))(keys)
     scale = float(fits.diagnostics.noise_scale[0])
     assert (scale, float(fits.diagnostics.tie_gamma[0])) == pytest.approx((2, 8))
     rows = [(0, 1, 1.0, 20), (0, 1, 0.5, 1), (0, 1, 0.0, 10), (0, 2, 1.0, 9), (0, 2, 0.0, 3)]
@@ -150,7 +150,7 @@ def test_davidson_and_choices_solve_their_perturbed_equations(key):
     assert noise[:, 0].std() == pytest.approx(np.sqrt(4 / 3) * scale, rel=0.12)
 
     choices = Choices.from_top1([(0, [1, 2])] * 9 + [(1, [2])] * 5 + [(2, [1, 0])], num_items=3)
-    found = jax.vmap(lambda k: pairwise.perturbed_plackett_luce(k, choices, asked))(keys)
+    found = jax.vmap(lambda k: pairwise.perturbed_mle(k, choices, asked))(keys)
     scale, gamma = (float(x[0]) for x in (found.diagnostics.noise_scale, found.diagnostics.gamma))
     assert (scale, gamma) == pytest.approx((2.25, 2.25))
     answers = naive.choice((0, 1, 2), 0, items=3, times=9) + naive.choice((0, 1, 2), 2, items=3)
@@ -160,32 +160,48 @@ def test_davidson_and_choices_solve_their_perturbed_equations(key):
 
 
 REPLACE = Privacy(1.0, unit="comparison", adjacency="replace")
+FLIP = dataclasses.replace(REPLACE, adjacency="flip")
+TIED = WinCounts(jnp.ones((2, 2)) - jnp.eye(2), None, 0)
+CHOSEN = Choices.from_top1([(0, [1])], num_items=2)
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
         (
-            lambda k: pairwise.perturbed_davidson_mle(
-                k, WinCounts(jnp.ones((2, 2)) - jnp.eye(2), None, 0), REPLACE, tie_gamma=9.0
-            ),
-            "tie_gamma",
+            lambda k: pairwise.perturbed_mle(k, TIED, REPLACE, ties="davidson", tie_gamma=9.0),
+            "tie_gamma: leave",
         ),
         (
-            lambda k: pairwise.perturbed_plackett_luce(
-                k, Choices.from_top1([(0, [1])], num_items=2), REPLACE, gamma=0.5
-            ),
+            lambda k: pairwise.perturbed_mle(k, CHOSEN, REPLACE, gamma=0.5),
             "gamma",
         ),
         (
-            lambda k: pairwise.perturbed_plackett_luce(
+            lambda k: pairwise.perturbed_mle(
                 k,
-                Choices.from_top1([(0, [1])], num_items=2),
+                CHOSEN,
                 dataclasses.replace(REPLACE, delta=1e-6),
                 noise="gaussian",
             ),
             "noise",
         ),
+        (lambda k: pairwise.perturbed_mle(k, CHOSEN, FLIP, link="laplace"), "link: leave"),
+        (
+            lambda k: pairwise.perturbed_mle(k, CHOSEN, FLIP, calibration="published"),
+            "calibration: leave",
+        ),
+        (lambda k: pairwise.perturbed_mle(k, TIED, FLIP, tie_gamma=1.0), "tie_gamma: leave"),
+        (
+            lambda k: pairwise.perturbed_mle(k, TIED, FLIP, ties="davidson", weighted=True),
+            "weighted: leave",
+        ),
+        (
+            lambda k: pairwise.perturbed_mle(
+                k, CHOSEN, FLIP, questionnaire=TIED.comparisons, tie_gamma=1.0
+            ),
+            "questionnaire, tie_gamma: leave",
+        ),
+        (lambda k: pairwise.perturbed_mle(k, CHOSEN, FLIP, ties="davidson"), "know no ties"),
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(call, words, key):

@@ -44,7 +44,7 @@ def test_fits_with_covariates_solve_the_perturbed_equation(ties, key):
     """What noise each fit needs, by the naive gradient, has the law that is claimed, scores up to their mean."""
     given, asked = table(), promise(2.0, "comparison", "replace")
     keys = jax.random.split(key, 1500)
-    found = jax.vmap(lambda k: pairwise.covariate_mle(k, given, asked, ties=ties))(keys)
+    found = jax.vmap(lambda k: pairwise.perturbed_mle(k, given, asked, ties=ties))(keys)
     value, scale = found.value, float(found.diagnostics.noise_scale[0])
     assert scale == pytest.approx(2.5)
     parts = [value.scores, value.coefficients * given.design.units]
@@ -63,7 +63,7 @@ def test_fits_with_covariates_solve_the_perturbed_equation(ties, key):
 def test_without_noise_the_naive_gradient_vanishes(key):
     free = promise(np.inf, "comparison", "replace")
     given = table()
-    found = pairwise.covariate_mle(key, given, free, ties="davidson").value
+    found = pairwise.perturbed_mle(key, given, free, ties="davidson").value
     beta = np.concatenate(
         [found.scores, found.coefficients * given.design.units, 2 * found.log_tie[None]]
     )
@@ -90,14 +90,14 @@ FLIP = dataclasses.replace(REPLACE, adjacency="flip")
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda k: pairwise.covariate_mle(k, table(private=False), REPLACE), "private="),
-        (lambda k: pairwise.covariate_mle(k, table(), FLIP), "public="),
-        (lambda k: pairwise.covariate_mle(k, table(), REPLACE, sensitivity=1.0), "leave them out"),
-        (lambda k: pairwise.covariate_mle(k, table(), REPLACE, noise="gaussian"), "noise must be"),
-        (lambda k: pairwise.covariate_mle(k, table(), REPLACE, gamma=1.0), "gamma"),
-        (lambda k: pairwise.covariate_mle(k, table(), REPLACE, ties="none"), "ties"),
+        (lambda k: pairwise.perturbed_mle(k, table(private=False), REPLACE), "private="),
+        (lambda k: pairwise.perturbed_mle(k, table(), FLIP), "public="),
+        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, sensitivity=1.0), "leave them out"),
+        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, noise="gaussian"), "noise must be"),
+        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, gamma=1.0), "gamma"),
+        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, ties="none"), "ties"),
         (
-            lambda k: pairwise.covariate_mle(
+            lambda k: pairwise.perturbed_mle(
                 k, table(), Privacy(1.0, unit="user", adjacency="replace")
             ),
             "contributions",
@@ -117,4 +117,4 @@ def test_bad_input_is_refused_with_a_remedy(call, words, key):
 
 def test_other_tables_are_refused(key):
     with pytest.raises(TypeError, match="covariate_table"):
-        pairwise.covariate_mle(key, np.ones((2, 2)), REPLACE)
+        pairwise.perturbed_mle(key, np.ones((2, 2)), REPLACE)

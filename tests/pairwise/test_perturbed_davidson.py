@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from privrank_jax.pairwise.noisy_ties import noisy_tie_counts
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(np.array([[0, 60, 70], [40, 0, 55], [30, 45, 0]]), ties=60)
+davidson = functools.partial(pairwise.perturbed_mle, ties="davidson")
 DESIGN = pairwise.Counts(WINS.comparisons, ties=True)
 
 
@@ -32,9 +34,7 @@ def test_the_fit_is_that_of_the_noisy_counts(key):
     for epsilon in (0.5, 0.01, math.inf):
         asked = promise(epsilon, adjacency="flip")
         counts = noisy_tie_counts(key, WINS, asked).value
-        found = pairwise.perturbed_davidson_mle(
-            key, WINS, asked, gamma=ridges[0], tie_gamma=ridges[1]
-        )
+        found = davidson(key, WINS, asked, gamma=ridges[0], tie_gamma=ridges[1])
         again = pairwise.fit(DESIGN, jnp.append(counts.totals, counts.ties), *ridges)
         assert int(again.diagnostics.code) <= 1
         np.testing.assert_array_equal(found.value.scores, again.value.scores)
@@ -50,7 +50,7 @@ def test_the_fit_is_that_of_the_noisy_counts(key):
 def test_ridges_come_from_public_numbers(key):
     asked = promise(0.5, adjacency="flip")
     other = WinCounts.from_matrix(np.asarray(WINS.matrix).T, ties=3)
-    told = [pairwise.perturbed_davidson_mle(key, wins, asked).diagnostics for wins in (WINS, other)]
+    told = [davidson(key, wins, asked).diagnostics for wins in (WINS, other)]
     facts = [(one.noise_scale, float(one.gamma), float(one.tie_gamma)) for one in told]
     assert facts[0] == facts[1]
     assert facts[0] == (4.0, pytest.approx(1 + 32 / (200 / 7)), pytest.approx(1 + 32 * 4.5 / 300))
@@ -66,7 +66,7 @@ def test_ridges_come_from_public_numbers(key):
 )
 def test_bad_ridges_are_refused(ridges, words, key):
     with pytest.raises(ValueError, match=words):
-        pairwise.perturbed_davidson_mle(key, WINS, promise(1.0, adjacency="flip"), **ridges)
+        davidson(key, WINS, promise(1.0, adjacency="flip"), **ridges)
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import covariate_table
-from privrank_jax.pairwise.covariate_mle import noisy_covariate_sums
-from privrank_jax.pairwise.covariate_noise import noise_on_sums
+from privrank_jax.pairwise.covariate_noise import noise_on_sums, noisy_covariate_sums
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties

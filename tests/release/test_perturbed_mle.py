@@ -19,7 +19,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_perturbed_mle
 from privrank_jax.release.balls import Laplace, Normal
 from privrank_jax.release.minimizer import rounded_minimizer
-from privrank_jax.release.perturbed_mle import GRID, Wins, perturbed_scores
+from privrank_jax.release.perturbed_models import GRID, likelihood_of, perturbed_scores
 from tests import reference
 from tests.promises import promise
 
@@ -55,7 +55,7 @@ def law_of_two(matrix, scale, gamma, grid, noise="laplace", reach=400):
 @pytest.mark.parametrize(("noise", "law"), [("laplace", Laplace), ("gaussian", Normal)])
 def test_released_integers_of_two_items_have_their_law(noise, law):
     matrix, scale, gamma, grid = counts((0, 1, 6.5), (1, 0, 3.5)), 3, 3, Fraction(1, 8)
-    objective = Wins((2 * matrix).astype(int), "logistic")
+    objective = likelihood_of((2 * matrix).astype(int))
     drawn = [
         rounded_minimizer(
             objective, Fraction(gamma), [law(Fraction(scale)) for _ in range(2)], grid
@@ -209,32 +209,32 @@ def test_extreme_budgets_end_in_finite_scores(epsilon, adjacency):
 
 
 def _with(**changes):
-    return {"wins": WinCounts.from_matrix(counts((0, 1, 3))), "privacy": COMPARISON} | changes
+    return {"data": WinCounts.from_matrix(counts((0, 1, 3))), "privacy": COMPARISON} | changes
 
 
 @pytest.mark.parametrize(
     ("told", "error", "words"),
     [
-        (_with(wins=np.ones((2, 2))), TypeError, "WinCounts"),
-        (_with(wins=WinCounts(jnp.array([[0.0, -1.0], [2.0, 0.0]]))), ValueError, "at least 0"),
-        (_with(wins=WinCounts(jnp.array([[1.0, 0.0], [0.0, 0.0]]))), ValueError, "meet itself"),
+        (_with(data=np.ones((2, 2))), TypeError, "WinCounts"),
+        (_with(data=WinCounts(jnp.array([[0.0, -1.0], [2.0, 0.0]]))), ValueError, "at least 0"),
+        (_with(data=WinCounts(jnp.array([[1.0, 0.0], [0.0, 0.0]]))), ValueError, "meet itself"),
         (
-            _with(wins=WinCounts(jnp.array([[0.0, 0.3], [0.0, 0.0]]))),
+            _with(data=WinCounts(jnp.array([[0.0, 0.3], [0.0, 0.0]]))),
             ValueError,
             "multiples of 1/2",
         ),
         (
-            _with(wins=WinCounts(jnp.array([[0.0, jnp.nan], [0.0, 0.0]]))),
+            _with(data=WinCounts(jnp.array([[0.0, jnp.nan], [0.0, 0.0]]))),
             ValueError,
             "multiples of 1/2",
         ),
         (
-            _with(wins=WinCounts(jnp.array([[0.0, 2.0**30], [0.0, 0.0]], jnp.float32))),
+            _with(data=WinCounts(jnp.array([[0.0, 2.0**30], [0.0, 0.0]], jnp.float32))),
             ValueError,
             "exact counts",
         ),
         (
-            _with(wins=WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]))),
+            _with(data=WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]))),
             ValueError,
             "masked",
         ),

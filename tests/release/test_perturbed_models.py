@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import sys
 from fractions import Fraction
 
 import jax
@@ -17,17 +19,13 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import (
-    exact_perturbed_covariate_mle,
-    exact_perturbed_davidson_mle,
-    exact_perturbed_plackett_luce,
-    perturbed_models,
-)
+from privrank_jax.release import exact_perturbed_mle, perturbed_models
 from privrank_jax.release.balls import middle, precision
-from privrank_jax.release.perturbed_mle import GRID
+from privrank_jax.release.perturbed_models import GRID
 from tests.promises import promise
 from tests.reference import conditional_logit as naive
 
+exact_davidson = functools.partial(exact_perturbed_mle, ties="davidson")
 ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded
 ASKED = promise(2.0, "comparison", "replace")
 ITEMS = 3
@@ -88,19 +86,19 @@ def _numbers(value):
 
 RELEASES = {
     "covariates": (
-        lambda: exact_perturbed_covariate_mle(table(), ASKED),
+        lambda: exact_perturbed_mle(table(), ASKED),
         lambda: answers_of_table("half"),
         2.5,
         2,
     ),
     "covariates and ties": (
-        lambda: exact_perturbed_covariate_mle(table(), ASKED, ties="davidson"),
+        lambda: exact_perturbed_mle(table(), ASKED, ties="davidson"),
         lambda: answers_of_table("davidson"),
         2.5,
         3,
     ),
-    "ties": (lambda: exact_perturbed_davidson_mle(WINS, ASKED), answers_of_wins, 2.0, 1),
-    "choices": (lambda: exact_perturbed_plackett_luce(CHOICES, ASKED), answers_of_choices, 2.25, 0),
+    "ties": (lambda: exact_perturbed_mle(WINS, ASKED, ties="davidson"), answers_of_wins, 2.0, 1),
+    "choices": (lambda: exact_perturbed_mle(CHOICES, ASKED), answers_of_choices, 2.25, 0),
 }
 
 
@@ -137,10 +135,13 @@ def test_equal_to_a_minimizer_with_many_digits_on_the_same_noise(name, monkeypat
     [
         (
             RELEASES["covariates and ties"][0],
-            lambda key: pairwise.covariate_mle(key, table(), ASKED, ties="davidson"),
+            lambda key: pairwise.perturbed_mle(key, table(), ASKED, ties="davidson"),
         ),
-        (RELEASES["ties"][0], lambda key: pairwise.perturbed_davidson_mle(key, WINS, ASKED)),
-        (RELEASES["choices"][0], lambda key: pairwise.perturbed_plackett_luce(key, CHOICES, ASKED)),
+        (
+            RELEASES["ties"][0],
+            lambda key: pairwise.perturbed_mle(key, WINS, ASKED, ties="davidson"),
+        ),
+        (RELEASES["choices"][0], lambda key: pairwise.perturbed_mle(key, CHOICES, ASKED)),
     ],
     ids=["covariates and ties", "ties", "choices"],
 )
@@ -169,14 +170,14 @@ def test_rows_that_are_padding_or_in_another_order_are_the_same_release(monkeypa
         seen.append(sorted(map(tuple, rows.tolist())))
         return [0] * 5
 
-    monkeypatch.setattr(perturbed_models, "perturbed_meetings", kept)
+    monkeypatch.setattr(sys.modules[exact_perturbed_mle.__module__], "perturbed_meetings", kept)
     design = given.design
     turned = jax.tree.map(lambda leaf: leaf[::-1] if leaf.shape[:1] == (40,) else leaf, given)
     padded = dataclasses.replace(
         given, design=dataclasses.replace(design, mask=jnp.arange(40) < 30)
     )
     for one in (given, turned, padded):
-        exact_perturbed_covariate_mle(one, ASKED)
+        exact_perturbed_mle(one, ASKED)
     assert seen[0] == seen[1]
     assert len(seen[2]) == 30
 
@@ -190,13 +191,13 @@ def _offered(*rows, weights=None):
     ("call", "words"),
     [
         (
-            lambda: exact_perturbed_covariate_mle(
+            lambda: exact_perturbed_mle(
                 table(), Privacy(1.0, unit="user", adjacency="replace", contributions=1)
             ),
             None,
         ),
         (
-            lambda: exact_perturbed_covariate_mle(
+            lambda: exact_perturbed_mle(
                 dataclasses.replace(
                     table(),
                     design=dataclasses.replace(table().design, users=jnp.zeros(40, jnp.int32)),
@@ -206,27 +207,23 @@ def _offered(*rows, weights=None):
             "40 comparisons",
         ),
         (
-            lambda: exact_perturbed_covariate_mle(
-                table(), dataclasses.replace(ASKED, epsilon=np.inf)
-            ),
+            lambda: exact_perturbed_mle(table(), dataclasses.replace(ASKED, epsilon=np.inf)),
             "epsilon",
         ),
         (
-            lambda: exact_perturbed_covariate_mle(
-                table(), dataclasses.replace(ASKED, adjacency="flip")
-            ),
-            "covariate_mle",
+            lambda: exact_perturbed_mle(table(), dataclasses.replace(ASKED, adjacency="flip")),
+            "exact_covariate_sums",
         ),
-        (lambda: exact_perturbed_covariate_mle(table(), ASKED, gamma=0.1), "gamma"),
-        (lambda: exact_perturbed_covariate_mle(table(), ASKED, ties="never"), "ties"),
+        (lambda: exact_perturbed_mle(table(), ASKED, gamma=0.1), "gamma"),
+        (lambda: exact_perturbed_mle(table(), ASKED, ties="never"), "ties"),
         (
-            lambda: exact_perturbed_covariate_mle(
+            lambda: exact_perturbed_mle(
                 dataclasses.replace(table(), outcomes=jnp.full(40, 0.25)), ASKED
             ),
             "outcomes",
         ),
         (
-            lambda: exact_perturbed_covariate_mle(
+            lambda: exact_perturbed_mle(
                 dataclasses.replace(
                     table(),
                     design=dataclasses.replace(table().design, features=jnp.full((40, 2), 0.3)),
@@ -235,26 +232,29 @@ def _offered(*rows, weights=None):
             ),
             "multiples",
         ),
-        (lambda: exact_perturbed_davidson_mle(WinCounts(jnp.zeros((2, 2))), ASKED), "ties"),
+        (lambda: exact_davidson(WinCounts(jnp.zeros((2, 2))), ASKED), "ties"),
         (
-            lambda: exact_perturbed_davidson_mle(WinCounts(jnp.zeros((2, 2)), None, 0.5), ASKED),
+            lambda: exact_davidson(WinCounts(jnp.zeros((2, 2)), None, 0.5), ASKED),
             "whole",
         ),
         (
-            lambda: exact_perturbed_davidson_mle(
+            lambda: exact_davidson(
                 WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]), 0), ASKED
             ),
             "masked",
         ),
         (
-            lambda: exact_perturbed_plackett_luce(_offered((0, [1]), weights=[0.5]), ASKED),
+            lambda: exact_perturbed_mle(_offered((0, [1]), weights=[0.5]), ASKED),
             "whole",
         ),
         (
-            lambda: exact_perturbed_plackett_luce(_offered((0, [1]), weights=[np.nan]), ASKED),
+            lambda: exact_perturbed_mle(_offered((0, [1]), weights=[np.nan]), ASKED),
             "whole",
         ),
-        (lambda: exact_perturbed_plackett_luce(CHOICES, ASKED, gamma=0.5), "gamma"),
+        (lambda: exact_perturbed_mle(CHOICES, ASKED, gamma=0.5), "gamma"),
+        (lambda: exact_perturbed_mle(CHOICES, ASKED, weighted=True), "leave them out"),
+        (lambda: exact_perturbed_mle(CHOICES, ASKED, noise="gaussian"), "leave them out"),
+        (lambda: exact_perturbed_mle(table(), ASKED, link="laplace"), "leave them out"),
     ],
 )
 def test_bad_input_is_refused_with_a_remedy(call, words):
@@ -268,13 +268,13 @@ def test_bad_input_is_refused_with_a_remedy(call, words):
 @pytest.mark.parametrize("epsilon", [1e-9, 1000.0])
 def test_extreme_budgets_end_in_finite_numbers(epsilon):
     asked = promise(epsilon, "comparison", "add-remove")
-    found = exact_perturbed_covariate_mle(table(), asked, ties="davidson").value
+    found = exact_perturbed_mle(table(), asked, ties="davidson").value
     assert np.all(np.isfinite(_numbers(found)))
-    assert np.all(np.isfinite(exact_perturbed_plackett_luce(CHOICES, asked).value))
+    assert np.all(np.isfinite(exact_perturbed_mle(CHOICES, asked).value))
 
 
 def test_no_answers_are_fitted():
     nothing = WinCounts(jnp.zeros((3, 3)), None, 0)
-    assert np.ptp(exact_perturbed_davidson_mle(nothing, ASKED).value.scores) > 0
+    assert np.ptp(exact_perturbed_mle(nothing, ASKED, ties="davidson").value.scores) > 0
     empty = dataclasses.replace(CHOICES, weights=jnp.zeros_like(CHOICES.weights))
-    assert np.ptp(exact_perturbed_plackett_luce(empty, ASKED).value) > 0
+    assert np.ptp(exact_perturbed_mle(empty, ASKED).value) > 0

@@ -189,11 +189,13 @@ EXACT: dict[str, Callable[[float], Any]] = {
         noise=ADDED,
     ),
     "perturbed-mle-flips": _on(release.exact_perturbed_mle, _wins, FLIPS),
-    "perturbed-davidson": _on(release.exact_perturbed_davidson_mle, _wins, comparison),
-    "perturbed-choices": _on(release.exact_perturbed_plackett_luce, _choices, comparison),
+    "perturbed-davidson": _on(
+        functools.partial(release.exact_perturbed_mle, ties="davidson"), _wins, comparison
+    ),
+    "perturbed-choices": _on(release.exact_perturbed_mle, _choices, comparison),
     **_ways(
         "perturbed-covariates",
-        _on(release.exact_perturbed_covariate_mle, _private, comparison),
+        _on(release.exact_perturbed_mle, _private, comparison),
         ties=("half", "davidson"),
     ),
 }
@@ -288,7 +290,7 @@ def _davidson(number: int) -> Any:
 
 def _perturbed_davidson(number: int, noise: str) -> Any:
     wins, (promise, told) = made_up.wins(number), _flips(number, noise)
-    found = pairwise.perturbed_davidson_mle(_KEY, wins, promise, **told)
+    found = pairwise.perturbed_mle(_KEY, wins, promise, ties="davidson", **told)
     counts = pairwise.noisy_tie_counts(_KEY, wins, promise, **told)
     design = pairwise.Counts(wins.comparisons, ties=True)
     counted = jnp.append(counts.value.totals, counts.value.ties)
@@ -299,7 +301,7 @@ def _perturbed_davidson(number: int, noise: str) -> Any:
 
 def _objective_davidson(number: int) -> Any:
     promise = asked(_epsilon(number))
-    return pairwise.perturbed_davidson_mle(_KEY, made_up.wins(number), promise)
+    return pairwise.perturbed_mle(_KEY, made_up.wins(number), promise, ties="davidson")
 
 
 def _covariates(number: int) -> Any:
@@ -312,7 +314,7 @@ def _covariates(number: int) -> Any:
 
 def _perturbed_covariates(number: int, noise: str) -> Any:
     table, promise = made_up.table(number), shared(_epsilon(number), delta=1e-5)
-    found = pairwise.covariate_mle(_KEY, table, promise, noise=noise)
+    found = pairwise.perturbed_mle(_KEY, table, promise, noise=noise)
     told = {"noise_scale": found.diagnostics.noise_scale, "noise": noise}
     ridge = found.diagnostics.gamma
     sums = pairwise.noisy_covariate_sums(_KEY, table, promise, noise=noise)
@@ -329,7 +331,7 @@ def _covariate_ties(number: int) -> Any:
 
 def _perturbed_covariate_ties(number: int, noise: str) -> Any:
     table, promise = made_up.table(number), shared(_epsilon(number), delta=1e-5)
-    found = pairwise.covariate_mle(_KEY, table, promise, noise=noise, ties="davidson")
+    found = pairwise.perturbed_mle(_KEY, table, promise, noise=noise, ties="davidson")
     facts = found.diagnostics
     told = {"noise_scale": facts.noise_scale, "noise": noise}
     told |= {"gamma": facts.gamma, "tie_gamma": facts.tie_gamma}
@@ -342,7 +344,7 @@ def _perturbed_covariate_ties(number: int, noise: str) -> Any:
 
 def _objective_covariates(number: int, ties: str) -> Any:
     table = made_up.table(number, private=True)
-    return pairwise.covariate_mle(_KEY, table, comparison(_epsilon(number)), ties=ties)
+    return pairwise.perturbed_mle(_KEY, table, comparison(_epsilon(number)), ties=ties)
 
 
 def _set_choices(number: int, stages: bool) -> Any:
@@ -353,7 +355,7 @@ def _set_choices(number: int, stages: bool) -> Any:
 
 def _perturbed_choices(number: int, noise: str) -> Any:
     choices, promise = made_up.choices(number), FLIPS(_epsilon(number), delta=1e-5)
-    found = pairwise.perturbed_plackett_luce(_KEY, choices, promise, noise=noise)
+    found = pairwise.perturbed_mle(_KEY, choices, promise, noise=noise)
     totals = pairwise.noisy_choices(_KEY, choices, promise, noise=noise)
     fit = pairwise.fit(choices.design, totals.value, 1.0)
     return found, totals, fit, *_errors(found, choices.design, noise=noise, **_told(found))
@@ -361,7 +363,7 @@ def _perturbed_choices(number: int, noise: str) -> Any:
 
 def _objective_choices(number: int) -> Any:
     promise = comparison(_epsilon(number))
-    return pairwise.perturbed_plackett_luce(_KEY, made_up.choices(number), promise)
+    return pairwise.perturbed_mle(_KEY, made_up.choices(number), promise)
 
 
 def _reports(number: int, **options: Any) -> Any:

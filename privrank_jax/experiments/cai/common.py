@@ -14,7 +14,6 @@ Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Th
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,9 +30,7 @@ from privrank_jax.experiments.claims import minus
 from privrank_jax.links import get_link
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import calibrate_objective_perturbation
+from privrank_jax.pairwise.perturbed_mle import calibrated_fit, perturbed_mle
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Label, labeled
@@ -119,15 +116,8 @@ def noise_settings(
 ) -> tuple[Array, Array]:
     """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
     privacy = unit.promise(epsilons, calibration.adjacency)
-    calibrate = functools.partial(
-        calibrate_objective_perturbation,
-        get_link("logistic"),
-        privacy,
-        calibration=calibration.calibration,
-    )
-    variance = Noise.independent("laplace", calibrate()[0]).variance_per_dimension()
-    wanted = default_gamma(wins, privacy, variance, calibration=calibration.calibration)
-    scale, gamma = calibrate(default_gamma=wanted)
+    chosen = None, "laplace", calibration.calibration
+    scale, gamma = calibrated_fit(wins, privacy, get_link("logistic"), *chosen)
     shape, dtype = epsilons.shape, wins.matrix.dtype
     return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
         dtype

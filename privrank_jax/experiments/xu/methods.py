@@ -26,9 +26,7 @@ from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise import fit
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.perturbed_mle import default_gamma
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import calibrate_objective_perturbation
+from privrank_jax.pairwise.perturbed_mle import calibrated_fit
 from privrank_jax.privacy.local import report_information
 from privrank_jax.privacy.noise import gaussian
 from privrank_jax.privacy.privacy import Privacy
@@ -169,12 +167,7 @@ def _published_noise(epsilon: Scalar) -> tuple[Scalar, Scalar]:
 
 def _tight_noise(wins: WinCounts, privacy: Privacy) -> tuple[Scalar, Scalar]:
     """Noise scale and ridge of :func:`~privrank_jax.pairwise.perturbed_mle` with Gaussian noise."""
-    calibrate = functools.partial(
-        calibrate_objective_perturbation, get_link("logistic"), privacy, noise="gaussian"
-    )
-    variance = Noise.independent("gaussian", calibrate()[0]).variance_per_dimension()
-    wanted = default_gamma(wins, privacy, variance)
-    return calibrate(default_gamma=wanted)
+    return calibrated_fit(wins, privacy, get_link("logistic"), None, "gaussian")
 
 
 def build_methods(config: MethodConfig) -> tuple[Study, ...]:
