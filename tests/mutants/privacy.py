@@ -59,6 +59,10 @@ PRIVACY = (
         ("if not np.all((best", "if np.all((best"),
         ("math.sqrt(items - 1) * report_deviation", "report_deviation"),
         ("errors = np.maximum(np.asarray(about.standard_errors), usual)", "errors = np.asarray(about.standard_errors)"),
+    ),
+    *mutants_of(
+        "aggregation/bounds.py",
+        "tests/jobs/test_beyond_noise.py",
         ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
     ),
     *mutants_of(
