@@ -121,14 +121,14 @@ def private_weights(
     [[0.0, 0.75], [0.25, 0.0]]
     """
     check_choice("shrink", shrink, SHRINKAGES)
-    attained = _promise(privacy, "private_weights", noise)
+    attained = of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES)
     w, users, mask = shares_of_users(weights, "private_weights")
     items = w.shape[0] if mask is None else jnp.sum(mask)
     unit = jnp.asarray(unit_scale(attained, noise) / users, w.dtype)
     of_scores, of_pairs = precisions(items, w.shape[0], noise)
     if focus is None:
         focus = _default_focus(unit, of_pairs, noise)
-    _check_focus(focus)
+    check_focus(focus)
     shares = (jnp.asarray(share, w.dtype) for share in (unit, focus, of_scores, of_pairs))
     value, diagnostics = _release(key, w, mask, *shares, noise, shrink)
     return Estimate(value, Guarantee(privacy, attained), diagnostics)
@@ -162,7 +162,7 @@ def default_focus(
     ... ]
     [0.0, 1.0]
     """
-    attained = _promise(privacy, "default_focus", noise)
+    attained = of_rankings(privacy, "default_focus", noise, WEIGHT_NOISES)
     _check_items(num_items)
     unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
     of_pairs = precisions(num_items, num_items, noise)[1]
@@ -197,13 +197,13 @@ def private_weights_scales(
     >>> [round(float(scale), 3) for scale in private_weights_scales(3, 100, privacy, focus=0)]
     [0.052, 0.052]
     """
-    attained = _promise(privacy, "private_weights_scales", noise)
+    attained = of_rankings(privacy, "private_weights_scales", noise, WEIGHT_NOISES)
     _check_items(num_items)
     unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
     of_scores, of_pairs = precisions(num_items, num_items, noise)
     if focus is None:
         focus = quickly(functools.partial(_default_focus, of_pairs=of_pairs, noise=noise), unit)
-    _check_focus(focus)
+    check_focus(focus)
 
     def scales(unit: Numbers, focus: Numbers) -> tuple[Float[Array, ""], Float[Array, ""]]:
         unit = jnp.asarray(unit)
@@ -223,11 +223,8 @@ def _check_items(num_items: int) -> None:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
 
 
-def _promise(privacy: Privacy, by: str, noise: str) -> Privacy:
-    return of_rankings(privacy, by, noise, WEIGHT_NOISES)
-
-
-def _check_focus(focus: Numbers) -> None:
+def check_focus(focus: Numbers) -> None:
+    """Raise ``ValueError`` unless φ is traced or between 0 and 1."""
     if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
         raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
 

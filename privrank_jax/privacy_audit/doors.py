@@ -285,7 +285,7 @@ DOORS = (
         loss=_choices,
     ),
     Door(
-        function="privrank_jax.release.shuffled_pairs:exact_shuffled_pair_weights",
+        function="privrank_jax.release.one_pair:exact_shuffled_pair_weights",
         data="ranks",
         loss=_users,
     ),

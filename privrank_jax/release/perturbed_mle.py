@@ -35,8 +35,9 @@ from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import Ball, Laplace, Normal, load_flint
+from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.minimizer import rounded_minimizer
-from privrank_jax.release.noisy_totals import counts_in_parts, doubled_counts, in_floats
+from privrank_jax.release.noisy_totals import counts_in_parts, doubled_counts
 
 GRID = Fraction(1, 2**40)
 ROUNDING = Fraction(1, 2**30)
@@ -109,7 +110,7 @@ def exact_perturbed_mle(
         )
     link = get_link(link)
     noise, attained = kept_on_totals(privacy, "exact_perturbed_mle", noise, None)
-    attained = in_floats(attained)
+    attained = exact_promise(attained)
     parts = 2 * WEIGHT_STEPS if weighted else 2
     counts = whole_wins(wins, parts)
     calibrate = functools.partial(

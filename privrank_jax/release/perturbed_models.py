@@ -39,9 +39,10 @@ from privrank_jax.pairwise.objective_perturbation import (
 )
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import Laplace, load_flint
+from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.likelihoods import Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
-from privrank_jax.release.noisy_totals import doubled_totals, in_floats
+from privrank_jax.release.noisy_totals import doubled_totals
 from privrank_jax.release.perturbed_mle import (
     GRID,
     ROUNDING,
@@ -90,7 +91,7 @@ def exact_perturbed_covariate_mle(
     """
     load_flint()
     check_choice("ties", ties, TIES)
-    attained = in_floats(kept_by_objective(privacy, "exact_perturbed_covariate_mle"))
+    attained = exact_promise(kept_by_objective(privacy, "exact_perturbed_covariate_mle"))
     check_private(table)
     design, items = table.design, table.design.num_items
     rows, features = _rows_of(table, attained), len(design.names)
@@ -137,7 +138,7 @@ def exact_perturbed_davidson_mle(
     """
     load_flint()
     check_tied_counts(wins)
-    attained = in_floats(kept_by_objective(privacy, "exact_perturbed_davidson_mle"))
+    attained = exact_promise(kept_by_objective(privacy, "exact_perturbed_davidson_mle"))
     tied = int(doubled_totals(np.asarray(wins.ties)[None])[0])
     if tied % 2 or tied < 0:
         raise ValueError(f"the number of ties must be whole and at least 0, got {tied / 2}.")
@@ -180,7 +181,7 @@ def exact_perturbed_plackett_luce(
     """
     load_flint()
     check_no_stages(choices)
-    attained = in_floats(kept_by_objective(privacy, "exact_perturbed_plackett_luce"))
+    attained = exact_promise(kept_by_objective(privacy, "exact_perturbed_plackett_luce"))
     rows = _choice_rows(choices)
     scale, ridge = _calibrated(choice_noise, attained, choices.num_items, gamma)
     numbers = perturbed_choices(
