@@ -123,7 +123,8 @@ def exact_noise_all(
     above = np.triu_indices(items, 1)
     pairs = len(above[0])
     change = CHANGE * {"k-norm": 1, "laplace": pairs, "gaussian": math.sqrt(pairs)}[noise]
-    add_noise, scale = integer_noise(noise, attained, change, pairs)
+    body = pairs if noise == "k-norm" else None
+    add_noise, scale = integer_noise(noise, attained, change, body)
     weights = np.zeros((items, items))
     weights[above] = np.clip(add_noise(twice_counts(data, missing)[above]) / 2 / users, 0, 1)
     weights.T[above] = 1 - weights[above]
@@ -173,7 +174,7 @@ def exact_kwiksort(
 
     def before(asked: list[tuple[int, int]]) -> list[bool]:
         """Whether more than half of the users rank the first item of each pair ahead, up to noise."""
-        return (add_noise([int(counts[pair]) for pair in asked]) > users).tolist()
+        return (add_noise(counts[tuple(np.transpose(asked))]) > users).tolist()
 
     order, queries = _sort(items, before, budget)
     exceeded = order is None

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Float, Integer
 
 from privrank_jax._types import Number
 from privrank_jax._validate import check_positive
@@ -16,12 +14,11 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.boxed_noise import discrete_boxed_zonotope
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
-from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.release.k_norm import AddNoise, discrete_cube, discrete_zonotope
 from privrank_jax.release.spanning_trees import Graph
 
 Body: TypeAlias = int | Graph | tuple[Graph, tuple[int, ...]]
 """A cube of a dimension, the zonotope of a graph, or that times intervals of these half widths."""
-AddNoise = Callable[[Integer[np.ndarray, "numbers"] | list[int]], Float[np.ndarray, "numbers"]]
 
 
 def exact_promise(attained: Privacy) -> Privacy:
@@ -56,24 +53,21 @@ def integer_noise(
 
     >>> promise = Privacy(1e3, unit="user", adjacency="replace")
     >>> add_noise, scale = integer_noise("k-norm", promise, 2, 3)
-    >>> add_noise([4, 0, 1]).tolist(), scale
+    >>> add_noise(np.array([4, 0, 1])).tolist(), scale
     ([4.0, 0.0, 1.0], 0.002)
     """
     epsilon = privacy.epsilon
-    built: tuple[Any, float]
+    if isinstance(body, Graph):
+        return discrete_zonotope(body, int(change), epsilon)
+    if isinstance(body, tuple):
+        return discrete_boxed_zonotope(*body, int(change), epsilon)
+    if body is not None:
+        return discrete_cube(body, int(change), epsilon)
     if noise == "laplace":
-        built = discrete_laplace(float(change), epsilon)
-    elif noise == "gaussian":
-        built = discrete_gaussian(float(change), epsilon, privacy.delta)
-    elif isinstance(body, Graph):
-        built = discrete_zonotope(body, int(change), epsilon)
-    elif isinstance(body, tuple):
-        built = discrete_boxed_zonotope(*body, int(change), epsilon)
+        drawn, scale = discrete_laplace(float(change), epsilon)
     else:
-        assert body is not None
-        built = discrete_cube(body, int(change), epsilon)
-    add_noise, scale = built
-    return lambda values: np.asarray(add_noise(np.asarray(values).tolist()), np.float64), scale
+        drawn, scale = discrete_gaussian(float(change), epsilon, privacy.delta)
+    return lambda values: np.asarray(drawn(values.tolist()), np.float64), scale
 
 
 def exact_estimate(
