@@ -33,7 +33,7 @@ EXAMPLES = (
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.noisy_choices",
     "pairwise.choice_errors", "pairwise.clustered_errors", "pairwise.weighted_comparisons",
     "pairwise.fit", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
-    "privacy.bodies", "release.boxed_noise",
+    "privacy.bodies", "release.k_norm",
     "pairwise.covariate_mle", "pairwise.covariate_tables", "pairwise.covariates",
     "pairwise.davidson", "pairwise.noisy_ties", "pairwise.perturbed_davidson", "pairwise.davidson_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",

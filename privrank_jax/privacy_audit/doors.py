@@ -85,10 +85,6 @@ def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> 
 
 
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    return facts["epsilon"] * _least_flow(first - second, facts["graph"].edges) / facts["change"]
-
-
-def _boxed(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved, widths = np.abs(first - second), np.array(facts["widths"])
     items, sides = (first - second)[: len(moved) - len(widths)], moved[len(moved) - len(widths) :]
     if np.any(sides[widths == 0]):
@@ -229,11 +225,6 @@ DOORS = (
     ),
     Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
     Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
-    Door(
-        function="privrank_jax.release.boxed_noise:discrete_boxed_zonotope",
-        builds=True,
-        loss=_boxed,
-    ),
     Door(function="privrank_jax.release.block_noise:discrete_blocks", builds=True, loss=_blocks),
     Door(
         function="privrank_jax.release.weights_in_parts:gaussian_mechanism",

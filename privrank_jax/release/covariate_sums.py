@@ -3,10 +3,10 @@ r"""Exact discrete noise on the sums of comparisons with public covariates, and 
 Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose sensitivity is 2^{b+1} times that of S
 (theorems at the heads of :mod:`privrank_jax.pairwise.covariates` and :mod:`privrank_jax.pairwise.covariate_shape`): in
 ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles. Integer noise on it
-(:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
+(:mod:`privrank_jax.release.integer_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
 and any fit, is post-processing. b is a function of the public design.
 
-*K-norm noise* is drawn by :mod:`privrank_jax.release.boxed_noise` on twice the items' sums and 2^{b+1} times those of
+*K-norm noise* is drawn by :mod:`privrank_jax.release.k_norm` on twice the items' sums and 2^{b+1} times those of
 the features, whole numbers that change within twice a zonotope times intervals (head of
 :mod:`privrank_jax.pairwise.covariate_shape`); with ties, twice their number is one more of these.
 
@@ -123,7 +123,7 @@ def _noisy(
             values, units = np.append(values, 2 * number), np.append(units, 2.0)
             widths.append(shape.answers)
         graph = Graph(np.repeat(shape.pairs, shape.times, axis=0), items)
-        add_noise, _ = integer_noise(noise, attained, 2, (graph, tuple(widths)))
+        add_noise, _ = integer_noise(noise, attained, 2, graph, tuple(widths))
         return add_noise(values) / units, 1 / attained.epsilon
     on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if ties and noise == "gaussian" else (1, 1)
     if ties:

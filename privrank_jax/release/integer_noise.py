@@ -12,13 +12,12 @@ from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.boxed_noise import discrete_boxed_zonotope
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release.k_norm import AddNoise, discrete_cube, discrete_zonotope
 from privrank_jax.release.spanning_trees import Graph
 
-Body: TypeAlias = int | Graph | tuple[Graph, tuple[int, ...]]
-"""A cube of a dimension, the zonotope of a graph, or that times intervals of these half widths."""
+Body: TypeAlias = int | Graph
+"""A cube of a dimension, or the zonotope of a graph."""
 
 
 def exact_promise(attained: Privacy) -> Privacy:
@@ -36,7 +35,11 @@ def exact_promise(attained: Privacy) -> Privacy:
 
 
 def integer_noise(
-    noise: str, privacy: Privacy, change: Number, body: Body | None = None
+    noise: str,
+    privacy: Privacy,
+    change: Number,
+    body: Body | None = None,
+    widths: tuple[int, ...] = (),
 ) -> tuple[AddNoise, float]:
     """The mechanism that adds noise to integers, and its scale: s, σ, or c/ε for K-norm noise.
 
@@ -46,6 +49,7 @@ def integer_noise(
         change: what neighbors differ by: in ℓ₁ for Laplace noise, in ℓ₂ for Gaussian noise; for K-norm noise c, where
             the difference lies in c times the body.
         body: of K-norm noise.
+        widths: of intervals beside the zonotope, for numbers that change by themselves.
 
     Raises:
         ValueError: no noise can be drawn for this ε, δ and change.
@@ -58,9 +62,7 @@ def integer_noise(
     """
     epsilon = privacy.epsilon
     if isinstance(body, Graph):
-        return discrete_zonotope(body, int(change), epsilon)
-    if isinstance(body, tuple):
-        return discrete_boxed_zonotope(*body, int(change), epsilon)
+        return discrete_zonotope(body, int(change), epsilon, widths)
     if body is not None:
         return discrete_cube(body, int(change), epsilon)
     if noise == "laplace":

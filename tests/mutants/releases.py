@@ -305,8 +305,8 @@ RELEASES = (
         ("_ROOM = 2**62", "_ROOM = 2**64"),
     ),
     *mutants_of(
-        "release/boxed_noise.py",
-        "tests/release/test_boxed_noise.py",
+        "release/k_norm.py",
+        "tests/release/test_k_norm_intervals.py",
         ("math.prod(2 * radius * b + 1 for b in widths)", "1"),
         ("uniform_integers(1, 2 * radius * b + 1) - radius * b", "uniform_integers(1, 2 * radius * b + 1)"),
         ("zonotope_rate(change, epsilon), zonotope_parts", "2 * zonotope_rate(change, epsilon), zonotope_parts"),

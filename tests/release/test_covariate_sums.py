@@ -212,7 +212,7 @@ def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monke
     design = covariate_table(first, second, np.ones(6), columns, num_items=3, users=who).design
     seen = []
 
-    def recording(graph, widths, change, epsilon):
+    def recording(graph, change, epsilon, widths):
         met = np.zeros((3, 3), int)
         for i, j in graph.edges.tolist():
             met[i, j] = met[j, i] = met[i, j] + 1
@@ -221,7 +221,7 @@ def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monke
             values,
         )[1], 0.0
 
-    monkeypatch.setattr(integer_noise, "discrete_boxed_zonotope", recording)
+    monkeypatch.setattr(integer_noise, "discrete_zonotope", recording)
     release = exact_covariate_ties if ties else exact_covariate_sums
     worst = 0
     for user in (0, 1):

@@ -157,7 +157,7 @@ def test_k_norm_noise_has_the_change_of_one_user(release, monkeypatch):
     """The mechanism gets twice the counts, what replacing a user changes of them, and ε itself."""
     asked = []
 
-    def record(shape, change, epsilon):
+    def record(shape, change, epsilon, _=()):
         asked.append((shape, change, epsilon))
         return lambda values: asked.append(values) or np.asarray(values, float), change / epsilon
 

@@ -65,7 +65,7 @@ def test_numbers_that_reach_the_samplers_move_as_calibrated(case, monkeypatch):
     def gaussian(sensitivity, epsilon, delta):
         return laplace(sensitivity, delta * epsilon)
 
-    def shaped(graph, change, _):
+    def shaped(graph, change, *_):
         seen.append(change)
         assert len(graph.edges) == 2 * len(PAIRS)
         return (lambda values: seen.append(values) or np.asarray(values)), 1.0
