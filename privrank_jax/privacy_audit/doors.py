@@ -38,7 +38,7 @@ from scipy import optimize
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.privacy_audit.replay import Door
+from privrank_jax.privacy_audit.replay import Door, Loss
 
 
 def _matrix(wins: WinCounts | ArrayLike) -> np.ndarray:
@@ -214,82 +214,31 @@ def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> f
     return float(facts["privacy"].epsilon) * (rows[0] - rows[1]).total()
 
 
+def _door(place: str, loss: Loss, data: str = "", **how: Any) -> Door:
+    return Door(function=f"privrank_jax.{place}", data=data, loss=loss, **how)
+
+
 DOORS = (
-    Door(
-        function="privrank_jax.release.discrete_noise:discrete_laplace", builds=True, loss=_laplace
-    ),
-    Door(
-        function="privrank_jax.release.discrete_noise:discrete_gaussian",
-        builds=True,
-        loss=_gaussian,
-    ),
-    Door(function="privrank_jax.release.k_norm:discrete_cube", builds=True, loss=_cube),
-    Door(function="privrank_jax.release.k_norm:discrete_zonotope", builds=True, loss=_zonotope),
-    Door(function="privrank_jax.release.block_noise:discrete_blocks", builds=True, loss=_blocks),
-    Door(
-        function="privrank_jax.release.weights_in_parts:gaussian_mechanism",
-        data="values",
-        loss=_gaussian_parts,
-    ),
-    Door(
-        function="privrank_jax.release.integer_laplace:laplace_mechanism",
-        data="values",
-        loss=_integer_laplace,
-    ),
-    Door(
-        function="privrank_jax.release.noisy_totals:exact_top_k",
-        data="wins",
-        read=_totals,
-        loss=_top_list,
-    ),
-    Door(
-        function="privrank_jax.release.randomized_response:exact_randomized_response",
-        data="bits",
-        loss=_flips,
-    ),
-    Door(function="privrank_jax.release.exponential:_draw", data="costs", loss=_costs),
-    Door(
-        function="privrank_jax.release.mallows:exact_mallows",
-        data="ranks",
-        loss=_turned,
-        rows=True,
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_mle:perturbed_scores",
-        data="counts",
-        read=_halves,
-        loss=_objective,
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_models:perturbed_meetings",
-        data="rows",
-        read=_meeting_rows,
-        loss=_meetings,
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_models:perturbed_ties", data="counts", loss=_tied
-    ),
-    Door(
-        function="privrank_jax.release.perturbed_models:perturbed_choices",
-        data="rows",
-        read=_choice_rows,
-        loss=_choices,
-    ),
-    Door(
-        function="privrank_jax.release.one_pair:exact_shuffled_pair_weights",
-        data="ranks",
-        loss=_users,
-    ),
-    Door(function="privrank_jax.release.local_borda:exact_ldp_borda", data="ranks", loss=_users),
-    Door(
-        function="privrank_jax.release.local_footrule:exact_ldp_footrule",
-        data="ranks",
-        loss=_users,
-    ),
-    Door(function="privrank_jax.aggregation.borda:ldp_borda", data="ranks", loss=_users),
-    Door(
-        function="privrank_jax.aggregation.local_weights:local_weights", data="ranks", loss=_users
-    ),
-    Door(function="privrank_jax.aggregation.ldp_kwiksort:ldp_kwiksort", data="ranks", loss=_users),
+    _door("release.discrete_noise:discrete_laplace", _laplace, builds=True),
+    _door("release.discrete_noise:discrete_gaussian", _gaussian, builds=True),
+    _door("release.k_norm:discrete_cube", _cube, builds=True),
+    _door("release.k_norm:discrete_zonotope", _zonotope, builds=True),
+    _door("release.block_noise:discrete_blocks", _blocks, builds=True),
+    _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
+    _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
+    _door("release.noisy_totals:exact_top_k", _top_list, "wins", read=_totals),
+    _door("release.randomized_response:exact_randomized_response", _flips, "bits"),
+    _door("release.exponential:_draw", _costs, "costs"),
+    _door("release.mallows:exact_mallows", _turned, "ranks", rows=True),
+    _door("release.perturbed_mle:perturbed_scores", _objective, "counts", read=_halves),
+    _door("release.perturbed_models:perturbed_meetings", _meetings, "rows", read=_meeting_rows),
+    _door("release.perturbed_models:perturbed_ties", _tied, "counts"),
+    _door("release.perturbed_models:perturbed_choices", _choices, "rows", read=_choice_rows),
+    _door("release.one_pair:exact_shuffled_pair_weights", _users, "ranks"),
+    _door("release.local_borda:exact_ldp_borda", _users, "ranks"),
+    _door("release.local_footrule:exact_ldp_footrule", _users, "ranks"),
+    _door("aggregation.borda:ldp_borda", _users, "ranks"),
+    _door("aggregation.local_weights:local_weights", _users, "ranks"),
+    _door("aggregation.ldp_kwiksort:ldp_kwiksort", _users, "ranks"),
 )
 """All release points; everything that the command line releases passes through them."""

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -46,7 +45,6 @@ from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     TieCounts,
     check_tie_promise,
-    tie_sensitivity,
     with_ties,
 )
 from privrank_jax.pairwise.promise import of_comparisons
@@ -99,7 +97,7 @@ def exact_noisy_totals(
     doubled = doubled_totals(wins)
     counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
     if counts is None or noise != "k-norm":
-        change = change_of_totals(noise, attained, sensitivity, counts)
+        change = change_of_totals(noise, attained, counts, sensitivity)
         value, scale = _noisy(doubled, attained, noise, change)
     else:
         value, scale = _shaped(doubled, attained, np.asarray(counts))
@@ -144,12 +142,9 @@ def exact_noisy_tie_counts(
         assert counts is not None
         drawn, scale = _shaped(np.append(values, -ties), attained, with_ties(counts))
     else:
-        change: Any
+        change = change_of_totals(noise, attained, counts, ties=True)
         if noise == "gaussian":
             change = on_totals * math.sqrt(2) * float(attained.comparisons_per_unit)
-        else:
-            generic = counts is None
-            change = totals_sensitivity(attained) if generic else tie_sensitivity(counts, attained)
         drawn, scale = _noisy(values, attained, noise, change)
     items = wins.num_items
     value = TieCounts(drawn[:items] / on_totals, np.asarray(drawn[items] / on_ties))

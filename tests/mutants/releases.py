@@ -210,10 +210,14 @@ RELEASES = (
         ("NoiseDiagnostics(scale / on_totals)", "NoiseDiagnostics(scale)"),
     ),
     *mutants_of(
+        "pairwise/noisy_counts.py",
+        ("tests/pairwise/test_noisy_ties.py", "tests/release/test_tie_counts.py"),
+        ("int(counts.sum()) // 2 + asked / 2", "asked / 2"),
+        ("int(counts.sum()) // 2 + asked / 2", "int(counts.sum()) // 2 + asked / 4"),
+    ),
+    *mutants_of(
         "pairwise/noisy_ties.py",
         ("tests/pairwise/test_noisy_ties.py", "tests/release/test_tie_counts.py"),
-        ("counts.sum() // 2 + counted_sensitivity", "0 * counts.sum() + counted_sensitivity"),
-        ('counted_sensitivity(counts, privacy, "l1") / 2', 'counted_sensitivity(counts, privacy, "l1") / 4'),
         ("GAUSSIAN_TIE_WEIGHT = (11, 9)", "GAUSSIAN_TIE_WEIGHT = (12, 9)"),
         ('"flip", (tie_weight(kind),)', '"flip", (tie_weight(kind) ** 2,)'),
         ("[[0, number], [number, 0]]", "[[0, 1], [1, 0]]"),
