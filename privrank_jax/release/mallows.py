@@ -42,8 +42,7 @@ def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray
     """A synthetic ranking for each user, for releases; the twin of :func:`privrank_jax.mallows.sample`.
 
     **Guarantee.** ε-ranking DP for each user (unit rank, adjacency replace: moving one item), εm/2-local DP for the
-    whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public. Runs on
-    the host: no tracing, no key.
+    whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public.
 
     Args:
         ranks: ``(n, m)`` integers, 0 = best; negative where the user did not rank the item. Ranks in a row are
