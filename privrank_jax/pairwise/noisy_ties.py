@@ -138,13 +138,9 @@ def tie_noise(
 
 
 def noise_on_ties(kind: str, scale: Any, num_items: int, counts: np.ndarray | None = None) -> Noise:
-    """Noise of this kind and scale on (N, T).
+    """Noise of this kind and scale on (N, T); arguments as for ``noise_on_totals``.
 
-    Args:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: 1/ε, λ or σ, as on N.
-        num_items: m.
-        counts: of K-norm noise: how often each user is asked each pair; the noise is of the shape for (N, T, -T).
+    K-norm noise has the shape for (N, T, -T), where ``counts`` say how often each user is asked each pair.
     """
     asked = None if counts is None else with_ties(counts)
     return noise_on_totals(kind, scale, num_items + 1, asked, "flip", (tie_weight(kind),))

@@ -179,30 +179,13 @@ def noisy_sums(values: np.ndarray, noise: np.ndarray, parts: int = 1) -> np.ndar
 
 
 def cube_noise(dimension: int, rate: Fraction) -> np.ndarray:
-    """Integers x with P(x) ∝ e^{-rate·max|x|}.
-
-    Args:
-        dimension: d >= 1.
-        rate: ε/c > 0.
-
-    Returns:
-        ``(d,)`` int64.
-    """
+    """``(d,)`` int64, x with P(x) ∝ e^{-rate·max|x|}, rate = ε/c."""
     radius = checked_radius(draw_radius(dimension, rate))
     return uniform_integers(dimension, 2 * radius + 1) - radius
 
 
 def zonotope_noise(graph: Graph, rate: Fraction, widths: tuple[int, ...] = ()) -> np.ndarray:
-    """Integers x with P(x) ∝ e^{-rate·M(x)}, M the gauge of the graph's zonotope, or of that times intervals.
-
-    Args:
-        graph: the pairs that are asked.
-        rate: ε/c > 0.
-        widths: b.
-
-    Returns:
-        ``(m + k,)`` int64; those of the items sum to 0 over each component.
-    """
+    """``(m + k,)`` int64, x with P(x) ∝ e^{-rate·M(x)}, rate = ε/c; those of the items sum to 0 over each component."""
     while True:
         radius = draw_radius(graph.dimension, rate, widths)
         items = propose(graph, checked_radius(radius, _room(graph, widths)))

@@ -189,8 +189,8 @@ def exact_top_k(
     add-remove all totals move in one direction, and half the noise suffices.
 
     Args:
-        wins: as for :func:`exact_noisy_totals`.
-        privacy: as for :func:`exact_noisy_totals`; users need ``contributions`` unless both sensitivities are given.
+        wins, privacy: as for :func:`exact_noisy_totals`; users need ``contributions`` unless both sensitivities are
+            given.
         k: length of the list, 1 <= k <= m.
         sensitivity: s, the most that one unit can change one total, in wins; ``None`` takes L.
         total_sensitivity: ℓ₁ sensitivity of all totals; ``None`` takes

@@ -247,7 +247,7 @@ RELEASES = (
         "release/preference_labels.py",
         "tests/release/test_preference_labels.py",
         ("share = math.nextafter(share, 0.0)", "break"),
-        ("split_epsilon(float(privacy.epsilon), np.asarray(users))", "np.full(given.shape, float(privacy.epsilon))"),
+        ("split_epsilon(attained.epsilon, np.asarray(users))", "np.full(given.shape, attained.epsilon)"),
         ("2.0**-53 < given", "2.0**-54 < given"),
     ),
     *mutants_of(
