@@ -44,8 +44,8 @@ def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray
     **Guarantee.** ε-ranking DP for each user (unit rank, adjacency replace: moving one item), εm/2-local DP for the
     whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public.
 
-    Arguments, results and errors: as for the twin, with ranks ``(n, m)`` of n users and ε ``(n,)`` or one number, finite
-    and at least 2^-48 times the number of places that an item can move; ranks are a NumPy array.
+    Arguments, results and errors: as for the twin, with ranks ``(n, m)`` of n users, of which a NumPy array comes back,
+    and ε ``(n,)`` or one number, finite and at least 2^-48 times the number of places that an item can move.
 
     >>> exact_mallows([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
     [[2, 0, 1], [-1, 1, 0]]
