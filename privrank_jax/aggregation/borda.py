@@ -56,6 +56,7 @@ from privrank_jax.aggregation.weights import (
     MISSING,
     PairWeights,
     checked_ranks,
+    ranks_of_users,
     shares_of,
     shares_of_users,
 )
@@ -240,9 +241,7 @@ def ldp_borda(
     True
     """
     attained = of_rankings(privacy, "ldp_borda")
-    given = checked_ranks(ranks)
-    if given.ndim != 2 or 0 in given.shape:
-        raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
+    given = ranks_of_users(ranks)
     items, epsilon = given.shape[1], attained.epsilon
     reports = ldp_borda_report(key, given, epsilon, mechanism=mechanism, missing=missing)
     norm = ldp_borda_norm(mechanism, items, epsilon)

@@ -62,8 +62,7 @@ def exponential_kemeny(key: Key, weights: PairWeights, privacy: Privacy) -> Esti
         :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
     Raises:
-        TypeError: a plain matrix in place of weights.
-        ValueError: a promise that this can't keep, weights that don't fit, more than 20 items.
+        TypeError, ValueError: as for :func:`~privrank_jax.aggregation.dp_borda`; more than 20 items.
 
     >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]]), 1000)
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")

@@ -72,7 +72,7 @@ from privrank_jax.aggregation.integer_program import (
     checked_host_weights,
     host_score,
 )
-from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks, largest_of
+from privrank_jax.aggregation.weights import MISSING, PairWeights, largest_of, ranks_of_users
 
 _COMPARED = 64  # up to so many items, ranks are compared with those of every other item
 
@@ -132,11 +132,7 @@ class PositionHistograms:
         [[2, 2, 0], [0, 2, 2], [2, 0, 2]]
         """
         check_choice("missing", missing, MISSING)
-        given = checked_ranks(ranks)
-        if given.ndim != 2 or 0 in given.shape:
-            raise ValueError(
-                f"ranks must have shape (users, items), at least one of each, got {given.shape}."
-            )
+        given = ranks_of_users(ranks)
         if given.shape[0] >= 2**29:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
         if not is_traced(given) and largest_of(ranks, given) >= np.iinfo(np.int32).max:

@@ -80,7 +80,7 @@ from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule_cuts import CutDesign, binomials, check_items, cut_design
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.subset_selection import places_of_words, strict_scores
-from privrank_jax.aggregation.weights import MISSING, checked_ranks
+from privrank_jax.aggregation.weights import MISSING, checked_ranks, ranks_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
@@ -119,9 +119,7 @@ def ldp_footrule(
     [2, 0, 1]
     """
     attained = of_rankings(privacy, "ldp_footrule")
-    given = checked_ranks(ranks)
-    if given.ndim != 2 or 0 in given.shape:
-        raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
+    given = ranks_of_users(ranks)
     users, items = given.shape
     cuts, chosen = ldp_footrule_report(key, given, attained.epsilon, missing=missing)
     value = ldp_footrule_aggregate(cuts, chosen, attained.epsilon)

@@ -35,7 +35,7 @@ from privrank_jax._validate import check_choice, check_epsilon, check_users
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.weights import MISSING, checked_ranks
+from privrank_jax.aggregation.weights import MISSING, checked_ranks, ranks_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
@@ -88,10 +88,8 @@ def local_weights(
     (True, True)
     """
     attained = of_rankings(privacy, "local_weights")
-    given = checked_ranks(ranks)
+    given = ranks_of_users(ranks)
     _check(given, attained.epsilon, mechanism, missing)
-    if given.ndim != 2 or 0 in given.shape:
-        raise ValueError(f"ranks must have shape (users, items), got {given.shape}.")
     users, items = given.shape
     epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
     mean = _mean_report(key, given, epsilon, mechanism, missing, _BLOCK)

@@ -53,20 +53,11 @@ def noise_all(
     whatever these cover; what a user can change, and its proof, are at the head of this module:
     ``help(sys.modules[noise_all.__module__])``.
 
-    Args:
-        key: PRNG key.
-        weights: of n users; only the entries above the diagonal are read.
-        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
-        noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
-            δ > 0.
+    Arguments and errors: as for :func:`~privrank_jax.aggregation.dp_borda`; only weights above the diagonal are read.
 
     Returns:
         ``value``: ``(m, m)``, dtype of the weights: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
         columns of masked items. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`.
-
-    Raises:
-        TypeError: a plain matrix in place of weights.
-        ValueError: a promise that this can't keep, Gaussian noise without δ, weights that don't fit.
 
     >>> weights = PairWeights(jnp.array([[0.0, 0.75], [0.25, 0.0]]), 1000)
     >>> privacy = Privacy(jnp.inf, unit="user", adjacency="replace")
@@ -86,16 +77,7 @@ def noise_all_scale(
 ) -> Scalar:
     """Scale of the noise that :func:`noise_all` adds to the weights, in shares of users.
 
-    1/(nε), the factor of the cube, for K-norm noise; λ or σ of each weight for the others.
-
-    Args:
-        num_items: m, may be traced; fewer than 2 items, which have no pair, count as 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for :func:`noise_all`.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-
-    Returns:
-        A float or a scalar array.
+    Arguments and results: as for :func:`~privrank_jax.aggregation.borda.dp_borda_scale`.
 
     >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
     >>> noise_all_scale(10, 1000, privacy), noise_all_scale(10, 1000, privacy, noise="laplace")
@@ -114,17 +96,7 @@ def noise_all_deviation(
 ) -> float:
     """Standard deviation of the noise on one weight, before clipping, in shares of users.
 
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1.
-        privacy: what is promised, as for :func:`noise_all`; concrete.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-
-    Returns:
-        A float.
-
-    Raises:
-        ValueError: a promise that can't be kept, Gaussian noise without δ, an unknown noise.
+    Arguments: as for :func:`noise_all_scale`, not traced.
 
     >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
     >>> [round(noise_all_deviation(10, 1000, privacy, noise=noise), 4) for noise in ("k-norm", "laplace")]

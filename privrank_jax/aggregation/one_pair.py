@@ -191,9 +191,16 @@ def _weights(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
     users, items = ranks.shape
     shuffle_key, report_key = jax.random.split(fused(key))
     asked = jax.random.permutation(shuffle_key, users) % (items * (items - 1) // 2)
+    return weights_of_asked(report_key, ranks, asked, epsilon, missing)
+
+
+def weights_of_asked(
+    key: Key, ranks: Array, asked: Array, local_epsilon: Array, missing: str
+) -> PairMatrix:
+    """ŵ from checked ranks ``(n, m)`` of users who are asked these pairs, ``(n,)``."""
 
     def report(key: Key, ranks: Array, pair: Array) -> Array:
-        return one_pair_report(key, ranks, pair, epsilon, missing=missing)
+        return one_pair_report(key, ranks, pair, local_epsilon, missing=missing)
 
-    answers = jax.vmap(report)(jax.random.split(report_key, users), ranks, asked)
-    return weights_of_answers(answers, asked, items, epsilon)
+    answers = jax.vmap(report)(jax.random.split(key, len(ranks)), ranks, asked)
+    return weights_of_answers(answers, asked, ranks.shape[1], local_epsilon)

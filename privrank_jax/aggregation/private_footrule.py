@@ -150,17 +150,8 @@ def dp_footrule_deviation(
 ) -> Numbers:
     """Root mean square of the noise on an item's costs, less its mean over places, in positions.
 
-    Args:
-        num_items: m >= 1.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for :func:`dp_footrule`.
-        noise: as for :func:`dp_footrule`.
-
-    Returns:
-        A float or a scalar array.
-
-    Raises:
-        ValueError: a promise that this can't keep, Gaussian noise without δ, m < 1, n < 1.
+    Arguments, results and errors: as for :func:`~privrank_jax.aggregation.borda.dp_borda_scale` and
+    :func:`dp_footrule`; m is not traced, and m < 1 or n < 1 is refused.
 
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
     >>> [round(float(dp_footrule_deviation(20, 1000, privacy, noise=n)), 3) for n in ("tree", "k-norm")]

@@ -98,9 +98,7 @@ def private_weights(
     ``help(sys.modules[private_weights.__module__])``.
 
     Args:
-        key: PRNG key.
-        weights: of n users; only the entries above the diagonal are read.
-        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
+        key, weights, privacy: as for :func:`~privrank_jax.aggregation.noise_all`.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
         focus: φ in [0, 1], the share of the budget for the Borda scores alone, may be traced: 0 is noise-all, 1 Borda;
             None takes :func:`default_focus`, from public facts only.
@@ -111,9 +109,7 @@ def private_weights(
         columns of masked items. ``guarantee``. ``diagnostics``: :class:`WeightsDiagnostics`.
 
     Raises:
-        TypeError: a plain matrix in place of weights.
-        ValueError: a promise that this can't keep, Gaussian noise without δ, weights that don't fit, a focus out of
-            range, unknown names.
+        TypeError, ValueError: as for :func:`~privrank_jax.aggregation.noise_all`; a focus out of range, unknown names.
 
     >>> weights = PairWeights(jnp.array([[0.0, 0.75], [0.25, 0.0]]), 1000)
     >>> privacy = Privacy(jnp.inf, unit="user", adjacency="replace")
@@ -121,14 +117,14 @@ def private_weights(
     [[0.0, 0.75], [0.25, 0.0]]
     """
     check_choice("shrink", shrink, SHRINKAGES)
-    attained = _promise(privacy, "private_weights", noise)
+    attained = of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES)
     w, users, mask = shares_of_users(weights, "private_weights")
     items = w.shape[0] if mask is None else jnp.sum(mask)
     unit = jnp.asarray(unit_scale(attained, noise) / users, w.dtype)
     of_scores, of_pairs = precisions(items, w.shape[0], noise)
     if focus is None:
         focus = _default_focus(unit, of_pairs, noise)
-    _check_focus(focus)
+    check_focus(focus)
     shares = (jnp.asarray(share, w.dtype) for share in (unit, focus, of_scores, of_pairs))
     value, diagnostics = _release(key, w, mask, *shares, noise, shrink)
     return Estimate(value, Guarantee(privacy, attained), diagnostics)
@@ -162,10 +158,7 @@ def default_focus(
     ... ]
     [0.0, 1.0]
     """
-    attained = _promise(privacy, "default_focus", noise)
-    _check_items(num_items)
-    unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
-    of_pairs = precisions(num_items, num_items, noise)[1]
+    unit, _, of_pairs = _facts(num_items, num_users, privacy, "default_focus", noise)
     focus = functools.partial(_default_focus, of_pairs=of_pairs, noise=noise)
     return jax.device_put(quickly(focus, unit))
 
@@ -180,30 +173,21 @@ def private_weights_scales(
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """σ_g and σ_c of :func:`private_weights`, in shares of users.
 
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for :func:`private_weights`.
-        noise: ``"k-norm"`` or ``"gaussian"``.
-        focus: φ in [0, 1], may be traced; None takes :func:`default_focus`.
+    Arguments and errors: as for :func:`default_focus` and :func:`private_weights`.
 
     Returns:
         (σ_g, σ_c); σ_c is infinite at φ = 1.
-
-    Raises:
-        ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items, a focus out of range.
 
     >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
     >>> [round(float(scale), 3) for scale in private_weights_scales(3, 100, privacy, focus=0)]
     [0.052, 0.052]
     """
-    attained = _promise(privacy, "private_weights_scales", noise)
-    _check_items(num_items)
-    unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
-    of_scores, of_pairs = precisions(num_items, num_items, noise)
+    unit, of_scores, of_pairs = _facts(
+        num_items, num_users, privacy, "private_weights_scales", noise
+    )
     if focus is None:
         focus = quickly(functools.partial(_default_focus, of_pairs=of_pairs, noise=noise), unit)
-    _check_focus(focus)
+    check_focus(focus)
 
     def scales(unit: Numbers, focus: Numbers) -> tuple[Float[Array, ""], Float[Array, ""]]:
         unit = jnp.asarray(unit)
@@ -218,16 +202,19 @@ def _default_focus(unit: Numbers, of_pairs: Numbers, noise: str) -> Float[Array,
     return jnp.where(unit**2 > limit**2 * of_pairs, much, 0.0)
 
 
-def _check_items(num_items: int) -> None:
+def _facts(
+    num_items: int, num_users: Count, privacy: Privacy, by: str, noise: str
+) -> tuple[Numbers, Numbers, Numbers]:
+    """The unit of the noise in shares of users, and both precisions."""
+    attained = of_rankings(privacy, by, noise, WEIGHT_NOISES)
     if num_items < 2:
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
+    unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
+    return unit, *precisions(num_items, num_items, noise)
 
 
-def _promise(privacy: Privacy, by: str, noise: str) -> Privacy:
-    return of_rankings(privacy, by, noise, WEIGHT_NOISES)
-
-
-def _check_focus(focus: Numbers) -> None:
+def check_focus(focus: Numbers) -> None:
+    """Raise ``ValueError`` unless φ is traced or between 0 and 1."""
     if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
         raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
 

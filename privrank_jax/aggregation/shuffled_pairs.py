@@ -44,11 +44,7 @@ from privrank_jax._types import Count, Key, Numbers, RankingsLike
 from privrank_jax._validate import check_epsilon, check_users, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
-from privrank_jax.aggregation.one_pair import (
-    checked_for_pairs,
-    one_pair_report,
-    weights_of_answers,
-)
+from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_asked
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
@@ -70,21 +66,12 @@ def shuffled_pair_weights(
     **Guarantee.** (ε, δ)-DP for those who see shuffled reports, unit user, adjacency replace, and whatever these cover;
     proof at the head of this module, which says what the shuffler must do.
 
-    Args:
-        key: PRNG key.
-        ranks: ``(n, m)`` integers, 0 = best, ties allowed, -1 = not ranked; m >= 2, n >= m(m-1)/2.
-        privacy: what is promised: unit user, adjacency replace, δ > 0. ε and δ may be traced, and one program serves
-            any; ε₀ is found on the host, by a callback then. ε = ∞ sends the true bit (ties by a fair coin).
-        missing: ``"last"``: items not ranked come last, tied; ``"unknown"``: their pairs are answered by a fair coin.
+    Arguments and errors: as for :func:`~privrank_jax.aggregation.one_pair_weights`; the promise needs δ > 0. δ may be
+    traced, too, and one program serves any; ε₀ is found on the host, by a callback then.
 
     Returns:
-        ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; 1/2 for pairs without a report.
-        For Borda scores sum its rows (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``: trust
-        ``"shuffled"``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ShuffledDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, or one with δ = 0; fewer users than pairs, fewer than 2
-            items, ranks that are no integers.
+        ``value``: weights as there; 1/2 for pairs without a report. ``guarantee``: trust ``"shuffled"``.
+        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ShuffledDiagnostics`.
 
     >>> ranks = jnp.tile(jnp.arange(3), (3000, 1))
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)
@@ -178,9 +165,4 @@ def weights_of_shuffled(key: Key, ranks: Array, local_epsilon: Array, missing: s
     users, items = ranks.shape
     pair_key, report_key = jax.random.split(fused(key))
     asked = jax.random.randint(pair_key, (users,), 0, items * (items - 1) // 2)
-
-    def report(key: Key, ranks: Array, pair: Array) -> Array:
-        return one_pair_report(key, ranks, pair, local_epsilon, missing=missing)
-
-    answers = jax.vmap(report)(jax.random.split(report_key, users), ranks, asked)
-    return weights_of_answers(answers, asked, items, local_epsilon)
+    return weights_of_asked(report_key, ranks, asked, local_epsilon, missing)

@@ -304,6 +304,16 @@ def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]
     return given
 
 
+def ranks_of_users(ranks: RankingsLike) -> Rankings:
+    """The same ``(n, m)``, of one user and one item at least."""
+    given = checked_ranks(ranks)
+    if given.ndim != 2 or 0 in given.shape:
+        raise ValueError(
+            f"ranks must have shape (users, items), at least one of each, got {given.shape}."
+        )
+    return given
+
+
 def kemeny_score(ranks: RanksLike, weights: PairWeights | PairMatrixLike) -> Float[Array, ""]:
     """Kemeny score K(σ, w), the mean number of pairs that a user orders against σ: Σ of w_ji over σ(i) < σ(j).
 

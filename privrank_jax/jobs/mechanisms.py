@@ -111,7 +111,7 @@ MECHANISMS = {
     "noisy-choices": Mechanism(
         label="noisy counts of choices",
         simulated="pairwise.noisy_choices:noisy_choices",
-        exact="release.choice_totals:exact_noisy_choices",
+        exact="release.noisy_totals:exact_noisy_choices",
         noises=NOISES,
     ),
     "covariate-sums": Mechanism(
@@ -129,7 +129,7 @@ MECHANISMS = {
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
         simulated="pairwise.noisy_ties:noisy_tie_counts",
-        exact="release.tie_counts:exact_noisy_tie_counts",
+        exact="release.noisy_totals:exact_noisy_tie_counts",
         noises=(*NOISES, "k-norm"),
     ),
     "perturbed-mle": Mechanism(
@@ -219,7 +219,7 @@ MECHANISMS = {
     "shuffled-pair-weights": Mechanism(
         label="one shuffled answer per user",
         simulated="aggregation:shuffled_pair_weights",
-        exact="release.shuffled_pairs:exact_shuffled_pair_weights",
+        exact="release.one_pair:exact_shuffled_pair_weights",
         trust="shuffled",
     ),
     "ldp-borda-subsets": Mechanism(

@@ -73,19 +73,12 @@ def noisy_covariate_ties(
     **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) where outcomes of one unit change; for single
     comparisons with no more noise on the sums than without the ties. Theorem and proof at the head of this module.
 
-    Args:
-        key: PRNG key.
-        table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`; an outcome 1/2 is a tie.
-        privacy: as for :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`.
-        noise: as for :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`.
+    Arguments and errors: as for :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`; an outcome 1/2 is
+    a tie.
 
     Returns:
         ``value``: :class:`CovariateTies`. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each sum, or 1/ε; public.
-
-    Raises:
-        ValueError: as :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`.
-        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
     >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -170,27 +171,42 @@ def totals_noise(
             ``contributions``.
     """
     counts = read_questionnaire(questionnaire, privacy, num_items, noise, sensitivity)
-    if noise == "k-norm":
-        scale = laplace_scale(1.0, privacy.epsilon)
-    else:
-        change = change_of_totals(noise, privacy, sensitivity, counts)
-        scale = additive_scale(noise, privacy, change, change)
+    scale = scale_on_totals(noise, privacy, counts, sensitivity)
     return noise_on_totals(noise, scale, num_items, counts, privacy.adjacency)
+
+
+def scale_on_totals(
+    noise: str,
+    privacy: Privacy,
+    counts: PairMatrix | np.ndarray | None,
+    sensitivity: Scalar | None = None,
+    *,
+    ties: bool = False,
+) -> Any:
+    """λ, σ, or 1/ε for K-norm noise; arguments and errors as for :func:`change_of_totals`."""
+    if noise == "k-norm":
+        return laplace_scale(1.0, privacy.epsilon)
+    change = change_of_totals(noise, privacy, counts, sensitivity, ties=ties)
+    return additive_scale(noise, privacy, change, change)
 
 
 def change_of_totals(
     noise: str,
     privacy: Privacy,
-    sensitivity: Scalar | None,
     counts: PairMatrix | np.ndarray | None,
-) -> Numbers:
+    sensitivity: Scalar | None = None,
+    *,
+    ties: bool = False,
+) -> Any:
     """Sensitivity of the totals in the norm of Laplace or Gaussian noise.
 
     Args:
         noise: ``"laplace"`` or ``"gaussian"``.
         privacy: the promise.
-        sensitivity: the sensitivity, if the caller knows it.
         counts: how often each user is asked each pair, if that is public, from :func:`read_questionnaire`.
+        sensitivity: the sensitivity, if the caller knows it.
+        ties: whether the number of ties is released too (:mod:`privrank_jax.pairwise.noisy_ties`); it counts where a
+            questionnaire does: the number of questions plus the largest cut, and 2L at most.
 
     Raises:
         ValueError: users without ``contributions``, a traced questionnaire.
@@ -199,6 +215,8 @@ def change_of_totals(
     if counts is None:
         return totals_sensitivity(privacy, norm) if sensitivity is None else sensitivity
     asked = counted_sensitivity(counts, privacy, norm)
+    if ties:
+        asked = int(counts.sum()) // 2 + asked / 2
     if privacy.contributions is None:
         return asked
     given = totals_sensitivity(privacy, norm)  # users may answer less than they are asked

@@ -39,7 +39,6 @@ import dataclasses
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
@@ -48,17 +47,15 @@ from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import scale_on_totals
 from privrank_jax.pairwise.questionnaire_noise import (
-    counted_sensitivity,
     kept_on_totals,
     noise_on_totals,
     read_questionnaire,
 )
 from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import additive_scale, laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 GAUSSIAN_TIE_WEIGHT = (11, 9)
@@ -104,21 +101,16 @@ def noisy_tie_counts(
     Args:
         key: PRNG key.
         wins: win counts of m items that know their ``ties``.
-        privacy: what is promised: unit comparison or user, adjacency ``flip``: who compared what is public. Users need
-            ``contributions`` (which must hold in the data) unless ``questionnaire`` is given; ε, δ and
-            ``contributions`` may be traced.
-        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; by default K-norm noise with a
-            questionnaire, else Laplace noise.
-        questionnaire: ``(m, m)`` symmetric whole numbers, how often each user is asked each pair, as for
-            :func:`~privrank_jax.pairwise.noisy_counts`; not for Gaussian noise; not traced.
+        privacy: as for :func:`~privrank_jax.pairwise.noisy_counts`, adjacency ``flip``: who compared what is public.
+        noise: as there.
+        questionnaire: as there; not for Gaussian noise; not traced.
 
     Returns:
         ``value``: :class:`TieCounts`. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each total, or 1/ε; public.
 
     Raises:
-        ValueError: another adjacency, counts that don't know their ties, a promise that can't be kept, K-norm noise
-            without a questionnaire, Gaussian noise with one, users without ``contributions``.
+        ValueError: as there; another adjacency, counts that don't know their ties, Gaussian noise with a questionnaire.
 
     >>> wins = WinCounts.from_matrix([[0, 60], [40, 0]], ties=20)
     >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
@@ -139,37 +131,16 @@ def tie_noise(
     noise: str | None,
     questionnaire: PairMatrixLike | None,
 ) -> tuple[Privacy, Noise]:
-    """What a mechanism on win totals and ties attains, and its noise.
-
-    Args:
-        privacy: what is asked for.
-        by: name of the mechanism.
-        num_items: m.
-        noise: what was asked for.
-        questionnaire: as for :func:`noisy_tie_counts`.
-
-    Raises:
-        ValueError: as :func:`noisy_tie_counts`.
-    """
+    """What a mechanism on win totals and ties attains, and its noise; as :func:`check_tie_promise`."""
     noise, attained, asked = check_tie_promise(privacy, by, num_items, noise, questionnaire)
-    if noise == "k-norm":
-        scale = laplace_scale(1.0, attained.epsilon)
-    elif asked is not None:
-        scale = laplace_scale(tie_sensitivity(asked, attained), attained.epsilon)
-    else:
-        change = totals_sensitivity(attained, norm_of(noise))
-        scale = additive_scale(noise, attained, change, change)
+    scale = scale_on_totals(noise, attained, asked, ties=True)
     return attained, noise_on_ties(noise, scale, num_items, asked)
 
 
 def noise_on_ties(kind: str, scale: Any, num_items: int, counts: np.ndarray | None = None) -> Noise:
-    """Noise of this kind and scale on (N, T).
+    """Noise of this kind and scale on (N, T); arguments as for ``noise_on_totals``.
 
-    Args:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: 1/ε, λ or σ, as on N.
-        num_items: m.
-        counts: of K-norm noise: how often each user is asked each pair; the noise is of the shape for (N, T, -T).
+    K-norm noise has the shape for (N, T, -T), where ``counts`` say how often each user is asked each pair.
     """
     asked = None if counts is None else with_ties(counts)
     return noise_on_totals(kind, scale, num_items + 1, asked, "flip", (tie_weight(kind),))
@@ -209,20 +180,6 @@ def check_tie_promise(
             "and give contributions, or choose noise='k-norm' or 'laplace'."
         )
     return noise, attained, np.asarray(counts, np.int64)
-
-
-def tie_sensitivity(counts: np.ndarray, privacy: Privacy) -> Any:
-    """ℓ₁ sensitivity of (N, T) to a user who is asked a questionnaire: \\|E\\| + maxcut, and 2L at most.
-
-    Args:
-        counts: ``(m, m)``, how often each pair is asked.
-        privacy: the promise; its ``contributions`` may be traced.
-    """
-    asked = counts.sum() // 2 + counted_sensitivity(counts, privacy, "l1") / 2
-    if privacy.contributions is None:
-        return float(asked)
-    given = totals_sensitivity(privacy)
-    return jnp.minimum(asked, given) if is_traced(given) else min(float(asked), given)
 
 
 def with_ties(counts: np.ndarray) -> np.ndarray:

@@ -142,8 +142,7 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     attained = of_comparisons(privacy, "noisy_design", "laplace")
     scales = design_scales(attained)
     value = _noisy(key, wins.comparisons, *scales)
-    guarantee = Guarantee(privacy, attained, numerics="simulation")
-    return Estimate(value, guarantee, DesignNoise(scales[1], scales[0]))
+    return Estimate(value, Guarantee(privacy, attained), DesignNoise(scales[1], scales[0]))
 
 
 @jax.jit

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ from scipy import optimize
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.noisy_counts import totals_sensitivity
-from privrank_jax.privacy_audit.replay import Door
+from privrank_jax.privacy_audit.replay import Door, Loss
 
 
 def _matrix(wins: WinCounts | ArrayLike) -> np.ndarray:
@@ -85,10 +85,6 @@ def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> 
 
 
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    return facts["epsilon"] * _least_flow(first - second, facts["graph"].edges) / facts["change"]
-
-
-def _boxed(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved, widths = np.abs(first - second), np.array(facts["widths"])
     items, sides = (first - second)[: len(moved) - len(widths)], moved[len(moved) - len(widths) :]
     if np.any(sides[widths == 0]):
@@ -218,36 +214,31 @@ def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> f
     return float(facts["privacy"].epsilon) * (rows[0] - rows[1]).total()
 
 
-def _door(path: str, data: str, loss: Callable[..., float], **how: Any) -> Door:
-    return Door(function=f"privrank_jax.{path}", data=data, loss=loss, **how)
-
-
-def _built(path: str, loss: Callable[..., float]) -> Door:
-    return Door(function=f"privrank_jax.{path}", builds=True, loss=loss)
+def _door(place: str, loss: Loss, data: str = "", **how: Any) -> Door:
+    return Door(function=f"privrank_jax.{place}", data=data, loss=loss, **how)
 
 
 DOORS = (
-    _built("release.discrete_noise:discrete_laplace", _laplace),
-    _built("release.discrete_noise:discrete_gaussian", _gaussian),
-    _built("release.k_norm:discrete_cube", _cube),
-    _built("release.k_norm:discrete_zonotope", _zonotope),
-    _built("release.boxed_noise:discrete_boxed_zonotope", _boxed),
-    _built("release.block_noise:discrete_blocks", _blocks),
-    _door("release.weights_in_parts:gaussian_mechanism", "values", _gaussian_parts),
-    _door("release.integer_laplace:laplace_mechanism", "values", _integer_laplace),
-    _door("release.noisy_totals:exact_top_k", "wins", _top_list, read=_totals),
-    _door("release.randomized_response:exact_randomized_response", "bits", _flips),
-    _door("release.exponential:_draw", "costs", _costs),
-    _door("release.mallows:exact_mallows", "ranks", _turned, rows=True),
-    _door("release.perturbed_models:perturbed_scores", "counts", _objective, read=_halves),
-    _door("release.perturbed_models:perturbed_meetings", "rows", _meetings, read=_meeting_rows),
-    _door("release.perturbed_models:perturbed_ties", "counts", _tied),
-    _door("release.perturbed_models:perturbed_choices", "rows", _choices, read=_choice_rows),
-    _door("release.shuffled_pairs:exact_shuffled_pair_weights", "ranks", _users),
-    _door("release.local_borda:exact_ldp_borda", "ranks", _users),
-    _door("release.local_footrule:exact_ldp_footrule", "ranks", _users),
-    _door("aggregation.borda:ldp_borda", "ranks", _users),
-    _door("aggregation.local_weights:local_weights", "ranks", _users),
-    _door("aggregation.ldp_kwiksort:ldp_kwiksort", "ranks", _users),
+    _door("release.discrete_noise:discrete_laplace", _laplace, builds=True),
+    _door("release.discrete_noise:discrete_gaussian", _gaussian, builds=True),
+    _door("release.k_norm:discrete_cube", _cube, builds=True),
+    _door("release.k_norm:discrete_zonotope", _zonotope, builds=True),
+    _door("release.block_noise:discrete_blocks", _blocks, builds=True),
+    _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
+    _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
+    _door("release.noisy_totals:exact_top_k", _top_list, "wins", read=_totals),
+    _door("release.randomized_response:exact_randomized_response", _flips, "bits"),
+    _door("release.exponential:_draw", _costs, "costs"),
+    _door("release.mallows:exact_mallows", _turned, "ranks", rows=True),
+    _door("release.perturbed_models:perturbed_scores", _objective, "counts", read=_halves),
+    _door("release.perturbed_models:perturbed_meetings", _meetings, "rows", read=_meeting_rows),
+    _door("release.perturbed_models:perturbed_ties", _tied, "counts"),
+    _door("release.perturbed_models:perturbed_choices", _choices, "rows", read=_choice_rows),
+    _door("release.one_pair:exact_shuffled_pair_weights", _users, "ranks"),
+    _door("release.local_borda:exact_ldp_borda", _users, "ranks"),
+    _door("release.local_footrule:exact_ldp_footrule", _users, "ranks"),
+    _door("aggregation.borda:ldp_borda", _users, "ranks"),
+    _door("aggregation.local_weights:local_weights", _users, "ranks"),
+    _door("aggregation.ldp_kwiksort:ldp_kwiksort", _users, "ranks"),
 )
 """All release points; everything that the command line releases passes through them."""

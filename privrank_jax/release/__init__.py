@@ -1,5 +1,11 @@
 """Noise for real releases: exact samplers, entropy from the operating system (extra ``release``); budget ledgers.
 
+**Exact releases.** ``exact_...`` functions are twins of simulated ones: the statistic, theorem, guarantee and arguments
+are the same, but no key. They run on the host and take nothing that is traced. The guarantee has ``numerics="exact"``,
+and arrays are NumPy arrays, of float64 unless said otherwise. Beside the errors of its twin each raises ``ValueError``
+for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and ``ImportError`` where OpenDP is not
+installed, or unsound, which draws Laplace and Gaussian noise on totals and counts, and flips bits.
+
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """
 
@@ -9,7 +15,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privrank_jax.release.choice_totals import exact_noisy_choices
     from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.covariate_sums import exact_covariate_sums, exact_covariate_ties
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
@@ -21,14 +26,17 @@ if TYPE_CHECKING:
     from privrank_jax.release.local_borda import exact_ldp_borda
     from privrank_jax.release.local_footrule import exact_ldp_footrule
     from privrank_jax.release.mallows import exact_mallows
-    from privrank_jax.release.noisy_totals import exact_noisy_totals, exact_top_k
-    from privrank_jax.release.one_pair import exact_one_pair_weights
+    from privrank_jax.release.noisy_totals import (
+        exact_noisy_choices,
+        exact_noisy_tie_counts,
+        exact_noisy_totals,
+        exact_top_k,
+    )
+    from privrank_jax.release.one_pair import exact_one_pair_weights, exact_shuffled_pair_weights
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
     from privrank_jax.release.randomized_response import exact_randomized_response
-    from privrank_jax.release.shuffled_pairs import exact_shuffled_pair_weights
-    from privrank_jax.release.tie_counts import exact_noisy_tie_counts
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -46,15 +54,15 @@ _HOMES = {
     "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
-    "exact_noisy_choices": "choice_totals",
-    "exact_noisy_tie_counts": "tie_counts",
+    "exact_noisy_choices": "noisy_totals",
+    "exact_noisy_tie_counts": "noisy_totals",
     "exact_noisy_design": "private_design",
     "exact_noisy_totals": "noisy_totals",
     "exact_one_pair_weights": "one_pair",
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
-    "exact_shuffled_pair_weights": "shuffled_pairs",
+    "exact_shuffled_pair_weights": "one_pair",
     "exact_top_k": "noisy_totals",
     "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.library import EXTRA
+from privrank_jax.release.rounded_gaussian import Uniform as Bits
 
 Ball = Any
 """``flint.arb``: a set of numbers that is sure to hold the one it stands for."""
@@ -60,7 +61,7 @@ class RealNumber(Protocol):
         ...
 
 
-class Uniform:
+class Uniform(Bits):
     """A uniform number of [0, 1), of which the first bits are known.
 
     Args:
@@ -68,16 +69,12 @@ class Uniform:
     """
 
     def __init__(self, source: Source = SYSTEM) -> None:
-        self._first, self._known, self._source = 0, 0, source
+        super().__init__(0, 0, source)
 
     def ball(self, bits: int) -> Ball:
         """A ball that holds it, from so many of its bits or more."""
-        if (missing := bits - self._known) > 0:
-            self._first, self._known = (
-                self._first << missing | self._source.randbits(missing),
-                bits,
-            )
-        return load_flint().arb(2 * self._first + 1, 1) / (1 << self._known + 1)
+        self.ends(bits)
+        return load_flint().arb(2 * self._value + 1, 1) / (1 << self._bits + 1)
 
     def log(self, bits: int) -> Ball:
         """A ball that holds its logarithm; the number is 0 with probability 0."""

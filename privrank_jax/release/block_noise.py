@@ -78,13 +78,7 @@ def discrete_blocks(
 
 
 def block_noise(rows: int, sizes: tuple[int, ...], rate: Fraction) -> Int[np.ndarray, "rows cuts"]:
-    """Integers x with P(x) ∝ e^{-rate·M(x)}.
-
-    Args:
-        rows: >= 1.
-        sizes: as for :func:`discrete_blocks`.
-        rate: ε/c > 0.
-    """
+    """Integers x with P(x) ∝ e^{-rate·M(x)}, rate = ε/c."""
     radius = checked_radius(_radius(rows, sizes, rate).draw())
     return np.array([draw_row(sizes, radius) for _ in range(rows)])
 

@@ -3,10 +3,10 @@ r"""Exact discrete noise on the sums of comparisons with public covariates, and 
 Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose sensitivity is 2^{b+1} times that of S
 (theorems at the heads of :mod:`privrank_jax.pairwise.covariates` and :mod:`privrank_jax.pairwise.covariate_shape`): in
 ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles. Integer noise on it
-(:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
+(:mod:`privrank_jax.release.integer_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
 and any fit, is post-processing. b is a function of the public design.
 
-*K-norm noise* is drawn by :mod:`privrank_jax.release.boxed_noise` on twice the items' sums and 2^{b+1} times those of
+*K-norm noise* is drawn by :mod:`privrank_jax.release.k_norm` on twice the items' sums and 2^{b+1} times those of
 the features, whole numbers that change within twice a zonotope times intervals (head of
 :mod:`privrank_jax.pairwise.covariate_shape`); with ties, twice their number is one more of these.
 
@@ -17,7 +17,6 @@ that of S, or of (S, T) where users share questions.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import numpy as np
@@ -35,11 +34,9 @@ from privrank_jax.pairwise.covariates import (
     resolution,
 )
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.boxed_noise import discrete_boxed_zonotope
-from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
 from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # integers below it are exact in float64
@@ -57,25 +54,15 @@ def exact_covariate_sums(
 ) -> Estimate:
     """The sums of comparisons with covariates plus exact noise; the twin of ``pairwise.noisy_covariate_sums``.
 
-    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) for outcomes, for the promised unit; proof at the head
-    of this module. Runs on the host: no tracing, no key.
+    **Guarantee.** As for the twin; proof at the head of this module.
 
-    Args:
-        table: comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`.
-        privacy: what is promised, as for the twin, ε finite.
-        noise: as for the twin.
-        sensitivity: of the sums, as for the twin.
+    Arguments and errors: as for the twin, and as for all exact releases (:mod:`privrank_jax.release`); ``ValueError``
+    for features that are no multiples of a power of 1/2, outcomes other than 0, 1/2, 1, and sums beyond 2^52 units.
 
     Returns:
         ``value``: noisy sums, ``(m + p,)`` float64 NumPy array, multiples of 2^{-b-1}, or of a smaller power of 1/2 for
-        K-norm noise at ε > 8. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ, or 1/ε for K-norm noise; public.
-
-    Raises:
-        ValueError: a promise that can't be kept, ε = ∞ or several ε; features that are no multiples of a power of 1/2;
-            outcomes other than 0, 1/2, 1; sums beyond 2^52 such units; δ or the sensitivity out of range.
-        TypeError: ``table`` is no :class:`~privrank_jax.pairwise.covariates.CovariateTable`.
-        ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
+        K-norm noise at ε > 8. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s
+        or σ, or 1/ε for K-norm noise; public.
 
     >>> from privrank_jax.pairwise import covariate_table
     >>> table = covariate_table([0, 1], [1, 0], [1, 0], {"first": [1.0, 1.0]}, num_items=2)
@@ -84,18 +71,9 @@ def exact_covariate_sums(
     >>> estimate.value.round().tolist(), estimate.guarantee.numerics
     ([1.0, -1.0, 1.0], 'exact')
     """
-    attained = _attained(table, privacy, "exact_covariate_sums", noise)
-    bits = resolution(np.asarray(table.design.features))
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    if noise == "k-norm":
-        covariate_noise(table.design, attained, noise, sensitivity)  # refuses a sensitivity
-        value, scale = _shaped(table, bits, attained)
-        return Estimate(value, guarantee, NoiseDiagnostics(scale))
-    change = _change(table.design, attained, noise, bits) if sensitivity is None else sensitivity
-    check_positive("sensitivity", change, infinite=False)
-    unit = 2.0 ** (bits + 1)
-    drawn, scale = _drawn(_whole_sums(table, bits), unit * float(change), attained, noise)
-    return Estimate(drawn / unit, guarantee, NoiseDiagnostics(scale / unit))
+    attained = exact_promise(kept_with_covariates(privacy, "exact_covariate_sums", noise))
+    value, scale = _noisy(table, attained, noise, sensitivity)
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
 
 
 def exact_covariate_ties(
@@ -103,20 +81,13 @@ def exact_covariate_ties(
 ) -> Estimate:
     """The sums and the number of ties plus exact noise; the twin of ``pairwise.noisy_covariate_ties``.
 
-    **Guarantee.** As for the twin, with ``numerics="exact"``. Fit the model to the value by
-    :func:`~privrank_jax.pairwise.fit`: post-processing. Runs on the host: no tracing, no key.
+    **Guarantee.** As for the twin. :func:`~privrank_jax.pairwise.fit` fits the model to the value: post-processing.
 
-    Args:
-        table: as for the twin.
-        privacy: as for the twin, ε finite.
-        noise: as for the twin.
+    Arguments and errors: as for :func:`exact_covariate_sums`.
 
     Returns:
         ``value``: :class:`~privrank_jax.pairwise.covariate_ties.CovariateTies` of float64 NumPy arrays. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each sum; public.
-
-    Raises:
-        ValueError, TypeError, ImportError: as for :func:`exact_covariate_sums`.
+        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each sum, or 1/ε; public.
 
     >>> from privrank_jax.pairwise import covariate_table
     >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
@@ -125,68 +96,48 @@ def exact_covariate_ties(
     >>> (2 * value.sums).round().tolist(), float(value.ties.round())
     ([1.0, -1.0, 3.0], 1.0)
     """
-    attained = _attained(table, privacy, "exact_covariate_ties", noise)
-    bits = resolution(np.asarray(table.design.features))
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    number = _number_of_ties(table, bits)
-    if noise == "k-norm":
-        drawn, scale = _shaped(table, bits, attained, number)
-        value = CovariateTies(drawn[:-1], np.asarray(drawn[-1]))
-        return Estimate(value, guarantee, NoiseDiagnostics(scale))
-    on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
-    sums, ties = on_sums * _whole_sums(table, bits), on_ties * (2 << bits) * number
-    unit = math.ldexp(2.0, bits)
-    change = on_sums * unit * _change(table.design, attained, noise, bits, ties=True)
-    drawn, scale = _drawn(np.append(sums, ties), change, attained, noise)
-    value = CovariateTies(drawn[:-1] / (on_sums * unit), np.asarray(drawn[-1] / (on_ties * unit)))
-    return Estimate(value, guarantee, NoiseDiagnostics(scale / (on_sums * unit)))
+    attained = exact_promise(kept_with_covariates(privacy, "exact_covariate_ties", noise))
+    drawn, scale = _noisy(table, attained, noise, ties=True)
+    value = CovariateTies(drawn[:-1], np.asarray(drawn[-1]))
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
 
 
-def _attained(table: CovariateTable, privacy: Privacy, by: str, noise: str) -> Privacy:
-    """What an exact release attains."""
-    attained = kept_with_covariates(privacy, by, noise)
+def _noisy(
+    table: CovariateTable,
+    attained: Privacy,
+    noise: str,
+    sensitivity: Scalar | None = None,
+    *,
+    ties: bool = False,
+) -> tuple[np.ndarray, float]:
+    """Noisy sums, with the number of ties where it is released too, and the scale of their noise."""
     check_table(table)
-    check_positive("epsilon", attained.epsilon, infinite=False)
-    if np.ndim(attained.epsilon):
-        raise ValueError(f"epsilon must be one number, got shape {np.shape(attained.epsilon)}.")
-    return dataclasses.replace(
-        attained, epsilon=float(attained.epsilon), delta=float(attained.delta)
-    )
-
-
-def _drawn(
-    values: np.ndarray, change: float, privacy: Privacy, noise: str
-) -> tuple[np.ndarray, float]:
-    """Integers with exact noise for a sensitivity, and the scale of the noise."""
-    epsilon, delta = float(privacy.epsilon), float(privacy.delta)
-    mechanism, scale = (
-        discrete_laplace(change, epsilon)
-        if noise == "laplace"
-        else discrete_gaussian(change, epsilon, delta)
-    )
-    return np.asarray(mechanism(values.tolist()), np.float64), scale
-
-
-def _shaped(
-    table: CovariateTable, bits: int, privacy: Privacy, ties: int | None = None
-) -> tuple[np.ndarray, float]:
-    """Sums, and the number of ties if it is given, with K-norm noise; and its scale."""
-    design, shape = table.design, covariate_shape(table.design)
-    items = design.num_items
-    values = _whole_sums(table, bits)
-    values[:items] >>= bits
-    widths = [int(width) for width in np.ldexp(shape.widths, bits)]
-    units = np.full(values.size, 2.0)
-    units[items:] *= 2.0**bits
-    if ties is not None:
-        values, units, widths = (
-            np.append(values, 2 * ties),
-            np.append(units, 2.0),
-            [*widths, shape.answers],
-        )
-    graph = Graph(np.repeat(shape.pairs, shape.times, axis=0), items)
-    add_noise, _ = discrete_boxed_zonotope(graph, tuple(widths), 2, float(privacy.epsilon))
-    return add_noise(values) / units, 1 / float(privacy.epsilon)
+    design, items = table.design, table.design.num_items
+    bits = resolution(np.asarray(design.features))
+    number = _number_of_ties(table, bits)
+    values, unit = _whole_sums(table, bits), math.ldexp(2.0, bits)
+    units = np.full(values.size, unit)
+    if noise == "k-norm":
+        covariate_noise(design, attained, noise, sensitivity)  # refuses a sensitivity
+        shape = covariate_shape(design)
+        values[:items] >>= bits
+        units[:items] = 2.0
+        widths = [int(width) for width in np.ldexp(shape.widths, bits)]
+        if ties:
+            values, units = np.append(values, 2 * number), np.append(units, 2.0)
+            widths.append(shape.answers)
+        graph = Graph(np.repeat(shape.pairs, shape.times, axis=0), items)
+        add_noise, _ = integer_noise(noise, attained, 2, graph, tuple(widths))
+        return add_noise(values) / units, 1 / attained.epsilon
+    on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if ties and noise == "gaussian" else (1, 1)
+    if ties:
+        values = np.append(on_sums * values, on_ties * (2 << bits) * number)
+        units = np.append(on_sums * units, on_ties * unit)
+    if sensitivity is None:
+        sensitivity = _change(design, attained, noise, bits, ties=ties)
+    check_positive("sensitivity", sensitivity, infinite=False)
+    add_noise, scale = integer_noise(noise, attained, on_sums * unit * float(sensitivity))
+    return add_noise(values) / units, scale / (on_sums * unit)
 
 
 def _number_of_ties(table: CovariateTable, bits: int) -> int:

@@ -1,9 +1,8 @@
 r"""Private aggregation of rankings with exact discrete noise, for real releases of a consensus.
 
 n times the Borda scores, and how many users rank one item before another, are sums over users of multiples of 1/2. So
-twice these are integers, on which integer noise is drawn exactly: Laplace and Gaussian noise by OpenDP, as in
-:mod:`~privrank_jax.release.noisy_totals`, K-norm noise by :mod:`~privrank_jax.release.k_norm`. Dividing by 2n is
-post-processing.
+twice these are integers, on which integer noise is drawn exactly (:mod:`~privrank_jax.release.integer_noise`). Dividing
+by 2n is post-processing.
 
 **Changes.** A user orders each pair i < j by σ_ij: 1 for i first, -1 for j first, 0 where the pair is tied or unknown,
 under either rule for items not ranked. Twice the user's count of the pair is 1 + σ_ij, and twice the scores are (m -
@@ -29,7 +28,7 @@ import dataclasses
 import functools
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -37,8 +36,8 @@ import jax
 import numpy as np
 
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._types import Numbers, Rankings, RankingsLike
-from privrank_jax._validate import check_choice, check_epsilon, check_positive
+from privrank_jax._types import Rankings, RankingsLike
+from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.local_search import local_search
@@ -46,11 +45,10 @@ from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES, NoiseDiagnostics
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
-from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+from privrank_jax.release.intervals import largest_below
 from privrank_jax.release.spanning_trees import Graph
 
 CHANGE = 2
@@ -65,34 +63,30 @@ def exact_borda(
 ) -> Estimate:
     """Borda scores plus exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_borda`.
 
-    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and
-    whatever these cover; proof at the head of this module. Runs on the host: no tracing, no key.
+    **Guarantee.** As for the twin; proof at the head of this module.
 
     Args:
         data: ranks ``(n, m)``, integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or
             :class:`~privrank_jax.aggregation.PairWeights` without padding, with no more users than their float type can
             count exactly.
-        privacy: what is promised: unit user, adjacency replace; ε finite.
-        noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
-            δ > 0.
+        privacy: as for the twin, ε finite.
+        noise: as for the twin.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
 
     Returns:
         ``value``: noisy scores, ``(m,)`` float64 NumPy array, in items beaten, high = preferred; n times them are
-        multiples of 1/2, or of a smaller power of 1/2 for K-norm noise at ε > 8. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten;
-        1/(nε) for K-norm noise.
+        multiples of 1/2, or of a smaller power of 1/2 for K-norm noise at ε > 8. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten; 1/(nε) for K-norm noise.
 
     Raises:
-        ValueError: a promise that this can't keep, ε infinite, fewer than 2 items, no users, ranks that are no
-            integers, weights that hold no exact counts.
-        ImportError: Laplace or Gaussian noise, and OpenDP is not installed, or unsound.
+        ValueError, ImportError: as for the twin and all exact releases (:mod:`privrank_jax.release`); fewer than 2
+            items, no users, ranks that are no integers, weights that hold no exact counts.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_borda([[2, 0, 1]] * 1000, privacy).value.argmax().item()
     1
     """
-    attained = exact_promise(privacy, "exact_borda", noise, SHAPED_NOISES)
+    attained = exact_promise(of_rankings(privacy, "exact_borda", noise, SHAPED_NOISES))
     users, items = checked_rankings(data, missing)
     if isinstance(data, PairWeights):
         totals = data.twice.sum(axis=1)
@@ -101,14 +95,12 @@ def exact_borda(
             scores = np.asarray(quickly(functools.partial(user_scores, missing=missing), data))
         totals = np.rint(2 * scores.sum(axis=0)).astype(np.int64)
     if noise == "k-norm":
-        graph = Graph.of_all_pairs(items)
-        add_noise, scale = discrete_zonotope(graph, CHANGE, attained.epsilon)
+        add_noise, scale = integer_noise(noise, attained, CHANGE, Graph.of_all_pairs(items))
     else:
         change = 2 * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
-        add_noise, scale = _independent_noise(change, attained, noise)
-    noisy, scale = np.asarray(add_noise(totals.tolist()), np.float64) / 2, scale / 2
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(noisy / users, guarantee, NoiseDiagnostics(scale / users))
+        add_noise, scale = integer_noise(noise, attained, change)
+    about = NoiseDiagnostics(scale / 2 / users)
+    return exact_estimate(add_noise(totals) / 2 / users, privacy, attained, about)
 
 
 def exact_noise_all(
@@ -119,37 +111,24 @@ def exact_noise_all(
     **Guarantee**, arguments and errors: as :func:`exact_borda`.
 
     Returns:
-        ``value``: ``(m, m)`` float64 NumPy array: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in shares of
-        users.
+        ``value``: ``(m, m)`` float64 NumPy array: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee``.
+        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in shares of users.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_noise_all([[0, 1]] * 1000, privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    attained = exact_promise(privacy, "exact_noise_all", noise, SHAPED_NOISES)
+    attained = exact_promise(of_rankings(privacy, "exact_noise_all", noise, SHAPED_NOISES))
     users, items = checked_rankings(data, missing)
     above = np.triu_indices(items, 1)
     pairs = len(above[0])
-    if noise == "k-norm":
-        add_noise, scale = discrete_cube(pairs, CHANGE, attained.epsilon)
-    else:
-        change = CHANGE * (pairs if noise == "laplace" else math.sqrt(pairs))
-        add_noise, scale = _independent_noise(change, attained, noise)
-    twice = add_noise(twice_counts(data, missing)[above].tolist())
-    noisy, scale = np.asarray(twice, np.float64) / 2, scale / 2
+    change = CHANGE * {"k-norm": 1, "laplace": pairs, "gaussian": math.sqrt(pairs)}[noise]
+    body = pairs if noise == "k-norm" else None
+    add_noise, scale = integer_noise(noise, attained, change, body)
     weights = np.zeros((items, items))
-    weights[above] = np.clip(noisy / users, 0, 1)
+    weights[above] = np.clip(add_noise(twice_counts(data, missing)[above]) / 2 / users, 0, 1)
     weights.T[above] = 1 - weights[above]
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(weights, guarantee, NoiseDiagnostics(scale / users))
-
-
-def _independent_noise(change: float, attained: Privacy, noise: str) -> tuple[Any, float]:
-    """OpenDP's mechanism for integers of that sensitivity, and its scale."""
-    if noise == "laplace":
-        return discrete_laplace(change, attained.epsilon)
-    return discrete_gaussian(change, attained.epsilon, attained.delta)
+    return exact_estimate(weights, privacy, attained, NoiseDiagnostics(scale / 2 / users))
 
 
 def exact_kwiksort(
@@ -163,27 +142,20 @@ def exact_kwiksort(
 ) -> Estimate:
     """KwikSort on noisy answers with exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_kwiksort`.
 
-    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
-    these cover, the fallback included; proof at the head of this module.
+    **Guarantee.** As for the twin, the fallback included; proof at the head of this module.
 
-    Args:
-        data, privacy, missing: as :func:`exact_borda`.
-        noise: noise of the answers, ``"laplace"`` or ``"gaussian"``; the fallback has K-norm noise.
-        max_queries: q >= 1; None takes :func:`~privrank_jax.aggregation.query_budget.query_budget`.
-        split: share of ε for the queries, in (0, 1); unused if q covers all pairs, so that no fallback is needed.
+    Arguments: ``data``, ``missing`` as for :func:`exact_borda`, others as for the twin; the fallback has K-norm noise.
+    Errors: as for :func:`exact_borda`; q or split out of range.
 
     Returns:
-        ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`.
-
-    Raises:
-        ValueError, ImportError: as :func:`exact_borda`; q or split out of range.
+        ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_kwiksort([[2, 0, 1]] * 1000, privacy).value.tolist()
     [2, 0, 1]
     """
-    attained = exact_promise(privacy, "exact_kwiksort", noise)
+    attained = exact_promise(of_rankings(privacy, "exact_kwiksort", noise))
     users, items = checked_rankings(data, missing)
     check_split(split)
     pairs = items * (items - 1) // 2
@@ -193,18 +165,16 @@ def exact_kwiksort(
     of_queries, of_fallback = attained.epsilon, 0.0
     if budget < pairs:
         of_queries = float(split * attained.epsilon)
-        of_fallback = _largest_below(Fraction(attained.epsilon) - Fraction(of_queries))
+        of_fallback = largest_below(Fraction(attained.epsilon) - Fraction(of_queries))
+    change, spent = CHANGE * math.sqrt(budget), of_queries
     if noise == "laplace":
-        each = _largest_below(Fraction(of_queries) / budget)
-        mechanism, scale = discrete_laplace(2, each)
-    else:
-        mechanism, scale = discrete_gaussian(2 * math.sqrt(budget), of_queries, attained.delta)
+        change, spent = CHANGE, largest_below(Fraction(of_queries) / budget)
+    add_noise, scale = integer_noise(noise, dataclasses.replace(attained, epsilon=spent), change)
     counts = twice_counts(data, missing)
 
     def before(asked: list[tuple[int, int]]) -> list[bool]:
         """Whether more than half of the users rank the first item of each pair ahead, up to noise."""
-        noisy = mechanism([int(counts[pair]) for pair in asked])
-        return [count > users for count in noisy]
+        return (add_noise(counts[tuple(np.transpose(asked))]) > users).tolist()
 
     order, queries = _sort(items, before, budget)
     exceeded = order is None
@@ -216,11 +186,8 @@ def exact_kwiksort(
     else:
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
-    return Estimate(
-        value,
-        Guarantee(privacy, attained, numerics="exact"),
-        SortDiagnostics(queries, exceeded, scale / (2 * users), budget),
-    )
+    about = SortDiagnostics(queries, exceeded, scale / (2 * users), budget)
+    return exact_estimate(value, privacy, attained, about)
 
 
 def _sort(
@@ -281,33 +248,6 @@ def counted_weights(ranks: RankingsLike, missing: str) -> PairWeights:
 
 def _counted_matrix(ranks: Rankings, missing: str) -> Any:
     return PairWeights.from_ranks(ranks, missing=missing).matrix
-
-
-def _largest_below(bound: Fraction) -> float:
-    """The largest double that is at most ``bound``."""
-    value = float(bound)
-    while Fraction(value) > bound:
-        value = math.nextafter(value, -math.inf)
-    return value
-
-
-def check_budget(epsilon: Numbers) -> None:
-    """Raise ``ValueError`` unless ε is one positive, finite number."""
-    check_epsilon(epsilon)
-    check_positive("epsilon", epsilon, infinite=False)
-    if np.ndim(epsilon):
-        raise ValueError(f"epsilon must be one number, got shape {np.shape(epsilon)}.")
-
-
-def exact_promise(
-    privacy: Privacy, by: str, noise: str = "laplace", noises: Sequence[str] = NOISES
-) -> Privacy:
-    """Like :func:`~privrank_jax.aggregation.promise.of_rankings`, for one finite ε; ε and δ as doubles."""
-    attained = of_rankings(privacy, by, noise, noises)
-    check_budget(attained.epsilon)
-    return dataclasses.replace(
-        attained, epsilon=float(attained.epsilon), delta=float(attained.delta)
-    )
 
 
 def checked_rankings(data: UserRankings, missing: str) -> tuple[int, int]:

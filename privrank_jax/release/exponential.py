@@ -30,15 +30,11 @@ import numpy as np
 
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.exponential import MAX_ITEMS
+from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import (
-    UserRankings,
-    checked_rankings,
-    exact_promise,
-    twice_counts,
-)
+from privrank_jax.release.exact_aggregation import UserRankings, checked_rankings, twice_counts
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.intervals import BITS as _BITS
 from privrank_jax.release.intervals import DIGITS as _DIGITS
 from privrank_jax.release.intervals import down, exp, quotient, up
@@ -51,28 +47,19 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
     """One ranking by the exponential mechanism; the twin of :func:`~privrank_jax.aggregation.exponential_kemeny`.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover, exactly; proof at the head of this
-    module. Runs on the host: no tracing, no key. Takes O(2^m m) time and memory: half a second at m = 15, half a minute
-    and 300 MiB at m = 20.
+    module. Takes O(2^m m) time and memory: half a second at m = 15, half a minute and 300 MiB at m = 20.
 
-    Args:
-        data: ranks ``(n, m)``, integers, 0 = best, 2 <= m <= 20; equal ranks are ties, negative ones items not ranked.
-            Or their weights, as for :func:`exact_borda`.
-        privacy: what is promised: unit user, adjacency replace; ε finite.
-        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
+    Arguments and errors: as for :func:`~privrank_jax.release.exact_borda`; ``ValueError`` for more than 20 items.
 
     Returns:
-        ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee`` with ``numerics="exact"``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, ε infinite, fewer than 2 items or more than 20, no users, ranks that
-            are not integers.
+        ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_exponential([[2, 0, 1]] * 1000, privacy).value.tolist()
     [2, 0, 1]
     """
-    attained = exact_promise(privacy, "exact_exponential")
+    attained = exact_promise(of_rankings(privacy, "exact_exponential"))
     users, items = checked_rankings(data, missing)
     if items > MAX_ITEMS:
         raise ValueError(
@@ -85,8 +72,7 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
     )
     value = np.empty(items, np.int32)
     value[_draw(_excess(twice_counts(data, missing)), rate)] = np.arange(items)
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, ExponentialDiagnostics(float(2 * rate)))
+    return exact_estimate(value, privacy, attained, ExponentialDiagnostics(float(2 * rate)))
 
 
 def _excess(counts: np.ndarray) -> list[list[int]]:

@@ -35,13 +35,13 @@ from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms, check_no_padding
 from privrank_jax.aggregation.footrule_levels import Level, footrule_levels
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
+from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.block_noise import discrete_blocks
-from privrank_jax.release.exact_aggregation import exact_promise
 from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.k_norm import discrete_cube
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
@@ -58,26 +58,23 @@ def exact_footrule(
 ) -> Estimate:
     """Footrule costs from noisy prefix counts; the exact twin of :func:`~privrank_jax.aggregation.dp_footrule`.
 
-    **Guarantee.** ε-DP with noise in a tree or in the shape of a cube, (ε, δ)-DP with Gaussian noise; unit user,
-    adjacency replace, and whatever these cover; proof at the head of this module. Runs on the host: no tracing, no key.
+    **Guarantee.** As for the twin; proof at the head of this module.
 
     Args:
         data: ranks ``(n, m)``, integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked. Or
             :class:`~privrank_jax.aggregation.PositionHistograms`.
-        privacy: what is promised: unit user, adjacency replace; ε finite.
-        noise: ``"tree"``, of least error under pure ε; ``"k-norm"``, on all prefix counts at once; or ``"gaussian"``
-            for a promise with δ > 0.
+        privacy: as for the twin, ε finite.
+        noise: as for the twin.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PositionHistograms.from_ranks`; of
             ranks.
 
     Returns:
-        ``value``: noisy costs, ``(m, m)`` float64 NumPy array, in positions.
-        ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        ``value``: noisy costs, ``(m, m)`` float64 NumPy array, in positions. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.aggregation.diagnostics.FootruleDiagnostics`.
 
     Raises:
-        ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that
-            are not integers, histograms that are traced, padded or not those of n users.
+        ValueError: as for the twin and all exact releases (:mod:`privrank_jax.release`); fewer than 2 items, no users,
+            ranks that are not integers, histograms that are traced, padded or not those of n users.
 
     >>> from scipy.optimize import linear_sum_assignment
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
@@ -85,10 +82,7 @@ def exact_footrule(
     >>> linear_sum_assignment(costs)[1].tolist()
     [2, 0, 1]
     """
-    check_choice("noise", noise, FOOTRULE_NOISES)
-    attained = exact_promise(
-        privacy, "exact_footrule", "gaussian" if noise == "gaussian" else "laplace"
-    )
+    attained = exact_promise(of_rankings(privacy, "exact_footrule", noise, FOOTRULE_NOISES))
     check_choice("missing", missing, MISSING)
     if not isinstance(data, PositionHistograms):
         data = counted_histograms(data, missing)
@@ -111,8 +105,7 @@ def exact_footrule(
         release = _tree if noise == "tree" else _cube
         value = release(counts, users, attained.epsilon)
         spread = float(np.asarray(dp_footrule_deviation(items, users, attained, noise=noise)))
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, FootruleDiagnostics(spread))
+    return exact_estimate(value, privacy, attained, FootruleDiagnostics(spread))
 
 
 def counted_histograms(ranks: RankingsLike, missing: str) -> PositionHistograms:

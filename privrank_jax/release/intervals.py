@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import secrets
 from collections.abc import Callable
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -25,6 +26,14 @@ def up(digits: int) -> Context:
 def quotient(number: Fraction, context: Context) -> Decimal:
     """A fraction, bounded on the side to which ``context`` rounds."""
     return context.divide(Decimal(number.numerator), Decimal(number.denominator))
+
+
+def largest_below(bound: Fraction) -> float:
+    """The largest double that is at most ``bound``."""
+    value = float(bound)
+    while Fraction(value) > bound:
+        value = math.nextafter(value, -math.inf)
+    return value
 
 
 def exp(power: Decimal, context: Context) -> Decimal:

@@ -63,9 +63,10 @@ from privrank_jax.pairwise.score_stream import (
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_strategy import Totals, strategy_of
+from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
-from privrank_jax.release.noisy_totals import doubled_counts, doubled_totals, in_floats
+from privrank_jax.release.noisy_totals import doubled_counts, doubled_totals
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 
@@ -122,7 +123,7 @@ class Leaderboard:
         schedule: str = "",
         publishes: str = "totals",
     ) -> None:
-        self._attained = in_floats(of_comparisons(privacy, "Leaderboard", noise))
+        self._attained = exact_promise(of_comparisons(privacy, "Leaderboard", noise))
         self.items, self.steps, self.noise = tuple(items), int(steps), noise
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")

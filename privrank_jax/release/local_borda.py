@@ -28,12 +28,13 @@ from jaxtyping import Float, Int
 from privrank_jax._types import RankingsLike
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import random_words, uniform_integers
-from privrank_jax.release.exact_aggregation import checked_rankings, exact_promise
+from privrank_jax.release.exact_aggregation import checked_rankings
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.intervals import DIGITS, down, exp, up
 
 _CHUNK = 1 << 20  # words drawn at once: bounds memory
@@ -49,21 +50,11 @@ def exact_ldp_borda(
     """Unbiased Borda scores from one exactly randomized report per user, for releases.
 
     **Guarantee.** Exactly ε-DP in the local model, unit user, adjacency replace, for users who report as this function
-    reports for them; proof at the head of this module. Runs on the host: no tracing, no key.
+    reports for them; proof at the head of this module.
 
-    Args:
-        ranks: ``(n, m)`` integers, 0 = best, ties allowed, negative = not ranked, 2 <= m <= 20.
-        privacy: what is promised: unit user, adjacency replace; ε finite.
-        mechanism: ``"subset-selection"``, the only one that is drawn exactly.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.ldp_borda`.
-
-    Returns:
-        ``value``: unbiased scores ``(m,)``, float64 NumPy array, in items beaten, high = preferred. ``guarantee`` with
-        numerics ``"exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ReportDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, ε infinite, another mechanism, fewer than 2 items or more than 20,
-            no users, ranks that are not integers.
+    Arguments, results and errors: as for :func:`~privrank_jax.aggregation.ldp_borda` and all exact releases
+    (:mod:`privrank_jax.release`); ``mechanism`` is ``"subset-selection"``, the only one that is drawn exactly, for 2 to
+    20 items.
 
     >>> ranks = np.tile(np.arange(3), (4000, 1))
     >>> scores = exact_ldp_borda(ranks, Privacy(5.0, unit="user", adjacency="replace")).value
@@ -71,13 +62,13 @@ def exact_ldp_borda(
     True
     """
     check_choice("mechanism", mechanism, ("subset-selection",))
-    attained = exact_promise(privacy, "exact_ldp_borda")
+    attained = exact_promise(of_rankings(privacy, "exact_ldp_borda"))
     users, items = checked_rankings(ranks, missing)
     reports, norm = subset_reports(np.asarray(ranks), attained.epsilon, missing)
     value = reports.mean(axis=0) + (items - 1) / 2
     spread = reports.std(axis=0, ddof=1) if users > 1 else np.full(items, np.inf)
-    guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
-    return Estimate(value, guarantee, ReportDiagnostics(norm, spread / users**0.5))
+    about = ReportDiagnostics(norm, spread / users**0.5)
+    return exact_estimate(value, privacy, attained, about, trust="local")
 
 
 def subset_reports(

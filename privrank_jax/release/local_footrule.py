@@ -34,11 +34,12 @@ from privrank_jax._types import RankingsLike
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule_cuts import check_items, cut_design
 from privrank_jax.aggregation.ldp_footrule import costs_of_counts, footrule_deviation
+from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import random_words, uniform_integers
-from privrank_jax.release.exact_aggregation import checked_rankings, exact_promise
+from privrank_jax.release.exact_aggregation import checked_rankings
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.intervals import DIGITS, exp, up
 from privrank_jax.release.local_borda import drawn_kinds, strict_scores, uniform_places
 
@@ -50,25 +51,17 @@ def exact_ldp_footrule(ranks: RankingsLike, privacy: Privacy, *, missing: str = 
     """Unbiased footrule costs from one exactly randomized report per user, for releases.
 
     **Guarantee.** Exactly ε-DP in the local model, unit user, adjacency replace, for users who report as this function
-    reports for them; proof at the head of this module. Runs on the host: no tracing, no key.
+    reports for them; proof at the head of this module.
 
-    Args:
-        ranks: ``(n, m)`` integers, 0 = best, ties allowed, negative = not ranked, 2 <= m <= 200.
-        privacy: what is promised: unit user, adjacency replace; ε finite.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.ldp_footrule`.
-
-    Returns:
-        The same as there, with numerics ``"exact"``; ``value`` is a NumPy array.
-
-    Raises:
-        ValueError: as there, and if ε is infinite or too small for 64 bits.
+    Arguments, results and errors: as for :func:`~privrank_jax.aggregation.ldp_footrule` and all exact releases
+    (:mod:`privrank_jax.release`).
 
     >>> ranks = np.tile([1, 0, 2], (4000, 1))
     >>> costs = exact_ldp_footrule(ranks, Privacy(4.0, unit="user", adjacency="replace")).value
     >>> costs.argmin(axis=1).tolist()
     [1, 0, 2]
     """
-    attained = exact_promise(privacy, "exact_ldp_footrule")
+    attained = exact_promise(of_rankings(privacy, "exact_ldp_footrule"))
     users, items = checked_rankings(ranks, missing)
     cuts, chosen = footrule_reports(np.asarray(ranks), attained.epsilon, missing)
     counts = np.stack([chosen[cuts == cut].sum(axis=0) for cut in range(1, items)])
@@ -76,8 +69,8 @@ def exact_ldp_footrule(ranks: RankingsLike, privacy: Privacy, *, missing: str = 
     value = np.asarray(quickly(costs_of_counts, counts, reports, np.float64(attained.epsilon)))
     of_users = functools.partial(footrule_deviation, items)
     deviation = float(quickly(of_users, users, attained.epsilon))
-    guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
-    return Estimate(value, guarantee, FootruleDiagnostics(deviation))
+    about = FootruleDiagnostics(deviation)
+    return exact_estimate(value, privacy, attained, about, trust="local")
 
 
 def footrule_reports(

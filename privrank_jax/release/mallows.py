@@ -42,19 +42,10 @@ def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray
     """A synthetic ranking for each user, for releases; the twin of :func:`privrank_jax.mallows.sample`.
 
     **Guarantee.** ε-ranking DP for each user (unit rank, adjacency replace: moving one item), εm/2-local DP for the
-    whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public. Runs on
-    the host: no tracing, no key.
+    whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public.
 
-    Args:
-        ranks: ``(n, m)`` integers, 0 = best; negative where the user did not rank the item. Ranks in a row are
-            distinct.
-        epsilon: ``(n,)`` or one number, ε > 0, finite; at least 2^-48 times the number of places that an item can move.
-
-    Returns:
-        Synthetic ranks, ``(n, m)`` int32 NumPy array: 0..k-1 on the k items that the user ranked, -1 elsewhere.
-
-    Raises:
-        ValueError: ε out of range, ranks that are not integers or are tied, shapes that don't fit.
+    Arguments, results and errors: as for the twin, with ranks ``(n, m)`` of n users, of which a NumPy array comes back,
+    and ε ``(n,)`` or one number, finite and at least 2^-48 times the number of places that an item can move.
 
     >>> exact_mallows([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
     [[2, 0, 1], [-1, 1, 0]]

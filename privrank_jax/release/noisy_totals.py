@@ -1,14 +1,23 @@
-r"""Exact discrete noise on win totals: by OpenDP, or in the shape of a public questionnaire.
+r"""Exact discrete noise on win totals, the number of ties and the totals of choices.
 
 Floating-point noise leaks: the low bits of ``total + noise`` distinguish totals (Mironov 2012). Win totals are
 multiples of 1/2 (a tie is half a win for both), so twice the totals are integers whose sensitivity is twice that of the
-totals, and integer noise on them (:mod:`privrank_jax.release.discrete_noise`) is drawn exactly, from the operating
-system's entropy; halving the result is post-processing.
+totals, and integer noise on them (:mod:`privrank_jax.release.integer_noise`) is drawn exactly, from the operating
+system's entropy; halving the result is post-processing. Totals of choices change as win totals do
+(:mod:`privrank_jax.pairwise.noisy_choices`).
 
 *K-norm noise* for users who are asked a public questionnaire is drawn by :mod:`privrank_jax.release.k_norm` on twice
 the totals. The proof that these change within a multiple of a zonotope, on its lattice, is at the head of
 :mod:`privrank_jax.pairwise.questionnaire_noise`. Under replacement the mechanism gets one more number, minus the sum of
 all, for the item "no answer", and its noisy value is dropped.
+
+*With the number of ties T*, for Davidson's model (theorem at the head of :mod:`privrank_jax.pairwise.noisy_ties`), the
+same is done with these values, multiples of 1/2:
+
+- *Laplace*: (N, T). Doubled, one comparison moves them by at most 4 in ℓ₁: win to loss 2·2 + 0, win to tie 1 + 1 + 2.
+- *Gaussian*: (9N, 11T). One comparison moves them by at most 9√2 in ℓ₂: win to loss 9√2, win to tie √(81/2 + 121) <
+  √162. Divided by 9 and 11 again, T has 9/11 of the deviation of N.
+- *K-norm*: (N, T, -T), for the questionnaire with two more items, joined by one edge for each pair that is asked.
 
 *Top-k*: the proof of the one-shot mechanism (:mod:`privrank_jax.privacy.selection`) shifts the noise of each selected
 item by t - d_i, twice which is an integer here, and a shift by c changes P(X = x) by at most exp(\|c\|/s) on the
@@ -19,6 +28,7 @@ unchanged.
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import jax.numpy as jnp
 import numpy as np
@@ -27,7 +37,16 @@ from privrank_jax._types import Numbers, PairMatrixLike, Scalar, ScoresLike
 from privrank_jax._validate import check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.davidson import check_tied_counts
+from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
+from privrank_jax.pairwise.noisy_ties import (
+    GAUSSIAN_TIE_WEIGHT,
+    TieCounts,
+    check_tie_promise,
+    with_ties,
+)
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire_noise import (
     edge_list,
@@ -35,12 +54,10 @@ from privrank_jax.pairwise.questionnaire_noise import (
     questionnaire_changes,
     read_questionnaire,
 )
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
-from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
-from privrank_jax.release.k_norm import discrete_zonotope
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
 from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
@@ -59,27 +76,16 @@ def exact_noisy_totals(
     **Guarantee.** ε-DP (K-norm, Laplace), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency, whose data
     sets have totals that differ by at most ``sensitivity``, or by what the answers of one user to the ``questionnaire``
     can change; proof at the heads of this module, of :mod:`~privrank_jax.release.discrete_noise` and of
-    :mod:`~privrank_jax.release.k_norm`. Runs on the host: no tracing, no key.
+    :mod:`~privrank_jax.release.k_norm`.
 
-    Args:
-        wins: win counts, or the ``(m,)`` win totals themselves; multiples of 1/2.
-        privacy: what is promised: unit comparison or user, any adjacency, ε finite. Users need ``contributions``
-            (which must hold in the data) unless ``sensitivity`` or ``questionnaire`` is given.
-        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; default as for the twin.
-        sensitivity: sensitivity of the totals, in wins: ℓ₁ for Laplace, ℓ₂ for Gaussian noise; ``None`` takes
-            :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`.
-        questionnaire: ``(m, m)``, as for the twin.
+    Arguments and errors: as for the twin, and as for all exact releases (:mod:`privrank_jax.release`). ``wins`` may
+    also be the ``(m,)`` win totals themselves; ``ValueError`` unless they are multiples of 1/2, and exact in their
+    dtype.
 
     Returns:
         ``value``: noisy totals, ``(m,)`` float64 NumPy array, multiples of 1/2, or of a smaller power of 1/2 for K-norm
-        noise at ε > 8 under flips, ε > 4 under replacement. ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
+        noise at ε > 8 under flips, ε > 4 under replacement. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ in wins, or 1/ε for K-norm noise; public.
-
-    Raises:
-        ValueError: a promise that can't be kept, ε = ∞ or several ε; totals that are not multiples of 1/2, or too large
-            for exact counts in their dtype; δ or the sensitivity out of range; a questionnaire that contradicts the
-            promise, or is missing for K-norm noise.
-        ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
     >>> estimate = exact_noisy_totals([90.0, 10.5], promise)
@@ -87,15 +93,85 @@ def exact_noisy_totals(
     (True, 'exact')
     """
     noise, attained = kept_on_totals(privacy, "exact_noisy_totals", noise, questionnaire)
+    attained = exact_promise(attained)
     doubled = doubled_totals(wins)
     counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
     if counts is None or noise != "k-norm":
-        change = change_of_totals(noise, attained, sensitivity, counts)
-        value, attained, scale = _noisy(doubled, attained, noise, change)
+        change = change_of_totals(noise, attained, counts, sensitivity)
+        value, scale = _noisy(doubled, attained, noise, change)
     else:
-        value, attained, scale = _shaped(doubled, attained, np.asarray(counts))
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, NoiseDiagnostics(scale))
+        value, scale = _shaped(doubled, attained, np.asarray(counts))
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
+
+
+def exact_noisy_tie_counts(
+    wins: WinCounts,
+    privacy: Privacy,
+    *,
+    noise: str | None = None,
+    questionnaire: PairMatrixLike | None = None,
+) -> Estimate:
+    """Win totals and number of ties plus exact discrete noise, the twin of ``pairwise.noisy_tie_counts``.
+
+    **Guarantee.** As for the twin. :func:`~privrank_jax.pairwise.fit` fits the model to the value: post-processing.
+
+    Arguments and errors: as for the twin and for :func:`exact_noisy_totals`; ``ValueError`` unless ties are whole.
+
+    Returns:
+        ``value``: :class:`~privrank_jax.pairwise.noisy_ties.TieCounts` of float64 NumPy arrays. ``guarantee``.
+        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each total in wins, or 1/ε for
+        K-norm noise.
+
+    >>> wins = WinCounts.from_matrix([[0, 60], [40, 0]], ties=20)
+    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
+    >>> found = exact_noisy_tie_counts(wins, promise)
+    >>> float(2 * found.value.ties).is_integer(), found.guarantee.numerics
+    (True, 'exact')
+    """
+    check_tied_counts(wins)
+    noise, attained, counts = check_tie_promise(
+        privacy, "exact_noisy_tie_counts", wins.num_items, noise, questionnaire
+    )
+    attained = exact_promise(attained)
+    totals, ties = doubled_totals(wins), doubled_totals(np.asarray(wins.ties)[None])
+    if ties[0] % 2:
+        raise ValueError(f"the number of ties must be whole, got {ties[0] / 2}.")
+    on_ties, on_totals = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
+    values = doubled_totals(np.append(on_totals * totals, on_ties * ties) / 2)
+    if noise == "k-norm":
+        assert counts is not None
+        drawn, scale = _shaped(np.append(values, -ties), attained, with_ties(counts))
+    else:
+        change = change_of_totals(noise, attained, counts, ties=True)
+        if noise == "gaussian":
+            change = on_totals * math.sqrt(2) * float(attained.comparisons_per_unit)
+        drawn, scale = _noisy(values, attained, noise, change)
+    items = wins.num_items
+    value = TieCounts(drawn[:items] / on_totals, np.asarray(drawn[items] / on_ties))
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale / on_totals))
+
+
+def exact_noisy_choices(choices: Choices, privacy: Privacy, *, noise: str = "laplace") -> Estimate:
+    """How often each item was chosen, plus exact discrete noise, the twin of ``pairwise.noisy_choices``.
+
+    **Guarantee.** As for the twin. Under ``flip``, :func:`~privrank_jax.pairwise.fit` fits scores to the value:
+    post-processing.
+
+    Arguments, results and errors: as for the twin and for :func:`exact_noisy_totals`; ``ValueError`` unless weights are
+    whole numbers.
+
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
+    >>> promise = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
+    >>> found = exact_noisy_choices(choices, promise)
+    >>> int(found.value.argmax()), found.guarantee.numerics
+    (0, 'exact')
+    """
+    check_no_stages(choices)
+    weights = np.asarray(choices.weights)
+    if not np.all((weights >= 0) & (weights == np.round(weights))):
+        raise ValueError("exact noise needs weights that are whole numbers of choices, at least 0.")
+    totals = np.bincount(np.asarray(choices.chosen), weights, choices.num_items)
+    return exact_noisy_totals(totals, privacy, noise=noise)
 
 
 def exact_top_k(
@@ -113,16 +189,16 @@ def exact_top_k(
     add-remove all totals move in one direction, and half the noise suffices.
 
     Args:
-        wins: as for :func:`exact_noisy_totals`.
-        privacy: as for :func:`exact_noisy_totals`; users need ``contributions`` unless both sensitivities are given.
+        wins, privacy: as for :func:`exact_noisy_totals`; users need ``contributions`` unless both sensitivities are
+            given.
         k: length of the list, 1 <= k <= m.
         sensitivity: s, the most that one unit can change one total, in wins; ``None`` takes L.
         total_sensitivity: ℓ₁ sensitivity of all totals; ``None`` takes
             :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`.
 
     Returns:
-        ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s in wins, public.
+        ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s in wins, public.
 
     Raises:
         ValueError, ImportError: as :func:`exact_noisy_totals`; k out of range.
@@ -131,7 +207,7 @@ def exact_top_k(
     >>> exact_top_k([90, 10, 80], promise, 2).value.tolist()
     [0, 2]
     """
-    attained = of_comparisons(privacy, "exact_top_k", "laplace")
+    attained = exact_promise(of_comparisons(privacy, "exact_top_k", "laplace"))
     one = float(attained.comparisons_per_unit if sensitivity is None else sensitivity)
     every = totals_sensitivity(attained) if total_sensitivity is None else total_sensitivity
     monotone = attained.adjacency == "add-remove"
@@ -143,47 +219,29 @@ def exact_top_k(
         total_change=float(every) / (1 if monotone else 2),
         monotone=monotone,
     )
-    noisy, attained, scale = _noisy(doubled_totals(wins), attained, "laplace", change)
+    noisy, scale = _noisy(doubled_totals(wins), attained, "laplace", change)
     if not 1 <= k <= noisy.size:
         raise ValueError(f"k must be an integer from 1 to m = {noisy.size}, got {k!r}.")
     value = np.argsort(-noisy, kind="stable")[:k]
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, NoiseDiagnostics(scale))
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
 
 
 def _noisy(
-    doubled: np.ndarray, privacy: Privacy, noise: str, sensitivity: Numbers
-) -> tuple[np.ndarray, Privacy, float]:
-    """Noisy totals, the promise in plain floats, and the scale of the noise in wins."""
-    privacy = in_floats(privacy)
+    doubled: np.ndarray, attained: Privacy, noise: str, sensitivity: Numbers
+) -> tuple[np.ndarray, float]:
+    """Noisy totals, and the scale of the noise in wins."""
     check_positive("sensitivity", sensitivity, infinite=False)
-    mechanism, scale = (
-        discrete_laplace(2 * float(sensitivity), privacy.epsilon)
-        if noise == "laplace"
-        else discrete_gaussian(2 * float(sensitivity), privacy.epsilon, privacy.delta)
-    )
-    value = np.asarray(mechanism(doubled.tolist()), np.float64) / 2
-    return value, privacy, scale / 2
+    add_noise, scale = integer_noise(noise, attained, 2 * float(sensitivity))
+    return add_noise(doubled) / 2, scale / 2
 
 
-def _shaped(
-    doubled: np.ndarray, privacy: Privacy, counts: np.ndarray
-) -> tuple[np.ndarray, Privacy, float]:
+def _shaped(doubled: np.ndarray, attained: Privacy, counts: np.ndarray) -> tuple[np.ndarray, float]:
     """The same with K-norm noise; ``counts`` say how often each user is asked each pair."""
-    privacy = in_floats(privacy)
-    edges, parts = questionnaire_changes(counts, privacy.adjacency)
+    edges, parts = questionnaire_changes(counts, attained.adjacency)
     graph = Graph(edge_list(np.asarray(edges)), len(edges))
-    add_noise, _ = discrete_zonotope(graph, 2 // parts, privacy.epsilon)
+    add_noise, _ = integer_noise("k-norm", attained, 2 // parts, graph)
     values = np.append(doubled, -doubled.sum())[: len(edges)]
-    return add_noise(values)[: doubled.size] / 2, privacy, 1 / privacy.epsilon
-
-
-def in_floats(privacy: Privacy) -> Privacy:
-    """The promise with one finite ε and δ in plain floats."""
-    check_positive("epsilon", privacy.epsilon, infinite=False)
-    if np.ndim(privacy.epsilon):
-        raise ValueError(f"epsilon must be one number, got shape {np.shape(privacy.epsilon)}.")
-    return dataclasses.replace(privacy, epsilon=float(privacy.epsilon), delta=float(privacy.delta))
+    return add_noise(values)[: doubled.size] / 2, 1 / attained.epsilon
 
 
 def doubled_totals(wins: WinCounts | ScoresLike) -> np.ndarray:

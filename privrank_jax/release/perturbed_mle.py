@@ -44,7 +44,7 @@ from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import load_flint
-from privrank_jax.release.noisy_totals import in_floats
+from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.perturbed_models import (
     GRID,
     choice_rows,
@@ -141,7 +141,7 @@ def exact_perturbed_mle(
         raise ValueError(
             "link, weighted and other noise than Laplace noise are for win counts with ties='half': leave them out."
         )
-    attained = in_floats(kept_by_objective(privacy, _BY))
+    attained = exact_promise(kept_by_objective(privacy, _BY))
     design, _ = design_of(data, davidson)
     with jax.enable_x64(True):
         scale, ridge = _in_range(*answer_noise(attained, design, gamma))
@@ -173,7 +173,7 @@ def _of_counts(
 ) -> Estimate:
     """That of win counts with half wins."""
     noise, attained = kept_on_totals(privacy, _BY, noise, None)
-    attained = in_floats(attained)
+    attained = exact_promise(attained)
     parts = 2 * WEIGHT_STEPS if weighted else 2
     counts = whole_wins(wins, parts)
     calibrate = functools.partial(

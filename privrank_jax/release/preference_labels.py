@@ -13,7 +13,6 @@ import numpy as np
 from jaxtyping import Float, Integer
 
 from privrank_jax._types import ReportsLike, RowsLike
-from privrank_jax._validate import check_positive
 from privrank_jax.data.preferences import (
     PreferenceFields,
     labels_guarantee,
@@ -26,6 +25,7 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.contributions import exact_bound
 from privrank_jax.release.entropy import random_words
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.randomized_response import exact_randomized_response
 
 
@@ -38,36 +38,28 @@ def exact_labels(
     """Randomize preference labels for a release: each for itself, or all labels of a user together.
 
     **Guarantee.** Exactly ε-DP in the local model for one comparison, or for all comparisons of a user, adjacency flip:
-    a user with k labels gets ε/k for each, rounded down so that k of them add up to at most ε. Runs on the host: no
-    tracing, no key. Soft labels are rounded at random with 53 bits, which moves their mean by at most 2^-53.
+    a user with k labels gets ε/k for each, rounded down so that k of them add up to at most ε. Soft labels are rounded
+    at random with 53 bits, which moves their mean by at most 2^-53.
 
-    Args: as :func:`privrank_jax.preferences.randomized_labels`, without a key; ε finite.
-
-    Returns:
-        The same as there, with numerics ``"exact"``; ``value`` is a bool NumPy array.
-
-    Raises:
-        ValueError: as there, and if ε is infinite or so small that a label has none in double precision.
-        ImportError: OpenDP is not installed, or unsound.
+    Arguments, results and errors: as for :func:`privrank_jax.preferences.randomized_labels` and all exact releases
+    (:mod:`privrank_jax.release`); ``value`` is a bool NumPy array.
 
     >>> privacy = Privacy(80.0, unit="user", adjacency="flip")
     >>> found = exact_labels([1, 0, 1], privacy, users=[7, 9, 7])
     >>> found.value.tolist(), found.diagnostics.epsilon.tolist()
     ([True, False, True], [40.0, 80.0, 40.0])
     """
-    attained = promised(privacy, "exact_labels")
-    check_positive("epsilon", privacy.epsilon, infinite=False)
+    attained = exact_promise(promised(privacy, "exact_labels"))
     check_labels(labels, privacy, users)
     given = np.asarray(labels)
     if privacy.unit == "user":
-        epsilon = split_epsilon(float(privacy.epsilon), np.asarray(users))
+        epsilon = split_epsilon(attained.epsilon, np.asarray(users))
     else:
-        epsilon = np.full(given.shape, float(privacy.epsilon))
+        epsilon = np.full(given.shape, attained.epsilon)
     if jnp.issubdtype(given.dtype, jnp.floating):
         given = (random_words(given.size) >> np.uint64(11)) * 2.0**-53 < given
     value = exact_randomized_response(given, epsilon)
-    guarantee = Guarantee(privacy, attained, trust="local", numerics="exact")
-    return Estimate(value, guarantee, LabelDiagnostics(epsilon))
+    return exact_estimate(value, privacy, attained, LabelDiagnostics(epsilon), trust="local")
 
 
 def split_epsilon(

@@ -16,37 +16,32 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.private_design import APPEARANCES_SHARE, DesignNoise, NoisyDesign
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.integer_laplace import laplace_mechanism
-from privrank_jax.release.noisy_totals import doubled_counts, in_floats
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
+from privrank_jax.release.noisy_totals import doubled_counts
 
 
 def exact_noisy_design(wins: WinCounts, privacy: Privacy) -> Estimate:
     """Noisy numbers of comparisons with exact noise, for a real release; the twin of ``pairwise.noisy_design``.
 
-    **Guarantee.** ε-DP for the promised unit under ``replace`` or ``add-remove``; proof at the heads of this module and
-    of :mod:`privrank_jax.pairwise.private_design`. Runs on the host: no tracing, no key.
+    **Guarantee.** As for the twin; proof at the heads of this module and of
+    :mod:`privrank_jax.pairwise.private_design`.
 
-    Args:
-        wins: win counts of m items, multiples of 1/2, without a mask.
-        privacy: as for the twin, ε finite.
+    Arguments and errors: as for the twin and all exact releases (:mod:`privrank_jax.release`); ``ValueError`` unless
+    counts are multiples of 1/2.
 
     Returns:
         ``value``: :class:`~privrank_jax.pairwise.private_design.NoisyDesign` of float64 NumPy arrays, multiples of 1/2.
-        ``guarantee`` with ``numerics="exact"``. ``diagnostics``:
-        :class:`~privrank_jax.pairwise.private_design.DesignNoise`, public.
-
-    Raises:
-        ValueError: as for the twin; ε = ∞ or several ε; counts that are not multiples of 1/2.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.pairwise.private_design.DesignNoise`, public.
 
     >>> wins = WinCounts.from_matrix([[0, 900], [100, 0]])
     >>> promise = Privacy(50.0, unit="comparison", adjacency="replace")
     >>> bool(950 < exact_noisy_design(wins, promise).value.pairs[0, 1] < 1050)
     True
     """
-    attained = in_floats(of_comparisons(privacy, "exact_noisy_design", "laplace"))
+    attained = exact_promise(of_comparisons(privacy, "exact_noisy_design", "laplace"))
     if attained.adjacency == "flip":
         raise ValueError(
             "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
@@ -63,5 +58,5 @@ def exact_noisy_design(wins: WinCounts, privacy: Privacy) -> Estimate:
         laplace_mechanism(met[first, second][None], 2 * of_pairs, [SYSTEM])[0] / 2
     )
     value = NoisyDesign(appearances, pairs + pairs.T, float(of_items), float(of_pairs))
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, DesignNoise(float(of_pairs), float(of_items)))
+    about = DesignNoise(float(of_pairs), float(of_items))
+    return exact_estimate(value, privacy, attained, about)

@@ -32,21 +32,23 @@ from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.private_weights import (
     SHRINKAGES,
     WEIGHT_NOISES,
+    check_focus,
     combined,
     default_focus,
     precisions,
 )
+from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.exact_aggregation import (
     UserRankings,
     checked_rankings,
-    exact_promise,
     twice_counts,
 )
 from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
+from privrank_jax.release.intervals import largest_below
 from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
 from privrank_jax.release.rounded_gaussian import rounded_gaussian
 from privrank_jax.release.spanning_trees import Graph
@@ -63,40 +65,24 @@ def exact_weights(
 ) -> Estimate:
     """Pairwise weights with exact noise; the twin of :func:`~privrank_jax.aggregation.private_weights`.
 
-    **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
-    these cover; proof at the head of this module. Runs on the host: no tracing, no key.
+    **Guarantee.** As for the twin; proof at the head of this module.
 
-    Args:
-        data: ranks ``(n, m)``, or :class:`~privrank_jax.aggregation.PairWeights`, as for
-            :func:`~privrank_jax.release.exact_noise_all`.
-        privacy: what is promised: unit user, adjacency replace; ε finite.
-        noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
-        focus: φ in [0, 1], the share of the budget for the Borda scores alone; None takes
-            :func:`~privrank_jax.aggregation.private_weights.default_focus`.
-        shrink: ``"james-stein"`` or ``"none"``.
-        missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`; of ranks.
+    Arguments and errors: ``data`` and ``missing`` as for :func:`~privrank_jax.release.exact_borda`, others as for the
+    twin.
 
     Returns:
-        ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee`` with
-        ``numerics="exact"``. ``diagnostics``: :class:`~privrank_jax.aggregation.private_weights.WeightsDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, ε infinite or out of range, fewer than 2 items, no users, ranks that
-            are not integers, weights that hold no exact counts, a focus out of range, unknown names.
+        ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee``.
+        ``diagnostics``: :class:`~privrank_jax.aggregation.private_weights.WeightsDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_weights([[0, 1]] * 1000, privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
-    check_choice("noise", noise, WEIGHT_NOISES)
     check_choice("shrink", shrink, SHRINKAGES)
-    attained = exact_promise(
-        privacy, "exact_weights", "gaussian" if noise == "gaussian" else "laplace"
-    )
+    attained = exact_promise(of_rankings(privacy, "exact_weights", noise, WEIGHT_NOISES))
     users, items = checked_rankings(data, missing)
     share = float(default_focus(items, users, attained, noise=noise) if focus is None else focus)
-    if not 0 <= share <= 1:
-        raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
+    check_focus(share)
     counts = twice_counts(data, missing)
     above = np.triu_indices(items, 1)
     release = _gaussian if noise == "gaussian" else _k_norm
@@ -111,7 +97,7 @@ def exact_weights(
             combine, scores - scores.mean(), x - x.T, np.ones(items, bool), *shares
         )
         value = np.asarray(value)
-    return Estimate(value, Guarantee(privacy, attained, numerics="exact"), diagnostics)
+    return exact_estimate(value, privacy, attained, diagnostics)
 
 
 def _k_norm(
@@ -138,11 +124,7 @@ def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
     (0.25, 0.75)
     """
     first = share * epsilon
-    rest = Fraction(epsilon) - Fraction(first)
-    second = float(rest)
-    if Fraction(second) > rest:
-        second = math.nextafter(second, -math.inf)
-    return first, max(second, 0.0)
+    return first, max(largest_below(Fraction(epsilon) - Fraction(first)), 0.0)
 
 
 def _gaussian(

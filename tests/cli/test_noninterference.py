@@ -17,8 +17,7 @@ import pytest
 
 import privrank_jax
 from privrank_jax import aggregation
-from privrank_jax.release import exact_aggregation, exponential, footrule_costs, k_norm
-from privrank_jax.release import noisy_totals as exact
+from privrank_jax.release import exponential, footrule_costs, integer_noise
 from tests.cli import neighboring
 
 slow = pytest.mark.slow
@@ -29,7 +28,7 @@ def noise_alone(calibrate):
 
     def calibrated(*arguments):
         _, scale = calibrate(*arguments)
-        return lambda values: [(37 * k) % 11 - 4 for k in range(len(values))], scale
+        return lambda values: (37 * np.arange(len(values))) % 11 - 4, scale
 
     return calibrated
 
@@ -44,12 +43,9 @@ def all_loaded():
 @pytest.fixture
 def blind(monkeypatch, all_loaded):
     """Replace every mechanism by one that ignores the data, but for their size."""
-    for module in (exact, exact_aggregation):
-        for name in ("discrete_laplace", "discrete_gaussian"):
-            monkeypatch.setattr(module, name, noise_alone(getattr(exact, name)))
-        for name in ("discrete_cube", "discrete_zonotope"):
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, noise_alone(getattr(k_norm, name)))
+    for name in ("laplace", "gaussian", "cube", "zonotope"):
+        name = f"discrete_{name}"
+        monkeypatch.setattr(integer_noise, name, noise_alone(getattr(integer_noise, name)))
     monkeypatch.setattr(
         footrule_costs, "discrete_blocks", noise_alone(footrule_costs.discrete_blocks)
     )
@@ -290,7 +286,9 @@ def test_synthetic_rankings(privrank, write, blind, tmp_path):
 
 def test_the_comparison_sees_what_is_printed(privrank, write, monkeypatch):
     """Where the mechanism adds nothing and hides nothing, the outputs do differ."""
-    monkeypatch.setattr(exact, "discrete_laplace", lambda *arguments: (lambda values: values, 1.0))
+    monkeypatch.setattr(
+        integer_noise, "discrete_laplace", lambda *arguments: (lambda values: values, 1.0)
+    )
     sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(SAME_PAIRS)]
     run = (*RANK, "--method", "counts")
     one, other = outputs(privrank, sources, *run)

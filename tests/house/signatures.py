@@ -46,6 +46,7 @@ PARTS_OF_PROMISES = {
     "aggregation.ldp_footrule ldp_footrule_report",
     "aggregation.local_weights local_weights_report",
     "aggregation.one_pair one_pair_report",
+    "aggregation.one_pair weights_of_asked",
     "aggregation.shuffled_pairs weights_of_shuffled",
     "aggregation.subset_selection subset_report",
     "experiments.alabi.common errors",

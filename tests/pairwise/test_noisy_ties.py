@@ -11,12 +11,11 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     noisy_tie_counts,
     tie_noise,
-    tie_sensitivity,
 )
 from privrank_jax.pairwise.questionnaire import max_cut
 from privrank_jax.privacy import Privacy
@@ -55,9 +54,13 @@ def test_generic_sensitivities_by_enumeration(limit):
 def test_sensitivity_to_a_questionnaire_by_enumeration(pairs):
     counts = pairwise.questionnaire_counts(pairs, 4)
     naive = reference.largest_change(pairs, 4, 1, 1.0)
-    assert tie_sensitivity(counts, ASKED) == naive == len(pairs) + max_cut(pairs, 4)[0]
+    assert (
+        change_of_totals("laplace", ASKED, counts, ties=True)
+        == naive
+        == len(pairs) + max_cut(pairs, 4)[0]
+    )
     few = dataclasses.replace(ASKED, contributions=1)
-    assert tie_sensitivity(counts, few) == 2
+    assert change_of_totals("laplace", few, counts, ties=True) == 2
 
 
 @pytest.mark.parametrize(

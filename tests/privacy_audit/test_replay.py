@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.release import exact_noisy_totals
-from privrank_jax.release import noisy_totals as exact
+from privrank_jax.release import integer_noise as exact
 from tests.promises import promise
 
 LAPLACE = doors.DOORS[:1]

@@ -20,15 +20,14 @@ from privrank_jax.aggregation import PairWeights
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.privacy import randomized_response
 from privrank_jax.release import (
-    exact_aggregation,
     exact_borda,
     exact_mallows,
     exact_noise_all,
     exact_noisy_totals,
     exact_randomized_response,
     exact_top_k,
+    integer_noise,
 )
-from privrank_jax.release import noisy_totals as exact
 from tests.promises import noise_of, promise, user
 from tests.release.laws import gaussian_pmf, laplace_pmf
 
@@ -40,8 +39,7 @@ ALARM = 1e-6  # false-alarm rate of each comparison; exact draws can't be seeded
 def calibrated_once(monkeypatch):
     """Keep OpenDP's mechanisms from one draw to the next."""
     for name in ("discrete_laplace", "discrete_gaussian"):
-        for module in (exact, exact_aggregation):
-            monkeypatch.setattr(module, name, functools.cache(getattr(module, name)))
+        monkeypatch.setattr(integer_noise, name, functools.cache(getattr(integer_noise, name)))
 
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 7.3, 80.0])

@@ -13,7 +13,12 @@ from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariate_noise import noise_on_sums, noisy_covariate_sums
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import covariate_sums, exact_covariate_sums, exact_covariate_ties
+from privrank_jax.release import (
+    covariate_sums,
+    exact_covariate_sums,
+    exact_covariate_ties,
+    integer_noise,
+)
 from tests.reference.covariate_davidson import tied_statistic
 from tests.reference.covariates import (
     covariate_sensitivity,
@@ -73,13 +78,13 @@ def test_sensitivities_are_exact_or_rounded_up():
 def test_the_law_by_enumeration(monkeypatch):
     """All integers near the sums of two comparisons: OpenDP's law is a discrete Laplace law whose neighbors lose ε."""
     built = []
-    real = covariate_sums.discrete_laplace
+    real = integer_noise.discrete_laplace
 
     def recording(sensitivity, epsilon):
         built.append((sensitivity, epsilon))
         return real(sensitivity, epsilon)
 
-    monkeypatch.setattr(covariate_sums, "discrete_laplace", recording)
+    monkeypatch.setattr(integer_noise, "discrete_laplace", recording)
     exact_covariate_sums(SMALL, dataclasses.replace(FLIPS, epsilon=0.7))
     ((sensitivity, epsilon),) = built
     bits = 0  # the only feature is 1
@@ -168,7 +173,7 @@ def test_no_change_exceeds_the_sensitivity_that_is_drawn_for(noise, monkeypatch)
     def recording(change, *budget):
         return lambda values: seen.append((values, change)) or values, 1.0
 
-    monkeypatch.setattr(covariate_sums, f"discrete_{noise}", recording)
+    monkeypatch.setattr(integer_noise, f"discrete_{noise}", recording)
     for asked in (FLIPS, USERS):
         asked = dataclasses.replace(asked, delta=1e-4 if noise == "gaussian" else 0.0)
         design = dataclasses.replace(SMALL.design, users=np.zeros(2, int))
@@ -206,13 +211,16 @@ def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monke
     design = covariate_table(first, second, np.ones(6), columns, num_items=3, users=who).design
     seen = []
 
-    def recording(graph, widths, change, epsilon):
+    def recording(graph, change, epsilon, widths):
         met = np.zeros((3, 3), int)
         for i, j in graph.edges.tolist():
             met[i, j] = met[j, i] = met[i, j] + 1
-        return lambda values: (seen.append((values, met, widths, change, epsilon)), values)[1], 0.0
+        return lambda values: (
+            seen.append((np.array(values), met, widths, change, epsilon)),
+            values,
+        )[1], 0.0
 
-    monkeypatch.setattr(covariate_sums, "discrete_boxed_zonotope", recording)
+    monkeypatch.setattr(integer_noise, "discrete_zonotope", recording)
     release = exact_covariate_ties if ties else exact_covariate_sums
     worst = 0
     for user in (0, 1):

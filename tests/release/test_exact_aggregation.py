@@ -18,8 +18,14 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import dp_borda_scale
 from privrank_jax.aggregation.noise_all import noise_all_scale
-from privrank_jax.release import exact_aggregation, exact_borda, exact_kwiksort, exact_noise_all
-from privrank_jax.release.exact_aggregation import _largest_below, _sort
+from privrank_jax.release import (
+    exact_aggregation,
+    exact_borda,
+    exact_kwiksort,
+    exact_noise_all,
+    integer_noise,
+)
+from privrank_jax.release.exact_aggregation import _sort
 from privrank_jax.release.spanning_trees import Graph
 from tests.promises import noise_of, user
 
@@ -67,8 +73,8 @@ def kwiksort_law(counts, users, scale):
 def prepare_once(monkeypatch):
     """Count and calibrate once for all the draws from some rankings; returns the counts."""
     for name in ("discrete_laplace", "discrete_gaussian"):
-        kept = functools.cache(getattr(exact_aggregation, name))
-        monkeypatch.setattr(exact_aggregation, name, kept)
+        kept = functools.cache(getattr(integer_noise, name))
+        monkeypatch.setattr(integer_noise, name, kept)
 
     def prepare(ranks):
         counts = exact_aggregation.twice_counts(ranks, "last")
@@ -151,12 +157,12 @@ def test_k_norm_noise_has_the_change_of_one_user(release, monkeypatch):
     """The mechanism gets twice the counts, what replacing a user changes of them, and ε itself."""
     asked = []
 
-    def record(shape, change, epsilon):
+    def record(shape, change, epsilon, _=()):
         asked.append((shape, change, epsilon))
         return lambda values: asked.append(values) or np.asarray(values, float), change / epsilon
 
     for name in ("discrete_cube", "discrete_zonotope"):
-        monkeypatch.setattr(exact_aggregation, name, record)
+        monkeypatch.setattr(integer_noise, name, record)
     found = release(RANKS, user(0.3))
     (shape, change, epsilon), values = asked
     assert (change, epsilon) == (2, 0.3)
@@ -232,7 +238,7 @@ def test_a_budget_that_is_exceeded_falls_back_on_noise_for_all_pairs():
 def test_the_two_shares_never_exceed_epsilon(monkeypatch):
     spent = []
     monkeypatch.setattr(
-        exact_aggregation,
+        integer_noise,
         "discrete_laplace",
         lambda change, each: (spent.append(each), (lambda values: values, 1.0))[1],
     )
@@ -267,12 +273,6 @@ def test_the_sort_sorts_and_asks_each_pair_once(items):
     assert order == np.argsort(value).tolist()
     assert queries == len(seen) == len({frozenset(pair) for pair in seen})
     assert _sort(items, before, 0) == (None, 0)
-
-
-def test_largest_below():
-    for bound in (Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(1)):
-        value = _largest_below(bound)
-        assert Fraction(value) <= bound < Fraction(math.nextafter(value, 2))
 
 
 @pytest.mark.parametrize("release", [exact_borda, exact_noise_all, exact_kwiksort])

@@ -5,10 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
 from privrank_jax.release import exponential
+from privrank_jax.release.intervals import largest_below
 from tests.release.rankings import EVERY, costs_and_rate
 
 
@@ -35,3 +37,9 @@ def test_the_weight_of_all_orders_is_their_sum():
         for order in EVERY
     ]
     assert float(sum(low for low, _ in odds)) == pytest.approx(sum(terms), rel=1e-12)
+
+
+def test_largest_below():
+    for bound in (Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(1)):
+        value = largest_below(bound)
+        assert Fraction(value) <= bound < Fraction(math.nextafter(value, 2))

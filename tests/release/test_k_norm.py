@@ -176,7 +176,9 @@ def test_mechanisms_add_noise_at_their_rate(monkeypatch):
     asked = []
     for name in ("cube_noise", "zonotope_noise"):
         monkeypatch.setattr(
-            k_norm, name, lambda shape, rate: (asked.append((shape, rate)), np.array([8, -8]))[1]
+            k_norm,
+            name,
+            lambda shape, rate, *_: (asked.append((shape, rate)), np.array([8, -8]))[1],
         )
     graph, values = Graph([(0, 1)], 2), np.array([2**60 + 1, 3])
     for epsilon in (0.3, 8.0):
@@ -191,7 +193,7 @@ def test_large_epsilons_have_fine_grids(monkeypatch):
     """ε/c halves until it is at most 4, on a lattice as many times as fine."""
     asked = []
     monkeypatch.setattr(
-        k_norm, "zonotope_noise", lambda _, rate: (asked.append(rate), np.array([8, -8]))[1]
+        k_norm, "zonotope_noise", lambda _, rate, __: (asked.append(rate), np.array([8, -8]))[1]
     )
     graph = Graph([(0, 1)], 2)
     above = math.nextafter(8.0, 9.0)
@@ -212,7 +214,7 @@ def test_noise_beyond_64_bits_is_refused(monkeypatch):
         build(1e-9)
         with pytest.raises(ValueError, match="exceeds 64 bits"):
             build(1e-15)
-    monkeypatch.setattr(k_norm, "draw_radius", lambda dimension, rate: 2**60)
+    monkeypatch.setattr(k_norm, "draw_radius", lambda *_: 2**60)
     for draw in (
         lambda: cube_noise(3, Fraction(1, 2)),
         lambda: zonotope_noise(graph, Fraction(1, 2)),

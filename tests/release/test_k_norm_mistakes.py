@@ -37,7 +37,7 @@ def zero_always_kept(graph, radius):
     return propose(graph, radius) if radius else np.zeros(graph.num_items, np.int64)
 
 
-def radius_kept(graph, rate):
+def radius_kept(graph, rate, widths=()):
     """A pair that is not accepted is drawn again, but not its radius."""
     drawn = radius(graph.dimension, rate)
     while True:
@@ -61,12 +61,12 @@ MISTAKES = {
     "no rule": (Tile, "place", always_kept),
     "rule for near walls alone": (Tile, "place", walls_of_one_side),
     "no rule at r = 0": (k_norm, "propose", zero_always_kept),
-    "power p + 1": (k_norm, "draw_radius", lambda p, rate: radius(p + 1, rate)),
-    "power p - 1": (k_norm, "draw_radius", lambda p, rate: radius(p - 1, rate)),
+    "power p + 1": (k_norm, "draw_radius", lambda p, rate, _: radius(p + 1, rate)),
+    "power p - 1": (k_norm, "draw_radius", lambda p, rate, _: radius(p - 1, rate)),
     "noise at 1.2 times the rate": (
         k_norm,
         "draw_radius",
-        lambda p, rate: radius(p, rate * Fraction(6, 5)),
+        lambda p, rate, _: radius(p, rate * Fraction(6, 5)),
     ),
     "even coordinates": (
         k_norm,

@@ -15,7 +15,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import questionnaire_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_noisy_totals, exact_samplers_available
-from privrank_jax.release.noisy_totals import discrete_gaussian, discrete_laplace
+from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from tests.promises import promise, split
 from tests.reference import geometry
 from tests.release.laws import gaussian_pmf, laplace_pmf

@@ -32,7 +32,7 @@ from privrank_jax.release import (
     mallows,
     randomized_response,
 )
-from privrank_jax.release import noisy_totals as exact
+from privrank_jax.release import integer_noise as exact
 from privrank_jax.release.randomized_response import keep_probability
 from tests.promises import promise, user
 from tests.release.laws import (

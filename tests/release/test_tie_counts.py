@@ -11,7 +11,7 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.noisy_ties import noisy_tie_counts, tie_noise
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_noisy_tie_counts, exact_samplers_available, noisy_totals
+from privrank_jax.release import exact_noisy_tie_counts, exact_samplers_available, integer_noise
 from tests.promises import promise
 from tests.reference import davidson as reference
 
@@ -65,14 +65,14 @@ def test_numbers_that_reach_the_samplers_move_as_calibrated(case, monkeypatch):
     def gaussian(sensitivity, epsilon, delta):
         return laplace(sensitivity, delta * epsilon)
 
-    def shaped(graph, change, _):
+    def shaped(graph, change, *_):
         seen.append(change)
         assert len(graph.edges) == 2 * len(PAIRS)
         return (lambda values: seen.append(values) or np.asarray(values)), 1.0
 
-    monkeypatch.setattr(noisy_totals, "discrete_laplace", laplace)
-    monkeypatch.setattr(noisy_totals, "discrete_gaussian", gaussian)
-    monkeypatch.setattr(noisy_totals, "discrete_zonotope", shaped)
+    monkeypatch.setattr(integer_noise, "discrete_laplace", laplace)
+    monkeypatch.setattr(integer_noise, "discrete_gaussian", gaussian)
+    monkeypatch.setattr(integer_noise, "discrete_zonotope", shaped)
     pairs = PAIRS if "questionnaire" in options else [(0, 1)] * 3
     values = []
     for answers in np.ndindex(3, 3, 3):

@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.release import boxed_noise
-from privrank_jax.release.boxed_noise import discrete_boxed_zonotope
+from privrank_jax.release import k_norm
+from privrank_jax.release.k_norm import discrete_zonotope, zonotope_noise
 from privrank_jax.release.spanning_trees import Graph
 from tests.reference import geometry as naive
 from tests.release.graphs import GRAPHS
@@ -33,7 +33,7 @@ def test_the_noise_has_its_law(name):
     radii = np.arange(200)
     numbers = naive.numbers_of_points(forests, 199) * (2 * radii * WIDTHS[0] + 1)
     law = naive.gauge_law(numbers, float(rate))
-    drawn = [tuple(boxed_noise.boxed_noise(graph, WIDTHS, rate).tolist()) for _ in range(draws)]
+    drawn = [tuple(zonotope_noise(graph, rate, WIDTHS).tolist()) for _ in range(draws)]
     assert all(sum(point[:items]) == 0 == point[-1] for point in drawn)
     gauges = np.array([gauge(point, pairs, items, WIDTHS) for point in drawn])
     assert_shares(np.bincount(gauges, minlength=200)[:200], law)
@@ -59,24 +59,24 @@ def test_neighbors_lose_epsilon_and_no_more():
 def test_noise_is_drawn_at_its_rate_on_its_grid(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        boxed_noise, "boxed_noise", lambda *given: (asked.append(given), np.array([8, -8, 4]))[1]
+        k_norm, "zonotope_noise", lambda *given: (asked.append(given), np.array([8, -8, 4]))[1]
     )
     graph = Graph([(0, 1)], 2)
     for epsilon, parts in ((0.3, 1), (8.0, 1), (16.0, 2), (1e300, 2**16)):
-        add_noise, scale = discrete_boxed_zonotope(graph, (3,), 2, epsilon)
+        add_noise, scale = discrete_zonotope(graph, 2, epsilon, (3,))
         assert add_noise(np.array([2, 3, 7])).tolist() == [
             2 + 8 / parts,
             3 - 8 / parts,
             7 + 4 / parts,
         ]
         spent = min(Fraction(epsilon), 2**19)
-        assert asked.pop() == (graph, (3,), spent / (2 * parts))
+        assert asked.pop() == (graph, spent / (2 * parts), (3,))
         assert scale == pytest.approx(float(2 / spent))
 
 
 def test_noise_beyond_64_bits_is_refused():
     graph = Graph([(0, 1)], 2)
-    discrete_boxed_zonotope(graph, (2**40,), 2, 0.1)
+    discrete_zonotope(graph, 2, 0.1, (2**40,))
     for widths, epsilon in (((2**40,), 1e-6), ((2**55,), 1.0), ((), 1e-16)):
         with pytest.raises(ValueError, match="exceeds 64 bits"):
-            discrete_boxed_zonotope(graph, widths, 2, epsilon)
+            discrete_zonotope(graph, 2, epsilon, widths)

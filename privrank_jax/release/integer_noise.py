@@ -1,0 +1,86 @@
+"""What all exact releases share: one finite ε, the sampler of each kind of noise on integers, and what they return."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from privrank_jax._types import Number
+from privrank_jax._validate import check_positive
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.k_norm import AddNoise, discrete_cube, discrete_zonotope
+from privrank_jax.release.spanning_trees import Graph
+
+Body: TypeAlias = int | Graph
+"""A cube of a dimension, or the zonotope of a graph."""
+
+
+def exact_promise(attained: Privacy) -> Privacy:
+    """What a mechanism attains, with one finite ε, and δ, as doubles.
+
+    Raises:
+        ValueError: ε is infinite, or there are several.
+    """
+    check_positive("epsilon", attained.epsilon, infinite=False)
+    if np.ndim(attained.epsilon):
+        raise ValueError(f"epsilon must be one number, got shape {np.shape(attained.epsilon)}.")
+    return dataclasses.replace(
+        attained, epsilon=float(attained.epsilon), delta=float(attained.delta)
+    )
+
+
+def integer_noise(
+    noise: str,
+    privacy: Privacy,
+    change: Number,
+    body: Body | None = None,
+    widths: tuple[int, ...] = (),
+) -> tuple[AddNoise, float]:
+    """The mechanism that adds noise to integers, and its scale: s, σ, or c/ε for K-norm noise.
+
+    Args:
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        privacy: from :func:`exact_promise`.
+        change: what neighbors differ by: in ℓ₁ for Laplace noise, in ℓ₂ for Gaussian noise; for K-norm noise c, where
+            the difference lies in c times the body.
+        body: of K-norm noise.
+        widths: of intervals beside the zonotope, for numbers that change by themselves.
+
+    Raises:
+        ValueError: no noise can be drawn for this ε, δ and change.
+        ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
+
+    >>> promise = Privacy(1e3, unit="user", adjacency="replace")
+    >>> add_noise, scale = integer_noise("k-norm", promise, 2, 3)
+    >>> add_noise(np.array([4, 0, 1])).tolist(), scale
+    ([4.0, 0.0, 1.0], 0.002)
+    """
+    epsilon = privacy.epsilon
+    if isinstance(body, Graph):
+        return discrete_zonotope(body, int(change), epsilon, widths)
+    if body is not None:
+        return discrete_cube(body, int(change), epsilon)
+    if noise == "laplace":
+        drawn, scale = discrete_laplace(float(change), epsilon)
+    else:
+        drawn, scale = discrete_gaussian(float(change), epsilon, privacy.delta)
+    return lambda values: np.asarray(drawn(values.tolist()), np.float64), scale
+
+
+def exact_estimate(
+    value: Any,
+    privacy: Privacy,
+    attained: Privacy,
+    diagnostics: Any,
+    *,
+    trust: str = "central",
+    note: str = "",
+) -> Estimate:
+    """What is published, with its guarantee: promise, what is attained of it, and the rest as there."""
+    guarantee = Guarantee(privacy, attained, trust=trust, numerics="exact", note=note)
+    return Estimate(value, guarantee, diagnostics)
