@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import privrank_jax as pr
@@ -72,3 +74,9 @@ def test_the_page_has_the_table_of_the_records():
     """After a change of a record: ``python -m tests.methods_table``."""
     page = methods_table.PAGE.read_text(encoding="utf-8")
     assert methods_table.written(page) == page
+
+
+@pytest.mark.parametrize("name", CONSENSUS)
+def test_the_page_on_releases_says_how_it_is_drawn(name):
+    page = methods_table.PAGE.with_name("releases.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| `aggregate`:.*\b{name}\b.* \|", page, re.MULTILINE)
