@@ -47,8 +47,8 @@ def assert_schema(document, trust):
     assert sorted(items(document)) == ["a", "b", "c"]
     for place, row in enumerate(document["ranking"], start=1):
         assert row["rank"] == place
-        if "low" in row:
-            assert row["low"] <= row["score"] <= row["high"]
+        assert ("low" in row) == (row["score"] is not None)
+        assert "low" not in row or row["low"] <= row["score"] <= row["high"]
     found = [row["score"] for row in document["ranking"]]
     assert found == [None] * 3 or found == sorted(map(float, found), reverse=True)
     guarantee = document["guarantee"]
