@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -108,3 +109,12 @@ def test_missing_sections_are_found() -> None:
 def test_the_reference_lists_all_that_a_package_exports(package):
     listed = {name for module, name in described() if module == package}
     assert listed == exported()[package]
+
+
+@pytest.mark.parametrize(("package", "table"), [("release", "_HOMES"), ("data", "_NAMES")])
+def test_names_are_loaded_from_where_type_checkers_see_them(package, table):
+    imported = (node for node in modules()[package].nodes if isinstance(node, ast.ImportFrom))
+    ours = (node for node in imported if f"privrank_jax.{package}." in f"{node.module}.")
+    seen = {alias.name: f"{node.module}".split(".")[2] for node in ours for alias in node.names}
+    assert getattr(importlib.import_module(f"privrank_jax.{package}"), table) == seen
+    assert exported()[package] == set(seen)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -103,7 +103,7 @@ def planned_costs(
     check_nonnegative("spread", spread)
     for setting in settings:
         check_sizes(num_items, setting.num_users)
-    planned = _PLANNED.get(row.method)
+    planned = PLANNED[row.method]
     if planned is None or (row.method == "exponential" and num_items > _MOST_ENUMERATED):
         return None
     known = [Setting(users, of_one_user(privacy, row, users)) for users, privacy in settings]
@@ -274,10 +274,13 @@ def _normal(numbers: int, items: int) -> np.ndarray:
     return np.random.default_rng(0).standard_normal((draws, numbers))
 
 
-_PLANNED = {
+PLANNED: Mapping[str, Callable[..., np.ndarray] | None] = {
     "borda": _borda,
     "noise-all": _noise_all,
     "weights": _weights,
     "footrule": _footrule,
     "exponential": _exponential,
+    "kwiksort": None,
+    "hay-kwiksort": None,
 }
+"""How the methods of :data:`~privrank_jax.aggregation.bounds.ROWS` are planned; None for one that is not."""

@@ -17,10 +17,14 @@ import pytest
 
 import privrank_jax
 from privrank_jax import aggregation
-from privrank_jax.release import exponential, footrule_costs, integer_noise
+from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.release import exponential, footrule_costs, integer_noise, weights_in_parts
 from tests.cli import neighboring
 
 slow = pytest.mark.slow
+TRUSTS = {name: method.trusts for name, method in CONSENSUS.items()}
+SLOW_METHODS = {("auto", "central"), ("noise-all", "central")}
+SLOW_METHODS |= {(name, "local") for name in ("auto", "borda", "kwiksort", "noise-all")}
 
 
 def noise_alone(calibrate):
@@ -43,12 +47,13 @@ def all_loaded():
 @pytest.fixture
 def blind(monkeypatch, all_loaded):
     """Replace every mechanism by one that ignores the data, but for their size."""
-    for name in ("laplace", "gaussian", "cube", "zonotope"):
-        name = f"discrete_{name}"
-        monkeypatch.setattr(integer_noise, name, noise_alone(getattr(integer_noise, name)))
-    monkeypatch.setattr(
-        footrule_costs, "discrete_blocks", noise_alone(footrule_costs.discrete_blocks)
-    )
+    for module, kinds in {
+        integer_noise: ("laplace", "gaussian", "cube", "zonotope"),
+        weights_in_parts: ("cube", "zonotope"),
+        footrule_costs: ("blocks",),
+    }.items():
+        for name in (f"discrete_{kind}" for kind in kinds):
+            monkeypatch.setattr(module, name, noise_alone(getattr(module, name)))
     monkeypatch.setattr("secrets.randbelow", lambda bound: bound - 1)
     monkeypatch.setattr(exponential, "_draw", lambda costs, rate: list(range(len(costs))))
     monkeypatch.setattr(
@@ -173,22 +178,10 @@ def test_other_links(privrank, write, blind, options, data):
 @pytest.mark.parametrize(
     ("method", "trust"),
     [
-        ("borda", "central"),
-        ("kwiksort", "central"),
-        ("exponential", "central"),
-        ("footrule", "central"),
-        ("footrule", "local"),
-        *(
-            pytest.param(method, trust, marks=slow)
-            for method, trust in [
-                ("auto", "central"),
-                ("noise-all", "central"),
-                ("auto", "local"),
-                ("borda", "local"),
-                ("kwiksort", "local"),
-                ("noise-all", "local"),
-            ]
-        ),
+        pytest.param(name, trust, marks=[slow] if (name, trust) in SLOW_METHODS else [])
+        for name, trusts in {"auto": ("central", "local"), **TRUSTS}.items()
+        for trust in trusts
+        if trust != "shuffled"
     ],
 )
 def test_consensus(privrank, write, blind, method, trust):

@@ -10,7 +10,7 @@ import typer
 
 from privrank_jax.cli import app
 from privrank_jax.jobs import consensus, methods
-from privrank_jax.jobs.mechanisms import Randomness
+from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.release.ledger import Ledger
 
 RANK = (
@@ -35,16 +35,13 @@ CASES = [
     ((*COUNTS, *GAUSSIAN), "exact", True),
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
     (AGGREGATE, "exact", False),
-    ((*AGGREGATE, "--method", "borda"), "exact", False),
-    ((*AGGREGATE, "--method", "borda", "--noise", "laplace"), "exact", True),
-    ((*AGGREGATE, "--method", "kwiksort"), "exact", True),
-    ((*AGGREGATE, "--method", "noise-all"), "exact", False),
-    ((*AGGREGATE, "--method", "noise-all", *GAUSSIAN), "exact", True),
-    ((*AGGREGATE, "--method", "weights"), "exact", False),
-    ((*AGGREGATE, "--method", "weights", *GAUSSIAN), "exact", False),
-    ((*AGGREGATE, "--method", "footrule"), "exact", False),
-    ((*AGGREGATE, "--method", "footrule", *GAUSSIAN), "exact", False),
-    ((*AGGREGATE, "--method", "exponential"), "exact", False),
+    *(
+        ((*AGGREGATE, "--method", name, *noise), "exact", drawn in made.opendp)
+        for name, method in methods.CONSENSUS.items()
+        for made in [MECHANISMS[method.mechanism("central")]]
+        for drawn in made.noises
+        for noise in [{"gaussian": GAUSSIAN, made.noises[0]: ()}.get(drawn, ("--noise", drawn))]
+    ),
     ((*AGGREGATE, *LOCAL), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "footrule"), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", False),

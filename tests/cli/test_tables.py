@@ -10,6 +10,7 @@ from privrank_jax._host import evaluate
 from privrank_jax.cli.console import Refusal
 from privrank_jax.data import ComparisonRows
 from privrank_jax.jobs import comparisons, mechanisms
+from privrank_jax.jobs.methods import CONSENSUS
 from tests.parquet import as_parquet
 
 COUNTS = ("--method", "counts")
@@ -130,14 +131,7 @@ BALLOTS = [f"u{k},1,2,3" if k % 3 else f"u{k},2,1," for k in range(40)]
 
 @pytest.mark.parametrize(
     "method",
-    [
-        "borda",
-        "none",
-        *(
-            pytest.param(m, marks=SLOW)
-            for m in ("kwiksort", "noise-all", "footrule", "exponential")
-        ),
-    ],
+    ["none", *(name if name == "borda" else pytest.param(name, marks=SLOW) for name in CONSENSUS)],
 )
 def test_a_consensus_is_that_of_the_same_csv(privrank, write, method):
     path = write(*BALLOTS, header="user,a,b,c")

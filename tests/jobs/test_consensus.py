@@ -10,6 +10,7 @@ import pytest
 from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.jobs import consensus
+from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.privacy import Privacy
 from tests.jobs.released import agreed
 from tests.parquet import as_parquet
@@ -27,9 +28,7 @@ def found(path, **options):
     return result.names, result
 
 
-@pytest.mark.parametrize(
-    "method", ["auto", "weights", "borda", "kwiksort", "noise-all", "footrule", "exponential"]
-)
+@pytest.mark.parametrize("method", ["auto", *CONSENSUS])
 def test_central_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method)
     assert names == ["Rome", "Oslo", "Bern"]
@@ -37,7 +36,7 @@ def test_central_methods_find_what_all_say(unanimous, method):
     assert (result.guarantee.unit, result.guarantee.trust) == ("user", "central")
 
 
-@pytest.mark.parametrize("method", ["borda", "kwiksort", "noise-all", "footrule"])
+@pytest.mark.parametrize("method", [name for name, of in CONSENSUS.items() if "local" in of.trusts])
 def test_local_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method, trust="local")
     assert names == ["Rome", "Oslo", "Bern"]

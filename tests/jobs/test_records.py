@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import privrank_jax as pr
@@ -56,7 +58,7 @@ def test_all_that_a_curator_can_draw_is_planned(method):
 @pytest.mark.parametrize(("function", "methods"), [(pr.consensus, CONSENSUS), (pr.rank, RANK)])
 def test_the_function_says_which_there_are(function, methods):
     for name in methods:
-        assert f'``"{name}"``' in function.__doc__
+        assert f"{name} ({methods[name].help}" in " ".join(function.__doc__.split())
 
 
 def test_a_trust_that_does_not_fit_is_refused_with_those_that_do():
@@ -72,3 +74,9 @@ def test_the_page_has_the_table_of_the_records():
     """After a change of a record: ``python -m tests.methods_table``."""
     page = methods_table.PAGE.read_text(encoding="utf-8")
     assert methods_table.written(page) == page
+
+
+@pytest.mark.parametrize("name", CONSENSUS)
+def test_the_page_on_releases_says_how_it_is_drawn(name):
+    page = methods_table.PAGE.with_name("releases.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| `aggregate`:.*\b{name}\b.* \|", page, re.MULTILINE)
