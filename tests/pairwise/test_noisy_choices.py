@@ -14,7 +14,7 @@ from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.model_errors import model_errors
 from privrank_jax.pairwise.noisy_choices import noisy_choices
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.perturbed_mle import default_ridges
 from privrank_jax.privacy.bodies import Noise
 from tests.pairwise.problems import LISTS

@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
+from privrank_jax.pairwise.totals_noise import change_of_totals, totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     noisy_tie_counts,

@@ -12,7 +12,7 @@ from privrank_jax.pairwise.noisy_ties import noisy_tie_counts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
-from privrank_jax.release import exact_noisy_tie_counts, exact_noisy_totals, exact_top_k
+from privrank_jax.release import exact_noisy_tie_counts, exact_noisy_counts, exact_top_k
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(3.0 * (np.ones((4, 4)) - np.eye(4)))
@@ -37,7 +37,7 @@ MECHANISMS = {
         key, TIED, asked, ties="davidson"
     ),
     "exact_noisy_tie_counts": lambda key, asked, **_: exact_noisy_tie_counts(TIED, asked),
-    "exact_noisy_totals": lambda key, asked, **known: exact_noisy_totals(WINS, asked, **known),
+    "exact_noisy_counts": lambda key, asked, **known: exact_noisy_counts(WINS, asked, **known),
     "exact_top_k": lambda key, asked, **known: exact_top_k(WINS, asked, 2, **known),
 }
 

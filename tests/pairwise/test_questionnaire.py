@@ -8,7 +8,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.questionnaire import (
     _EXACT_ORDER_ITEMS,
     max_cut,

@@ -165,11 +165,11 @@ EXACT: dict[str, Callable[[float], Any]] = {
     "randomized-response": lambda epsilon: release.exact_randomized_response(
         np.arange(40) % 3 == 0, epsilon * (1 + np.arange(40) % 2)
     ),
-    **_ways("totals", _on(release.exact_noisy_totals, _wins, asked), noise=ADDED),
-    "totals-flips": _on(release.exact_noisy_totals, _wins, FLIPS),
-    "totals-survey": functools.partial(_on(release.exact_noisy_totals, _three, FLIPS), **_survey),
+    **_ways("totals", _on(release.exact_noisy_counts, _wins, asked), noise=ADDED),
+    "totals-flips": _on(release.exact_noisy_counts, _wins, FLIPS),
+    "totals-survey": functools.partial(_on(release.exact_noisy_counts, _three, FLIPS), **_survey),
     "totals-survey-replace": functools.partial(
-        _on(release.exact_noisy_totals, _three, SURVEYED), **_survey
+        _on(release.exact_noisy_counts, _three, SURVEYED), **_survey
     ),
     **_ways("ties", _on(release.exact_noisy_tie_counts, _wins, FLIPS), noise=ADDED),
     "ties-survey": functools.partial(_on(release.exact_noisy_tie_counts, _three, FLIPS), **_survey),
