@@ -22,8 +22,8 @@ from privrank_jax.jobs import comparisons as of_comparisons
 from privrank_jax.jobs import methods, randomize
 from privrank_jax.jobs.result import Certainty
 from privrank_jax.pairwise import perturbed_mle
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_counts

@@ -113,22 +113,22 @@ def test_two_releases_differ():
         ({"sensitivity": 0}, "sensitivity must be positive"),
         ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         ({"noise": "cauchy"}, "noise must be one of"),
-        ({"wins": [0.25, 1.0]}, "multiples of 1/2"),
-        ({"wins": [math.nan]}, "multiples of 1/2"),
-        ({"wins": [2.0**60]}, "float64 holds none beyond"),
-        ({"wins": [2**60]}, "int64 holds none beyond"),
-        ({"wins": np.float32([2.0**23 + 1])}, "float32 holds none beyond 8,388,608"),
+        ({"data": [0.25, 1.0]}, "multiples of 1/2"),
+        ({"data": [math.nan]}, "multiples of 1/2"),
+        ({"data": [2.0**60]}, "float64 holds none beyond"),
+        ({"data": [2**60]}, "int64 holds none beyond"),
+        ({"data": np.float32([2.0**23 + 1])}, "float32 holds none beyond 8,388,608"),
         (
-            {"wins": WinCounts.from_matrix(np.float32([[0, 2**23 + 1], [0, 0]]))},
+            {"data": WinCounts.from_matrix(np.float32([[0, 2**23 + 1], [0, 0]]))},
             "float32 holds none",
         ),
-        ({"wins": [math.inf]}, "holds none beyond"),
-        ({"wins": []}, "shape"),
-        ({"wins": [[1.0, 2.0]]}, "shape"),
+        ({"data": [math.inf]}, "holds none beyond"),
+        ({"data": []}, "shape"),
+        ({"data": [[1.0, 2.0]]}, "shape"),
     ],
 )
 def test_refusals(change, message):
-    asked, arguments = split({"wins": [1.0, 2.0], "sensitivity": 2, **change})
+    asked, arguments = split({"data": [1.0, 2.0], "sensitivity": 2, **change})
     with pytest.raises(ValueError, match=message):
         exact_noisy_counts(privacy=asked, **arguments)
 
