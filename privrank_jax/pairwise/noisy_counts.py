@@ -136,15 +136,15 @@ def noisy_counts(
             note = "published as epsilon, but proven only for twice that."
     else:
         about = "noisy_counts", noise, sensitivity, questionnaire
-        attained, added = noise_on_counted(data, davidson, privacy, *about)
+        attained, added = noise_on_counted(data, privacy, davidson, *about)
     value = with_noise(key, data, added, davidson)
     return Estimate(value, Guarantee(privacy, attained, note=note), NoiseDiagnostics(added.scale))
 
 
 def noise_on_counted(
     data: WinCounts | CovariateTable | Choices,
-    davidson: bool,
     privacy: Privacy,
+    davidson: bool,
     by: str,
     noise: str | None = None,
     sensitivity: Scalar | None = None,

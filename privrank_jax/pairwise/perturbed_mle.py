@@ -220,7 +220,7 @@ def perturbed_mle(
         design = design_of(data, davidson)[0]
         if privacy.adjacency == "flip":
             about = _BY, noise, sensitivity, questionnaire
-            attained, added = noise_on_counted(data, davidson, privacy, *about)
+            attained, added = noise_on_counted(data, privacy, davidson, *about)
             ridges, tie_gamma = default_ridges(design, added, gamma, tie_gamma)
         else:
             attained = kept_by_objective(privacy, _BY, noise or "laplace")
