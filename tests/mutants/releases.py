@@ -210,7 +210,7 @@ RELEASES = (
         ("NoiseDiagnostics(scale / on_totals)", "NoiseDiagnostics(scale)"),
     ),
     *mutants_of(
-        "pairwise/noisy_counts.py",
+        "pairwise/totals_noise.py",
         ("tests/pairwise/test_noisy_ties.py", "tests/release/test_tie_counts.py"),
         ("int(counts.sum()) // 2 + asked / 2", "asked / 2"),
         ("int(counts.sum()) // 2 + asked / 2", "int(counts.sum()) // 2 + asked / 4"),
