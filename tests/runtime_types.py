@@ -41,7 +41,7 @@ EXAMPLES = (
     "aggregation.noise_totals", "aggregation.proven_errors",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignment",
     "aggregation.private_footrule", "release.footrule_costs", "release.block_noise",
-    "release.radius", "release.leaderboard", "release.noisy_totals", "release.integer_noise",
+    "release.radius", "release.leaderboard", "release.noisy_counts", "release.integer_noise",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.certificate", "aggregation.dynamic_program",
     "aggregation.hay_kwiksort", "aggregation.integer_program", "aggregation.ldp_footrule", "aggregation.footrule_cuts",
     "aggregation.ldp_kwiksort", "aggregation.ldp_plan",

@@ -7,6 +7,7 @@ scores are fitted to noisy counts; otherwise the noise is in the objective of th
 from __future__ import annotations
 
 import dataclasses
+import operator
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ def _certainty(
     """Certainty of fitted scores, from the release and the public sets."""
     cover = f"{ANSWERS} and the privacy noise{UNDONE}" if noise else ANSWERS
     words = each_by_itself("the true score", cover)
-    design = data.kept.design
+    design = quickly(operator.attrgetter("design"), data.kept)
     found, _ = of_model(scores, design, level=asked.level, words=words, gamma=gamma, **noise)
     components = components_of(quickly(_shown_together, data.kept))
     if components == 1:

@@ -50,7 +50,6 @@ from privrank_jax.pairwise.davidson import half_win_test
 from privrank_jax.pairwise.davidson_maximum import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.perturbed_mle import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
@@ -59,6 +58,7 @@ from privrank_jax.pairwise.questionnaire_noise import (
     noise_on_totals,
     questionnaire_changes,
 )
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
@@ -445,10 +445,11 @@ def _public_design(data: Prepared, totals: np.ndarray) -> np.ndarray:
 def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     """Ties are an outcome of their own: noise on the totals and their number, then a ridge fit to them."""
     shared: dict[str, Any] = {"noise": data.noise, "questionnaire": data.questionnaire}
-    drawn = draw("noisy-tie-counts", data.source, data.wins, data.promise, **shared)
+    told = {"ties": "davidson", **shared}
+    drawn = draw("noisy-tie-counts", data.source, data.wins, data.promise, **told)
     law = noise_on_ties(data.noise, drawn.scale, data.table.num_items, data.questionnaire)
-    met, counts = data.wins.comparisons, drawn.estimate.value
-    design, counted = pairwise.Counts(met, ties=True), np.append(counts.totals, counts.ties)
+    met, counted = data.wins.comparisons, drawn.estimate.value
+    design = pairwise.Counts(met, ties=True)
     usual = functools.partial(default_ridges, added=law, gamma=asked.gamma)
     gamma, tie_gamma = map(float, quickly(usual, design))
     fit = quickly(pairwise.fit, design, counted, gamma, tie_gamma)

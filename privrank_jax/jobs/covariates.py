@@ -28,7 +28,6 @@ from privrank_jax.jobs.result import (
     each_by_itself,
 )
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
-from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.perturbed_mle import PerturbedFit, default_ridges
@@ -160,24 +159,20 @@ def _fitted(data: Prepared, asked: Asked) -> Ranking:
 def _drawn(data: Prepared, asked: Asked) -> Drawn:
     """Noisy sums, or where the design is private the fit with noise in its objective."""
     assert data.privacy is not None
-    about: dict[str, Any] = {"noise": data.noise}
-    if data.private_design:
-        about = {"ties": asked.ties, "gamma": asked.gamma}
+    about = {"gamma": asked.gamma} if data.private_design else {"noise": data.noise}
     name = asked.mechanism(data.privacy, covariates=True)
-    return draw(name, data.source, data.kept, data.privacy, **about)
+    return draw(name, data.source, data.kept, data.privacy, ties=asked.ties, **about)
 
 
 def _fit_released(
-    value: np.ndarray | CovariateTies,
+    value: np.ndarray,
     design: CovariateDesign,
     gamma: float | None,
     scale: float,
     noise: str,
 ) -> Estimate:
     """The fit to noisy sums, or to noisy sums and ties."""
-    if isinstance(value, CovariateTies):
-        value = np.append(value.sums, value.ties)
-        design = dataclasses.replace(design, ties=True)
+    design = dataclasses.replace(design, ties=value.size > design.size)
     # K-norm noise needs to see the design untraced. It is an argument so that `quickly` sees how large it is.
     added = noise_on_sums(design, noise, scale, ties=design.ties)
     ridges = quickly(lambda _: default_ridges(design, added, gamma), design)

@@ -105,31 +105,31 @@ MECHANISMS = {
     "noisy-counts": Mechanism(
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
-        exact="release.noisy_totals:exact_noisy_totals",
+        exact="release.noisy_counts:exact_noisy_counts",
         noises=(*NOISES, "k-norm"),
     ),
     "noisy-choices": Mechanism(
         label="noisy counts of choices",
-        simulated="pairwise.noisy_choices:noisy_choices",
-        exact="release.noisy_totals:exact_noisy_choices",
+        simulated="pairwise:noisy_counts",
+        exact="release.noisy_counts:exact_noisy_counts",
         noises=NOISES,
     ),
     "covariate-sums": Mechanism(
         label="private scores with covariates",
-        simulated="pairwise.covariate_noise:noisy_covariate_sums",
-        exact="release.covariate_sums:exact_covariate_sums",
+        simulated="pairwise:noisy_counts",
+        exact="release.noisy_counts:exact_noisy_counts",
         noises=(*NOISES, "k-norm"),
     ),
     "covariate-ties": Mechanism(
         label="private scores with covariates and ties",
-        simulated="pairwise.covariate_ties:noisy_covariate_ties",
-        exact="release.covariate_sums:exact_covariate_ties",
+        simulated="pairwise:noisy_counts",
+        exact="release.noisy_counts:exact_noisy_counts",
         noises=(*NOISES, "k-norm"),
     ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
-        simulated="pairwise.noisy_ties:noisy_tie_counts",
-        exact="release.noisy_totals:exact_noisy_tie_counts",
+        simulated="pairwise:noisy_counts",
+        exact="release.noisy_counts:exact_noisy_counts",
         noises=(*NOISES, "k-norm"),
     ),
     "perturbed-mle": Mechanism(
@@ -170,7 +170,7 @@ MECHANISMS = {
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
-        exact="release.noisy_totals:exact_top_k",
+        exact="release.noisy_counts:exact_top_k",
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",

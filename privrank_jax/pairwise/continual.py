@@ -19,8 +19,8 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.graph import check_counts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -64,7 +64,7 @@ def continual_counts(
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
     steps, for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and even where
     comparisons depend on what was published before. The sensitivity is that of one release
-    (:func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`) times the length of the longest column of the
+    (:func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity`) times the length of the longest column of the
     strategy; proof at the head of :mod:`privrank_jax.privacy.prefix_sums`. T is public.
 
     The noise of the totals at a step grows with log T for Gaussian noise, where a release of its own at every step

@@ -31,67 +31,10 @@ as in :mod:`privrank_jax.pairwise.noisy_ties`. The fit is post-processing.
 
 from __future__ import annotations
 
-import dataclasses
-
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Key
-from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_noise import (
-    covariate_noise,
-    kept_with_covariates,
-)
-from privrank_jax.pairwise.covariates import CovariateTable, check_table
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics
-from privrank_jax.privacy.privacy import Privacy
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class CovariateTies:
-    """What Davidson's model with covariates knows of the outcomes, here with noise.
-
-    Attributes:
-        sums: ``(m + p,)``, S, ties counted half.
-        ties: number of ties T, shape ``()``.
-    """
-
-    sums: Float[Array | np.ndarray, "*batch parameters"]
-    ties: Float[Array | np.ndarray, "*batch"]
-
-
-def noisy_covariate_ties(
-    key: Key, table: CovariateTable, privacy: Privacy, *, noise: str = "laplace"
-) -> Estimate:
-    """The sums S of comparisons with covariates and the number T of ties, plus noise.
-
-    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) where outcomes of one unit change; for single
-    comparisons with no more noise on the sums than without the ties. Theorem and proof at the head of this module.
-
-    Arguments and errors: as for :func:`~privrank_jax.pairwise.covariate_noise.noisy_covariate_sums`; an outcome 1/2 is
-    a tie.
-
-    Returns:
-        ``value``: :class:`CovariateTies`. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each sum, or 1/ε; public.
-
-    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
-    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip", public=("covariates",))
-    >>> found = noisy_covariate_ties(jax.random.key(0), table, free).value
-    >>> found.sums.tolist(), float(found.ties)
-    ([0.5, -0.5, 1.5], 1.0)
-    """
-    attained = kept_with_covariates(privacy, "noisy_covariate_ties", noise)
-    check_table(table)
-    added = covariate_noise(table.design, attained, noise, ties=True)
-    value = _noisy_ties(key, table, added)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(added.scale))
+from privrank_jax.pairwise.covariates import CovariateTable
 
 
 def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
@@ -102,10 +45,3 @@ def number_of_ties(table: CovariateTable) -> Float[Array, ""]:
     """
     tied = (table.outcomes == 0.5).astype(table.design.features.dtype)
     return jnp.sum(table.design.real(tied))
-
-
-@jax.jit
-def _noisy_ties(key: Key, table: CovariateTable, added: Noise) -> CovariateTies:
-    sums = table.sums
-    drawn = added.draw(key, sums.dtype)
-    return CovariateTies(sums + drawn[:-1], number_of_ties(table) + drawn[-1])

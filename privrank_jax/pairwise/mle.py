@@ -172,13 +172,15 @@ def design_of(
     """The public part of data, and what is counted of their outcomes.
 
     Args:
-        data: answers; win counts are those with ties as outcomes of their own.
+        data: answers.
         davidson: whether ties are outcomes of their own.
     """
     if isinstance(data, Choices):
         return data.design, data.totals
     if isinstance(data, WinCounts):
-        design = Counts(data.comparisons, data.mask, ties=True)
+        design = Counts(data.comparisons, data.mask, ties=davidson)
+        if not davidson:
+            return design, data.totals
         return design, jnp.append(data.totals, jnp.asarray(data.ties, design.dtype))
     if not davidson:
         return data.design, data.sums

@@ -1,100 +1,61 @@
-"""Ranking by noisy win totals: no model, and noise added once."""
+"""What is counted of answers, plus noise: to sort without a model, or to fit scores to."""
 
 from __future__ import annotations
 
 import dataclasses
-import math
-from typing import Any
+import functools
+from collections.abc import Mapping, Set
 
 import jax
-import jax.numpy as jnp
-import numpy as np
+from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, Numbers, PairMatrix, PairMatrixLike, Scalar, Scores
-from privrank_jax._validate import check_choice, check_positive, is_traced
+from privrank_jax._types import Key, PairMatrixLike, Scalar
+from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.graph import check_one_problem
-from privrank_jax.pairwise.questionnaire_noise import (
-    counted_sensitivity,
-    kept_on_totals,
-    noise_on_totals,
-    read_questionnaire,
-)
+from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
+from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.mle import TIES, check_answers, design_of
+from privrank_jax.pairwise.noisy_choices import check_no_stages
+from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
+from privrank_jax.pairwise.totals_noise import totals_noise
 from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import additive_scale, laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-
-
-def totals_sensitivity(
-    privacy: Privacy, norm: str = "l1", *, per_item: int | None = None
-) -> Numbers:
-    """Sensitivity of the win totals N_i to one unit: in ℓ₁, 2 per changed comparison, 1 per added or removed one.
-
-    A comparison adds 1 in all to the totals (a tie adds 1/2 twice), and a replaced comparison may add it at other
-    items. So replacing or flipping L comparisons changes the totals by at most 2L, and adding or removing L by at
-    most L. All three bounds are attained. In ℓ₂ it is √2 L and L.
-
-    **At most c comparisons of a user about one item.** A user adds totals x with 0 ≤ x_i ≤ c and Σ x_i ≤ L,
-    so ‖x‖₂² ≤ S = ⌊L/c⌋c² + (L mod c)², largest where as many x_i as possible are c. Adding or removing a user changes
-    the totals by √S in ℓ₂. Replacing one changes them by x - x', and as both are nonnegative ‖x - x'‖₂² ≤ 2S. Flips
-    move them by x - x' with x_i, x'_i the wins of i that are gained and lost, x_i + x'_i ≤ c: the same. In ℓ₁ nothing
-    changes. With c = 1 the noise grows with √L in place of L.
-
-    Args:
-        privacy: what is promised: unit comparison, or user with ``contributions``; any adjacency.
-        norm: ``"l1"`` for Laplace noise; ``"l2"`` for Gaussian noise.
-        per_item: c >= 1, the most comparisons of one user about one item, as ``release.exact_bound`` keeps them.
-
-    Returns:
-        Δ₁ or Δ₂; a float unless ``contributions`` is traced.
-
-    Raises:
-        ValueError: users without ``contributions``, unit rank, an unknown norm, c not positive or for traced L.
-
-    >>> users = Privacy(1.0, unit="user", adjacency="replace", contributions=15)
-    >>> totals_sensitivity(users), totals_sensitivity(dataclasses.replace(users, adjacency="add-remove"))
-    (30.0, 15.0)
-    >>> round(totals_sensitivity(users, "l2", per_item=2), 2)  # 7 twos and a one, twice; 21.21 without a bound
-    7.62
-    """
-    check_choice("norm", norm, ("l1", "l2"))
-    per_unit = privacy.comparisons_per_unit
-    if per_item is not None:
-        check_positive("per_item", per_item)
-        if is_traced(per_unit):
-            raise ValueError("per_item needs a number of contributions that is not traced.")
-    if per_item is not None and norm == "l2" and privacy.unit == "user":
-        full, rest = divmod(int(per_unit), int(per_item))
-        of_user = math.sqrt(full * per_item**2 + rest**2)
-        return of_user if privacy.adjacency == "add-remove" else math.sqrt(2) * of_user
-    if privacy.adjacency == "add-remove":
-        return 1.0 * per_unit
-    change = 2.0 * per_unit
-    return change if norm == "l1" else change / 2**0.5
 
 
 def noisy_counts(
     key: Key,
-    wins: WinCounts,
+    data: WinCounts | CovariateTable | Choices,
     privacy: Privacy,
     *,
+    ties: str = "half",
     noise: str | None = None,
     calibration: str = "tight",
     sensitivity: Scalar | None = None,
     questionnaire: PairMatrixLike | None = None,
 ) -> Estimate:
-    """Win totals plus noise; sort them (``rankings.ranks_from_scores``) for a full ranking or a top-k set.
+    """Win totals, or what else is counted of answers, plus noise: all that a fit needs of the outcomes.
 
-    **Guarantee.** The Laplace mechanism on the totals, of scale sensitivity/ε with the ℓ₁ sensitivity of
-    :func:`totals_sensitivity`: ε-DP for the promised unit and adjacency, which everything computed from the value
-    inherits. With Gaussian noise (ε, δ)-DP, calibrated to the ℓ₂ sensitivity.
+    Win totals and totals of choices can be sorted (``rankings.ranks_from_scores``) for a full ranking or a top-k set.
+    :func:`~privrank_jax.pairwise.fit` fits a model to the value: post-processing where the design is public, that is
+    under ``flip``.
+
+    **Guarantee.** ε-DP (Laplace, K-norm noise) or (ε, δ)-DP (Gaussian noise) for the promised unit and adjacency, which
+    everything computed from the value inherits. Sensitivities and proofs:
+    :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity` for win totals, and the heads of
+    :mod:`privrank_jax.pairwise.noisy_ties`, :mod:`privrank_jax.pairwise.covariates`,
+    :mod:`privrank_jax.pairwise.covariate_ties` and :mod:`privrank_jax.pairwise.noisy_choices`. Ties as outcomes of
+    their own add no noise to the totals, but for noise in a shape.
 
     **Questionnaire.** If it is public which pairs each user is asked, K-norm noise is ε-DP under ``flip`` and
     ``replace``: its shape is that of what one user can change (:mod:`privrank_jax.pairwise.questionnaire_noise`), and
-    its variance about half of that of Laplace noise calibrated to the same questionnaire, or less.
+    its variance about half of that of Laplace noise calibrated to the same questionnaire, or less. A table with
+    covariates says itself what its users were asked (:mod:`privrank_jax.pairwise.covariate_shape`).
 
     ``calibration="published"`` reproduces Cai, Algorithms 2 and 3: 2/ε for one comparison, L/ε for a
     user. The latter is unsound under replacement (one user moves the totals by 2L), and the guarantee
@@ -102,128 +63,144 @@ def noisy_counts(
 
     Args:
         key: PRNG key.
-        wins: win counts of m items.
-        privacy: what is promised: unit comparison or user, any adjacency. ε = ∞ adds no noise; ε, δ and
-            ``contributions`` may be traced. Users need ``contributions`` (which must hold in the data) unless
-            ``sensitivity`` or ``questionnaire`` is given.
-        noise: ``"k-norm"``, ``"laplace"``, or ``"gaussian"`` at the δ of the promise; by default K-norm noise where it
-            applies, else Laplace noise.
-        calibration: ``"tight"`` or ``"published"``.
-        sensitivity: a smaller public sensitivity in the noise's norm, instead of the generic one.
-        questionnaire: ``(m, m)`` symmetric whole numbers, how often each user is asked each pair
+        data: win counts of m items; comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`; or
+            choices from sets, not stages of rankings.
+        privacy: what is promised: unit comparison or user, any adjacency; ``flip`` with ties as outcomes and with
+            covariates, then with public ``"covariates"``. ε = ∞ adds no noise; ε, δ and ``contributions`` may be
+            traced. Users need ``contributions`` (which must hold in the data) unless ``sensitivity`` or
+            ``questionnaire`` is given, or a table, which says who gave what.
+        ties: ``"half"``: a tie is half a win; ``"davidson"``: their number is counted too, of win counts that know
+            their ``ties`` or of a table, where an outcome 1/2 is a tie.
+        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with a
+            questionnaire, or of a table for users, whose design must then not be traced
+            (:func:`~privrank_jax.pairwise.covariate_noise.least_covariate_noise` chooses). Default K-norm noise where
+            a questionnaire gives its shape, else Laplace noise.
+        calibration: ``"tight"``, or for win counts with half wins ``"published"``.
+        sensitivity: with half wins, a smaller public sensitivity in the norm of Laplace (ℓ₁) or Gaussian noise (ℓ₂)
+            instead of the theorem's.
+        questionnaire: of win counts, ``(m, m)`` symmetric whole numbers, how often each user is asked each pair
             (:func:`~privrank_jax.pairwise.questionnaire_counts`); where users are asked different pairs, the largest
             number of each pair. It must hold in the data; the promise is to users, with public ``"questionnaire"``
-            unless the adjacency is ``flip``. It may be traced for K-norm noise; for other noise it implies the
-            sensitivity.
+            unless the adjacency is ``flip``. With half wins it may be traced for K-norm noise; for Laplace noise, and
+            with half wins for Gaussian noise, it implies the sensitivity.
 
     Returns:
-        ``value``: noisy totals, ``(m,)``, in wins, high = preferred (masked items: noise only).
-        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, σ or, for K-norm
-        noise, 1/ε; public.
+        ``value``: noisy totals, ``(m,)``, in wins or choices, high = preferred (masked items: noise only); with
+        covariates ``(m + p,)``, sums of the items, then of the features; last the number of ties where it is counted.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ of each total, or
+        1/ε for K-norm noise; public.
 
     Raises:
-        ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a questionnaire, users
-            without ``contributions``, a questionnaire that contradicts the promise, unknown names.
-        TypeError: ``wins`` is a plain matrix.
+        ValueError: a promise that can't be kept, Gaussian noise without δ, K-norm noise without a shape, users
+            without ``contributions``, a questionnaire that contradicts the promise, unknown names, options that other
+            data or ties have, counts that don't know their ties, stages of rankings.
+        TypeError: ``data`` is none of the above, such as a plain matrix.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithms 2 and 3, with the sensitivity corrected; K-norm noise: Hardt
-    and Talwar (2010), for this shape ours.
+    and Talwar (2010), for these shapes ours.
 
     >>> wins = WinCounts.from_matrix([[0, 90], [10, 0]])
     >>> promise = Privacy(1.0, unit="comparison", adjacency="replace")
     >>> totals = noisy_counts(jax.random.key(0), wins, promise).value
     >>> bool(totals[0] > totals[1])
     True
+    >>> from privrank_jax.pairwise import covariate_table
+    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
+    >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip", public=("covariates",))
+    >>> noisy_counts(jax.random.key(0), table, free, ties="davidson").value.tolist()
+    [0.5, -0.5, 1.5, 1.0]
     """
-    check_one_problem(wins)
-    noise, attained = kept_on_totals(privacy, "noisy_counts", noise, questionnaire)
+    check_choice("ties", ties, TIES)
     check_choice("calibration", calibration, ("tight", "published"))
-    note = ""
+    davidson, note = ties == "davidson", ""
+    check_answers(data, davidson)
+    given = {
+        "calibration": calibration != "tight",
+        "sensitivity": sensitivity is not None,
+        "questionnaire": questionnaire is not None,
+    }
+    check_options(given, options_of(data, davidson))
     if calibration == "published":
-        if noise != "laplace" or sensitivity is not None or questionnaire is not None:
+        assert isinstance(data, WinCounts)
+        if noise not in (None, "laplace") or sensitivity is not None or questionnaire is not None:
             raise ValueError(
                 "the published calibration has Laplace noise and its own sensitivity: leave out noise, "
                 "sensitivity and questionnaire, or use calibration='tight'."
             )
+        attained = of_comparisons(privacy, "noisy_counts", "laplace")
         users = attained.unit == "user"
         scale = (attained.comparisons_per_unit if users else 2.0) / attained.epsilon
-        added = Noise.independent(noise, scale, wins.num_items)
+        added = Noise.independent("laplace", scale, data.num_items)
         if users and attained.adjacency != "add-remove":
             attained = dataclasses.replace(attained, epsilon=2 * attained.epsilon)
             note = "published as epsilon, but proven only for twice that."
     else:
-        added = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
-    value = _noisy_totals(key, wins, added)
+        about = "noisy_counts", noise, sensitivity, questionnaire
+        attained, added = noise_on_counted(data, privacy, davidson, *about)
+    value = with_noise(key, data, added, davidson)
     return Estimate(value, Guarantee(privacy, attained, note=note), NoiseDiagnostics(added.scale))
 
 
-def totals_noise(
-    noise: str,
+def noise_on_counted(
+    data: WinCounts | CovariateTable | Choices,
     privacy: Privacy,
-    num_items: int,
-    sensitivity: Scalar | None,
-    questionnaire: PairMatrixLike | None,
-) -> Noise:
-    """The noise on the win totals; arguments as :func:`noisy_counts`.
-
-    Raises:
-        ValueError: K-norm noise without a questionnaire, a questionnaire that contradicts the promise, users without
-            ``contributions``.
-    """
-    counts = read_questionnaire(questionnaire, privacy, num_items, noise, sensitivity)
-    scale = scale_on_totals(noise, privacy, counts, sensitivity)
-    return noise_on_totals(noise, scale, num_items, counts, privacy.adjacency)
-
-
-def scale_on_totals(
-    noise: str,
-    privacy: Privacy,
-    counts: PairMatrix | np.ndarray | None,
+    davidson: bool,
+    by: str,
+    noise: str | None = None,
     sensitivity: Scalar | None = None,
-    *,
-    ties: bool = False,
-) -> Any:
-    """λ, σ, or 1/ε for K-norm noise; arguments and errors as for :func:`change_of_totals`."""
-    if noise == "k-norm":
-        return laplace_scale(1.0, privacy.epsilon)
-    change = change_of_totals(noise, privacy, counts, sensitivity, ties=ties)
-    return additive_scale(noise, privacy, change, change)
-
-
-def change_of_totals(
-    noise: str,
-    privacy: Privacy,
-    counts: PairMatrix | np.ndarray | None,
-    sensitivity: Scalar | None = None,
-    *,
-    ties: bool = False,
-) -> Any:
-    """Sensitivity of the totals in the norm of Laplace or Gaussian noise.
+    questionnaire: PairMatrixLike | None = None,
+) -> tuple[Privacy, Noise]:
+    """What a mechanism attains, and its noise on what is counted; arguments and errors as for :func:`noisy_counts`.
 
     Args:
-        noise: ``"laplace"`` or ``"gaussian"``.
-        privacy: the promise.
-        counts: how often each user is asked each pair, if that is public, from :func:`read_questionnaire`.
-        sensitivity: the sensitivity, if the caller knows it.
-        ties: whether the number of ties is released too (:mod:`privrank_jax.pairwise.noisy_ties`); it counts where a
-            questionnaire does: the number of questions plus the largest cut, and 2L at most.
-
-    Raises:
-        ValueError: users without ``contributions``, a traced questionnaire.
+        data, privacy, noise, sensitivity, questionnaire: as there; checked by :func:`check_options`.
+        davidson: whether ties are outcomes of their own.
+        by: name of the mechanism.
     """
-    norm = norm_of(noise)
-    if counts is None:
-        return totals_sensitivity(privacy, norm) if sensitivity is None else sensitivity
-    asked = counted_sensitivity(counts, privacy, norm)
-    if ties:
-        asked = int(counts.sum()) // 2 + asked / 2
-    if privacy.contributions is None:
-        return asked
-    given = totals_sensitivity(privacy, norm)  # users may answer less than they are asked
-    return jnp.minimum(asked, given) if is_traced(given) else min(asked, given)
+    if isinstance(data, CovariateTable):
+        noise = noise or "laplace"
+        attained = kept_with_covariates(privacy, by, noise)
+        return attained, covariate_noise(data.design, attained, noise, sensitivity, ties=davidson)
+    items = data.num_items
+    if davidson:
+        return tie_noise(privacy, by, items, noise, questionnaire)
+    if isinstance(data, Choices):
+        check_no_stages(data)
+        noise = noise or "laplace"
+        attained = of_comparisons(privacy, by, noise)
+    else:
+        noise, attained = kept_on_totals(privacy, by, noise, questionnaire)
+    return attained, totals_noise(noise, attained, items, sensitivity, questionnaire)
 
 
-@jax.jit
-def _noisy_totals(key: Key, wins: WinCounts, added: Noise) -> Scores:
-    totals = wins.totals
-    return totals + added.draw(key, totals.dtype)
+@functools.partial(jax.jit, static_argnames=("davidson",))
+def with_noise(
+    key: Key, data: WinCounts | CovariateTable | Choices, added: Noise, davidson: bool
+) -> Float[Array, "parameters"]:
+    """What is counted, with this noise."""
+    _, counted = design_of(data, davidson)
+    return counted + added.draw(key, counted.dtype)
+
+
+def options_of(data: object, davidson: bool) -> set[str]:
+    """The options of noise on what is counted that these data, or these win totals, have a use for."""
+    found = set() if davidson else {"sensitivity"}
+    if isinstance(data, CovariateTable | Choices):
+        return found
+    return found | {"questionnaire"} if davidson else found | {"questionnaire", "calibration"}
+
+
+def check_options(given: Mapping[str, bool], known: Set[str]) -> None:
+    """Raise ``ValueError`` for options that are given and have no use.
+
+    Args:
+        given: whether each is.
+        known: those that have one.
+    """
+    others = sorted(name for name, told in given.items() if told and name not in known)
+    if others:
+        raise ValueError(
+            f"{', '.join(others)}: leave them out. link, calibration and weighted are for win counts with ties='half'; "
+            "tie_gamma is for ties='davidson'; a sensitivity is one of sums without ties, a questionnaire is one of "
+            "win counts, and in a fit these three are for adjacency='flip'."
+        )

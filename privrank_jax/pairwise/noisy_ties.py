@@ -35,27 +35,19 @@ half at most.)
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
-import jax
 import numpy as np
-from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, PairMatrixLike, Scores
+from privrank_jax._types import PairMatrixLike
 from privrank_jax._validate import is_traced
-from privrank_jax.comparisons import WinCounts
-from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.noisy_counts import scale_on_totals
 from privrank_jax.pairwise.questionnaire_noise import (
     kept_on_totals,
     noise_on_totals,
     read_questionnaire,
 )
+from privrank_jax.pairwise.totals_noise import scale_on_totals
 from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 GAUSSIAN_TIE_WEIGHT = (11, 9)
@@ -69,59 +61,6 @@ def tie_weight(noise: str) -> float:
         noise: its kind.
     """
     return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class TieCounts:
-    """What Davidson's model knows of the outcomes, here with noise.
-
-    Attributes:
-        totals: ``(m,)`` win totals, ties counted half.
-        ties: number of ties, shape ``()``.
-    """
-
-    totals: Scores | Float[np.ndarray, "*batch items"]
-    ties: Float[Array | np.ndarray, "*batch"]
-
-
-def noisy_tie_counts(
-    key: Key,
-    wins: WinCounts,
-    privacy: Privacy,
-    *,
-    noise: str | None = None,
-    questionnaire: PairMatrixLike | None = None,
-) -> Estimate:
-    """Win totals and number of ties plus noise: all that Davidson's model needs of the outcomes.
-
-    **Guarantee.** ε-DP (Laplace, K-norm) or (ε, δ)-DP (Gaussian) under ``flip``, for one comparison or one user, with
-    no more noise on the totals than without the ties but for K-norm noise; theorem and proof in the module docstring.
-
-    Args:
-        key: PRNG key.
-        wins: win counts of m items that know their ``ties``.
-        privacy: as for :func:`~privrank_jax.pairwise.noisy_counts`, adjacency ``flip``: who compared what is public.
-        noise: as there.
-        questionnaire: as there; not for Gaussian noise; not traced.
-
-    Returns:
-        ``value``: :class:`TieCounts`. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ or σ on each total, or 1/ε; public.
-
-    Raises:
-        ValueError: as there; another adjacency, counts that don't know their ties, Gaussian noise with a questionnaire.
-
-    >>> wins = WinCounts.from_matrix([[0, 60], [40, 0]], ties=20)
-    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
-    >>> found = noisy_tie_counts(jax.random.key(0), wins, promise)
-    >>> bool(abs(found.value.ties - 20) < 20), found.diagnostics.noise_scale
-    (True, 2.0)
-    """
-    check_tied_counts(wins)
-    attained, law = tie_noise(privacy, "noisy_tie_counts", wins.num_items, noise, questionnaire)
-    value = add_tie_noise(key, wins, law)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(law.scale))
 
 
 def tie_noise(
@@ -160,10 +99,10 @@ def check_tie_promise(
         by: name of the mechanism.
         num_items: m.
         noise: what was asked for.
-        questionnaire: as for :func:`noisy_tie_counts`.
+        questionnaire: as for :func:`~privrank_jax.pairwise.noisy_counts`.
 
     Raises:
-        ValueError: as :func:`noisy_tie_counts`.
+        ValueError: as :func:`~privrank_jax.pairwise.noisy_counts`.
     """
     noise, attained = kept_on_totals(privacy, by, noise, questionnaire)
     if attained.adjacency != "flip":
@@ -192,17 +131,3 @@ def with_ties(counts: np.ndarray) -> np.ndarray:
     ties = np.array([[0, number], [number, 0]], np.int64)
     nothing = np.zeros((len(counts), 2), np.int64)
     return np.block([[np.asarray(counts, np.int64), nothing], [nothing.T, ties]])
-
-
-@jax.jit
-def add_tie_noise(key: Key, wins: WinCounts, added: Noise) -> TieCounts:
-    """Win totals and ties with that noise.
-
-    Args:
-        key: PRNG key.
-        wins: win counts that know their ``ties``.
-        added: from :func:`tie_noise`.
-    """
-    assert wins.ties is not None
-    drawn = added.draw(key, wins.totals.dtype)
-    return TieCounts(wins.totals + drawn[:-1], wins.ties + drawn[-1])

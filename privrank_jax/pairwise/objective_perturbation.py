@@ -87,8 +87,7 @@ def kept_by_objective(privacy: Privacy, by: str, noise: str = "laplace") -> Priv
     if attained.adjacency == "flip":
         raise ValueError(
             f"{by} adds noise to the objective, for adjacency='replace' or 'add-remove'; under 'flip' noise on what is "
-            "counted is enough: pairwise.fit fits to what exact_noisy_tie_counts, exact_covariate_sums, "
-            "exact_covariate_ties or exact_noisy_choices publish."
+            "counted is enough: pairwise.fit fits to what exact_noisy_counts publishes."
         )
     return attained
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, Numbers, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_choice, check_positive
@@ -16,23 +15,26 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
 from privrank_jax.pairwise.designs import Design, Meetings
 from privrank_jax.pairwise.fit import FitDiagnostics, fit_counts, fitted
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.mle import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_counts import totals_noise
-from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.pairwise.noisy_counts import (
+    check_options,
+    noise_on_counted,
+    options_of,
+    with_noise,
+)
 from privrank_jax.pairwise.objective_perturbation import (
     TIE_SHARE,
     answer_noise,
     kept_by_objective,
     noise_in_objective,
 )
-from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
+from privrank_jax.pairwise.totals_noise import totals_noise
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import (
     calibrate_objective_perturbation,
@@ -97,9 +99,9 @@ def perturbed_mle(
 
     *Under* ``flip`` who met with which covariates, or what was offered, is public. The outcomes enter the likelihood
     (logistic link) through what is counted of them: win totals, the number of ties, sums with covariates, how often
-    items were chosen. The estimate is the ridge fit to these numbers with noise w, as ``noisy_counts``,
-    ``noisy_tie_counts``, ``noisy_covariate_sums``, ``noisy_covariate_ties`` and ``noisy_choices`` publish them, so it
-    is post-processing: privacy depends neither on γ, nor on the solver, nor on floating point beyond that of the noise.
+    items were chosen. The estimate is the ridge fit to these numbers with noise w, as
+    :func:`~privrank_jax.pairwise.noisy_counts` publishes them, so it is post-processing: privacy depends neither on γ,
+    nor on the solver, nor on floating point beyond that of the noise.
 
     *Under* ``replace`` *and* ``add-remove`` all of an answer is private and the noise is in the objective. Then γ >= λ,
     sums of features have noise of scale 2λ and the number of ties 4λ: ties cost nothing. Theorems and proofs are at
@@ -193,7 +195,14 @@ def perturbed_mle(
         "questionnaire": questionnaire is not None,
         "tie_gamma": tie_gamma is not None,
     }
-    _check_options(data, davidson, privacy, {name for name, told in given.items() if told})
+    known = options_of(data, davidson)
+    if isinstance(data, WinCounts) and not davidson:
+        known |= {"link", "weighted"}
+    elif privacy.adjacency != "flip":
+        known = set()
+    elif davidson:
+        known |= {"tie_gamma"}
+    check_options(given, known)
     if isinstance(data, WinCounts) and not davidson:
         kind = noise, calibration, weighted
         attained, added, ridges = _noise_on_wins(
@@ -210,9 +219,8 @@ def perturbed_mle(
             check_no_stages(data)
         design = design_of(data, davidson)[0]
         if privacy.adjacency == "flip":
-            attained, added = _noise_on_counted(
-                data, design, privacy, noise, sensitivity, questionnaire
-            )
+            about = _BY, noise, sensitivity, questionnaire
+            attained, added = noise_on_counted(data, privacy, davidson, *about)
             ridges, tie_gamma = default_ridges(design, added, gamma, tie_gamma)
         else:
             attained = kept_by_objective(privacy, _BY, noise or "laplace")
@@ -223,63 +231,12 @@ def perturbed_mle(
             tie_gamma = jnp.asarray(ridges, design.dtype) / TIE_SHARE**2 if davidson else None
             if design.feature_units is not None:
                 ridges = jnp.full(design.size, ridges, design.dtype)
-        noisy = _noisy(key, data, added, davidson)
+        noisy = with_noise(key, data, added, davidson)
         found = fitted(design, noisy, design.all_ridges(ridges, tie_gamma))
         value, fit = found.value, found.diagnostics
     of_counted = attained.adjacency == "flip" and link.name == "logistic"
     guarantee = Guarantee(privacy, attained, numerics="simulation" if of_counted else "idealized")
     return Estimate(value, guarantee, PerturbedFit(added.scale, ridges, fit, tie_gamma))
-
-
-def _check_options(
-    data: WinCounts | CovariateTable | Choices, davidson: bool, privacy: Privacy, given: set[str]
-) -> None:
-    """Raise ``ValueError`` for options that these data have no use for."""
-    counts = isinstance(data, WinCounts)
-    if counts and not davidson:
-        known = {"link", "calibration", "weighted", "sensitivity", "questionnaire"}
-    elif privacy.adjacency != "flip":
-        known = set[str]()
-    elif davidson:
-        known = {"tie_gamma", "questionnaire"} if counts else {"tie_gamma"}
-    else:
-        known = {"sensitivity"}
-    if given - known:
-        raise ValueError(
-            f"{', '.join(sorted(given - known))}: leave them out. link, calibration and weighted are for win counts "
-            "with ties='half'; tie_gamma is for ties='davidson'; a sensitivity is one of sums without ties, a "
-            "questionnaire is one of win counts, and these three are for adjacency='flip'."
-        )
-
-
-def _noise_on_counted(
-    data: WinCounts | CovariateTable | Choices,
-    design: Design,
-    privacy: Privacy,
-    noise: str | None,
-    sensitivity: Scalar | None,
-    questionnaire: PairMatrixLike | None,
-) -> tuple[Privacy, Noise]:
-    """What is attained under ``flip``, and the noise on what is counted."""
-    if isinstance(data, WinCounts):
-        return tie_noise(privacy, _BY, design.num_items, noise, questionnaire)
-    noise = noise or "laplace"
-    if isinstance(data, CovariateTable):
-        attained = kept_with_covariates(privacy, _BY, noise)
-        return attained, covariate_noise(
-            data.design, attained, noise, sensitivity, ties=design.ties
-        )
-    attained = of_comparisons(privacy, _BY, noise)
-    return attained, totals_noise(noise, attained, design.num_items, sensitivity, None)
-
-
-@functools.partial(jax.jit, static_argnames=("davidson",))
-def _noisy(
-    key: Key, data: WinCounts | CovariateTable | Choices, added: Noise, davidson: bool
-) -> Float[Array, "parameters"]:
-    """What is counted, with noise."""
-    _, counted = design_of(data, davidson)
-    return counted + added.draw(key, counted.dtype)
 
 
 # --- win counts, with ties as half wins, under any link -----------------------------------------------

@@ -78,7 +78,7 @@ def one_shot_top_k(
         sensitivity: s, public. Needed with scores; for win totals the default is 1 for a comparison and L
             for a user, and a smaller bound may be given if no user compares an item more often than that.
         total_sensitivity: ℓ₁ sensitivity of all win totals (or scores) together, public; ``None`` uses
-            :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity` for win totals.
+            :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity` for win totals.
         mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
 
     Returns:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Okabe-Ito without its yellow, too faint on white paper.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")
-LINES = ("-", (0, (4, 2)), (0, (1, 1.5)), "-.")
+LINES = ("-", (0, (4, 2)), (0, (1, 1.5)), "-.", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 BAND = 2.0  # standard errors
 CHARACTERS = 15  # of a caption, per inch
 _LINE = 0.15  # inches, of a caption

@@ -15,7 +15,6 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.noisy_choices import noisy_choices
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.audited_comparisons import gap
 from privrank_jax.privacy_audit.neighbors import Instances, those_near
@@ -62,7 +61,7 @@ def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 _FIRST = np.array([0, 0, 0])
 _COUNTS: dict[str, Any] = {
-    "release": on(noisy_choices, _choices),
+    "release": on(pairwise.noisy_counts, _choices),
     "reduce": gap,
     "sees": "the gap between the totals of items 0 and 1",
     "law": laplace(lambda data: _totals(data).astype(float)),

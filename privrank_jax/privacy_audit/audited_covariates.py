@@ -18,8 +18,6 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._backend import product
-from privrank_jax.pairwise.covariate_noise import noisy_covariate_sums
-from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.designs import outcome_odds
 from privrank_jax.pairwise.noisy_ties import tie_weight
@@ -148,7 +146,7 @@ AUDITED = (
     audited(
         "covariate-sums",
         "sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
-        _on_outcomes(noisy_covariate_sums, _EACH),
+        _on_outcomes(pairwise.noisy_counts, _EACH),
         commands=(
             f"{_EACH_LEFT} --covariate length",
             f"{_EACH_LEFT} --covariate-group judge",
@@ -160,7 +158,7 @@ AUDITED = (
     audited(
         "covariate-sums-users",
         "sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
-        _on_outcomes(noisy_covariate_sums, _TWO),
+        _on_outcomes(pairwise.noisy_counts, _TWO),
         commands=(f"{_USERS_LEFT} --covariate length:-1:2",),
         note="pairwise/covariates.py",
         **_BOTH,
@@ -169,7 +167,7 @@ AUDITED = (
     audited(
         "covariate-sums-questionnaire",
         "sums of comparisons with covariates + K-norm noise of the questions, outcomes of one user flip",
-        _on_outcomes(noisy_covariate_sums, _TWO, noise="k-norm"),
+        _on_outcomes(pairwise.noisy_counts, _TWO, noise="k-norm"),
         commands=(f"{_USERS_LEFT} --covariate length --noise k-norm",),
         note=_SHAPE,
         **_BOTH,
@@ -178,7 +176,7 @@ AUDITED = (
     audited(
         "covariate-ties-questionnaire",
         "sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
-        _on_outcomes(noisy_covariate_ties, _TWO, noise="k-norm"),
+        _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson", noise="k-norm"),
         commands=(f"{_USERS_LEFT} --covariate length --ties davidson --noise k-norm",),
         note=_SHAPE,
         **_BOTH,
@@ -195,7 +193,7 @@ AUDITED = (
     audited(
         "covariate-ties",
         "sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
-        _on_outcomes(noisy_covariate_ties, _EACH),
+        _on_outcomes(pairwise.noisy_counts, _EACH, ties="davidson"),
         commands=(f"{_EACH_LEFT} --covariate length --ties davidson",),
         **_ONE,
         **under_laplace(_tied, _WON, _TIED_ONE),
@@ -203,7 +201,7 @@ AUDITED = (
     audited(
         "covariate-ties-users",
         "sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
-        _on_outcomes(noisy_covariate_ties, _TWO),
+        _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson"),
         commands=(f"{_USERS_LEFT} --covariate length:-1:2 --ties davidson",),
         **_BOTH,
         **under_laplace(_tied, _WON, _LOST_TWO),
@@ -211,7 +209,7 @@ AUDITED = (
     audited(
         "covariate-ties-gaussian",
         "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
-        _on_outcomes(noisy_covariate_ties, _TWO, noise="gaussian"),
+        _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson", noise="gaussian"),
         commands=(
             f"{_USERS_LEFT} --covariate length --ties davidson --noise gaussian --delta 1e-6",
         ),

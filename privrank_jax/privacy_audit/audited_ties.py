@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import outcome_odds
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, noisy_tie_counts, with_ties
+from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import neighbors, shapes
 from privrank_jax.privacy_audit.audited_comparisons import gap, protecting, win_matrix
@@ -117,7 +117,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts",
         "win totals and ties + Laplace(2/ε), one outcome changes",
-        on_ties(noisy_tie_counts),
+        on_ties(pairwise.noisy_counts, ties="davidson"),
         **protecting(FLIPPED, _EMPTY, _UNEVEN),
         **under_laplace(numbers, *_ONE_ANSWER),
         commands=("rank --method mle --unit comparison --adjacency flip --ties davidson",),
@@ -125,7 +125,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-users",
         "win totals and ties + Laplace(2L/ε), one user of L = 2 comparisons",
-        on_ties(noisy_tie_counts),
+        on_ties(pairwise.noisy_counts, ties="davidson"),
         **protecting(USER, _EMPTY, _UNEVEN),
         **under_laplace(numbers, *_ONE_USER),
         commands=(_COMMAND,),
@@ -133,7 +133,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-gaussian",
         "win totals and ties + Gaussian noise at δ = 0.01, one user of L = 2 comparisons",
-        on_ties(noisy_tie_counts, noise="gaussian"),
+        on_ties(pairwise.noisy_counts, ties="davidson", noise="gaussian"),
         neighbors=_ONE_USER,
         **protecting(dataclasses.replace(USER, delta=0.01), _EMPTY),
         reduce=gap,
@@ -145,7 +145,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-questionnaire",
         "win totals and ties + K-norm noise of a public questionnaire, answers flip",
-        on_ties(noisy_tie_counts, questionnaire=_COUNTS),
+        on_ties(pairwise.noisy_counts, ties="davidson", questionnaire=_COUNTS),
         **_asked(_EMPTY, _UNEVEN),
         **under_k_norm(
             _with_untied, _FACETS, *_ALL_ANSWERS, read=lambda noisy: jnp.append(noisy, -noisy[-1])
@@ -154,7 +154,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-questionnaire-laplace",
         "win totals and ties + Laplace noise for a public questionnaire, answers flip",
-        on_ties(noisy_tie_counts, questionnaire=_COUNTS, noise="laplace"),
+        on_ties(pairwise.noisy_counts, ties="davidson", questionnaire=_COUNTS, noise="laplace"),
         **_asked(_EMPTY),
         **under_laplace(numbers, *_ALL_ANSWERS),
     ),

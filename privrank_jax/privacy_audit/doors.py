@@ -37,7 +37,7 @@ from jaxtyping import ArrayLike
 from scipy import optimize
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy_audit.replay import Door, Loss
 
 
@@ -226,7 +226,7 @@ DOORS = (
     _door("release.block_noise:discrete_blocks", _blocks, builds=True),
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
     _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
-    _door("release.noisy_totals:exact_top_k", _top_list, "wins", read=_totals),
+    _door("release.noisy_counts:exact_top_k", _top_list, "wins", read=_totals),
     _door("release.randomized_response:exact_randomized_response", _flips, "bits"),
     _door("release.exponential:_draw", _costs, "costs"),
     _door("release.mallows:exact_mallows", _turned, "ranks", rows=True),

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.release.contributions import exact_bound
-    from privrank_jax.release.covariate_sums import exact_covariate_sums, exact_covariate_ties
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.footrule_costs import exact_footrule
@@ -26,10 +25,8 @@ if TYPE_CHECKING:
     from privrank_jax.release.local_borda import exact_ldp_borda
     from privrank_jax.release.local_footrule import exact_ldp_footrule
     from privrank_jax.release.mallows import exact_mallows
-    from privrank_jax.release.noisy_totals import (
-        exact_noisy_choices,
-        exact_noisy_tie_counts,
-        exact_noisy_totals,
+    from privrank_jax.release.noisy_counts import (
+        exact_noisy_counts,
         exact_top_k,
     )
     from privrank_jax.release.one_pair import exact_one_pair_weights, exact_shuffled_pair_weights
@@ -44,8 +41,6 @@ _HOMES = {
     "Ledger": "ledger",
     "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
-    "exact_covariate_sums": "covariate_sums",
-    "exact_covariate_ties": "covariate_sums",
     "exact_exponential": "exponential",
     "exact_footrule": "footrule_costs",
     "exact_kwiksort": "exact_aggregation",
@@ -54,16 +49,14 @@ _HOMES = {
     "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
-    "exact_noisy_choices": "noisy_totals",
-    "exact_noisy_tie_counts": "noisy_totals",
     "exact_noisy_design": "private_design",
-    "exact_noisy_totals": "noisy_totals",
+    "exact_noisy_counts": "noisy_counts",
     "exact_one_pair_weights": "one_pair",
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
     "exact_shuffled_pair_weights": "one_pair",
-    "exact_top_k": "noisy_totals",
+    "exact_top_k": "noisy_counts",
     "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",
 }
@@ -73,8 +66,6 @@ __all__ = [
     "Ledger",
     "exact_borda",
     "exact_bound",
-    "exact_covariate_sums",
-    "exact_covariate_ties",
     "exact_exponential",
     "exact_footrule",
     "exact_kwiksort",
@@ -83,10 +74,8 @@ __all__ = [
     "exact_ldp_footrule",
     "exact_mallows",
     "exact_noise_all",
-    "exact_noisy_choices",
+    "exact_noisy_counts",
     "exact_noisy_design",
-    "exact_noisy_tie_counts",
-    "exact_noisy_totals",
     "exact_one_pair_weights",
     "exact_perturbed_mle",
     "exact_randomized_response",

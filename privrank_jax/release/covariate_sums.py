@@ -23,20 +23,17 @@ import numpy as np
 
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_positive
-from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
+from privrank_jax.pairwise.covariate_noise import covariate_noise
 from privrank_jax.pairwise.covariate_shape import covariate_shape, shaped_sensitivity
-from privrank_jax.pairwise.covariate_ties import CovariateTies
 from privrank_jax.pairwise.covariates import (
     CovariateDesign,
     CovariateTable,
-    check_table,
     resolution,
 )
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
-from privrank_jax.privacy.noise import NoiseDiagnostics, norm_of
+from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+from privrank_jax.release.integer_noise import integer_noise
 from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # integers below it are exact in float64
@@ -45,64 +42,7 @@ _TOO_LARGE = (
 )
 
 
-def exact_covariate_sums(
-    table: CovariateTable,
-    privacy: Privacy,
-    *,
-    noise: str = "laplace",
-    sensitivity: Scalar | None = None,
-) -> Estimate:
-    """The sums of comparisons with covariates plus exact noise; the twin of ``pairwise.noisy_covariate_sums``.
-
-    **Guarantee.** As for the twin; proof at the head of this module.
-
-    Arguments and errors: as for the twin, and as for all exact releases (:mod:`privrank_jax.release`); ``ValueError``
-    for features that are no multiples of a power of 1/2, outcomes other than 0, 1/2, 1, and sums beyond 2^52 units.
-
-    Returns:
-        ``value``: noisy sums, ``(m + p,)`` float64 NumPy array, multiples of 2^{-b-1}, or of a smaller power of 1/2 for
-        K-norm noise at ε > 8. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s
-        or σ, or 1/ε for K-norm noise; public.
-
-    >>> from privrank_jax.pairwise import covariate_table
-    >>> table = covariate_table([0, 1], [1, 0], [1, 0], {"first": [1.0, 1.0]}, num_items=2)
-    >>> promise = Privacy(50.0, unit="comparison", adjacency="flip", public=("covariates",))
-    >>> estimate = exact_covariate_sums(table, promise)
-    >>> estimate.value.round().tolist(), estimate.guarantee.numerics
-    ([1.0, -1.0, 1.0], 'exact')
-    """
-    attained = exact_promise(kept_with_covariates(privacy, "exact_covariate_sums", noise))
-    value, scale = _noisy(table, attained, noise, sensitivity)
-    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
-
-
-def exact_covariate_ties(
-    table: CovariateTable, privacy: Privacy, *, noise: str = "laplace"
-) -> Estimate:
-    """The sums and the number of ties plus exact noise; the twin of ``pairwise.noisy_covariate_ties``.
-
-    **Guarantee.** As for the twin. :func:`~privrank_jax.pairwise.fit` fits the model to the value: post-processing.
-
-    Arguments and errors: as for :func:`exact_covariate_sums`.
-
-    Returns:
-        ``value``: :class:`~privrank_jax.pairwise.covariate_ties.CovariateTies` of float64 NumPy arrays. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each sum, or 1/ε; public.
-
-    >>> from privrank_jax.pairwise import covariate_table
-    >>> table = covariate_table([0, 1], [1, 0], [1, 0.5], {"first": [1.0, 1.0]}, num_items=2)
-    >>> promise = Privacy(500.0, unit="comparison", adjacency="flip", public=("covariates",))
-    >>> value = exact_covariate_ties(table, promise).value
-    >>> (2 * value.sums).round().tolist(), float(value.ties.round())
-    ([1.0, -1.0, 3.0], 1.0)
-    """
-    attained = exact_promise(kept_with_covariates(privacy, "exact_covariate_ties", noise))
-    drawn, scale = _noisy(table, attained, noise, ties=True)
-    value = CovariateTies(drawn[:-1], np.asarray(drawn[-1]))
-    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
-
-
-def _noisy(
+def noisy_sums(
     table: CovariateTable,
     attained: Privacy,
     noise: str,
@@ -110,8 +50,18 @@ def _noisy(
     *,
     ties: bool = False,
 ) -> tuple[np.ndarray, float]:
-    """Noisy sums, with the number of ties where it is released too, and the scale of their noise."""
-    check_table(table)
+    """Noisy sums, with the number of ties where it is released too, and the scale of their noise.
+
+    Args:
+        table: comparisons with features, whose outcomes are 0, 1/2 or 1.
+        attained: what ``exact_noisy_counts`` attains.
+        noise: its kind.
+        sensitivity: a smaller public one.
+        ties: whether the number of ties is released too.
+
+    Raises:
+        ValueError: features that are no multiples of a power of 1/2, other outcomes, sums beyond 2^52 units.
+    """
     design, items = table.design, table.design.num_items
     bits = resolution(np.asarray(design.features))
     number = _number_of_ties(table, bits)

@@ -17,8 +17,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float
 
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.score_stream import Part
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.prefix_sums import (
     check_steps,
     square_root_coefficients,

@@ -66,7 +66,7 @@ from privrank_jax.release.exact_strategy import Totals, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
-from privrank_jax.release.noisy_totals import doubled_counts, doubled_totals
+from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 

@@ -27,7 +27,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import Laplace, Normal
 from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
-from privrank_jax.release.noisy_totals import counts_in_parts, doubled_counts, doubled_totals
+from privrank_jax.release.noisy_counts import counts_in_parts, doubled_counts, doubled_totals
 
 GRID = Fraction(1, 2**40)
 ROUNDING = Fraction(1, 2**30)

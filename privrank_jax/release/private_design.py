@@ -20,7 +20,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.integer_laplace import laplace_mechanism
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
-from privrank_jax.release.noisy_totals import doubled_counts
+from privrank_jax.release.noisy_counts import doubled_counts
 
 
 def exact_noisy_design(wins: WinCounts, privacy: Privacy) -> Estimate:

@@ -94,7 +94,6 @@ PRIVACY = (
     *mutants_of(
         "pairwise/covariate_noise.py",
         "tests/pairwise/test_covariate_mle.py",
-        ("attained, noise, sensitivity)", "attained, noise)"),
         ('    if attained.adjacency != "flip":', '    if attained.adjacency == "replace":'),
         ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
         ("privacy, norm_of(noise), ties", 'privacy, "l2", ties'),
@@ -122,9 +121,15 @@ PRIVACY = (
         ("joined = np.any(lengths[:items] > 0, axis=0)", "joined = np.any(lengths > 0, axis=0)"),
     ),
     *mutants_of(
+        "pairwise/noisy_counts.py",
+        ("tests/pairwise/test_covariate_mle.py", "tests/pairwise/test_covariate_ties.py"),
+        ("attained, noise, sensitivity, ties=davidson", "attained, noise, ties=davidson"),
+        ("ties=davidson)", "ties=False)"),
+        ("return counted + added.draw(key, counted.dtype)", "return counted + added.draw(key, counted.dtype) / 2"),
+    ),
+    *mutants_of(
         "pairwise/covariate_ties.py",
         "tests/pairwise/test_covariate_ties.py",
-        ("drawn[-1])", "drawn[-1] / 2)"),
         ("    tied = (table.outcomes == 0.5)", "    tied = 2 * (table.outcomes == 0.5)"),
     ),
     *mutants_of(

@@ -28,7 +28,7 @@ RELEASES = (
     ),
     *mutants_of(
         "release/discrete_noise.py",
-        ("tests/release/test_discrete_noise.py", "tests/release/test_noisy_totals.py"),
+        ("tests/release/test_discrete_noise.py", "tests/release/test_noisy_counts.py"),
         ("change = math.ceil(sensitivity)", "change = max(1, math.ceil(sensitivity) - 1)"),
         ("change = sensitivity * (1 + 2**-50)", "change = sensitivity / 2"),
         ("    if not proven <= epsilon:", "    if not proven <= 2 * epsilon:"),
@@ -177,8 +177,8 @@ RELEASES = (
         ("kept = words <= ~np.uint64(0) - top", "kept = words <= ~np.uint64(0)"),
     ),
     *mutants_of(
-        "release/noisy_totals.py",
-        ("tests/release/test_noisy_totals.py", "tests/release/test_edges.py"),
+        "release/noisy_counts.py",
+        ("tests/release/test_noisy_counts.py", "tests/release/test_edges.py"),
         ("attained, 2 * float(sensitivity))", "attained, float(sensitivity))"),
         ("total_change=float(every) / (1 if monotone else 2)", "total_change=float(every) / 2"),
         ("one = float(attained.comparisons_per_unit if", "one = float(1.0 if"),
@@ -202,7 +202,7 @@ RELEASES = (
         ("jnp.floor(share * WEIGHT_STEPS)", "jnp.ceil(share * WEIGHT_STEPS + 1)"),
     ),
     *mutants_of(
-        "release/noisy_totals.py",
+        "release/noisy_counts.py",
         "tests/release/test_tie_counts.py",
         ("change = on_totals * math.sqrt(2)", "change = math.sqrt(2)"),
         ("np.append(on_totals * totals, on_ties * ties)", "np.append(on_totals * totals, 2 * on_ties * ties)"),
@@ -210,7 +210,7 @@ RELEASES = (
         ("NoiseDiagnostics(scale / on_totals)", "NoiseDiagnostics(scale)"),
     ),
     *mutants_of(
-        "pairwise/noisy_counts.py",
+        "pairwise/totals_noise.py",
         ("tests/pairwise/test_noisy_ties.py", "tests/release/test_tie_counts.py"),
         ("int(counts.sum()) // 2 + asked / 2", "asked / 2"),
         ("int(counts.sum()) // 2 + asked / 2", "int(counts.sum()) // 2 + asked / 4"),

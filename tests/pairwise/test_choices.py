@@ -16,8 +16,8 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
 from tests.promises import promise

@@ -10,9 +10,9 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
@@ -63,14 +63,14 @@ def vector(value, design):
 
 @pytest.mark.parametrize(("noise", "asked"), [("laplace", FLIPS), ("gaussian", USERS)])
 def test_equals_the_naive_fit_to_the_same_noisy_statistic(noise, asked, key):
-    noisy = noisy_covariate_ties(key, TABLE, asked, noise=noise)
+    noisy = noisy_counts(key, TABLE, asked, noise=noise, ties="davidson")
     scale = float(noisy.diagnostics.noise_scale)
     variance = (2 if noise == "laplace" else 1) * scale**2
     of_ties = variance if noise == "laplace" else variance * (9 / 11) ** 2
     rows, counts = len(MATRIX), np.full(ITEMS, 2 * len(MATRIX) / ITEMS)
     counts = np.append(counts, np.square(MATRIX[:, ITEMS:]).sum(0))
     default = SQUARES * (1 + variance / (counts / 7)), 1 + of_ties / (rows * 2 / 9)
-    statistic = np.append(noisy.value.sums, noisy.value.ties)
+    statistic = np.asarray(noisy.value)
     for gamma, tie_gamma, ridges in ((None, None, default), (0.7, 0.2, (0.7 * SQUARES, 0.2))):
         options = {"gamma": gamma, "tie_gamma": tie_gamma, "noise": noise}
         found = private(key, TABLE, asked, **options)

@@ -15,12 +15,11 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax.pairwise.covariate_noise import (
     least_covariate_noise,
     noise_on_sums,
-    noisy_covariate_sums,
 )
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.model_errors import model_errors, model_intervals
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_ridges, perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
@@ -56,7 +55,7 @@ TABLE, CHANCE = survey(50)
 
 def test_equals_the_naive_fit_to_the_same_noisy_sums(key):
     matrix, design = matrix_of(TABLE.design), TABLE.design
-    noisy = noisy_covariate_sums(key, TABLE, USERS, noise="k-norm")
+    noisy = noisy_counts(key, TABLE, USERS, noise="k-norm")
     assert float(noisy.diagnostics.noise_scale) == 1.0
     assert noisy.guarantee is not None
     assert (noisy.guarantee.attained.epsilon, noisy.guarantee.attained.delta) == (1.0, 0.0)
@@ -119,23 +118,25 @@ def test_with_ties_of_their_own(key):
     design = TABLE.design
     outcomes = jnp.where(jnp.arange(len(CHANCE)) % 4 == 0, 0.5, TABLE.outcomes)
     table = CovariateTable(design, outcomes)
-    draws = jax.vmap(lambda one: noisy_covariate_ties(one, table, USERS, noise="k-norm").value)
+    draws = jax.vmap(
+        lambda one: noisy_counts(one, table, USERS, noise="k-norm", ties="davidson").value
+    )
     drawn = draws(jax.random.split(key, 4000))
-    noise = np.asarray(drawn.ties) - len(CHANCE) / 4
+    noise = np.asarray(drawn[:, -1]) - len(CHANCE) / 4
     assert np.mean(np.abs(noise)) == pytest.approx(7 * 6 / 2, rel=0.06)
-    ridges, spread = zip(*(_tied_fit(drawn.sums[0], drawn.ties[0], told) for told in (0.0, 1.0)))
+    ridges, spread = zip(*(_tied_fit(drawn[0], told) for told in (0.0, 1.0)))
     assert ridges[0] == 1.0
     # Var T = 7·8·36/3, over the information 2/9 of a comparison.
     assert float(ridges[1]) == pytest.approx(1 + 672 / (len(CHANCE) * 2 / 9))
     assert spread[1] > 1.1 * spread[0]
 
 
-def _tied_fit(sums, ties, scale):
+def _tied_fit(counted, scale):
     """The fit to noisy sums and ties of ``TABLE``, and the length of the interval of log ν."""
     design, told = TABLE.design, {"noise_scale": scale, "noise": "k-norm"}
     with_ties = dataclasses.replace(design, ties=True)
     ridges = default_ridges(with_ties, noise_on_sums(design, "k-norm", scale, ties=True))
-    found = quickly(pairwise.fit, with_ties, jnp.append(sums, ties), *ridges)
+    found = quickly(pairwise.fit, with_ties, counted, *ridges)
     told |= {"gamma": ridges[0], "tie_gamma": ridges[1]}
     errors = quickly(lambda value: model_errors(value, design, **told), found.value)
     ends = quickly(model_intervals, found.value, errors).log_tie
@@ -172,6 +173,6 @@ def test_what_is_refused(key):
     with pytest.raises(ValueError, match="needs unit='user', not 'comparison'"):
         perturbed_mle(key, TABLE, one, noise="k-norm")
     with pytest.raises(ValueError, match="leave sensitivity out"):
-        noisy_covariate_sums(key, TABLE, USERS, noise="k-norm", sensitivity=3.0)
+        noisy_counts(key, TABLE, USERS, noise="k-norm", sensitivity=3.0)
     with pytest.raises(ValueError, match="must not be traced"):
-        jax.jit(lambda table: noisy_covariate_sums(key, table, USERS, noise="k-norm").value)(TABLE)
+        jax.jit(lambda table: noisy_counts(key, table, USERS, noise="k-norm").value)(TABLE)

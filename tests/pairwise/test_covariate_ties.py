@@ -7,9 +7,8 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import covariate_table
-from privrank_jax.pairwise.covariate_ties import noisy_covariate_ties
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.privacy import Privacy
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariate_davidson import largest_tied_change, tied_statistic
@@ -26,9 +25,9 @@ MATRIX = design_matrix(FIRST, SECOND, np.asarray(TABLE.design.features), 4)
 
 def test_without_noise_it_is_the_naive_statistic(key):
     free = dataclasses.replace(FLIPS, epsilon=math.inf)
-    found = noisy_covariate_ties(key, TABLE, free).value
+    found = noisy_counts(key, TABLE, free, ties="davidson").value
     expected = tied_statistic(MATRIX, WON)
-    np.testing.assert_allclose(np.append(found.sums, found.ties), expected, atol=1e-12)
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize(("order", "weight"), [(1, 1.0), (2, 11 / 9), (2, math.sqrt(1.5))])
@@ -56,14 +55,16 @@ def test_the_theorem_by_enumeration(order, weight):
 )
 def test_the_noise_has_the_scale_that_is_told(noise, asked, order, ratio, key):
     """Mean sizes of 4,000 draws; a scale wrong by a tenth is more than six standard errors away."""
-    runs = jax.vmap(lambda one: noisy_covariate_ties(one, TABLE, asked, noise=noise).value)
+    runs = jax.vmap(lambda one: noisy_counts(one, TABLE, asked, noise=noise, ties="davidson").value)
     found = runs(jax.random.split(key, 4000))
-    told = float(noisy_covariate_ties(key, TABLE, asked, noise=noise).diagnostics.noise_scale)
+    told = float(
+        noisy_counts(key, TABLE, asked, noise=noise, ties="davidson").diagnostics.noise_scale
+    )
     users = range(len(MATRIX)) if noise == "laplace" else WHO
     change = covariate_sensitivity(MATRIX, users, order)
     naive = change if noise == "laplace" else gaussian_scale(change, 1.0, 1e-3)
     assert told == pytest.approx(naive, rel=1e-6)
-    drawn = np.column_stack([found.sums, found.ties]) - tied_statistic(MATRIX, WON)
+    drawn = np.asarray(found) - tied_statistic(MATRIX, WON)
     usual = math.sqrt(2 / math.pi) if noise == "gaussian" else 1.0
     means = np.abs(drawn).mean(0) / (told * usual)
     np.testing.assert_allclose(means, [1.0] * (len(means) - 1) + [ratio], rtol=0.06)
@@ -72,13 +73,14 @@ def test_the_noise_has_the_scale_that_is_told(noise, asked, order, ratio, key):
 
 def test_bad_arguments_are_refused(key):
     with pytest.raises(ValueError, match="promise adjacency='flip', not 'add-remove'"):
-        noisy_covariate_ties(key, TABLE, dataclasses.replace(FLIPS, adjacency="add-remove"))
+        noisy_counts(
+            key, TABLE, dataclasses.replace(FLIPS, adjacency="add-remove"), ties="davidson"
+        )
     with pytest.raises(ValueError, match=r"public=\('covariates',\)"):
-        noisy_covariate_ties(key, TABLE, dataclasses.replace(FLIPS, public=()))
+        noisy_counts(key, TABLE, dataclasses.replace(FLIPS, public=()), ties="davidson")
     with pytest.raises(ValueError, match="needs delta > 0"):
-        noisy_covariate_ties(key, TABLE, FLIPS, noise="gaussian")
+        noisy_counts(key, TABLE, FLIPS, noise="gaussian", ties="davidson")
     with pytest.raises(ValueError, match="noise must be one of"):
-        noisy_covariate_ties(key, TABLE, FLIPS, noise="cauchy")
-    counts = WinCounts.from_matrix([[0.0, 1.0], [2.0, 0.0]])
-    with pytest.raises(TypeError, match="make one by covariate_table"):
-        noisy_covariate_ties(key, counts, FLIPS)  # pyright: ignore[reportArgumentType]
+        noisy_counts(key, TABLE, FLIPS, noise="cauchy", ties="davidson")
+    with pytest.raises(ValueError, match="sensitivity: leave them out"):
+        noisy_counts(key, TABLE, FLIPS, ties="davidson", sensitivity=1.0)

@@ -13,7 +13,8 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.model_errors import model_errors, model_intervals
-from privrank_jax.pairwise.noisy_ties import add_tie_noise, tie_noise
+from privrank_jax.pairwise.noisy_counts import with_noise
+from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.perturbed_mle import default_ridges
 from tests.by_numpy import by_numpy
 from tests.promises import promise
@@ -41,8 +42,7 @@ def drawn(seed):
 @jax.jit
 @jax.vmap
 def fitted(counts, gamma, tie_gamma):
-    counted = jnp.append(counts.totals, counts.ties)
-    return pairwise.fit(DESIGN, counted, gamma, tie_gamma).value
+    return pairwise.fit(DESIGN, counts, gamma, tie_gamma).value
 
 
 def intervals_at(gamma, tie_gamma, noise, asked):
@@ -71,7 +71,7 @@ def test_intervals_cover_as_often_as_they_say(noise, key):
     law = tie_noise(promise(1.0, "user", "flip", 6, delta=1e-5), "it", 4, noise, asked)[1]
     matrices, ties = drawn(3)
     keys = jax.random.split(key, RELEASES)
-    counts = jax.vmap(lambda k, w, t: add_tie_noise(k, WinCounts(w, None, t), law))(
+    counts = jax.vmap(lambda k, w, t: with_noise(k, WinCounts(w, None, t), law, True))(
         keys, matrices, ties
     )
     gamma, tie_gamma = map(float, default_ridges(Counts(MET, ties=True), law))

@@ -13,9 +13,9 @@ from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.model_errors import model_errors
-from privrank_jax.pairwise.noisy_choices import noisy_choices
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_ridges
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.bodies import Noise
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
@@ -101,7 +101,7 @@ def test_totals_are_protected_without_sets(key):
     """Under replacement a choice may come from another set; one more or one fewer moves a single total."""
     chosen = Choices.from_top1([(0, [1])], num_items=2)
     scales = {
-        adjacency: noisy_choices(
+        adjacency: noisy_counts(
             key, chosen, promise(1.0, "user", adjacency, 3)
         ).diagnostics.noise_scale
         for adjacency in ("flip", "replace", "add-remove")
@@ -109,4 +109,4 @@ def test_totals_are_protected_without_sets(key):
     assert scales == {"flip": 6.0, "replace": 6.0, "add-remove": 3.0}
     stages = Choices.from_rankings(LISTS, num_items=5)
     with pytest.raises(ValueError, match="break_rankings"):
-        noisy_choices(key, stages, promise(1.0))
+        noisy_counts(key, stages, promise(1.0))

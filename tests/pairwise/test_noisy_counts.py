@@ -11,9 +11,9 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts, questionnaire_counts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import noise_shape
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.geometry import gauge
 from tests import reference

@@ -11,13 +11,13 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
-    noisy_tie_counts,
     tie_noise,
 )
 from privrank_jax.pairwise.questionnaire import max_cut
+from privrank_jax.pairwise.totals_noise import change_of_totals, totals_sensitivity
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.bodies import Independent
 from tests.promises import promise
@@ -78,12 +78,12 @@ def test_noise_has_its_scales_and_no_others(options, delta, scales, key):
     asked = promise(1.0, "user", "flip", 3, delta=delta)
 
     def draw(k):
-        return noisy_tie_counts(k, WINS, asked, **options).value
+        return noisy_counts(k, WINS, asked, **options, ties="davidson").value
 
     drawn = jax.vmap(draw)(jax.random.split(key, 20_000))
-    moves = drawn.totals - WINS.totals, drawn.ties - WINS.ties
+    moves = drawn[:, :-1] - WINS.totals, drawn[:, -1] - WINS.ties
     errors = [float(np.abs(move).mean()) for move in moves]
-    scale = noisy_tie_counts(key, WINS, asked, **options).diagnostics.noise_scale
+    scale = noisy_counts(key, WINS, asked, **options, ties="davidson").diagnostics.noise_scale
     if scales is None and "noise" in options:
         usual = math.sqrt(2 / math.pi) * float(scale)
         scales = (usual, usual * 9 / 11)
@@ -118,4 +118,4 @@ def test_noise_has_its_scales_and_no_others(options, delta, scales, key):
 )
 def test_what_is_refused(asked, options, words, key):
     with pytest.raises(ValueError, match=words):
-        noisy_tie_counts(key, WINS, asked, **options)
+        noisy_counts(key, WINS, asked, **options, ties="davidson")

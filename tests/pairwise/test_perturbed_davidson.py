@@ -12,7 +12,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.fit import DesignObjective
-from privrank_jax.pairwise.noisy_ties import noisy_tie_counts
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(np.array([[0, 60, 70], [40, 0, 55], [30, 45, 0]]), ties=60)
@@ -33,18 +33,18 @@ def test_the_fit_is_that_of_the_noisy_counts(key):
     ridges = 2.0, 3.0
     for epsilon in (0.5, 0.01, math.inf):
         asked = promise(epsilon, adjacency="flip")
-        counts = noisy_tie_counts(key, WINS, asked).value
+        counts = noisy_counts(key, WINS, asked, ties="davidson").value
         found = davidson(key, WINS, asked, gamma=ridges[0], tie_gamma=ridges[1])
-        again = pairwise.fit(DESIGN, jnp.append(counts.totals, counts.ties), *ridges)
+        again = pairwise.fit(DESIGN, counts, *ridges)
         assert int(again.diagnostics.code) <= 1
         np.testing.assert_array_equal(found.value.scores, again.value.scores)
         assert found.guarantee is not None
         assert (found.guarantee.adjacency, found.guarantee.epsilon) == ("flip", epsilon)
         # Centered scores solve the equations up to the pull of the ridge on the mean.
-        left = np.asarray(slope(found.value, counts.totals, counts.ties, ridges))
+        left = np.asarray(slope(found.value, counts[:-1], counts[-1], ridges))
         np.testing.assert_allclose(left[:3] - left[:3].mean(), 0, atol=1e-8)
         assert abs(left[3]) < 1e-8
-    assert float(counts.ties) == 60  # at ε = ∞
+    assert float(counts[-1]) == 60  # at ε = ∞
 
 
 def test_ridges_come_from_public_numbers(key):

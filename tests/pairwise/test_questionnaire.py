@@ -8,12 +8,12 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.questionnaire import (
     _EXACT_ORDER_ITEMS,
     max_cut,
     questionnaire_sensitivity,
 )
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.promises import promise

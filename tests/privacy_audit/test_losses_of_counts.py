@@ -22,7 +22,7 @@ from tests.promises import promise
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize(("unit", "comparisons"), [("comparison", 1), ("user", 3)])
-def test_noisy_totals_lose_exactly_epsilon(unit, comparisons, adjacency, key):
+def test_noisy_counts_lose_exactly_epsilon(unit, comparisons, adjacency, key):
     """All contents of one unit, three items; the rest of the data cancels."""
     contents, groups = unit_contents(3, comparisons)
     result = noisy_counts(key, counts(3), promise(0.7, unit, adjacency, comparisons))
@@ -79,7 +79,7 @@ def test_top_item_under_add_remove_is_sound_at_the_published_scale():
     assert 0.99 * 0.5 <= worst <= 0.5 * ROUNDING
 
 
-def test_noisy_totals_loss_agrees_with_the_closed_form():
+def test_noisy_counts_loss_agrees_with_the_closed_form():
     row = privacy_audit.get("noisy-counts-users")
     one, other = (WinCounts(data) for data in row.neighbors)
     scale = pairwise.noisy_counts(

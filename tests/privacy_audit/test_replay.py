@@ -9,7 +9,7 @@ import types
 import pytest
 
 from privrank_jax.privacy_audit import doors, replay
-from privrank_jax.release import exact_noisy_totals
+from privrank_jax.release import exact_noisy_counts
 from privrank_jax.release import integer_noise as exact
 from tests.promises import promise
 
@@ -17,7 +17,7 @@ LAPLACE = doors.DOORS[:1]
 
 
 def noisy(totals, epsilon=1.0):
-    found = exact_noisy_totals(totals, promise(epsilon), sensitivity=2)
+    found = exact_noisy_counts(totals, promise(epsilon), sensitivity=2)
     return {"totals": found.value.tolist(), "first": int(found.value.argmax())}
 
 

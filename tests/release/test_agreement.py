@@ -23,7 +23,7 @@ from privrank_jax.release import (
     exact_borda,
     exact_mallows,
     exact_noise_all,
-    exact_noisy_totals,
+    exact_noisy_counts,
     exact_randomized_response,
     exact_top_k,
     integer_noise,
@@ -76,7 +76,7 @@ def assert_same_noise(exact_draws, fast_draws, doubled_scale):
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
 def test_win_totals(key, noise, delta):
     items, runs, sensitivity = 100, 40, 50.0
-    found = exact_noisy_totals(
+    found = exact_noisy_counts(
         np.zeros(items * runs), promise(1.0, delta=delta), sensitivity=sensitivity, noise=noise
     )
     wins = WinCounts.from_matrix(np.zeros((items, items)))
@@ -96,7 +96,7 @@ def test_win_totals(key, noise, delta):
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
 def test_many_win_totals_tell_a_fifth_more_noise(noise, delta):
     draws = 100_000
-    found = exact_noisy_totals(
+    found = exact_noisy_counts(
         np.zeros(draws), promise(1.0, delta=delta), sensitivity=50.0, noise=noise
     )
     scale = found.diagnostics.noise_scale

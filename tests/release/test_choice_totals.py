@@ -10,7 +10,7 @@ from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
-from privrank_jax.release import exact_noisy_choices
+from privrank_jax.release import exact_noisy_counts
 from tests.promises import promise
 
 SETS = [(0, [1, 2, 3]), (3, [0, 4]), (1, [4]), (4, [0, 1, 2]), (2, [1, 3]), (0, [2])]
@@ -20,7 +20,7 @@ GAMMA = 1.0
 
 def released(choices, asked, noise="laplace"):
     made = Choices.from_top1(choices, num_items=5)
-    noisy = exact_noisy_choices(made, asked, noise=noise)
+    noisy = exact_noisy_counts(made, asked, noise=noise)
     return noisy, np.asarray(fit(made.design, noisy.value, GAMMA).value)
 
 

@@ -8,15 +8,14 @@ import operator
 import numpy as np
 import pytest
 
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import covariate_table
-from privrank_jax.pairwise.covariate_noise import noise_on_sums, noisy_covariate_sums
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import (
     covariate_sums,
-    exact_covariate_sums,
-    exact_covariate_ties,
+    exact_noisy_counts,
     integer_noise,
 )
 from tests.reference.covariate_davidson import tied_statistic
@@ -41,7 +40,7 @@ SMALL = covariate_table([0, 1], [1, 0], [1, 0.5], {"left": [1.0, 1.0]}, num_item
 
 
 def test_the_sums_are_exact_at_a_huge_epsilon():
-    found = exact_covariate_sums(TABLE, dataclasses.replace(FLIPS, epsilon=1e6))
+    found = exact_noisy_counts(TABLE, dataclasses.replace(FLIPS, epsilon=1e6))
     np.testing.assert_array_equal(found.value, naive_sums(matrix_of(TABLE.design), OUTCOMES))
     assert found.guarantee.numerics == "exact"
 
@@ -51,8 +50,8 @@ def test_the_sums_are_exact_at_a_huge_epsilon():
 def test_the_scale_is_that_of_the_simulation(asked, noise, key):
     """Discrete Gaussian noise needs some percent more (release/discrete_noise.py)."""
     asked = dataclasses.replace(asked, delta=1e-4)
-    found = exact_covariate_sums(TABLE, asked, noise=noise)
-    scale = float(noisy_covariate_sums(key, TABLE, asked, noise=noise).diagnostics.noise_scale)
+    found = exact_noisy_counts(TABLE, asked, noise=noise)
+    scale = float(noisy_counts(key, TABLE, asked, noise=noise).diagnostics.noise_scale)
     more = 1.0 if noise == "laplace" else 1.2
     assert scale * (1 - 1e-9) <= found.diagnostics.noise_scale <= more * scale * (1 + 1e-9)
 
@@ -85,7 +84,7 @@ def test_the_law_by_enumeration(monkeypatch):
         return real(sensitivity, epsilon)
 
     monkeypatch.setattr(integer_noise, "discrete_laplace", recording)
-    exact_covariate_sums(SMALL, dataclasses.replace(FLIPS, epsilon=0.7))
+    exact_noisy_counts(SMALL, dataclasses.replace(FLIPS, epsilon=0.7))
     ((sensitivity, epsilon),) = built
     bits = 0  # the only feature is 1
     whole = {
@@ -104,7 +103,7 @@ def test_the_law_by_enumeration(monkeypatch):
 def test_draws_have_the_law():
     """2,100 draws of halves: size and signs of discrete Laplace variables; another scale, by a fifth, is rejected."""
     asked = dataclasses.replace(FLIPS, epsilon=2.0)
-    found = [exact_covariate_sums(SMALL, asked) for _ in range(700)]
+    found = [exact_noisy_counts(SMALL, asked) for _ in range(700)]
     noise = np.array([one.value for one in found]) - np.asarray(SMALL.sums)
     np.testing.assert_array_equal(np.round(noise * 2), noise * 2)
     scale = found[0].diagnostics.noise_scale
@@ -116,7 +115,7 @@ def test_draws_have_the_law():
 
 def test_without_covariates_they_are_the_noise_of_win_totals():
     table = covariate_table([0, 1], [1, 2], [1, 0], {}, num_items=3)
-    found = exact_covariate_sums(table, FLIPS)
+    found = exact_noisy_counts(table, FLIPS)
     assert found.diagnostics.noise_scale == 2.0
     assert np.all(found.value * 2 == np.round(found.value * 2))
 
@@ -124,7 +123,7 @@ def test_without_covariates_they_are_the_noise_of_win_totals():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (dataclasses.replace(FLIPS, adjacency="replace"), "exact_covariate_sums fits to who compared"),
+        (dataclasses.replace(FLIPS, adjacency="replace"), "exact_noisy_counts fits to who compared"),
         (dataclasses.replace(FLIPS, public=()), "must say that they are public"),
         (dataclasses.replace(FLIPS, epsilon=math.inf), "epsilon must be finite"),
         (dataclasses.replace(FLIPS, epsilon=np.ones(2)), "epsilon must be one number"),
@@ -132,31 +131,31 @@ def test_without_covariates_they_are_the_noise_of_win_totals():
 )  # fmt: skip
 def test_promises_that_can_not_be_kept_are_refused(asked, message):
     with pytest.raises(ValueError, match=message):
-        exact_covariate_sums(TABLE, asked)
+        exact_noisy_counts(TABLE, asked)
 
 
 def test_bad_tables_are_refused():
-    with pytest.raises(TypeError, match="make one by covariate_table"):
-        exact_covariate_sums(WinCounts.from_matrix([[0.0, 1.0], [1.0, 0.0]]), FLIPS)
+    with pytest.raises(ValueError, match="questionnaire: leave them out"):
+        exact_noisy_counts(SMALL, FLIPS, questionnaire=np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"outcomes that are 0, 1/2 or 1"):
-        exact_covariate_sums(CovariateTable(SMALL.design, np.array([0.3, 1.0])), FLIPS)
+        exact_noisy_counts(CovariateTable(SMALL.design, np.array([0.3, 1.0])), FLIPS)
     thirds = dataclasses.replace(SMALL.design, features=SMALL.design.features / 3)
     with pytest.raises(ValueError, match="multiples of a power of 1/2"):
-        exact_covariate_sums(CovariateTable(thirds, SMALL.outcomes), FLIPS)
+        exact_noisy_counts(CovariateTable(thirds, SMALL.outcomes), FLIPS)
     for factor in (2.0**51, 2.0**64, 1e300):  # int64 has no room for the last two
         features = np.asarray(SMALL.design.features, np.float64) * factor
         huge = dataclasses.replace(SMALL.design, features=features)
-        for release in (exact_covariate_sums, exact_covariate_ties):
+        for ties in ("half", "davidson"):
             with pytest.raises(ValueError, match="too large for exact noise"):
-                release(CovariateTable(huge, SMALL.outcomes), FLIPS)
+                exact_noisy_counts(CovariateTable(huge, SMALL.outcomes), FLIPS, ties=ties)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
 @pytest.mark.parametrize("asked", [FLIPS, USERS], ids=["comparison", "user"])
 def test_ties_cost_the_sums_no_noise_where_users_share_nothing(asked, noise):
     asked = dataclasses.replace(asked, delta=1e-4)
-    found = exact_covariate_ties(TABLE, asked, noise=noise)
-    alone = exact_covariate_sums(TABLE, asked, noise=noise)
+    found = exact_noisy_counts(TABLE, asked, noise=noise, ties="davidson")
+    alone = exact_noisy_counts(TABLE, asked, noise=noise)
     assert found.guarantee == alone.guarantee
     ratio = found.diagnostics.noise_scale / alone.diagnostics.noise_scale
     if asked.unit == "comparison":
@@ -181,9 +180,9 @@ def test_no_change_exceeds_the_sensitivity_that_is_drawn_for(noise, monkeypatch)
         outcomes = list(itertools.product((0.0, 0.5, 1.0), repeat=2))
         for one in outcomes:
             table = CovariateTable(design, np.array(one))
-            value = exact_covariate_ties(table, asked, noise=noise).value
+            value = exact_noisy_counts(table, asked, noise=noise, ties="davidson").value
             known = tied_statistic(matrix_of(design), one)
-            np.testing.assert_array_equal(np.append(value.sums, value.ties), known)
+            np.testing.assert_array_equal(value, known)
         order, change = 1 if noise == "laplace" else 2, seen[0][1]
         moves = [
             np.linalg.norm(np.subtract(seen[a][0], seen[b][0]), order)
@@ -198,8 +197,8 @@ def test_no_change_exceeds_the_sensitivity_that_is_drawn_for(noise, monkeypatch)
 
 def test_draws_of_ties_have_the_law():
     """600 draws of Laplace noise: ties have the noise of the sums; a scale wrong by a fifth is rejected."""
-    found = [exact_covariate_ties(SMALL, FLIPS) for _ in range(600)]
-    drawn = np.array([float(one.value.ties) for one in found]) - 1.0
+    found = [exact_noisy_counts(SMALL, FLIPS, ties="davidson") for _ in range(600)]
+    drawn = np.array([one.value[-1] for one in found]) - 1.0
     assert np.abs(drawn).mean() == pytest.approx(found[0].diagnostics.noise_scale, rel=0.15)
 
 
@@ -221,16 +220,15 @@ def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monke
         )[1], 0.0
 
     monkeypatch.setattr(integer_noise, "discrete_zonotope", recording)
-    release = exact_covariate_ties if ties else exact_covariate_sums
+    told = {"ties": "davidson" if ties else "half", "noise": "k-norm"}
     worst = 0
     for user in (0, 1):
         seen.clear()
         for some in itertools.product((0.0, 0.5, 1.0), repeat=3):
             won = np.where(who == user, np.tile(some, 2), 1.0)
-            found = release(CovariateTable(design, won), USERS, noise="k-norm")
-            value = [found.value.sums, found.value.ties] if ties else [found.value]
+            found = exact_noisy_counts(CovariateTable(design, won), USERS, **told)
             known = tied_statistic(matrix_of(design), won)[: None if ties else -1]
-            np.testing.assert_array_equal(np.hstack(value), known)  # in units of the sums again
+            np.testing.assert_array_equal(found.value, known)  # in units of the sums again
         assert found.diagnostics.noise_scale == 1.0
         assert (found.guarantee.attained.delta, found.guarantee.numerics) == (0.0, "exact")
         for one, other in itertools.combinations(seen, 2):
@@ -245,12 +243,12 @@ def test_draws_of_k_norm_noise_have_the_law_of_the_simulation():
     design = dataclasses.replace(TABLE.design, users=np.repeat(np.arange(4), 5))
     table = CovariateTable(design, TABLE.outcomes)
     told = noise_on_sums(design, "k-norm", 1.0).variances
-    drawn = np.array([exact_covariate_sums(table, USERS, noise="k-norm").value for _ in range(500)])
+    drawn = np.array([exact_noisy_counts(table, USERS, noise="k-norm").value for _ in range(500)])
     noise = drawn - np.asarray(table.sums)
     np.testing.assert_allclose(noise[:, :4].sum(1), 0)
     found = np.mean(noise**2, 0) / told
     assert found.mean() == pytest.approx(1, abs=0.2)
     with pytest.raises(ValueError, match="leave sensitivity out"):
-        exact_covariate_sums(table, USERS, noise="k-norm", sensitivity=1.0)
+        exact_noisy_counts(table, USERS, noise="k-norm", sensitivity=1.0)
     with pytest.raises(ValueError, match="needs unit='user'"):
-        exact_covariate_ties(table, FLIPS, noise="k-norm")
+        exact_noisy_counts(table, FLIPS, noise="k-norm", ties="davidson")

@@ -18,7 +18,7 @@ from privrank_jax.release import (
     exact_kwiksort,
     exact_mallows,
     exact_noise_all,
-    exact_noisy_totals,
+    exact_noisy_counts,
     exponential,
     mallows,
 )
@@ -49,12 +49,12 @@ def test_totals_are_taken_as_far_as_they_are_exact():
     epsilon = 1000.0  # noise other than 0 has probability below 1e-300
     for largest in (2**51, np.float32(2**23), float(2**51)):
         for sign in (1, -1):
-            found = exact_noisy_totals(np.array([sign * largest]), promise(epsilon), sensitivity=1)
+            found = exact_noisy_counts(np.array([sign * largest]), promise(epsilon), sensitivity=1)
             assert found.value.tolist() == [sign * largest]
     with pytest.raises(ValueError, match="holds none beyond"):
-        exact_noisy_totals(np.array([2**51 + 1]), promise(epsilon), sensitivity=1)
+        exact_noisy_counts(np.array([2**51 + 1]), promise(epsilon), sensitivity=1)
     with pytest.raises(ValueError, match="multiples of 1/2"):
-        exact_noisy_totals(np.array([0.25]), promise(epsilon), sensitivity=1)
+        exact_noisy_counts(np.array([0.25]), promise(epsilon), sensitivity=1)
 
 
 def test_a_tie_for_the_first_place_is_a_tie():
@@ -113,7 +113,7 @@ def test_the_exponential_coin_counts_to_the_first_failure(monkeypatch):
 
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
 def test_the_guarantee_of_noisy_totals_has_the_delta_that_was_asked_for(noise, delta):
-    found = exact_noisy_totals([1.0, 2.0], promise(1.0, delta=delta), sensitivity=1, noise=noise)
+    found = exact_noisy_counts([1.0, 2.0], promise(1.0, delta=delta), sensitivity=1, noise=noise)
     assert (found.guarantee.epsilon, found.guarantee.delta) == (1.0, delta)
 
 
@@ -161,7 +161,7 @@ def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column):
 
 def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
     for noise, delta in (("laplace", 0.0), ("gaussian", 1e-5)):
-        found = exact_noisy_totals([1.0], promise(0.7, delta=delta), sensitivity=3.5, noise=noise)
+        found = exact_noisy_counts([1.0], promise(0.7, delta=delta), sensitivity=3.5, noise=noise)
         of_twice = discrete_gaussian(7.0, 0.7, delta) if delta else discrete_laplace(7.0, 0.7)
         assert 2 * found.diagnostics.noise_scale == of_twice[1]
 

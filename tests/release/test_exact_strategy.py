@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.noisy_counts import totals_sensitivity
 from privrank_jax.pairwise.score_stream import parts_of
+from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.exact_strategy import ExactStrategy, strategy_of

@@ -23,7 +23,7 @@ from scipy import stats
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.pairwise import questionnaire_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_borda, exact_noise_all, exact_noisy_totals
+from privrank_jax.release import exact_borda, exact_noise_all, exact_noisy_counts
 from privrank_jax.release.k_norm import Tile, cube_noise, zonotope_noise
 from privrank_jax.release.spanning_trees import Forest, Graph
 from tests.promises import user
@@ -167,7 +167,7 @@ def test_noise_on_answers_to_a_questionnaire_has_its_law(adjacency, asked, name,
     privacy = Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
     drawn = []
     for _ in range(1500):
-        found = exact_noisy_totals(totals, privacy, questionnaire=counts)
+        found = exact_noisy_counts(totals, privacy, questionnaire=counts)
         drawn.append(2 * (found.value - totals))
     assert found.guarantee.attained.epsilon == epsilon
     assert found.diagnostics.noise_scale == 1 / epsilon
@@ -218,8 +218,8 @@ def test_what_is_attained_is_pure_and_exact():
     for found in (
         exact_borda(ranks, user(0.7, 1e-6)),
         exact_noise_all(ranks, user(0.7, 1e-6)),
-        exact_noisy_totals(np.zeros(3), asked, questionnaire=counts),
-        exact_noisy_totals(np.zeros(3), flipped, questionnaire=counts),
+        exact_noisy_counts(np.zeros(3), asked, questionnaire=counts),
+        exact_noisy_counts(np.zeros(3), flipped, questionnaire=counts),
     ):
         guarantee = found.guarantee
         assert (guarantee.attained.epsilon, guarantee.attained.delta) == (0.7, 0.0)

@@ -16,8 +16,8 @@ from privrank_jax.release.library import exact_samplers_available, load_opendp, 
 from tests.promises import promise, user
 
 RELEASES = {
-    "totals": lambda: release.exact_noisy_totals([1.0], promise(1.0), sensitivity=2),
-    "gaussian totals": lambda: release.exact_noisy_totals(
+    "totals": lambda: release.exact_noisy_counts([1.0], promise(1.0), sensitivity=2),
+    "gaussian totals": lambda: release.exact_noisy_counts(
         [1.0], promise(1.0, delta=1e-6), sensitivity=2, noise="gaussian"
     ),
     "top-k": lambda: release.exact_top_k(

@@ -24,7 +24,7 @@ from privrank_jax.release import (
     exact_kwiksort,
     exact_mallows,
     exact_noise_all,
-    exact_noisy_totals,
+    exact_noisy_counts,
     exact_one_pair_weights,
     exact_randomized_response,
     exact_top_k,
@@ -86,7 +86,7 @@ def totals(request):
         for name in ("discrete_laplace", "discrete_gaussian"):
             patch.setattr(exact, name, functools.cache(getattr(exact, name)))
         found = [
-            exact_noisy_totals(
+            exact_noisy_counts(
                 np.arange(8.0), promise(1.0, delta=delta), sensitivity=1.5, noise=noise
             )
             for _ in range(calls)

@@ -212,7 +212,7 @@ def _offered(*rows, weights=None):
         ),
         (
             lambda: exact_perturbed_mle(table(), dataclasses.replace(ASKED, adjacency="flip")),
-            "exact_covariate_sums",
+            "exact_noisy_counts",
         ),
         (lambda: exact_perturbed_mle(table(), ASKED, gamma=0.1), "gamma"),
         (lambda: exact_perturbed_mle(table(), ASKED, ties="never"), "ties"),

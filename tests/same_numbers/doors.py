@@ -122,6 +122,10 @@ def _preferences(epsilon: float) -> Any:
         return kept, out.read_text()
 
 
+def _exact_ties(*args: Any, **options: Any) -> Any:
+    return release.exact_noisy_counts(*args, ties="davidson", **options)
+
+
 def _on(function: Callable[..., Any], data: Callable[[], Any], promise: Callable[..., Any]) -> Any:
     """``function`` of data and a promise as one of ε; noise that needs no δ leaves it."""
     return lambda epsilon, **told: function(data(), promise(epsilon, delta=1e-5), **told)
@@ -165,22 +169,22 @@ EXACT: dict[str, Callable[[float], Any]] = {
     "randomized-response": lambda epsilon: release.exact_randomized_response(
         np.arange(40) % 3 == 0, epsilon * (1 + np.arange(40) % 2)
     ),
-    **_ways("totals", _on(release.exact_noisy_totals, _wins, asked), noise=ADDED),
-    "totals-flips": _on(release.exact_noisy_totals, _wins, FLIPS),
-    "totals-survey": functools.partial(_on(release.exact_noisy_totals, _three, FLIPS), **_survey),
+    **_ways("totals", _on(release.exact_noisy_counts, _wins, asked), noise=ADDED),
+    "totals-flips": _on(release.exact_noisy_counts, _wins, FLIPS),
+    "totals-survey": functools.partial(_on(release.exact_noisy_counts, _three, FLIPS), **_survey),
     "totals-survey-replace": functools.partial(
-        _on(release.exact_noisy_totals, _three, SURVEYED), **_survey
+        _on(release.exact_noisy_counts, _three, SURVEYED), **_survey
     ),
-    **_ways("ties", _on(release.exact_noisy_tie_counts, _wins, FLIPS), noise=ADDED),
-    "ties-survey": functools.partial(_on(release.exact_noisy_tie_counts, _three, FLIPS), **_survey),
+    **_ways("ties", _on(_exact_ties, _wins, FLIPS), noise=ADDED),
+    "ties-survey": functools.partial(_on(_exact_ties, _three, FLIPS), **_survey),
     "top-k": functools.partial(_on(release.exact_top_k, _wins, asked), k=2),
     "design": _on(release.exact_noisy_design, _wins, asked),
     **_ways("leaderboard", _leaderboard, noise=ADDED, publishes=("totals", "scores")),
-    **_ways("choices", _on(release.exact_noisy_choices, _choices, asked), noise=ADDED),
-    **_ways("covariate-sums", _on(release.exact_covariate_sums, _table, shared), noise=NOISES),
-    **_ways("covariate-ties", _on(release.exact_covariate_ties, _table, shared), noise=NOISES),
+    **_ways("choices", _on(release.exact_noisy_counts, _choices, asked), noise=ADDED),
+    **_ways("covariate-sums", _on(release.exact_noisy_counts, _table, shared), noise=NOISES),
+    **_ways("covariate-ties", _on(_exact_ties, _table, shared), noise=NOISES),
     "covariate-sums-comparison": _on(
-        release.exact_covariate_sums, _table, functools.partial(shared, unit="comparison")
+        release.exact_noisy_counts, _table, functools.partial(shared, unit="comparison")
     ),
     **_ways(
         "perturbed-mle",
@@ -291,10 +295,9 @@ def _davidson(number: int) -> Any:
 def _perturbed_davidson(number: int, noise: str) -> Any:
     wins, (promise, told) = made_up.wins(number), _flips(number, noise)
     found = pairwise.perturbed_mle(_KEY, wins, promise, ties="davidson", **told)
-    counts = pairwise.noisy_tie_counts(_KEY, wins, promise, **told)
+    counts = pairwise.noisy_counts(_KEY, wins, promise, **told, ties="davidson")
     design = pairwise.Counts(wins.comparisons, ties=True)
-    counted = jnp.append(counts.value.totals, counts.value.ties)
-    fit = pairwise.fit(design, counted, 1.0, 1.0)
+    fit = pairwise.fit(design, counts.value, 1.0, 1.0)
     told |= _told(found) | {"tie_gamma": found.diagnostics.tie_gamma}
     return found, counts, fit, *_errors(found, pairwise.Counts(wins.comparisons), **told)
 
@@ -317,7 +320,7 @@ def _perturbed_covariates(number: int, noise: str) -> Any:
     found = pairwise.perturbed_mle(_KEY, table, promise, noise=noise)
     told = {"noise_scale": found.diagnostics.noise_scale, "noise": noise}
     ridge = found.diagnostics.gamma
-    sums = pairwise.noisy_covariate_sums(_KEY, table, promise, noise=noise)
+    sums = pairwise.noisy_counts(_KEY, table, promise, noise=noise)
     fit = pairwise.fit(table.design, sums.value, ridge)
     return found, *_errors(found, table.design, gamma=ridge, **told), sums, fit
 
@@ -338,7 +341,7 @@ def _perturbed_covariate_ties(number: int, noise: str) -> Any:
     return (
         found,
         *_errors(found, table.design, **told),
-        pairwise.noisy_covariate_ties(_KEY, table, promise, noise=noise),
+        pairwise.noisy_counts(_KEY, table, promise, noise=noise, ties="davidson"),
     )
 
 
@@ -356,7 +359,7 @@ def _set_choices(number: int, stages: bool) -> Any:
 def _perturbed_choices(number: int, noise: str) -> Any:
     choices, promise = made_up.choices(number), FLIPS(_epsilon(number), delta=1e-5)
     found = pairwise.perturbed_mle(_KEY, choices, promise, noise=noise)
-    totals = pairwise.noisy_choices(_KEY, choices, promise, noise=noise)
+    totals = pairwise.noisy_counts(_KEY, choices, promise, noise=noise)
     fit = pairwise.fit(choices.design, totals.value, 1.0)
     return found, totals, fit, *_errors(found, choices.design, noise=noise, **_told(found))
 

@@ -14,7 +14,7 @@ from scipy import stats
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import questionnaire_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_noisy_totals, exact_samplers_available
+from privrank_jax.release import exact_noisy_counts, exact_samplers_available
 from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from tests.promises import promise, split
 from tests.reference import geometry
@@ -41,7 +41,7 @@ def chi_squared(draws, pmf, scale):
 def test_noise_has_the_exact_distribution_and_no_other_scale(noise, pmf, delta):
     # At 20,000 draws a scale off by 15% gives p-values below 1e-12, so the second and third assertion
     # fail by chance far less often than the first.
-    estimate = exact_noisy_totals(
+    estimate = exact_noisy_counts(
         np.full(DRAWS, 7.5), promise(1.0, delta=delta), sensitivity=2.0, noise=noise
     )
     scale = 2 * estimate.diagnostics.noise_scale
@@ -84,7 +84,7 @@ def test_ties_count_half_and_noise_keeps_to_the_halves():
     wins = WinCounts.from_comparisons(
         [0, 0, 1], [1, 2, 2], num_items=3, tied=np.array([True, False, False])
     )
-    estimate = exact_noisy_totals(wins, promise(500.0), sensitivity=2)
+    estimate = exact_noisy_counts(wins, promise(500.0), sensitivity=2)
     # Noise other than 0 has probability below 1e-100 here.
     assert estimate.value.tolist() == [1.5, 1.5, 0.0]
     assert estimate.guarantee.as_dict() == {
@@ -99,7 +99,7 @@ def test_ties_count_half_and_noise_keeps_to_the_halves():
 
 def test_two_releases_differ():
     first, second = (
-        exact_noisy_totals(np.zeros(40), promise(0.1), sensitivity=20).value for _ in range(2)
+        exact_noisy_counts(np.zeros(40), promise(0.1), sensitivity=20).value for _ in range(2)
     )
     assert not np.array_equal(first, second)  # equal by chance below 1e-60
 
@@ -113,31 +113,31 @@ def test_two_releases_differ():
         ({"sensitivity": 0}, "sensitivity must be positive"),
         ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         ({"noise": "cauchy"}, "noise must be one of"),
-        ({"wins": [0.25, 1.0]}, "multiples of 1/2"),
-        ({"wins": [math.nan]}, "multiples of 1/2"),
-        ({"wins": [2.0**60]}, "float64 holds none beyond"),
-        ({"wins": [2**60]}, "int64 holds none beyond"),
-        ({"wins": np.float32([2.0**23 + 1])}, "float32 holds none beyond 8,388,608"),
+        ({"data": [0.25, 1.0]}, "multiples of 1/2"),
+        ({"data": [math.nan]}, "multiples of 1/2"),
+        ({"data": [2.0**60]}, "float64 holds none beyond"),
+        ({"data": [2**60]}, "int64 holds none beyond"),
+        ({"data": np.float32([2.0**23 + 1])}, "float32 holds none beyond 8,388,608"),
         (
-            {"wins": WinCounts.from_matrix(np.float32([[0, 2**23 + 1], [0, 0]]))},
+            {"data": WinCounts.from_matrix(np.float32([[0, 2**23 + 1], [0, 0]]))},
             "float32 holds none",
         ),
-        ({"wins": [math.inf]}, "holds none beyond"),
-        ({"wins": []}, "shape"),
-        ({"wins": [[1.0, 2.0]]}, "shape"),
+        ({"data": [math.inf]}, "holds none beyond"),
+        ({"data": []}, "shape"),
+        ({"data": [[1.0, 2.0]]}, "shape"),
     ],
 )
 def test_refusals(change, message):
-    asked, arguments = split({"wins": [1.0, 2.0], "sensitivity": 2, **change})
+    asked, arguments = split({"data": [1.0, 2.0], "sensitivity": 2, **change})
     with pytest.raises(ValueError, match=message):
-        exact_noisy_totals(privacy=asked, **arguments)
+        exact_noisy_counts(privacy=asked, **arguments)
 
 
 def test_without_opendp_the_message_names_the_extra(monkeypatch):
     assert exact_samplers_available()
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-        exact_noisy_totals([1.0], promise(1.0), sensitivity=2)
+        exact_noisy_counts([1.0], promise(1.0), sensitivity=2)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ PAIRS = [(0, 1), (1, 2), (0, 1)]
 def asked(epsilon, adjacency, pairs, items, **settings):
     privacy = Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
     counts = questionnaire_counts(pairs, items)
-    return exact_noisy_totals(np.zeros(items), privacy, questionnaire=counts, **settings)
+    return exact_noisy_counts(np.zeros(items), privacy, questionnaire=counts, **settings)
 
 
 @pytest.mark.parametrize(
@@ -276,9 +276,9 @@ def test_k_norm_noise_needs_no_opendp(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     assert asked(1.0, "flip", PAIRS, 3).guarantee.numerics == "exact"
     with pytest.raises(ValueError, match="give questionnaire"):
-        exact_noisy_totals([1.0], promise(1.0), noise="k-norm")
+        exact_noisy_counts([1.0], promise(1.0), noise="k-norm")
     with pytest.raises(ValueError, match="contradicts the questionnaire"):
-        exact_noisy_totals(
+        exact_noisy_counts(
             np.zeros(2),
             promise(1.0, "user", "flip", contributions=2),
             questionnaire=questionnaire_counts([(0, 1)], 2),

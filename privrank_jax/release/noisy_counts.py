@@ -1,4 +1,4 @@
-r"""Exact discrete noise on win totals, the number of ties and the totals of choices.
+r"""Exact discrete noise on win totals, the number of ties, the totals of choices and sums with covariates.
 
 Floating-point noise leaks: the low bits of ``total + noise`` distinguish totals (Mironov 2012). Win totals are
 multiples of 1/2 (a tie is half a win for both), so twice the totals are integers whose sensitivity is twice that of the
@@ -34,16 +34,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._types import Numbers, PairMatrixLike, Scalar, ScoresLike
-from privrank_jax._validate import check_positive
+from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.davidson import check_tied_counts
+from privrank_jax.pairwise.covariate_noise import kept_with_covariates
+from privrank_jax.pairwise.covariates import CovariateTable
+from privrank_jax.pairwise.mle import TIES, check_answers
 from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_counts import change_of_totals, totals_sensitivity
+from privrank_jax.pairwise.noisy_counts import check_options, options_of
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
-    TieCounts,
     check_tie_promise,
     with_ties,
 )
@@ -54,47 +55,75 @@ from privrank_jax.pairwise.questionnaire_noise import (
     questionnaire_changes,
     read_questionnaire,
 )
+from privrank_jax.pairwise.totals_noise import change_of_totals, totals_sensitivity
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
+from privrank_jax.release.covariate_sums import noisy_sums
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
 from privrank_jax.release.spanning_trees import Graph
 
+_BY = "exact_noisy_counts"
 _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
 
 
-def exact_noisy_totals(
-    wins: WinCounts | ScoresLike,
+def exact_noisy_counts(
+    data: WinCounts | ScoresLike | CovariateTable | Choices,
     privacy: Privacy,
     *,
+    ties: str = "half",
     noise: str | None = None,
     sensitivity: Scalar | None = None,
     questionnaire: PairMatrixLike | None = None,
 ) -> Estimate:
-    """Win totals plus exact discrete noise, for a real release to sort or fit; the twin of ``pairwise.noisy_counts``.
+    """What is counted of answers plus exact discrete noise, for a real release to sort or fit.
 
-    **Guarantee.** ε-DP (K-norm, Laplace), or (ε, δ)-DP (Gaussian), for the promised unit and adjacency, whose data
-    sets have totals that differ by at most ``sensitivity``, or by what the answers of one user to the ``questionnaire``
-    can change; proof at the heads of this module, of :mod:`~privrank_jax.release.discrete_noise` and of
-    :mod:`~privrank_jax.release.k_norm`.
+    The twin of ``pairwise.noisy_counts``. :func:`~privrank_jax.pairwise.fit` fits a model to the value, which is
+    post-processing.
 
-    Arguments and errors: as for the twin, and as for all exact releases (:mod:`privrank_jax.release`). ``wins`` may
-    also be the ``(m,)`` win totals themselves; ``ValueError`` unless they are multiples of 1/2, and exact in their
-    dtype.
+    **Guarantee.** As for the twin; proof at the heads of this module, of :mod:`~privrank_jax.release.covariate_sums`,
+    of :mod:`~privrank_jax.release.discrete_noise` and of :mod:`~privrank_jax.release.k_norm`.
+
+    Arguments and errors: as for the twin, and as for all exact releases (:mod:`privrank_jax.release`). ``data`` may
+    also be the ``(m,)`` win totals themselves. ``ValueError`` unless win totals are multiples of 1/2, weights of
+    choices and numbers of ties whole, features multiples of a power of 1/2, and all of them exact in their dtype.
 
     Returns:
-        ``value``: noisy totals, ``(m,)`` float64 NumPy array, multiples of 1/2, or of a smaller power of 1/2 for K-norm
-        noise at ε > 8 under flips, ε > 4 under replacement. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ in wins, or 1/ε for K-norm noise; public.
+        ``value``: as for the twin, a float64 NumPy array: multiples of 1/2, or of a smaller power of 1/2 for K-norm
+        noise at ε > 8 under flips, ε > 4 under replacement; with covariates of 2^{-b} multiples of 2^{-b-1}.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ in wins, or 1/ε
+        for K-norm noise; public.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
-    >>> estimate = exact_noisy_totals([90.0, 10.5], promise)
+    >>> estimate = exact_noisy_counts([90.0, 10.5], promise)
     >>> bool(estimate.value[0] > estimate.value[1]), estimate.guarantee.numerics
     (True, 'exact')
+    >>> wins = WinCounts.from_matrix([[0, 60], [40, 0]], ties=20)
+    >>> found = exact_noisy_counts(wins, promise, ties="davidson").value
+    >>> [float(2 * one).is_integer() for one in found]
+    [True, True, True]
     """
-    noise, attained = kept_on_totals(privacy, "exact_noisy_totals", noise, questionnaire)
+    check_choice("ties", ties, TIES)
+    davidson = ties == "davidson"
+    if davidson:
+        check_answers(data, davidson)
+    given = {"sensitivity": sensitivity is not None, "questionnaire": questionnaire is not None}
+    check_options(given, options_of(data, davidson))
+    if isinstance(data, CovariateTable):
+        noise = noise or "laplace"
+        attained = exact_promise(kept_with_covariates(privacy, _BY, noise))
+        value, scale = noisy_sums(data, attained, noise, sensitivity, ties=davidson)
+        return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
+    if davidson:
+        assert isinstance(data, WinCounts)
+        return _with_ties(data, privacy, noise, questionnaire)
+    doubled = _doubled_choices(data) if isinstance(data, Choices) else doubled_totals(data)
+    if isinstance(data, Choices):
+        noise = noise or "laplace"
+        attained = of_comparisons(privacy, _BY, noise)
+    else:
+        noise, attained = kept_on_totals(privacy, _BY, noise, questionnaire)
     attained = exact_promise(attained)
-    doubled = doubled_totals(wins)
     counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
     if counts is None or noise != "k-norm":
         change = change_of_totals(noise, attained, counts, sensitivity)
@@ -104,34 +133,12 @@ def exact_noisy_totals(
     return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
 
 
-def exact_noisy_tie_counts(
-    wins: WinCounts,
-    privacy: Privacy,
-    *,
-    noise: str | None = None,
-    questionnaire: PairMatrixLike | None = None,
+def _with_ties(
+    wins: WinCounts, privacy: Privacy, noise: str | None, questionnaire: PairMatrixLike | None
 ) -> Estimate:
-    """Win totals and number of ties plus exact discrete noise, the twin of ``pairwise.noisy_tie_counts``.
-
-    **Guarantee.** As for the twin. :func:`~privrank_jax.pairwise.fit` fits the model to the value: post-processing.
-
-    Arguments and errors: as for the twin and for :func:`exact_noisy_totals`; ``ValueError`` unless ties are whole.
-
-    Returns:
-        ``value``: :class:`~privrank_jax.pairwise.noisy_ties.TieCounts` of float64 NumPy arrays. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s or σ of each total in wins, or 1/ε for
-        K-norm noise.
-
-    >>> wins = WinCounts.from_matrix([[0, 60], [40, 0]], ties=20)
-    >>> promise = Privacy(1.0, unit="comparison", adjacency="flip")
-    >>> found = exact_noisy_tie_counts(wins, promise)
-    >>> float(2 * found.value.ties).is_integer(), found.guarantee.numerics
-    (True, 'exact')
-    """
-    check_tied_counts(wins)
-    noise, attained, counts = check_tie_promise(
-        privacy, "exact_noisy_tie_counts", wins.num_items, noise, questionnaire
-    )
+    """Win totals and the number of ties."""
+    told = wins.num_items, noise, questionnaire
+    noise, attained, counts = check_tie_promise(privacy, _BY, *told)
     attained = exact_promise(attained)
     totals, ties = doubled_totals(wins), doubled_totals(np.asarray(wins.ties)[None])
     if ties[0] % 2:
@@ -147,31 +154,17 @@ def exact_noisy_tie_counts(
             change = on_totals * math.sqrt(2) * float(attained.comparisons_per_unit)
         drawn, scale = _noisy(values, attained, noise, change)
     items = wins.num_items
-    value = TieCounts(drawn[:items] / on_totals, np.asarray(drawn[items] / on_ties))
+    value = np.append(drawn[:items] / on_totals, drawn[items] / on_ties)
     return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale / on_totals))
 
 
-def exact_noisy_choices(choices: Choices, privacy: Privacy, *, noise: str = "laplace") -> Estimate:
-    """How often each item was chosen, plus exact discrete noise, the twin of ``pairwise.noisy_choices``.
-
-    **Guarantee.** As for the twin. Under ``flip``, :func:`~privrank_jax.pairwise.fit` fits scores to the value:
-    post-processing.
-
-    Arguments, results and errors: as for the twin and for :func:`exact_noisy_totals`; ``ValueError`` unless weights are
-    whole numbers.
-
-    >>> choices = Choices.from_top1([(0, [1, 2])] * 60 + [(1, [0, 2])] * 20, num_items=3)
-    >>> promise = Privacy(1.0, unit="user", adjacency="flip", contributions=1)
-    >>> found = exact_noisy_choices(choices, promise)
-    >>> int(found.value.argmax()), found.guarantee.numerics
-    (0, 'exact')
-    """
+def _doubled_choices(choices: Choices) -> np.ndarray:
+    """Twice how often each item was chosen."""
     check_no_stages(choices)
     weights = np.asarray(choices.weights)
     if not np.all((weights >= 0) & (weights == np.round(weights))):
         raise ValueError("exact noise needs weights that are whole numbers of choices, at least 0.")
-    totals = np.bincount(np.asarray(choices.chosen), weights, choices.num_items)
-    return exact_noisy_totals(totals, privacy, noise=noise)
+    return doubled_totals(np.bincount(np.asarray(choices.chosen), weights, choices.num_items))
 
 
 def exact_top_k(
@@ -185,23 +178,23 @@ def exact_top_k(
     """The k items with the most wins by the one-shot mechanism with exact noise; only their order is published.
 
     **Guarantee.** ε-DP for the ordered list and the promised unit and adjacency, at the noise of
-    :func:`~privrank_jax.pairwise.one_shot_top_k` and never more than that of :func:`exact_noisy_totals`. Under
+    :func:`~privrank_jax.pairwise.one_shot_top_k` and never more than that of :func:`exact_noisy_counts`. Under
     add-remove all totals move in one direction, and half the noise suffices.
 
     Args:
-        wins, privacy: as for :func:`exact_noisy_totals`; users need ``contributions`` unless both sensitivities are
+        wins, privacy: as for :func:`exact_noisy_counts`; users need ``contributions`` unless both sensitivities are
             given.
         k: length of the list, 1 <= k <= m.
         sensitivity: s, the most that one unit can change one total, in wins; ``None`` takes L.
         total_sensitivity: ℓ₁ sensitivity of all totals; ``None`` takes
-            :func:`~privrank_jax.pairwise.noisy_counts.totals_sensitivity`.
+            :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity`.
 
     Returns:
         ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s in wins, public.
 
     Raises:
-        ValueError, ImportError: as :func:`exact_noisy_totals`; k out of range.
+        ValueError, ImportError: as :func:`exact_noisy_counts`; k out of range.
 
     >>> promise = Privacy(2.0, unit="comparison", adjacency="flip")
     >>> exact_top_k([90, 10, 80], promise, 2).value.tolist()
