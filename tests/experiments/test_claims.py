@@ -7,7 +7,7 @@ import math
 import pytest
 
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.cai import claims as cai_claims
+from privrank_jax.experiments.cai import simulated
 from privrank_jax.experiments.cai.real import near, random_difference
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.result import StudyResult
@@ -20,7 +20,7 @@ CURVES = (
     ("top_k_error", "mle"),
     ("top_k_error", "counts"),
 )
-ALL = {**cai_claims.ERRORS, "calibration": "published"}
+ALL = {**simulated.ERRORS, "calibration": "published"}
 
 
 # --- trends --------------------------------------------------------------------------------------

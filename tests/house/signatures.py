@@ -54,7 +54,6 @@ PARTS_OF_PROMISES = {
     "experiments.cai.common errors",
     "experiments.cai.common noise_settings",
     "experiments.cai.common private_estimates",
-    "experiments.cai.common private_totals",
     "experiments.rdp.synthetic count_rankings",
     "experiments.rdp.training wins_by_method",
     "jobs.plan plan",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -152,13 +152,12 @@ def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> t
 
 
 def private_totals(
-    key: Key, wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
+    key: Key, wins: WinCounts, promise: Callable[[Array], Privacy], epsilons: Array, **options: Any
 ) -> Array:
-    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``."""
+    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``; options of ``noisy_counts``."""
 
     def count(epsilon: Array) -> Array:
-        privacy = unit.promise(epsilon, calibration.adjacency)
-        return noisy_counts(key, wins, privacy, calibration=calibration.calibration).value
+        return noisy_counts(key, wins, promise(epsilon), **options).value
 
     return reflected(wins, jax.vmap(count)(epsilons))
 
@@ -180,7 +179,16 @@ def private_estimates(
     settings = [noise_settings(wins, unit, levels, calibration) for calibration in CALIBRATIONS]
     scales, gammas = (jnp.concatenate(parts) for parts in zip(*settings, strict=True))
     scores, codes = private_scores(key, wins, scales, gammas)
-    totals = [private_totals(key, wins, unit, levels, calibration) for calibration in CALIBRATIONS]
+    totals = [
+        private_totals(
+            key,
+            wins,
+            functools.partial(unit.promise, adjacency=one.adjacency),
+            levels,
+            calibration=one.calibration,
+        )
+        for one in CALIBRATIONS
+    ]
     shape = (len(CALIBRATIONS), len(epsilons), wins.num_items)
     return scores.reshape(shape), jnp.stack(totals), jnp.sum(codes >= 2)
 

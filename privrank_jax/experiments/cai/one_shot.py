@@ -15,8 +15,18 @@ from privrank_jax._types import Count, Key, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures as cai_pictures
-from privrank_jax.experiments.cai.common import AXES, COUNTS, FAILED, MLE, PAPER, TOP, Unit, errors
-from privrank_jax.experiments.cai.edge import BATCH, EDGE_DIFFERENCES, padded_sizes, tournament
+from privrank_jax.experiments.cai.common import (
+    AXES,
+    COUNTS,
+    EDGE_DIFFERENCES,
+    FAILED,
+    MLE,
+    PAPER,
+    TOP,
+    Unit,
+    errors,
+)
+from privrank_jax.experiments.cai.simulated import BATCH, padded_sizes, tournament
 from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import top_k_error

@@ -31,13 +31,12 @@ from privrank_jax.experiments.cai.common import (
     Unit,
     private_estimates,
     private_scores,
-    reflected,
+    private_totals,
 )
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import mean_rank_difference
 from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
@@ -131,7 +130,7 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     noise_key, tie_key = jax.random.split(key)
     found = jax.tree.map(lambda leaf: leaf[cell["survey"]], surveys)
     wins = found.wins
-    mask = wins.item_mask
+    mask, levels = wins.item_mask, jnp.asarray(epsilons, wins.matrix.dtype)
     scores, totals, failed = private_estimates(
         noise_key, wins, Unit("user", found.per_user), epsilons
     )
@@ -140,10 +139,18 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     values |= {(COUNTS, name): totals[row] for row, name in enumerate(names)}
     values[MLE, ASKED_FLIP], codes = _asked_scores(noise_key, wins, epsilons, found.flip)
     for name, bound in ((ASKED_FLIP, found.flip), (ASKED_REPLACE, found.replace)):
-        values[COUNTS, name] = _asked_totals(noise_key, wins, epsilons, bound)
+        values[COUNTS, name] = private_totals(
+            noise_key, wins, functools.partial(_promise, "replace"), levels, sensitivity=bound
+        )
     values[MLE, SHAPED_FLIP], shaped_codes = _shaped_scores(noise_key, found, epsilons)
     for name, adjacency in ((SHAPED_FLIP, "flip"), (SHAPED_REPLACE, "replace")):
-        values[COUNTS, name] = _shaped_totals(noise_key, found, epsilons, adjacency)
+        values[COUNTS, name] = private_totals(
+            noise_key,
+            wins,
+            functools.partial(_promise, adjacency, public=("questionnaire",)),
+            levels,
+            questionnaire=found.asked,
+        )
     plain = mle(wins)
     references = {
         MLE: ranks_from_scores(plain.value, mask, tie_key),
@@ -170,27 +177,17 @@ def _asked_scores(
     key: Key, wins: WinCounts, epsilons: Sequence[float], sensitivity: Scalar
 ) -> tuple[Array, Array]:
     scales = sensitivity / jnp.asarray(epsilons, wins.matrix.dtype)
-    privacy = Privacy(jnp.asarray(epsilons), unit="user", adjacency="flip")
+    privacy = _promise("flip", jnp.asarray(epsilons))
     variances = Noise.independent("laplace", scales).variance_per_dimension()
     gammas = jnp.asarray(default_gamma(wins, privacy, variances))
     return private_scores(key, wins, scales, gammas)
-
-
-def _asked_totals(
-    key: Key, wins: WinCounts, epsilons: Sequence[float], sensitivity: Scalar
-) -> Array:
-    def count(epsilon: Array) -> Array:
-        privacy = Privacy(epsilon, unit="user", adjacency="replace")
-        return noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
-
-    return reflected(wins, jax.vmap(count)(jnp.asarray(epsilons, wins.matrix.dtype)))
 
 
 def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[Array, Array]:
     """Scores ``(E, m)`` with K-norm noise under flips, and solver codes ``(E,)``."""
 
     def fit(epsilon: Array) -> tuple[Array, Array]:
-        privacy = _asked_promise(epsilon, "flip")
+        privacy = _promise("flip", epsilon, ("questionnaire",))
         gamma = default_gamma(found.wins, privacy, found.variance * jnp.square(1 / epsilon))
         estimate = perturbed_mle(
             key, found.wins, privacy, questionnaire=found.asked, gamma=jnp.asarray(gamma)
@@ -200,17 +197,8 @@ def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[
     return jax.vmap(fit)(jnp.asarray(epsilons, found.wins.matrix.dtype))
 
 
-def _shaped_totals(key: Key, found: Survey, epsilons: Sequence[float], adjacency: str) -> Array:
-    def count(epsilon: Array) -> Array:
-        privacy = _asked_promise(epsilon, adjacency)
-        return noisy_counts(key, found.wins, privacy, questionnaire=found.asked).value
-
-    totals = jax.vmap(count)(jnp.asarray(epsilons, found.wins.matrix.dtype))
-    return reflected(found.wins, totals)
-
-
-def _asked_promise(epsilon: Array, adjacency: str) -> Privacy:
-    return Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
+def _promise(adjacency: str, epsilon: Array, public: tuple[str, ...] = ()) -> Privacy:
+    return Privacy(epsilon, unit="user", adjacency=adjacency, public=public)
 
 
 def build(config: SurveyConfig) -> tuple[Study, ...]:
