@@ -11,17 +11,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.bounds import Bound, bound
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi import common
-from privrank_jax.experiments.alabi.common import BORDA, replaced_user
+from privrank_jax.experiments.alabi import common, pictures
+from privrank_jax.experiments.alabi.common import BORDA, Answer, replaced_user
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.experiments.hillebrand import pictures, shared
+from privrank_jax.experiments.hillebrand import shared
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 
@@ -131,34 +131,28 @@ def trial(key: Key, cell: Parameters, *, held: Stack, config: RatioConfig) -> Me
     least, *plain = jnp.asarray(held.costs, matrix.dtype)[number]
     weights = PairWeights(matrix, users, mask)
 
-    def at(level: Array) -> dict[str, Array]:
-        held = PositionHistograms(counts, users, mask)
-        return _rankings(key, weights, held, level, config.delta)
+    def at(level: Array) -> dict[str, Answer]:
+        world = World(weights, None, positions=counts)
+        return _answers(key, world, level, config.delta)
 
     plainly: dict[str, Array] = dict(zip((PLAIN_BORDA, PLAIN_FOOTRULE), plain, strict=True))
-    return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, plainly)
+    return shared.judged(at, config.epsilons, weights, least, PAIRS, plainly)
 
 
-def _rankings(
-    key: Key,
-    weights: PairWeights,
-    histograms: PositionHistograms,
-    epsilon: Array,
-    delta: float,
-) -> dict[str, Array]:
-    """The ranking of each private method, with one copy of each solver in the program."""
-    scores: dict[str, Array] = {}
-    noised: dict[str, Array] = {}
-    costs: dict[str, Array] = {}
-    for names, noise, tree in ((PURE, "k-norm", "tree"), (GAUSSIAN, "gaussian", "gaussian")):
-        keys = jax.random.split(jax.random.fold_in(key, len(noised)), len(names))
-        privacy = common.promise_of(noise, delta)(epsilon)
-        borda, every, parts, footrule = names
-        scores[borda] = aggregation.dp_borda(keys[0], weights, privacy, noise=noise).value
-        noised[every] = aggregation.noise_all(keys[1], weights, privacy, noise=noise).value
-        noised[parts] = aggregation.private_weights(keys[2], weights, privacy, noise=noise).value
-        costs[footrule] = aggregation.dp_footrule(keys[3], histograms, privacy, noise=tree).value
-    return shared.solved(scores, noised, costs, weights.item_mask)
+def _answers(key: Key, world: World, epsilon: Array, delta: float) -> dict[str, Answer]:
+    """The answer of each private method."""
+    found: dict[str, Answer] = {}
+    for fold, names, noise in ((0, PURE, "k-norm"), (2, GAUSSIAN, "gaussian")):
+        keys = jax.random.split(jax.random.fold_in(key, fold), len(names))
+        methods = (
+            common.borda(noise, delta),
+            common.noise_all(noise, delta),
+            common.private_weights(noise, delta),
+            common.footrule("tree" if noise == "k-norm" else noise, delta),
+        )
+        for name, method, own in zip(names, methods, keys, strict=True):
+            found[name] = method(own, world, epsilon)
+    return found
 
 
 def build(config: RatioConfig) -> tuple[Study, ...]:
@@ -202,6 +196,50 @@ def far_from_optimum(table: StudyResult, *, far: tuple[str, ...]) -> Verdict:
     return Verdict(holds, spelled)
 
 
+_MINORITIES, _CAMPS, _RIGHT = (
+    {"study": one} for one in (crowds.MINORITIES, crowds.CAMPS, crowds.RIGHT)
+)
+_SURE = {**_MINORITIES, "num_users": 100 * crowds.VOTERS, "epsilon": (1.0, 3.0)}
+_NOISES = ((FOOTRULE, BORDA, ""), (FOOTRULE_GAUSS, BORDA_GAUSS, ", (ε, δ)"))
+_CHEAPER = (
+    *(
+        (
+            f"{text}: without noise, the least footrule never costs more than Borda's order",
+            PLAIN_FOOTRULE,
+            PLAIN_BORDA,
+            where,
+        )
+        for text, where in (("minorities", _MINORITIES), (crowds.CAMPS, _CAMPS))
+    ),
+    *(
+        (
+            f"{text}: private footrule never costs more than private Borda{note}",
+            footrule,
+            borda,
+            where,
+        )
+        for footrule, borda, note in _NOISES
+        for text, where in (
+            ("minorities", _MINORITIES),
+            ("minorities, 30,000 users, ε = 1 and 3", _SURE),
+            (crowds.CAMPS, _CAMPS),
+        )
+    ),
+    *(
+        (
+            f"{', '.join(crowds.RIGHT)}: private Borda never costs more than footrule{note}",
+            borda,
+            footrule,
+            _RIGHT,
+        )
+        for footrule, borda, note in _NOISES
+    ),
+    *(
+        (f"{best} never cost more than {other}", best, other, {})
+        for best, other in ((WEIGHTS, FOOTRULE), (WEIGHTS_GAUSS, FOOTRULE_GAUSS))
+    ),
+)
+
 EXPERIMENTS = (
     Experiment(
         name="hillebrand",
@@ -225,58 +263,12 @@ EXPERIMENTS = (
                 )
                 for method, delta in ((FOOTRULE, 0.0), (FOOTRULE_GAUSS, RatioConfig("x").delta))
             ),
-            *(
-                common.cheaper(
-                    f"{text}: without noise, the least footrule never costs more than Borda's order",
-                    PLAIN_FOOTRULE,
-                    PLAIN_BORDA,
-                    study=study,
-                )
-                for text, study in (("minorities", crowds.MINORITIES), (crowds.CAMPS, crowds.CAMPS))
-            ),
-            *(
-                common.cheaper(
-                    f"{text}: private footrule never costs more than private Borda{note}",
-                    footrule,
-                    borda,
-                    study=study,
-                    **wanted,
-                )
-                for footrule, borda, note in (
-                    (FOOTRULE, BORDA, ""),
-                    (FOOTRULE_GAUSS, BORDA_GAUSS, ", (ε, δ)"),
-                )
-                for text, study, wanted in (
-                    ("minorities", crowds.MINORITIES, {}),
-                    (
-                        "minorities, 30,000 users, ε = 1 and 3",
-                        crowds.MINORITIES,
-                        {"num_users": 100 * crowds.VOTERS, "epsilon": (1.0, 3.0)},
-                    ),
-                    (crowds.CAMPS, crowds.CAMPS, {}),
-                )
-            ),
-            *(
-                common.cheaper(
-                    f"{', '.join(crowds.RIGHT)}: private Borda never costs more than footrule{note}",
-                    borda,
-                    footrule,
-                    study=crowds.RIGHT,
-                )
-                for borda, footrule, note in (
-                    (BORDA, FOOTRULE, ""),
-                    (BORDA_GAUSS, FOOTRULE_GAUSS, ", (ε, δ)"),
-                )
-            ),
-            *(
-                common.cheaper(f"{best} never cost more than {other}", best, other)
-                for best, other in ((WEIGHTS, FOOTRULE), (WEIGHTS_GAUSS, FOOTRULE_GAUSS))
-            ),
+            *common.each_cheaper(*_CHEAPER),
             common.falls(
                 "excess costs of footrule fall with ε", "epsilon", (FOOTRULE, FOOTRULE_GAUSS)
             ),
         ),
-        draw=lambda table: pictures.costs(table, _LOOKS, "noise", _STYLES),
+        draw=functools.partial(pictures.costs, looks=_LOOKS, label="noise", styles=_STYLES),
         replicates=100,
         outline=("epsilon", "num_items"),
         differences=(

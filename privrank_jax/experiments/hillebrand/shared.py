@@ -11,51 +11,23 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
-from privrank_jax._types import Mask, PairMatrix
-from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.bounds import Bound
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi.common import EXCESS
-from privrank_jax.experiments.claims import Verdict, minus
+from privrank_jax.experiments.alabi import common
+from privrank_jax.experiments.alabi.common import EXCESS, Answer
+from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Labeled, labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
 
-def solved(
-    scores: Mapping[str, Array],
-    weights: Mapping[str, Array],
-    costs: Mapping[str, Array],
-    mask: Mask,
-) -> dict[str, Array]:
-    """The ranking of each method, with one copy of each solver in the program.
-
-    Args:
-        scores: to rank by, high = preferred.
-        weights: noised ones, for local search from their Borda ranking.
-        costs: of items at places, for the assignment of least cost.
-        mask: ``(m,)``, real items.
-    """
-    solvers = (
-        (scores, lambda values: ranks_from_scores(values, mask)),
-        (weights, lambda matrix: aggregation.local_search(matrix, mask=mask)),
-        (costs, assignment),
-    )
-    return {
-        name: ranks
-        for found, solve in solvers
-        for name, ranks in zip(found, jax.vmap(solve)(jnp.stack([*found.values()])), strict=True)
-    }
-
-
 def judged(
-    at: Callable[..., Mapping[str, Array]],
+    at: Callable[..., Mapping[str, Answer]],
     epsilons: Sequence[float],
-    weights: PairMatrix,
+    weights: PairWeights,
     least: Array,
-    items: Array | int,
     pairs: Sequence[tuple[str, str]],
     plain: Mapping[str, Array],
     *more: np.ndarray,
@@ -63,29 +35,25 @@ def judged(
     """Excess cost of each method at each ε, as a share of pairs, and paired differences.
 
     Args:
-        at: rankings by the name of their method, at one ε and what ``more`` holds for it.
+        at: answers by the name of their method, at one ε and what ``more`` holds for it.
         epsilons: all ε.
         weights: of the crowd.
         least: the least Kemeny score.
-        items: number of real items.
-        pairs: of methods whose difference is wanted; those of which one did not run are left out.
+        pairs: see :func:`~privrank_jax.experiments.alabi.common.with_differences`.
         plain: Kemeny scores of methods without noise.
         *more: further arguments of ``at``, a row for each ε.
     """
-
-    def excess(*level: Array) -> dict[str, Array]:
-        found = at(*level)
-        score = jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, weights))
-        costs = score(jnp.stack([*found.values()]))
-        every = jnp.append(costs, jnp.asarray([*plain.values()], costs.dtype))
-        return dict(zip((*found, *plain), (every - least) / (items * (items - 1) / 2), strict=True))
-
-    found = jax.vmap(excess)(jnp.asarray(epsilons, weights.dtype), *map(jnp.asarray, more))
-    names, table = list(found), jnp.stack([*found.values()])
-    pairs = [pair for pair in pairs if set(pair) <= set(names)]
-    first, second = (np.array([names.index(pair[side]) for pair in pairs]) for side in (0, 1))
-    table = jnp.concatenate([table, table[first] - table[second]])
-    labels = (*names, *(minus(one, other) for one, other in pairs))
+    matrix, mask = weights.matrix, weights.item_mask
+    found = jax.vmap(at)(jnp.asarray(epsilons, matrix.dtype), *map(jnp.asarray, more))
+    ranks, _ = common.solved(found, mask)
+    score = jax.vmap(jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, matrix)))
+    costs = score(jnp.stack([*ranks.values()]))
+    if plain:
+        without = jnp.asarray([*plain.values()], costs.dtype)[:, None]
+        costs = jnp.concatenate([costs, jnp.broadcast_to(without, (len(plain), len(epsilons)))])
+    items = jnp.sum(mask)
+    excess = (costs - least) / (items * (items - 1) / 2)
+    labels, table = common.with_differences((*ranks, *plain), excess, pairs)
     return labeled(table[:, None], labels, (EXCESS,), tuple(epsilons))
 
 

@@ -7,8 +7,10 @@ import math
 import jax.numpy as jnp
 import pytest
 
+from privrank_jax.aggregation import PairWeights, borda_scores
 from privrank_jax.aggregation.bounds import Bound
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
+from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import EXCESS
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import shared
@@ -49,17 +51,13 @@ def test_methods_are_solved_and_judged_by_what_they_hold():
     costs = jnp.abs(ranks[:, None] - jnp.arange(3)).astype(float)
 
     def at(level):
-        found = shared.solved(
-            {"scores": -level * ranks}, {"weights": weights}, {"costs": costs}, jnp.ones(3, bool)
-        )
-        for one in found.values():
-            assert one.shape == (3,)
-        return found
+        search = common.Search(weights, borda_scores(weights))
+        return {"scores": -level * ranks, "weights": search, "costs": common.Placed(costs)}
 
-    least = jnp.asarray(1.0)
+    crowd, least = PairWeights(weights, 9, jnp.ones(3, bool)), jnp.asarray(1.0)
     pairs = [("costs", "plain"), ("plain", "absent")]
     judged = by_numpy(
-        lambda: shared.judged(at, (1.0, -1.0), weights, least, 3, pairs, {"plain": least + 0.3})
+        lambda: shared.judged(at, (1.0, -1.0), crowd, least, pairs, {"plain": least + 0.3})
     )
     found = judged()
     assert set(found) == {"scores", "weights", "costs", "plain", "costs minus plain"}
