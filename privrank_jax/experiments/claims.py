@@ -101,6 +101,12 @@ def minus(one: str, other: str) -> str:
     return f"{one} minus {other}"
 
 
+def with_differences(values: Mapping[str, Any], pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Add the paired differences, first minus second, of those pairs of which both are there."""
+    there = [(one, other) for one, other in pairs if one in values and other in values]
+    return {**values, **{minus(one, other): values[one] - values[other] for one, other in there}}
+
+
 def is_difference(row: Row) -> bool:
     """Whether the row holds a paired difference of two estimators; see :func:`minus`."""
     return " minus " in (row["estimator"] or "")

@@ -16,8 +16,7 @@ from privrank_jax.experiments import registry
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.axes import flatten
 from tests.experiments.alabi.shared import ALABI, KEY
-from tests.experiments.rdp.shared import RDP
-from tests.experiments.rdp.shared_personal import PERSONAL
+from tests.experiments.rdp.shared import PERSONAL, RDP
 from tests.experiments.rows import cells
 
 XU = [f"xu-table{n}" for n in range(2, 12)] + [f"xu-fig{n}" for n in (3, 5, 10, 14)]

@@ -55,7 +55,7 @@ PARTS_OF_PROMISES = {
     "experiments.cai.common noise_settings",
     "experiments.cai.common private_estimates",
     "experiments.rdp.synthetic count_rankings",
-    "experiments.rdp.training wins_by_method",
+    "experiments.rdp.common wins_by_method",
     "jobs.plan plan",
     "jobs.randomize randomize",
     "jobs.randomize randomized",

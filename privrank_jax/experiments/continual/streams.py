@@ -87,7 +87,7 @@ def trial(key: Key, cell: Parameters, *, config: ContinualConfig, scale: float) 
             name: errors[place.get((name, steps), place.get((name, 0)))][ends]
             for name in (*STRATEGIES, ADDED, ONE, PLAIN)
         }
-        table |= {minus(one, other): table[one] - table[other] for one, other in PAIRS}
+        table = claims.with_differences(table, PAIRS)
         shares = tuple((end + 1) / SHARES for end in ends.tolist())
         values = jnp.stack([*table.values()])
         found[steps] = labeled(values, tuple(table), shares, (SCORE, KENDALL, NOISE))

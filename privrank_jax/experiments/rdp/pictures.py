@@ -6,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from privrank_jax.experiments.claims import is_difference
-from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
-from privrank_jax.experiments.rdp.training import (
+from privrank_jax.experiments.rdp.common import (
     ACCURACY,
+    LAPLACE,
     LINEAR,
+    MALLOWS,
     NO_PRIVACY,
     RAW_LAPLACE,
     UNBIASED,
@@ -17,7 +18,7 @@ from privrank_jax.experiments.rdp.training import (
 )
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.frame import new_figure
-from privrank_jax.plotting.panels import draw_curve, dress, legend
+from privrank_jax.plotting.panels import draw_curve, draw_curves, dress, legend
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -224,8 +225,7 @@ def sushi(table: StudyResult) -> Figure:
 
 
 def _draw(axis: Axes, rows: Sequence[Row], x: str, log_x: bool) -> None:
-    for color, name in enumerate(_methods(rows)):
-        draw_curve(axis, (r for r in rows if r["estimator"] == name), x, color, _STYLES[name])
+    draw_curves(axis, rows, x, {n: (color, _STYLES[n]) for color, n in enumerate(_methods(rows))})
     dress(axis, x, rows, log_x)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from privrank_jax._types import Mask, Numbers, Scores
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.claims import Claim, minus
+from privrank_jax.experiments.claims import Claim
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.simulate.study import Metrics, Study, grid
@@ -123,17 +123,6 @@ def score_errors(value: Array, theta: Scores, mask: Mask | None = None) -> dict[
 def stacked(*sums: DebiasedSums) -> DebiasedSums:
     """The sums of several problems, along a first axis."""
     return jax.tree.map(lambda *leaves: jnp.stack(leaves), *sums)
-
-
-def with_differences(errors: Mapping[str, Mapping[str, Array]]) -> dict[str, dict[str, Array]]:
-    """Add each other method's error minus ADRR's, paired, to the errors by method and metric."""
-    ours = errors[ADRR]
-    gaps = {
-        minus(method, ADRR): {m: value - ours[m] for m, value in table.items() if m in ours}
-        for method, table in errors.items()
-        if method != ADRR
-    }
-    return {**{method: dict(table) for method, table in errors.items()}, **gaps}
 
 
 def as_sizes_grow(text: str, sign: int, **wanted: Any) -> list[Claim]:

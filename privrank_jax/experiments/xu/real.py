@@ -129,8 +129,9 @@ def trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConfig) ->
     def one(_: int, link: str) -> tuple[Metrics, Array]:
         values, codes = common.fits(stacked, link, gammas)
         named = zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True)
-        errors = {method: {common.RANKING: error(value)} for method, value in named}
-        return common.with_differences(errors | {common.COUNT: {common.RANKING: counts}}), codes
+        errors = {method: error(value) for method, value in named} | {common.COUNT: counts}
+        every = claims.with_differences(errors, [(name, common.ADRR) for name in errors][1:])
+        return {name: {common.RANKING: value} for name, value in every.items()}, codes
 
     return common.by_link(one)
 

@@ -302,8 +302,7 @@ def _labeled(methods: Sequence[str], table: Array, ranking: Array) -> dict[str, 
     ``table``: ``(K, 2)`` estimation errors; ``ranking``: ranking errors of ADRR and of counts.
     """
     named = dict(zip(methods, table, strict=True))
-    gaps = zip(methods[1:], table[1:] - table[0], strict=True)
-    named |= {minus(method, common.ADRR): row for method, row in gaps}
+    named = claims.with_differences(named, [(method, common.ADRR) for method in methods[1:]])
     found: dict[str, Any] = {method: labeled(row, _ERRORS) for method, row in named.items()}
     found[common.ADRR] = {**found[common.ADRR], common.RANKING: ranking[0]}
     found[common.COUNT] = {common.RANKING: ranking[1]}
