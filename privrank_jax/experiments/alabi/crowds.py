@@ -107,10 +107,6 @@ def padded_items(items: int, every: Collection[int]) -> int:
     """To how many items a world is padded: to the most of all that share its program.
 
     One program is for as few items as the exponential mechanism takes, the other for more.
-
-    Args:
-        items: m.
-        every: the numbers of items of all worlds.
     """
     few = items <= EXPONENTIAL_ITEMS
     return max(other for other in every if (other <= EXPONENTIAL_ITEMS) == few)

@@ -55,12 +55,7 @@ class ExposureConfig:
 
 
 def trial(key: Key, cell: Parameters) -> Metrics:
-    """Kendall's distance of every way on one crowd.
-
-    Args:
-        key: PRNG key.
-        cell: a crowd.
-    """
+    """Kendall's distance of every way on one crowd."""
     data_key, *keys = jax.random.split(key, 6)
     theta, wins = _crowd(data_key, cell)
     asked = {
@@ -96,25 +91,13 @@ def by_product(key: Key, wins: WinCounts, privacy: Privacy, share: float = 1.0) 
     """Scores fitted to noisy wins and losses, as if opponents had met in proportion to their appearances.
 
     A comparison moves wins and losses by 1 each, so Laplace noise of scale 4L/ε on both serves under replacement.
-
-    Args:
-        key: PRNG key.
-        wins: win counts.
-        privacy: of users under replacement.
-        share: of ε that is spent.
     """
     gap, appearances, scale = _wins_and_losses(key, wins, privacy, share)
     return _fitted(gap, product_design(appearances), scale)
 
 
 def by_pairs(key: Key, wins: WinCounts, privacy: Privacy) -> Scores:
-    """The same with half of ε for pair counts, towards which the product is moved as far as their noise allows.
-
-    Args:
-        key: PRNG key.
-        wins: win counts.
-        privacy: of users under replacement.
-    """
+    """The same with half of ε for pair counts, towards which the product is moved as far as their noise allows."""
     first, second = jax.random.split(key)
     gap, appearances, scale = _wins_and_losses(first, wins, privacy, 0.5)
     of_pairs = 2 * privacy.comparisons_per_unit / (0.5 * privacy.epsilon)
@@ -140,12 +123,7 @@ def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
 
 
 def cover(key: Key, cell: Parameters) -> Metrics:
-    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd.
-
-    Args:
-        key: PRNG key.
-        cell: a crowd.
-    """
+    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd."""
     data_key, first, second = jax.random.split(key, 3)
     theta, wins = _crowd(data_key, cell)
 

@@ -17,17 +17,9 @@ from privrank_jax._types import Key, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments import claims
+from privrank_jax.experiments.cai import common
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import (
-    AXES,
-    CALIBRATIONS,
-    COUNTS,
-    DIFFERENCE,
-    FAILED,
-    MLE,
-    PAPER,
-    RANKS,
-    USER_NOISE,
     Unit,
     private_estimates,
     private_scores,
@@ -134,17 +126,17 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     scores, totals, failed = private_estimates(
         noise_key, wins, Unit("user", found.per_user), epsilons
     )
-    names = [calibration.name for calibration in CALIBRATIONS]
-    values = {(MLE, name): scores[row] for row, name in enumerate(names)}
-    values |= {(COUNTS, name): totals[row] for row, name in enumerate(names)}
-    values[MLE, ASKED_FLIP], codes = _asked_scores(noise_key, wins, epsilons, found.flip)
+    names = [calibration.name for calibration in common.CALIBRATIONS]
+    values = {(common.MLE, name): scores[row] for row, name in enumerate(names)}
+    values |= {(common.COUNTS, name): totals[row] for row, name in enumerate(names)}
+    values[common.MLE, ASKED_FLIP], codes = _asked_scores(noise_key, wins, epsilons, found.flip)
     for name, bound in ((ASKED_FLIP, found.flip), (ASKED_REPLACE, found.replace)):
-        values[COUNTS, name] = private_totals(
+        values[common.COUNTS, name] = private_totals(
             noise_key, wins, functools.partial(_promise, "replace"), levels, sensitivity=bound
         )
-    values[MLE, SHAPED_FLIP], shaped_codes = _shaped_scores(noise_key, found, epsilons)
+    values[common.MLE, SHAPED_FLIP], shaped_codes = _shaped_scores(noise_key, found, epsilons)
     for name, adjacency in ((SHAPED_FLIP, "flip"), (SHAPED_REPLACE, "replace")):
-        values[COUNTS, name] = private_totals(
+        values[common.COUNTS, name] = private_totals(
             noise_key,
             wins,
             functools.partial(_promise, adjacency, public=("questionnaire",)),
@@ -153,8 +145,8 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
         )
     plain = mle(wins)
     references = {
-        MLE: ranks_from_scores(plain.value, mask, tie_key),
-        COUNTS: ranks_from_scores(wins.totals, mask, tie_key),
+        common.MLE: ranks_from_scores(plain.value, mask, tie_key),
+        common.COUNTS: ranks_from_scores(wins.totals, mask, tie_key),
     }
     reference = jnp.stack([references[estimator] for estimator, _ in values])
 
@@ -164,13 +156,13 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     over_levels = jax.vmap(moved, in_axes=(0, None))
     differences = jax.vmap(over_levels)(jnp.stack(list(values.values())), reference)
     tables = dict(zip(values, differences, strict=True))
-    moves: dict[str, dict[str, Any]] = {MLE: {}, COUNTS: {}, DIFFERENCE: {}}
+    moves: dict[str, dict[str, Any]] = {common.MLE: {}, common.COUNTS: {}, common.DIFFERENCE: {}}
     for (estimator, name), row in tables.items():
         moves[estimator][name] = labeled(row, epsilons)
-        if estimator == MLE:
-            moves[DIFFERENCE][name] = labeled(row - tables[COUNTS, name], epsilons)
+        if estimator == common.MLE:
+            moves[common.DIFFERENCE][name] = labeled(row - tables[common.COUNTS, name], epsilons)
     failed += jnp.sum(codes >= 2) + jnp.sum(shaped_codes >= 2) + (plain.diagnostics.code >= 2)
-    return {RANKS: moves, FAILED: failed}
+    return {common.RANKS: moves, common.FAILED: failed}
 
 
 def _asked_scores(
@@ -216,7 +208,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
         {"survey": index, "num_items": tables[name].num_items, "num_users": tables[name].num_users}
         for index, (name, _) in enumerate(_kinds(config))
     )
-    return (Study("cai-fig8", run, cells, axes=AXES, optimized=False),)
+    return (Study("cai-fig8", run, cells, axes=common.AXES, optimized=False),)
 
 
 def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
@@ -257,7 +249,7 @@ def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdic
         for row in table.rows
         if row["ties"] == "half"
         and row["calibration"] == calibration
-        and row["estimator"] in (MLE, COUNTS)
+        and row["estimator"] in (common.MLE, common.COUNTS)
     ]
     if not rows:
         return Verdict(None, "no such cells")
@@ -277,7 +269,7 @@ def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdic
 
 
 _ALL = (
-    *(c.name for c in CALIBRATIONS),
+    *(c.name for c in common.CALIBRATIONS),
     ASKED_FLIP,
     ASKED_REPLACE,
     SHAPED_FLIP,
@@ -291,8 +283,8 @@ def _claims() -> tuple[Claim, ...]:
             f"the rank difference falls as ε grows ({name})",
             "epsilon",
             -1,
-            metric=RANKS,
-            estimator=(MLE, COUNTS),
+            metric=common.RANKS,
+            estimator=(common.MLE, common.COUNTS),
             calibration=name,
             ties="half",
         )
@@ -301,9 +293,9 @@ def _claims() -> tuple[Claim, ...]:
     counting = [
         claims.better(
             f"counts move less than the MLE ({name}{noise})",
-            DIFFERENCE,
+            common.DIFFERENCE,
             private=True,
-            metric=RANKS,
+            metric=common.RANKS,
             calibration=name,
             ties="half",
         )
@@ -330,7 +322,7 @@ EXPERIMENTS = (
     Experiment(
         name="cai-fig8",
         title="Individual DP on two surveys: mean rank difference against ε",
-        paper=f"{PAPER}, section 4.3 and Figure 8",
+        paper=f"{common.PAPER}, section 4.3 and Figure 8",
         config=SurveyConfig(),
         build=build,
         annotate=named_rows,
@@ -345,7 +337,7 @@ EXPERIMENTS = (
             "Barcelona-Stockholm reversed by accident; here it is put right (the published code reads the same "
             "survey from the package BradleyTerry2)",
             "the MLE without privacy has no ridge here; in the published code it keeps that of the private one, 2L/ε",
-            USER_NOISE,
+            common.USER_NOISE,
             "questionnaire: every user was asked every pair, so changed answers move the totals by at most 2 maxcut "
             "(18 for cemspc, 8 for immig; generic bound 30 and 12), and by pairs + maxcut (24 and 10) where an answer "
             "may also go missing; the second covers the counts only",

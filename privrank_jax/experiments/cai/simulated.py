@@ -15,22 +15,7 @@ from privrank_jax._types import Key
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import common, pictures
-from privrank_jax.experiments.cai.common import (
-    AXES,
-    BEND,
-    CALIBRATIONS,
-    COUNTS,
-    DIFFERENCE,
-    FAR,
-    L2,
-    LINF,
-    MLE,
-    NEAR,
-    PAPER,
-    TOP,
-    Unit,
-    errors,
-)
+from privrank_jax.experiments.cai.common import Unit, errors
 from privrank_jax.experiments.claims import SLACK, Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate import worlds
@@ -106,7 +91,7 @@ def build_edge(config: EdgeConfig) -> tuple[Study, ...]:
             max_items=padded[items],
         )
     )
-    return (Study(config.name, run, cells, static=("max_items",), axes=AXES),)
+    return (Study(config.name, run, cells, static=("max_items",), axes=common.AXES),)
 
 
 # --- users ---------------------------------------------------------------------------------------
@@ -159,13 +144,13 @@ def build_users(config: UserConfig) -> tuple[Study, ...]:
         max_users=max(config.users),
     )
     static = ("max_items", "max_users")
-    return (Study(config.name, run, cells, static, AXES, optimized="some"),)
+    return (Study(config.name, run, cells, static, common.AXES, optimized="some"),)
 
 
 # --- claims, one for each calibration -------------------------------------------------------------
 
 # The errors of the figures: of θ by the MLE, of the top k by both.
-ERRORS = {"metric": (LINF, L2, TOP), "estimator": (MLE, COUNTS)}
+ERRORS = {"metric": (common.LINF, common.L2, common.TOP), "estimator": (common.MLE, common.COUNTS)}
 
 
 def trends(text: str, x: str, sign: int) -> tuple[Claim, ...]:
@@ -178,7 +163,7 @@ def trends(text: str, x: str, sign: int) -> tuple[Claim, ...]:
             **ERRORS,
             calibration=calibration.name,
         )
-        for calibration in CALIBRATIONS
+        for calibration in common.CALIBRATIONS
     )
 
 
@@ -206,9 +191,9 @@ def counts_against_mle(
     return tuple(
         claims.better(
             f"counting recovers the top k better than the MLE, {text}",
-            DIFFERENCE,
+            common.DIFFERENCE,
             private=private,
-            metric=TOP,
+            metric=common.TOP,
             calibration=calibration,
         )
         for text, calibration, private in texts
@@ -223,7 +208,7 @@ def closeness() -> tuple[Claim, ...]:
             closer,
             wanted={**ERRORS, "calibration": calibration.name},
         )
-        for calibration in CALIBRATIONS
+        for calibration in common.CALIBRATIONS
     )
 
 
@@ -235,30 +220,32 @@ def closer(table: StudyResult, *, wanted: dict[str, Any]) -> Verdict:
     quarter.
     """
     estimators = wanted["estimator"]
-    bent = {**wanted, "estimator": tuple(map(BEND.format, estimators))}
+    bent = {**wanted, "estimator": tuple(map(common.BEND.format, estimators))}
     paired = {_place(row): row["standard_error"] for row in claims.selected(table.rows, bent)}
     gaps, shares = [], []
     chosen = claims.selected(table.rows, wanted)
     for points in claims.curves(chosen, "epsilon").values():
         by_level = {row["epsilon"]: row for row in points}
-        if not {NEAR, FAR, math.inf} <= set(by_level):
+        if not {common.NEAR, common.FAR, math.inf} <= set(by_level):
             continue
-        at, low, best = by_level[NEAR], by_level[FAR], by_level[math.inf]
+        at, low, best = by_level[common.NEAR], by_level[common.FAR], by_level[math.inf]
         to_best, to_low = at["mean"] - best["mean"], low["mean"] - at["mean"]
         error = math.sqrt(
             4 * at["standard_error"] ** 2 + low["standard_error"] ** 2 + best["standard_error"] ** 2
         )
         if min(to_best, to_low) >= 0:  # then the paired metric is this very difference
-            error = paired.get(_place({**at, "estimator": BEND.format(at["estimator"])}), error)
+            error = paired.get(
+                _place({**at, "estimator": common.BEND.format(at["estimator"])}), error
+            )
         gaps.append(claims.in_errors(abs(to_low) - abs(to_best), error))
         shares.append(to_best / (to_best + to_low) if to_best + to_low else math.nan)
     if not gaps:
-        return Verdict(None, f"no cell has ε = {FAR:g}, {NEAR:g} and ∞")
+        return Verdict(None, f"no cell has ε = {common.FAR:g}, {common.NEAR:g} and ∞")
     yes, no = sum(gap > SLACK for gap in gaps), sum(gap < -SLACK for gap in gaps)
     known = sorted(share for share in shares if math.isfinite(share)) or [math.nan]
     evidence = (
         f"of {len(gaps)} cells, closer in {yes} and farther in {no} by more than {SLACK:g} SE, the others between; of "
-        f"the loss at ε = {FAR:g}, {known[len(known) // 2]:.0%} remains at ε = {NEAR:g} (median)"
+        f"the loss at ε = {common.FAR:g}, {known[len(known) // 2]:.0%} remains at ε = {common.NEAR:g} (median)"
     )
     if 4 * yes >= 3 * len(gaps):
         return Verdict(True, evidence)
@@ -298,7 +285,7 @@ def _study(
     return Experiment(
         name=config.name,
         title=title,
-        paper=f"{PAPER}, Experiment {number} and Figure {number}",
+        paper=f"{common.PAPER}, Experiment {number} and Figure {number}",
         config=config,
         build=build_edge if edge else build_users,
         claims=(

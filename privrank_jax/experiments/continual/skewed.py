@@ -53,11 +53,6 @@ def trial(key: Key, cell: Parameters, *, config: SkewedConfig) -> Metrics:
 
     All comparisons arrive in the last step: noise does not depend on the data, so the last leaderboard has the law that
     it has where comparisons arrive evenly.
-
-    Args:
-        key: PRNG key.
-        cell: a crowd.
-        config: the grid.
     """
     items = cell["num_items"]
     data_key, one_key, noise_key = jax.random.split(key, 3)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights
@@ -77,20 +75,6 @@ class RatioConfig:
             raise ValueError(f"items must be at least {crowds.LEAST_ITEMS}; got {min(self.items)}")
 
 
-class Stack(NamedTuple):
-    """All crowds, in the order of :func:`places`; items beyond those of a crowd pad it.
-
-    Attributes:
-        weights: of each crowd.
-        histograms: counts of its 300 voters.
-        costs: the least Kemeny score, then those of Borda's order and of the least footrule without noise.
-    """
-
-    weights: Float[np.ndarray, "crowds items items"]
-    histograms: Int[np.ndarray, "crowds items items"]
-    costs: Float[np.ndarray, "crowds 3"]
-
-
 def places(config: RatioConfig) -> list[tuple[str, int]]:
     """Name and number of items of each crowd.
 
@@ -100,22 +84,7 @@ def places(config: RatioConfig) -> list[tuple[str, int]]:
     return crowds.places(config.items, config.crowds)
 
 
-def stack(config: RatioConfig) -> Stack:
-    """Collect the crowds."""
-    held = [crowds.crowd(*place) for place in places(config)]
-    most = max(config.items)
-
-    def padded(matrix: np.ndarray) -> np.ndarray:
-        return np.pad(matrix, (0, most - len(matrix)))
-
-    return Stack(
-        np.array([padded(crowd.weights) for crowd in held]),
-        np.array([padded(crowd.histograms) for crowd in held]),
-        np.array([crowd.optimum * np.array([1, crowd.borda, crowd.footrule]) for crowd in held]),
-    )
-
-
-def trial(key: Key, cell: Parameters, *, held: Stack, config: RatioConfig) -> Metrics:
+def trial(key: Key, cell: Parameters, *, held: crowds.Stack, config: RatioConfig) -> Metrics:
     """All methods and all ε on one crowd.
 
     Args:
@@ -167,7 +136,7 @@ def build(config: RatioConfig) -> tuple[Study, ...]:
         for number, (_, items) in enumerate(places(config))
         for copies in config.copies
     ]
-    run = functools.partial(trial, held=stack(config), config=config)
+    run = functools.partial(trial, held=crowds.stack(places(config)), config=config)
     return (Study(config.name, run, tuple(cells), ("max_items",), AXES),)
 
 

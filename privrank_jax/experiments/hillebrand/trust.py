@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
@@ -77,22 +76,6 @@ class TrustConfig:
                 )
 
 
-class Group(NamedTuple):
-    """All crowds of as many items.
-
-    Attributes:
-        first: number of the first one in :func:`places`.
-        ranks: of the 300 voters of each crowd.
-        weights: of each crowd.
-        optima: the least Kemeny score of each.
-    """
-
-    first: int
-    ranks: Int[np.ndarray, "crowds voters items"]
-    weights: Float[np.ndarray, "crowds items items"]
-    optima: Float[np.ndarray, "crowds"]
-
-
 def places(config: TrustConfig) -> list[tuple[str, int]]:
     """Name and number of items of each crowd.
 
@@ -103,31 +86,24 @@ def places(config: TrustConfig) -> list[tuple[str, int]]:
     return crowds.places(items, config.crowds)
 
 
-def _group(at: list[tuple[str, int]], first: int) -> Group:
-    held = [crowds.crowd(*place) for place in at]
-    return Group(
-        first,
-        np.array([crowd.ranks for crowd in held], np.int32),
-        np.array([crowd.weights for crowd in held]),
-        np.array([crowd.optimum for crowd in held]),
-    )
-
-
-def trial(key: Key, cell: Parameters, *, held: Mapping[int, Group], config: TrustConfig) -> Metrics:
+def trial(
+    key: Key, cell: Parameters, *, held: Mapping[int, tuple[int, crowds.Stack]], config: TrustConfig
+) -> Metrics:
     """All methods and all ε on one crowd.
 
     Args:
         key: PRNG key.
         cell: parameters; ``crowd`` is a number in :func:`places`.
-        held: the crowds of each number of items.
+        held: the number of the first crowd of so many items, and all of them.
         config: the grid.
     """
     items, users = cell["num_items"], cell["num_users"]
-    here = held[items]
-    number = cell["crowd"] - here.first
+    first, here = held[items]
+    number = cell["crowd"] - first
+    assert here.ranks is not None
     ranks = fixed(here.ranks)[number]
     matrix = jnp.asarray(here.weights, jnp.result_type(float))[number]
-    least = jnp.asarray(here.optima, matrix.dtype)[number]
+    least = jnp.asarray(here.costs[:, 0], matrix.dtype)[number]
     everyone = jnp.tile(ranks, (users // crowds.VOTERS, 1))
     weights = PairWeights(matrix, jnp.asarray(users, matrix.dtype), jnp.ones(items, bool))
 
@@ -174,7 +150,7 @@ def build(config: TrustConfig) -> tuple[Study, ...]:
         for items, users in config.sizes
         for number in numbers[items]
     ]
-    held = {m: _group([at[number] for number in own], own[0]) for m, own in numbers.items()}
+    held = {m: (own[0], crowds.stack([at[one] for one in own])) for m, own in numbers.items()}
     run = functools.partial(trial, held=held, config=config)
     static = ("num_items", "num_users")
     return (Study(config.name, run, tuple(cells), static, ratio.AXES, optimized="some"),)

@@ -59,7 +59,7 @@ def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
 def test_settings_name_their_crowds():
     config = ratio.RatioConfig("s", items=(4, 6), copies=(1,), crowds=(crowds.TURNED, crowds.SUSHI))
     assert ratio.places(config) == [(crowds.TURNED, 4), (crowds.TURNED, 6)]
-    held = ratio.stack(config)
+    held = crowds.stack(ratio.places(config))
     assert held.weights.shape == held.histograms.shape == (2, 6, 6)
     assert not held.weights[0, 4:].any()
     assert not held.histograms[0, :, 4:].any()
