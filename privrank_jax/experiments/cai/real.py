@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from privrank_jax import data
 from privrank_jax._types import Key, Scalar
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import common
 from privrank_jax.experiments.cai import pictures as cai_pictures
@@ -89,7 +89,7 @@ class Survey:
     variance: Array
 
 
-def survey(table: Comparisons, ties: str, max_items: int, dtype: str) -> Survey:
+def survey(table: data.Comparisons, ties: str, max_items: int, dtype: str) -> Survey:
     """Count the wins of a survey, and compute its sensitivities.
 
     Raises:
@@ -199,7 +199,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
     Raises:
         ValueError: the data are missing; the message says what to set.
     """
-    tables = {name: load(name, config.data_folder) for name in config.data}
+    tables = {name: data.load(name, config.data_folder) for name in config.data}
     largest = max(table.num_items for table in tables.values())
     each = [survey(tables[name], ties, largest, config.dtype) for name, ties in _kinds(config)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
@@ -220,9 +220,9 @@ def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
     result = []
     for row in rows:
         row = dict(row)
-        data, ties = _kinds(config)[row.pop("survey")]
+        name, ties = _kinds(config)[row.pop("survey")]
         if ties == "half" or row["calibration"] not in ("tight flip", ASKED_FLIP, SHAPED_FLIP):
-            result.append({"study": row.pop("study"), "data": data, "ties": ties, **row})
+            result.append({"study": row.pop("study"), "data": name, "ties": ties, **row})
     return result
 
 
