@@ -23,7 +23,7 @@ from privrank_jax.experiments.alabi.common import BORDA, Answer, replaced_user
 from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.experiments.hillebrand import ratio, shared
+from privrank_jax.experiments.hillebrand import ratio
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 
 PAIR, FOOTRULE = "one pair", "footrule"
@@ -116,7 +116,7 @@ def trial(
         world = World(weights, None, ranks=everyone)
         return _answers(key, world, level, local, config.delta)
 
-    return shared.judged(at, config.epsilons, weights, least, PAIRS, {}, locals_)
+    return ratio.judged(at, config.epsilons, weights, least, PAIRS, {}, locals_)
 
 
 def _answers(
@@ -200,11 +200,11 @@ EXPERIMENTS = (
         paper=f"{ratio.PAPER} (no experiments of its own)",
         config=TrustConfig("hillebrand-local"),
         build=build,
-        annotate=lambda config, rows: shared.by_crowd(places(config), rows),
+        annotate=lambda config, rows: ratio.by_crowd(places(config), rows),
         claims=(
             claims.claim(
                 "footrule: mean cost within 2 - 1/(m-1) times the optimum, plus the proven error of reports",
-                shared.within,
+                ratio.within,
                 method=FOOTRULE,
                 bound=proven,
             ),
