@@ -101,6 +101,12 @@ def minus(one: str, other: str) -> str:
     return f"{one} minus {other}"
 
 
+def with_differences(values: Mapping[str, Any], pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Add the paired differences, first minus second, of those pairs of which both are there."""
+    there = [(one, other) for one, other in pairs if one in values and other in values]
+    return {**values, **{minus(one, other): values[one] - values[other] for one, other in there}}
+
+
 def is_difference(row: Row) -> bool:
     """Whether the row holds a paired difference of two estimators; see :func:`minus`."""
     return " minus " in (row["estimator"] or "")
@@ -310,6 +316,40 @@ def _counted_cells(difference: str, rows: list[Row], won: int, lost: int) -> str
         f"{difference}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
         f"{SLACK:g} SE); {spelled}"
     )
+
+
+# --- levels --------------------------------------------------------------------------------------
+
+
+def between(
+    text: str,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    slack: float = SLACK,
+    **wanted: Wanted,
+) -> Claim:
+    """Claim: all means of a selection lie between two numbers, within so many standard errors."""
+    return claim(text, judge_between, wanted=wanted, least=least, most=most, slack=slack)
+
+
+def judge_between(
+    table: StudyResult,
+    *,
+    wanted: Mapping[str, Wanted],
+    least: float = -math.inf,
+    most: float = math.inf,
+    slack: float = SLACK,
+) -> Verdict:
+    """Do all means of a selection lie between two numbers, within so many standard errors?"""
+    rows = selected(table.rows, wanted)
+    if not rows:
+        return Verdict(None, "no such cells")
+    off = [max(least - row["mean"], row["mean"] - most) for row in rows]
+    allowed = [slack * row["standard_error"] for row in rows]
+    means = sorted(row["mean"] for row in rows)
+    spelled = f"{len(rows)} means from {means[0]:.3f} to {means[-1]:.3f}"
+    return Verdict(all(gap <= wide for gap, wide in zip(off, allowed, strict=True)), spelled)
 
 
 # --- figures in words ----------------------------------------------------------------------------

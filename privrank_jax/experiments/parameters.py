@@ -248,7 +248,10 @@ def _shape(hint: Any) -> tuple[tuple[Leaf, ...], bool]:
 
 
 def _meanings(kind: type) -> dict[str, str]:
-    """What the docstring of a class says of its attributes."""
-    _, _, text = (inspect.getdoc(kind) or "").partition("Attributes:\n")
-    found = re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", text, re.MULTILINE)
-    return {name: " ".join(said.replace("``", "").split()).rstrip(".") for name, said in found}
+    """What the docstrings of a class, and of those that it extends, say of its attributes."""
+    found: dict[str, str] = {}
+    for one in reversed(kind.__mro__):
+        _, _, text = inspect.cleandoc(one.__doc__ or "").partition("Attributes:\n")
+        for name, said in re.findall(r"^    (\w+): (.*(?:\n {8}.*)*)", text, re.MULTILINE):
+            found[name] = " ".join(said.replace("``", "").split()).rstrip(".")
+    return found

@@ -9,7 +9,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -64,10 +64,7 @@ class ExperimentResult:
             "changed": _finite(self.experiment.changes),
             "note": self.experiment.note,
             "replicates": self.replicates,
-            "verdicts": [
-                {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
-                for claim, verdict in self.verdicts
-            ],
+            "verdicts": _in_words(self.verdicts),
             "differences": list(self.experiment.differences),
             "diagnostics": dict(self.diagnostics),
             "paths": {name: str(path) for name, path in self.paths.items()},
@@ -198,13 +195,7 @@ def _write(
         paths["parquet"] = folder / f"{name}.parquet"
         table.to_parquet(paths["parquet"])
     paths["claims"] = folder / f"{name}-claims.csv"
-    write_csv(
-        [
-            {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
-            for claim, verdict in verdicts
-        ],
-        paths["claims"],
-    )
+    write_csv(_in_words(verdicts), paths["claims"])
     paths["config"] = folder / f"{name}-config.json"
     settings = {
         "experiment": experiment.name,
@@ -223,6 +214,13 @@ def _write(
         paths["picture"] = folder / f"{name}.png"
         plotting.save(experiment.draw(table), paths["picture"])
     return paths
+
+
+def _in_words(verdicts: Iterable[tuple[Claim, Verdict]]) -> list[dict[str, str]]:
+    return [
+        {"claim": claim.text, "verdict": verdict.word, "evidence": verdict.evidence}
+        for claim, verdict in verdicts
+    ]
 
 
 def _finite(value: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +46,20 @@ def draw_curve(axis: Axes, rows: Iterable[Row], x: str, color: int, style: int) 
             place = _infinity(rows, x)
             error = BAND * row["standard_error"]
             axis.errorbar(place, row["mean"], error, capsize=2, **{**look, "linestyle": "none"})
+
+
+def draw_curves(
+    axis: Axes,
+    rows: Sequence[Row],
+    x: str,
+    looks: Mapping[str, tuple[int, int]],
+    column: str = "estimator",
+) -> None:
+    """Draw a curve for each value of a column that has rows, by its index of color and of line style."""
+    for value, look in looks.items():
+        chosen = [row for row in rows if row[column] == value]
+        if chosen:
+            draw_curve(axis, chosen, x, *look)
 
 
 def dress(axis: Axes, x: str, rows: Sequence[Row], log_x: bool, log_y: bool = False) -> None:

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.cai import claims as cai_claims
+from privrank_jax.experiments.cai import simulated
 from privrank_jax.experiments.cai.real import near, random_difference
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.result import StudyResult
@@ -20,7 +20,7 @@ CURVES = (
     ("top_k_error", "mle"),
     ("top_k_error", "counts"),
 )
-ALL = {**cai_claims.ERRORS, "calibration": "published"}
+ALL = {**simulated.ERRORS, "calibration": "published"}
 
 
 # --- trends --------------------------------------------------------------------------------------
@@ -242,3 +242,8 @@ def test_paired_differences_and_trends_are_judged():
     falling = claims.trend("x", "num_users", -1, metric="l2_error")
     rows = [r for users in (1, 2) for r in rows_of([1 / users], num_users=users, printed=users)]
     assert falling.check(StudyResult("s", rows)).holds is True
+
+
+def test_differences_are_first_minus_second_of_those_that_are_there():
+    found = claims.with_differences({"a": 3.0, "b": 1.0}, [("a", "b"), ("b", "a"), ("a", "c")])
+    assert found == {"a": 3.0, "b": 1.0, "a minus b": 2.0, "b minus a": -2.0}

@@ -203,5 +203,6 @@ def test_with_other_parameters_nothing_stands_beside_printed_values():
         assert judged
         assert bool(study.note) != printed
     assert (
-        "Changed: items=10, users=100, gamma=3 (published: items=10,20,30, users=" in changed.note
+        "Changed: gamma=3, items=10, users=100 (published: gamma=2, items=10,20,30, users="
+        in changed.note
     )

@@ -34,7 +34,7 @@ OF_NUMPY = {
     "aggregation.integer_program": {"PairProgram"},
     "aggregation.planned_errors": {"_crowd", "_tree_noise"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
-    "experiments.xu.times": {"exponents"},
+    "experiments.xu.figures": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},
     "pairwise.covariate_noise": {"least_covariate_noise"},
     "pairwise.covariate_tables": {"check_identifiable"},

@@ -17,21 +17,9 @@ from privrank_jax import aggregation
 from privrank_jax._types import Key
 from privrank_jax.aggregation import PairWeights, bounds, lower_bounds
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi import common, crowds
+from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
-from privrank_jax.experiments.alabi.central import (
-    ALL,
-    ALL_SHAPED,
-    BORDA,
-    BORDA_SHAPED,
-    EXPONENTIAL,
-    HAY,
-    KWIK,
-    PURE,
-    SHAPED,
-    CentralConfig,
-    methods,
-)
+from privrank_jax.experiments.alabi.central import CentralConfig, methods
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.rankings import ranks_from_scores
@@ -81,7 +69,7 @@ def unanimous_trial(key: Key, cell: Parameters, *, config: BoundsConfig) -> Metr
     mask = jnp.arange(padded) < items
     truth = ranks_from_scores(jax.random.permutation(order_key, padded), mask)
     w = PairWeights.from_ranks(truth[None]).matrix * (mask[:, None] & mask)
-    names = (*PURE, *SHAPED)
+    names = (*central.PURE, *central.SHAPED)
     keys: dict[str, Key] = dict(zip(names, jax.random.split(noise_key, len(names)), strict=True))
     usable = methods(CentralConfig(""), padded, names)
 
@@ -172,12 +160,12 @@ def users_needed_by_any(items: int, epsilon: float) -> float:
 
 
 _BOUNDS: Mapping[str, Callable[..., bounds.Bound]] = {
-    BORDA: functools.partial(bounds.bound, "borda", noise="laplace"),
-    ALL: functools.partial(bounds.bound, "noise-all", noise="laplace", xi=1.0),
-    BORDA_SHAPED: functools.partial(bounds.bound, "borda"),
-    ALL_SHAPED: functools.partial(bounds.bound, "noise-all", xi=1.0),
-    KWIK: functools.partial(bounds.bound, "kwiksort", split=0.5),
-    EXPONENTIAL: functools.partial(bounds.bound, "exponential"),
+    central.BORDA: functools.partial(bounds.bound, "borda", noise="laplace"),
+    central.ALL: functools.partial(bounds.bound, "noise-all", noise="laplace", xi=1.0),
+    central.BORDA_SHAPED: functools.partial(bounds.bound, "borda"),
+    central.ALL_SHAPED: functools.partial(bounds.bound, "noise-all", xi=1.0),
+    central.KWIK: functools.partial(bounds.bound, "kwiksort", split=0.5),
+    central.EXPONENTIAL: functools.partial(bounds.bound, "exponential"),
 }
 
 
@@ -291,13 +279,13 @@ EXPERIMENTS = (
                     estimator=name,
                     expected=1.0,
                 )
-                for name in (BORDA, BORDA_SHAPED)
+                for name in (central.BORDA, central.BORDA_SHAPED)
             ),
             *(
                 claims.claim(
                     f"{name} needs users that grow as m²", grows, estimator=name, expected=2.0
                 )
-                for name in (ALL, ALL_SHAPED)
+                for name in (central.ALL, central.ALL_SHAPED)
             ),
             claims.claim("Observation 15 holds (with t + 1)", never, metric=BELOW_15),
             claims.claim("Observation 16 holds as amended", never, metric=ABOVE_16),
@@ -310,10 +298,12 @@ EXPERIMENTS = (
             looks={
                 **{
                     name: (color, 0)
-                    for color, name in enumerate((BORDA, ALL, KWIK, HAY, EXPONENTIAL))
+                    for color, name in enumerate(
+                        one for one in central.PURE if one != central.KWIK_UNEVEN
+                    )
                 },
-                BORDA_SHAPED: (0, 1),
-                ALL_SHAPED: (1, 1),
+                central.BORDA_SHAPED: (0, 1),
+                central.ALL_SHAPED: (1, 1),
             },
         ),
         replicates=200,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
@@ -21,10 +20,9 @@ from privrank_jax.aggregation.noisy_sort import NoisySort, SortPlan, noisy_sort
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
-from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.study import Metrics, Parameters, Study
-from privrank_jax.simulate.table_files import Row
+from privrank_jax.simulate.study import Study
 
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
@@ -51,7 +49,6 @@ PAIRS = (
     *((FOOTRULE_GAUSS, BORDA_GAUSS), (FOOTRULE_GAUSS, ALL_GAUSS), (ALL_GAUSS, FOOTRULE_GAUSS)),
     *((BORDA_SHAPED, FOOTRULE), (BORDA_GAUSS, FOOTRULE_GAUSS), (KWIK_GAUSS, FOOTRULE_GAUSS)),
 )
-AXES = (*common.AXES, "epsilon")
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate(PURE)},
     BORDA_GAUSS: (0, 1),
@@ -166,47 +163,6 @@ def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], l
     return method
 
 
-def trial(
-    key: Key, cell: Parameters, *, draws: Mapping[int, Draws], config: CentralConfig
-) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε; worlds of as many items share a program.
-
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a place in :func:`worlds`.
-        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
-        config: the grid.
-    """
-    world_key, noise_key = jax.random.split(key)
-    world = crowds.world_of(world_key, cell, draws[cell["max_items"]])
-    return _judged(noise_key, world, config)
-
-
-def mallows_draw(key: Key, cell: Parameters, *, config: CentralConfig, padded: int) -> World:
-    """A Mallows crowd."""
-    sizes = {**cell, "max_items": padded}
-    return crowds.mallows_world(key, sizes, config.strength, positions=True)
-
-
-def worst_draw(key: Key, cell: Parameters, *, config: CentralConfig, padded: int) -> World:
-    """The hard instance of the lower bounds: d pairs, each far apart, on whose order users disagree."""
-    users, most = cell["num_users"], cell["max_users"]
-    shape = config.flips, config.buffer, config.lean
-    found = crowds.worst_world(key, users, most, *shape, positions=True)
-    return crowds.padded_world(found, padded)
-
-
-def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray, padded: int) -> World:
-    """A subset of the users of a data set, drawn anew in every replicate."""
-    found = crowds.data_world(key, jnp.asarray(ranks), cell["num_users"], positions=True)
-    return crowds.padded_world(found, padded)
-
-
-def _judged(key: Key, world: World, config: CentralConfig) -> Metrics:
-    usable = methods(config, world.weights.num_items)
-    return common.errors(key, world, usable, config.epsilons, PAIRS)
-
-
 def worlds(config: CentralConfig) -> tuple[str, ...]:
     """Names of the worlds: values of the column ``study``."""
     return (common.MALLOWS, common.WORST, *config.data)
@@ -214,51 +170,66 @@ def worlds(config: CentralConfig) -> tuple[str, ...]:
 
 def build(config: CentralConfig) -> tuple[Study, ...]:
     """Build one study of all worlds, with a program for each of the sizes that :func:`crowds.padded_items` pads to."""
-    most = max(config.users)
-    ranks = {name: crowds.data_ranks(name) for name in config.data}
-    given = {name: found for name, found in ranks.items() if found is not None}
+    given = crowds.given_ranks(config.data)
     hard = 2 * config.flips + config.buffer if config.flips else 0
     every = {*config.items, hard, *(found.shape[1] for found in given.values())}
-    cells: list[Parameters] = []
-    draws: dict[int, dict[tuple[int, ...], Draw]] = {}
-
-    def add(world: str, draw: Callable[..., World], items: int, numbers: Sequence[int]) -> None:
-        number, padded = worlds(config).index(world), crowds.padded_items(items, every)
-        drawn = functools.partial(draw, padded=padded)
-        draws.setdefault(padded, {})[number,] = drawn
-        sizes = {"num_items": items, "max_items": padded, "max_users": most, "world": number}
-        cells.extend({**sizes, "num_users": users} for users in numbers)
-
+    found = crowds.Worlds(worlds(config), every, max(config.users))
+    mallows = functools.partial(crowds.mallows_world, strength=config.strength, positions=True)
     for items in config.items:
-        add(common.MALLOWS, functools.partial(mallows_draw, config=config), items, config.users)
+        found.add(common.MALLOWS, mallows, items, config.users)
     if config.flips:
-        add(common.WORST, functools.partial(worst_draw, config=config), hard, config.users)
-    for name, found in given.items():
-        users = [number for number in config.users if number < len(found)] + [len(found)]
-        add(name, functools.partial(data_draw, ranks=found), found.shape[1], users)
-    run = functools.partial(trial, draws=draws, config=config)
-    static, optimized = ("max_items", "max_users"), common.optimized(crowds.EXPONENTIAL_ITEMS)
-    return (Study(config.name, run, tuple(cells), static, AXES, optimized),)
-
-
-def by_world(config: CentralConfig, rows: list[Row]) -> list[Row]:
-    """The rows with the name of their world as study."""
-    return common.by_world(worlds(config), rows)
+        shape = {"flips": config.flips, "buffer": config.buffer, "lean": config.lean}
+        worst = functools.partial(crowds.worst_draw, **shape, positions=True)
+        found.add(common.WORST, worst, hard, config.users)
+    for name, ranks in given.items():
+        users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
+        draw = functools.partial(crowds.data_draw, ranks=ranks, positions=True)
+        found.add(name, draw, ranks.shape[1], users)
+    return (common.study(config, found, functools.partial(methods, config), PAIRS),)
 
 
 # --- registered ----------------------------------------------------------------------------------
 
-_ON_MALLOWS = {"study": common.MALLOWS}
-_PLACED_CLAIMS: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
-    ("Mallows", BORDA_SHAPED, FOOTRULE, _ON_MALLOWS),
-    ("Mallows", BORDA_GAUSS, FOOTRULE_GAUSS, _ON_MALLOWS),
-    ("Mallows", FOOTRULE, KWIK, _ON_MALLOWS),
-    ("Mallows", FOOTRULE_GAUSS, KWIK_GAUSS, _ON_MALLOWS),
-    ("Mallows, 50 and 100 items", FOOTRULE, ALL_SHAPED, {**_ON_MALLOWS, "num_items": (50, 100)}),
-    ("data", ALL_SHAPED, FOOTRULE, {"study": common.DATA}),
-    ("data", BORDA_SHAPED, FOOTRULE, {"study": common.DATA}),
-    ("worst case", FOOTRULE, BORDA_SHAPED, {"study": common.WORST}),
-    ("worst case", FOOTRULE_GAUSS, BORDA_GAUSS, {"study": common.WORST}),
+_MALLOWS, _WORST, _DATA = ({"study": one} for one in (common.MALLOWS, common.WORST, common.DATA))
+_NEVER = "never costs more than"
+_CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    *(
+        (f"Mallows: Borda {_NEVER} {other}", best, other, _MALLOWS)
+        for best, others in ((BORDA, PURE), (BORDA_GAUSS, GAUSSIAN))
+        for other in others
+        if other != best
+    ),
+    *((f"{name}: Borda {_NEVER} noise-all", BORDA, ALL, {"study": name}) for name in common.DATA),
+    (f"worst case: noise-all {_NEVER} Borda", ALL, BORDA, _WORST),
+    (
+        f"worst case, 10,000 users: noise-all {_NEVER} Borda",
+        ALL,
+        BORDA,
+        {**_WORST, "num_users": 10_000},
+    ),
+    (f"K-norm noise: Borda {_NEVER} with Laplace noise", BORDA_SHAPED, BORDA, {}),
+    (f"K-norm noise: {ALL} {_NEVER} with Laplace noise", ALL_SHAPED, ALL, {}),
+    (f"10 items: noise-all {_NEVER} KwikSort", ALL, KWIK, {"num_items": 10}),
+    (f"100 items: KwikSort at the even split {_NEVER} noise-all", KWIK, ALL, {"num_items": 100}),
+    *(
+        (f"{name}: {best} {_NEVER} {other}", best, other, at)
+        for name, best, other, at in (
+            ("Mallows", BORDA_SHAPED, FOOTRULE, _MALLOWS),
+            ("Mallows", BORDA_GAUSS, FOOTRULE_GAUSS, _MALLOWS),
+            ("Mallows", FOOTRULE, KWIK, _MALLOWS),
+            ("Mallows", FOOTRULE_GAUSS, KWIK_GAUSS, _MALLOWS),
+            (
+                "Mallows, 50 and 100 items",
+                FOOTRULE,
+                ALL_SHAPED,
+                {**_MALLOWS, "num_items": (50, 100)},
+            ),
+            ("data", ALL_SHAPED, FOOTRULE, _DATA),
+            ("data", BORDA_SHAPED, FOOTRULE, _DATA),
+            ("worst case", FOOTRULE, BORDA_SHAPED, _WORST),
+            ("worst case", FOOTRULE_GAUSS, BORDA_GAUSS, _WORST),
+        )
+    ),
 )
 
 EXPERIMENTS = (
@@ -268,54 +239,9 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Table 2 (no experiments of its own)",
         config=CentralConfig("alabi-central"),
         build=build,
-        annotate=by_world,
+        annotate=lambda config, rows: crowds.by_world(worlds(config), rows),
         claims=(
-            *(
-                common.cheaper(
-                    f"Mallows: Borda never costs more than {other}",
-                    best,
-                    other,
-                    study=common.MALLOWS,
-                )
-                for best, others in ((BORDA, PURE), (BORDA_GAUSS, GAUSSIAN))
-                for other in others
-                if other != best
-            ),
-            *(
-                common.cheaper(
-                    f"{name}: Borda never costs more than noise-all", BORDA, ALL, study=name
-                )
-                for name in common.DATA
-            ),
-            common.cheaper(
-                "worst case: noise-all never costs more than Borda", ALL, BORDA, study=common.WORST
-            ),
-            common.cheaper(
-                "worst case, 10,000 users: noise-all never costs more than Borda",
-                ALL,
-                BORDA,
-                study=common.WORST,
-                num_users=10_000,
-            ),
-            *(
-                common.cheaper(
-                    f"K-norm noise: {name} never costs more than with Laplace noise", *both
-                )
-                for name, both in {"Borda": (BORDA_SHAPED, BORDA), ALL: (ALL_SHAPED, ALL)}.items()
-            ),
-            common.cheaper(
-                "10 items: noise-all never costs more than KwikSort", ALL, KWIK, num_items=10
-            ),
-            common.cheaper(
-                "100 items: KwikSort at the even split never costs more than noise-all",
-                KWIK,
-                ALL,
-                num_items=100,
-            ),
-            *(
-                common.cheaper(f"{name}: {best} never costs more than {other}", best, other, **at)
-                for name, best, other, at in _PLACED_CLAIMS
-            ),
+            *common.each_cheaper(*_CHEAPER),
             common.falls("excess costs fall with ε", "epsilon", PURE + GAUSSIAN + SHAPED),
             common.falls(
                 "Mallows: excess costs of footrule fall with ε",

@@ -21,13 +21,19 @@ from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.aggregation.assignment import assignment
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi.crowds import World
+from privrank_jax.experiments.alabi.crowds import (
+    EXPONENTIAL_ITEMS,
+    Draws,
+    World,
+    Worlds,
+    world_of,
+)
 from privrank_jax.experiments.claims import Claim, Wanted, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Labeled, labeled
-from privrank_jax.simulate.study import Parameters
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
@@ -89,15 +95,6 @@ def optimized(most: int) -> Callable[[Parameters], Optimized]:
     return lambda static: "some" if static["max_items"] <= most else True
 
 
-def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:
-    """The rows with the name of their world as study, by its number."""
-    return [
-        {name: value for name, value in row.items() if name != "world"}
-        | {"study": names[row["world"]]}
-        for row in rows
-    ]
-
-
 def best_searches(world: World) -> Search | None:
     """Searches of which the better one finds the best known ranking; None for so few items that it is computed."""
     weights = world.weights
@@ -151,6 +148,17 @@ def noise_all(noise: str, delta: float = 0.0) -> Method:
         return searched(
             aggregation.noise_all(key, world.weights, promise(epsilon), noise=noise).value, world
         )
+
+    return method
+
+
+def private_weights(noise: str, delta: float = 0.0) -> Method:
+    """Private weights in two parts, with cycles shrunk."""
+    promise = promise_of(noise, delta)
+
+    def method(key: Key, world: World, epsilon: Array) -> Answer:
+        found = aggregation.private_weights(key, world.weights, promise(epsilon), noise=noise)
+        return searched(found.value, world)
 
     return method
 
@@ -282,14 +290,63 @@ def errors(
 
     # One copy of the evaluation in the program, and one array of all errors.
     judged = jax.vmap(jax.vmap(judge, out_axes=-1))(jnp.stack([*ranks.values()]))
-    place = {name: number for number, name in enumerate(ranks)}
-    pairs = [(one, other) for one, other in pairs if one in names and other in names]
-    first, second = (np.array([place[pair[side]] for pair in pairs], int) for side in (0, 1))
-    table = jnp.concatenate([judged, judged[first] - judged[second]])
-    labels = (*ranks, *(minus(one, other) for one, other in pairs))
+    labels, table = with_differences(tuple(ranks), judged, pairs)
     if not levels.ndim:
         return labeled(table[..., 0], labels, METRICS)
     return labeled(table, labels, METRICS, tuple(epsilon))
+
+
+def with_differences(
+    names: tuple[str, ...], table: Array, pairs: Sequence[tuple[str, str]]
+) -> tuple[tuple[str, ...], Array]:
+    """Names and values ``(K, ...)`` of methods, then those of paired differences, where both ran."""
+    pairs = [pair for pair in pairs if set(pair) <= set(names)]
+    first, second = (np.array([names.index(pair[side]) for pair in pairs], int) for side in (0, 1))
+    labels = (*names, *(minus(one, other) for one, other in pairs))
+    return labels, jnp.concatenate([table, table[first] - table[second]])
+
+
+def trial(
+    key: Key,
+    cell: Parameters,
+    *,
+    draws: Mapping[int, Draws],
+    methods: Callable[[int], Methods],
+    epsilons: Sequence[float],
+    pairs: Sequence[tuple[str, str]],
+) -> Metrics:
+    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
+
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a number of :class:`~privrank_jax.experiments.alabi.crowds.Worlds`.
+        draws: the worlds of each ``max_items``, see :func:`~privrank_jax.experiments.alabi.crowds.world_of`.
+        methods: those that are feasible for so many items, padding included.
+        epsilons: ε.
+        pairs: see :func:`errors`.
+    """
+    world_key, noise_key = jax.random.split(key)
+    world = world_of(world_key, cell, draws[cell["max_items"]])
+    return errors(noise_key, world, methods(world.weights.num_items), epsilons, pairs)
+
+
+def study(
+    config: Any,
+    worlds: Worlds,
+    methods: Callable[[int], Methods],
+    pairs: Sequence[tuple[str, str]],
+) -> Study:
+    """The study of all these worlds and methods, with a program for each ``max_items``."""
+    run = functools.partial(
+        trial, draws=worlds.draws, methods=methods, epsilons=config.epsilons, pairs=pairs
+    )
+    static, axes = ("max_items", "max_users"), (*AXES, "epsilon")
+    return Study(config.name, run, tuple(worlds.cells), static, axes, optimized(EXPONENTIAL_ITEMS))
+
+
+def each_cheaper(*those: tuple[str, str, str, Mapping[str, Wanted]]) -> list[Claim]:
+    """Claims of :func:`cheaper`, each by its text, the better and the worse method, and the selection."""
+    return [cheaper(text, best, other, **wanted) for text, best, other, wanted in those]
 
 
 def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import jax
@@ -16,6 +16,7 @@ from privrank_jax._types import Count, Key, Scalar
 from privrank_jax._workarounds.xla import fixed
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.simulate.study import Parameters
+from privrank_jax.simulate.table_files import Row
 from privrank_jax.simulate.worlds.hard_rankings import hard_ranking
 from privrank_jax.simulate.worlds.rankings import mallows_counts, mallows_rankings
 
@@ -56,14 +57,56 @@ Draw = Callable[[Key, Parameters], World]
 Draws = Mapping[tuple[int, ...], Draw]  # by the numbers of the worlds that it draws
 
 
+class Worlds:
+    """The worlds of a study, and their cells.
+
+    Attributes:
+        names: of all worlds: values of the column ``study``.
+        every: the numbers of items of all worlds, which are padded to as many as :func:`padded_items` says.
+        most: the largest number of users.
+        cells: of the worlds that were added.
+    """
+
+    def __init__(self, names: Sequence[str], every: Collection[int], most: int) -> None:
+        self.names, self.every, self.most = names, every, most
+        self.cells: list[Parameters] = []
+        self._numbers: dict[int, dict[Draw, tuple[int, ...]]] = {}
+
+    def add(self, name: str, draw: Draw, items: int, users: Iterable[int]) -> None:
+        """Add the cells of a world of so many items, one for each number of users; one draw may serve several."""
+        padded, number = padded_items(items, self.every), numbered(self.names, name, items)
+        numbers = self._numbers.setdefault(padded, {})
+        numbers[draw] = (*numbers.get(draw, ()), number)
+        sizes = {"num_items": items, "max_items": padded, "max_users": self.most}
+        self.cells += [{**sizes, "num_users": some, "world": number} for some in users]
+
+    @property
+    def draws(self) -> dict[int, Draws]:
+        """The draws of each ``max_items``."""
+        return {
+            padded: {numbers: draw for draw, numbers in drawn.items()}
+            for padded, drawn in self._numbers.items()
+        }
+
+
+def numbered(names: Sequence[str], name: str, items: int) -> int:
+    """The number of a world of so many items, in the cells."""
+    return names.index(name) + len(names) * items
+
+
+def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:
+    """The rows with the name of their world as study, by its number."""
+    return [
+        {column: value for column, value in row.items() if column != "world"}
+        | {"study": names[row["world"] % len(names)]}
+        for row in rows
+    ]
+
+
 def padded_items(items: int, every: Collection[int]) -> int:
     """To how many items a world is padded: to the most of all that share its program.
 
     One program is for as few items as the exponential mechanism takes, the other for more.
-
-    Args:
-        items: m.
-        every: the numbers of items of all worlds.
     """
     few = items <= EXPONENTIAL_ITEMS
     return max(other for other in every if (other <= EXPONENTIAL_ITEMS) == few)
@@ -187,6 +230,15 @@ def worst_world(
     return World(weights, None, positions=counts.at[items, other].add(moved))
 
 
+def worst_draw(
+    key: Key, cell: Parameters, *, flips: int, buffer: int, lean: float, positions: bool = False
+) -> World:
+    """:func:`worst_world` of the cell's users, padded to its items."""
+    users, most = cell["num_users"], cell["max_users"]
+    found = worst_world(key, users, most, flips, buffer, lean, positions=positions)
+    return padded_world(found, cell["max_items"])
+
+
 def camps_world(key: Key, users: int, items: int, strength: float) -> World:
     """Three camps of Mallows users at θ = ``strength``/m, centers rotated by a third of the items; n and m static."""
     crowd_key, order_key = jax.random.split(key)
@@ -221,6 +273,18 @@ def data_world(key: Key, ranks: Array, users: Count, *, positions: bool = False)
     if positions:
         counts = jnp.asarray(PositionHistograms.from_ranks(fixed(ranks), users=chosen).counts)
     return World(PairWeights(w, users, jnp.ones(items, bool)), None, positions=counts)
+
+
+def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray, positions: bool = False) -> World:
+    """:func:`data_world`, drawn anew in every replicate, padded to the cell's items."""
+    found = data_world(key, jnp.asarray(ranks), cell["num_users"], positions=positions)
+    return padded_world(found, cell["max_items"])
+
+
+def given_ranks(names: Iterable[str]) -> dict[str, np.ndarray]:
+    """:func:`data_ranks` of the data sets that are there."""
+    found = {name: data_ranks(name) for name in names}
+    return {name: ranks for name, ranks in found.items() if ranks is not None}
 
 
 def _pair_wins(ranks: Array) -> Array:

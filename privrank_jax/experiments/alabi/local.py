@@ -22,7 +22,6 @@ from privrank_jax.experiments.alabi.common import BORDA, MALLOWS, Methods
 from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.study import Metrics, Parameters, Study
-from privrank_jax.simulate.table_files import Row
 
 BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
@@ -40,13 +39,26 @@ PAIRS = (
     *((other, FOOTRULE) for other in (ALL, ALL_UNIT, RESPONSE, KWIK)),
     *((FOOTRULE, BORDA_UNIT), (BORDA_UNIT, FOOTRULE), (FOOTRULE, ALL_UNIT), (BORDA, BORDA_SETS)),
 )
-_PLACED_CLAIMS = (
-    (MALLOWS, BORDA_UNIT, FOOTRULE, MALLOWS),
-    (common.WORST, FOOTRULE, BORDA_UNIT, common.WORST),
-    ("Mallows and worst case", FOOTRULE, ALL, (MALLOWS, common.WORST)),
-    ("data", ALL_UNIT, FOOTRULE, common.DATA),
-    ("everywhere", FOOTRULE, RESPONSE, (MALLOWS, common.WORST, *common.DATA)),
-    ("everywhere", FOOTRULE, KWIK, (MALLOWS, common.WORST, *common.DATA)),
+_EVERYWHERE = (MALLOWS, common.WORST, *common.DATA)
+_NEVER = "never costs more than"
+_CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+    *((f"Borda {_NEVER} {other}", BORDA, other, {}) for other in (ALL, RESPONSE, KWIK)),
+    (f"Borda: PrivUnit {_NEVER} Duchi's mechanism", BORDA_UNIT, BORDA, {}),
+    (f"Borda: subset selection {_NEVER} Duchi's mechanism", BORDA_SETS, BORDA, {}),
+    (f"noise-all: PrivUnit {_NEVER} Duchi's mechanism", ALL_UNIT, ALL, {}),
+    (f"noise-all {_NEVER} KwikSort", ALL, KWIK, {}),
+    (f"noise-all {_NEVER} a response on every pair", ALL, RESPONSE, {}),
+    *(
+        (f"{name}: {best} {_NEVER} {other}", best, other, {"study": study})
+        for name, best, other, study in (
+            (MALLOWS, BORDA_UNIT, FOOTRULE, MALLOWS),
+            (common.WORST, FOOTRULE, BORDA_UNIT, common.WORST),
+            ("Mallows and worst case", FOOTRULE, ALL, (MALLOWS, common.WORST)),
+            ("data", ALL_UNIT, FOOTRULE, common.DATA),
+            ("everywhere", FOOTRULE, RESPONSE, _EVERYWHERE),
+            ("everywhere", FOOTRULE, KWIK, _EVERYWHERE),
+        )
+    ),
 )
 _LOOKS = {
     BORDA: (0, 0),
@@ -114,7 +126,8 @@ def trial(key: Key, cell: Parameters, *, draws: Mapping[int, Draws]) -> Metrics:
     """
     world_key, noise_key = jax.random.split(key)
     drawn = crowds.world_of(world_key, cell, draws[cell["num_items"]])
-    return _judged(noise_key, reports.weighed(drawn), cell["epsilon"])
+    usable = methods(cell["num_items"])
+    return common.errors(noise_key, reports.weighed(drawn), usable, cell["epsilon"], PAIRS)
 
 
 def mallows_draw(key: Key, cell: Parameters, *, config: LocalConfig) -> World:
@@ -146,10 +159,6 @@ def _world(cell: Parameters, ranks: Array, truth: Array | None) -> World:
     return World(weights, truth, ranks=ranks.astype(jnp.int32))
 
 
-def _judged(key: Key, world: World, epsilon: Array) -> Metrics:
-    return common.errors(key, world, methods(world.weights.num_items), epsilon, PAIRS)
-
-
 def worlds(config: LocalConfig) -> tuple[str, ...]:
     """Names of the worlds: values of the column ``study``."""
     return (MALLOWS, common.WORST, *config.data)
@@ -170,11 +179,9 @@ def build(config: LocalConfig) -> tuple[Study, ...]:
     if config.flips:
         hard = functools.partial(worst_draw, config=config)
         add(common.WORST, hard, 2 * config.flips + config.buffer, config.worst_users)
-    for name in config.data:
-        ranks = crowds.data_ranks(name)
-        if ranks is not None:
-            users, items = ranks.shape
-            add(name, functools.partial(data_draw, ranks=ranks), items, users)
+    for name, ranks in crowds.given_ranks(config.data).items():
+        users, items = ranks.shape
+        add(name, functools.partial(data_draw, ranks=ranks), items, users)
     cells: list[Parameters] = []
     for items, users, number in sized:
         most = max(other for same, other, _ in sized if same == items)
@@ -183,11 +190,6 @@ def build(config: LocalConfig) -> tuple[Study, ...]:
     run = functools.partial(trial, draws=draws)
     static = ("num_items", "max_users")
     return (Study(config.name, run, tuple(cells), static, common.AXES, optimized="some"),)
-
-
-def by_world(config: LocalConfig, rows: list[Row]) -> list[Row]:
-    """The rows with the name of their world as study."""
-    return common.by_world(worlds(config), rows)
 
 
 # --- registered ----------------------------------------------------------------------------------
@@ -199,31 +201,9 @@ EXPERIMENTS = (
         paper=f"{common.PAPER}, Table 3 (no experiments of its own)",
         config=LocalConfig("alabi-local"),
         build=build,
-        annotate=by_world,
+        annotate=lambda config, rows: crowds.by_world(worlds(config), rows),
         claims=(
-            *(
-                common.cheaper(f"Borda never costs more than {other}", BORDA, other)
-                for other in (ALL, RESPONSE, KWIK)
-            ),
-            common.cheaper(
-                "Borda: PrivUnit never costs more than Duchi's mechanism", BORDA_UNIT, BORDA
-            ),
-            common.cheaper(
-                "Borda: subset selection never costs more than Duchi's mechanism", BORDA_SETS, BORDA
-            ),
-            common.cheaper(
-                "noise-all: PrivUnit never costs more than Duchi's mechanism", ALL_UNIT, ALL
-            ),
-            common.cheaper("noise-all never costs more than KwikSort", ALL, KWIK),
-            common.cheaper(
-                "noise-all never costs more than a response on every pair", ALL, RESPONSE
-            ),
-            *(
-                common.cheaper(
-                    f"{name}: {best} never costs more than {other}", best, other, study=study
-                )
-                for name, best, other, study in _PLACED_CLAIMS
-            ),
+            *common.each_cheaper(*_CHEAPER),
             common.falls("excess costs fall with ε", "epsilon", METHODS),
             common.falls(
                 "excess costs fall with users", "num_users", METHODS, study=MALLOWS, num_items=10

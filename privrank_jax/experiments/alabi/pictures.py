@@ -10,7 +10,7 @@ from privrank_jax.experiments.alabi.common import EXCESS, MALLOWS, NEGLIGIBLE
 from privrank_jax.experiments.claims import SLACK, minus
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.frame import new_figure
-from privrank_jax.plotting.panels import draw_curve, dress, legend
+from privrank_jax.plotting.panels import draw_curves, dress, legend
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _SMALLEST = 1e-3  # below it the vertical axis is linear
+_LEAST = 1e-4  # the same in the small panels of fixed crowds
 _LABELS = {"epsilon": "ε", "num_users": "users n", "num_items": "items m"}
 
 
@@ -71,22 +72,27 @@ def methods(
 
 
 def _curves(
-    axis: Axes, rows: Sequence[Row], x: str, looks: Mapping[str, tuple[int, int]], title: str
+    axis: Axes,
+    rows: Sequence[Row],
+    x: str,
+    looks: Mapping[str, tuple[int, int]],
+    title: str,
+    smallest: float = _SMALLEST,
 ) -> None:
-    for estimator, (color, style) in looks.items():
-        chosen = [row for row in rows if row["estimator"] == estimator]
-        if chosen:
-            draw_curve(axis, chosen, x, color, style)
+    draw_curves(axis, rows, x, looks)
     dress(axis, x, rows, True)
-    if x == "num_users":
-        low, high = (math.log10(pick(row[x] for row in rows)) for pick in (min, max))
+    small, values = smallest == _LEAST, sorted({row[x] for row in rows})
+    if x == "num_users" and small:
+        axis.set_xticks(values, [f"{value:,}" for value in values], fontsize=8)
+    elif x == "num_users":
+        low, high = math.log10(values[0]), math.log10(values[-1])
         powers = range(math.ceil(low), math.floor(high) + 1)
         axis.set_xticks(
             [10**power for power in powers], [f"10{_raised(power)}" for power in powers]
         )
-    axis.set_yscale("symlog", linthresh=_SMALLEST, linscale=0.4)
-    axis.set_xlabel(_LABELS[x])
-    axis.set_title(title, fontsize=9.5)
+    axis.set_yscale("symlog", linthresh=smallest, linscale=0.4)
+    axis.set_xlabel(_LABELS[x], fontsize=8.5 if small else None)
+    axis.set_title(title, fontsize=8.5 if small else 9.5)
 
 
 def _from_nothing(axes: Iterable[Axes]) -> None:
@@ -214,3 +220,47 @@ def race(
     axes[0].set_ylabel(f"K/m² (dashed: {target:g})")
     _legend(figure, looks, styles=("Laplace", "K-norm"))
     return figure
+
+
+def costs(
+    table: StudyResult, looks: Mapping[str, tuple[int, int]], label: str, styles: Sequence[str]
+) -> Figure:
+    """For every number of items a line of panels against ε, and one against users if they vary; a column per crowd.
+
+    Args:
+        table: tidy.
+        looks: estimator to (color, line style).
+        label: what line styles stand for.
+        styles: their names.
+    """
+    rows = [row for row in table.rows if row["metric"] == EXCESS and row["estimator"] in looks]
+    studies = list(dict.fromkeys(row["study"] for row in rows))
+    items = sorted({row["num_items"] for row in rows})
+    lines = [line for number in items for line in _lines(rows, number)]
+    figure = new_figure(2.3 * len(studies) + 0.6, 2.4 * len(lines) + 0.9)
+    axes = figure.subplots(len(lines), len(studies), sharey="row", squeeze=False)
+    for row, (number, x, fixed, value, note) in zip(axes, lines, strict=True):
+        top = 0.0
+        for axis, study in zip(row, studies, strict=True):
+            place = (study, number, value)
+            chosen = [r for r in rows if (r["study"], r["num_items"], r[fixed]) == place]
+            if chosen:
+                _curves(axis, chosen, x, looks, f"{study}\nm = {number}, {note}", _LEAST)
+                top = max(top, *(r["mean"] + 2 * r["standard_error"] for r in chosen))
+            else:
+                axis.set_axis_off()
+        row[0].set_ylim(-_LEAST / 5, max(1.5 * top, 1e-3))
+        row[0].set_ylabel("excess cost, share of pairs", fontsize=8.5)
+    _legend(figure, looks, label, styles)
+    return figure
+
+
+def _lines(rows: Sequence[Row], items: int) -> list[tuple[int, str, str, float, str]]:
+    """Lines of panels for m items: m, what varies, what is fixed, its value, and words for it."""
+    of = [row for row in rows if row["num_items"] == items]
+    users, levels = (sorted({row[x] for row in of}) for x in ("num_users", "epsilon"))
+    n, level = users[len(users) // 2], levels[len(levels) // 2]
+    found = [(items, "epsilon", "num_users", n, f"n = {n:,}")]
+    if len(users) > 1:
+        found.append((items, "num_users", "epsilon", level, f"ε = {level:g}"))
+    return found

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
@@ -20,12 +18,11 @@ from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, EXCESS, NEGLIGIBLE, Answer, Methods
-from privrank_jax.experiments.alabi.crowds import Draw, Draws, World
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.simulate.result import StudyResult
-from privrank_jax.simulate.study import Metrics, Parameters, Study
-from privrank_jax.simulate.table_files import Row
+from privrank_jax.simulate.study import Parameters, Study
 
 ALL, WEIGHTS, EXPONENTIAL = "noise-all", "weights", "exponential"
 BORDA_GAUSS, ALL_GAUSS, WEIGHTS_GAUSS = (f"{name} (ε, δ)" for name in (BORDA, ALL, WEIGHTS))
@@ -37,7 +34,6 @@ PAIRS = (
     *((other, WEIGHTS_GAUSS) for other in (BORDA_GAUSS, ALL_GAUSS, UNSHRUNK_GAUSS)),
 )
 CAMPS, STRONG = "camps", "strong Mallows"
-AXES = (*common.AXES, "epsilon")
 _LOOKS = {
     **{name: (color, 0) for color, name in enumerate((*PURE, EXPONENTIAL))},
     **{name: (color, 1) for color, name in enumerate(GAUSSIAN)},
@@ -100,35 +96,11 @@ def methods(config: RegretConfig, num_items: int) -> Methods:
     return found
 
 
-def trial(
-    key: Key, cell: Parameters, *, draws: Mapping[int, Draws], config: RegretConfig
-) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
-
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a number of :func:`numbered`.
-        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
-        config: the grid.
-    """
-    world_key, noise_key = jax.random.split(key)
-    world = crowds.world_of(world_key, cell, draws[cell["max_items"]])
-    return _judged(noise_key, world, config)
-
-
 def mallows_draw(key: Key, cell: Parameters, *, config: RegretConfig) -> World:
     """A Mallows crowd, or a strong one."""
     names = worlds(config)
     strong = cell["world"] % len(names) == names.index(STRONG)
     return crowds.mallows_world(key, cell, jnp.where(strong, config.strong, config.strength))
-
-
-def worst_draw(key: Key, cell: Parameters, *, items: int, config: RegretConfig) -> World:
-    """The hard instance of the lower bounds with m/4 pairs on whose order users disagree."""
-    users, flips = cell["num_users"], items // 4
-    between = items - 2 * flips
-    found = crowds.worst_world(key, users, cell["max_users"], flips, between, config.lean)
-    return crowds.padded_world(found, cell["max_items"])
 
 
 def camps_draw(key: Key, cell: Parameters, *, items: int, config: RegretConfig) -> World:
@@ -137,73 +109,31 @@ def camps_draw(key: Key, cell: Parameters, *, items: int, config: RegretConfig) 
     return crowds.padded_world(found, cell["max_items"])
 
 
-def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
-    """A subset of the users of a data set, drawn anew in every replicate."""
-    found = crowds.data_world(key, jnp.asarray(ranks), cell["num_users"])
-    return crowds.padded_world(found, cell["max_items"])
-
-
-def _judged(key: Key, world: World, config: RegretConfig) -> Metrics:
-    usable = methods(config, world.weights.num_items)
-    return common.errors(key, world, usable, config.epsilons, PAIRS)
-
-
 def worlds(config: RegretConfig) -> tuple[str, ...]:
     """Names of the worlds: values of the column ``study``."""
     return (common.MALLOWS, STRONG, common.WORST, CAMPS, *config.data)
 
 
-def numbered(config: RegretConfig, name: str, items: int) -> int:
-    """The number of a world of so many items, in the cells."""
-    names = worlds(config)
-    return names.index(name) + len(names) * items
-
-
 def build(config: RegretConfig) -> tuple[Study, ...]:
     """Build one study of all worlds, with a program for up to 10 items and one for more."""
-    cells: list[Parameters] = []
-    draws: dict[int, dict[tuple[int, ...], Draw]] = {}
-    ranks = {name: crowds.data_ranks(name) for name in config.data}
-    given = {name: found for name, found in ranks.items() if found is not None}
-    every = {*config.items, *(found.shape[1] for found in given.values())}
-
-    def add(names: Sequence[str], draw: Draw, items: int, users: int) -> None:
-        padded = crowds.padded_items(items, every)
-        numbers = tuple(numbered(config, name, items) for name in names)
-        draws.setdefault(padded, {})[numbers] = draw
-        sizes = {"num_items": items, "max_items": padded, "max_users": config.users}
-        cells.extend({**sizes, "num_users": users, "world": number} for number in numbers)
-
+    given = crowds.given_ranks(config.data)
+    every = {*config.items, *(ranks.shape[1] for ranks in given.values())}
+    found, users = crowds.Worlds(worlds(config), every, config.users), (config.users,)
+    mallows = functools.partial(mallows_draw, config=config)  # one for crowds of all sizes
+    for name, items in itertools.product((common.MALLOWS, STRONG), config.items):
+        found.add(name, mallows, items, users)
     for items in config.items:
-        sized = functools.partial(camps_draw, items=items, config=config)
-        add((CAMPS,), sized, items, config.users)
+        found.add(CAMPS, functools.partial(camps_draw, items=items, config=config), items, users)
         if items >= 9:
-            hard = functools.partial(worst_draw, items=items, config=config)
-            add((common.WORST,), hard, items, config.users)
-    for name, found in given.items():
-        users, items = found.shape
-        draw = functools.partial(data_draw, ranks=found)
-        add((name,), draw, items, min(config.users, users))
-    # Crowds of all sizes are drawn by one function.
-    mallows = functools.partial(mallows_draw, config=config)
-    for items in config.items:
-        add((common.MALLOWS, STRONG), mallows, items, config.users)
-    for padded, its_draws in draws.items():
-        numbers = [number for number, draw in its_draws.items() if draw is mallows]
-        others = {number: draw for number, draw in its_draws.items() if draw is not mallows}
-        joined = {tuple(itertools.chain(*numbers)): mallows} if numbers else {}
-        draws[padded] = {**joined, **others}
-    run = functools.partial(trial, draws=draws, config=config)
-    cells.sort(key=lambda cell: (cell["world"] % len(worlds(config)), cell["num_items"]))
-    static, optimized = ("max_items", "max_users"), common.optimized(crowds.EXPONENTIAL_ITEMS)
-    return (Study(config.name, run, tuple(cells), static, AXES, optimized),)
-
-
-def by_world(config: RegretConfig, rows: list[Row]) -> list[Row]:
-    """The rows with the name of their world as study."""
-    names = worlds(config)
-    plain = [{**row, "world": row["world"] % len(names)} for row in rows]
-    return common.by_world(names, plain)
+            flips = items // 4
+            shape = {"flips": flips, "buffer": items - 2 * flips, "lean": config.lean}
+            found.add(common.WORST, functools.partial(crowds.worst_draw, **shape), items, users)
+    for name, ranks in given.items():
+        draw = functools.partial(crowds.data_draw, ranks=ranks)
+        found.add(name, draw, ranks.shape[1], (min(config.users, len(ranks)),))
+    names = len(found.names)
+    found.cells.sort(key=lambda cell: (cell["world"] % names, cell["num_items"]))
+    return (common.study(config, found, functools.partial(methods, config), PAIRS),)
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -241,6 +171,29 @@ def regret_at_most(
     return Verdict(not wrong, f"{len(ratios)} cells, median {middle:.2f}; the largest: {spelled}")
 
 
+_REGRETS = (
+    *(
+        (
+            f"{method} cost at most {most:g} times the better of Borda and noise-all",
+            method,
+            names[:2],
+            most,
+        )
+        for method, names, most in ((WEIGHTS, PURE, 5.0), (WEIGHTS_GAUSS, GAUSSIAN, 3.5))
+    ),
+    *(
+        (f"{method}: cost at most {most:g} times the better of the two", method, names[:2], most)
+        for names, most in ((PURE, 5.0), (GAUSSIAN, 3.5))
+        for method in names[:3]
+    ),
+    (
+        "weights cost at most twice what the exponential mechanism does",
+        WEIGHTS,
+        (EXPONENTIAL,),
+        2.0,
+    ),
+)
+
 EXPERIMENTS = (
     Experiment(
         name="alabi-regret",
@@ -248,38 +201,11 @@ EXPERIMENTS = (
         paper=f"{common.PAPER} (no experiments of its own)",
         config=RegretConfig("alabi-regret"),
         build=build,
-        annotate=by_world,
+        annotate=lambda config, rows: crowds.by_world(worlds(config), rows),
         claims=(
             *(
-                claims.claim(
-                    f"{method} cost at most {most:g} times the better of Borda and noise-all",
-                    regret_at_most,
-                    method=method,
-                    others=others,
-                    most=most,
-                )
-                for method, others, most in (
-                    (WEIGHTS, (BORDA, ALL), 5.0),
-                    (WEIGHTS_GAUSS, (BORDA_GAUSS, ALL_GAUSS), 3.5),
-                )
-            ),
-            *(
-                claims.claim(
-                    f"{method}: cost at most {most:g} times the better of the two",
-                    regret_at_most,
-                    method=method,
-                    others=others,
-                    most=most,
-                )
-                for names, most in ((PURE, 5.0), (GAUSSIAN, 3.5))
-                for method, others in ((name, names[:2]) for name in names[:3])
-            ),
-            claims.claim(
-                "weights cost at most twice what the exponential mechanism does",
-                regret_at_most,
-                method=WEIGHTS,
-                others=(EXPONENTIAL,),
-                most=2.0,
+                claims.claim(text, regret_at_most, method=method, others=others, most=most)
+                for text, method, others, most in _REGRETS
             ),
             *(
                 common.cheaper(

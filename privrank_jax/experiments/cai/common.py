@@ -15,7 +15,7 @@ Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Th
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -142,13 +142,12 @@ def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> t
 
 
 def private_totals(
-    key: Key, wins: WinCounts, unit: Unit, epsilons: Array, calibration: Calibration
+    key: Key, wins: WinCounts, promise: Callable[[Array], Privacy], epsilons: Array, **options: Any
 ) -> Array:
-    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``."""
+    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``; options of ``noisy_counts``."""
 
     def count(epsilon: Array) -> Array:
-        privacy = unit.promise(epsilon, calibration.adjacency)
-        return noisy_counts(key, wins, privacy, calibration=calibration.calibration).value
+        return noisy_counts(key, wins, promise(epsilon), **options).value
 
     return reflected(wins, jax.vmap(count)(epsilons))
 
@@ -170,7 +169,16 @@ def private_estimates(
     settings = [noise_settings(wins, unit, levels, calibration) for calibration in CALIBRATIONS]
     scales, gammas = (jnp.concatenate(parts) for parts in zip(*settings, strict=True))
     scores, codes = private_scores(key, wins, scales, gammas)
-    totals = [private_totals(key, wins, unit, levels, calibration) for calibration in CALIBRATIONS]
+    totals = [
+        private_totals(
+            key,
+            wins,
+            functools.partial(unit.promise, adjacency=one.adjacency),
+            levels,
+            calibration=one.calibration,
+        )
+        for one in CALIBRATIONS
+    ]
     shape = (len(CALIBRATIONS), len(epsilons), wins.num_items)
     return scores.reshape(shape), jnp.stack(totals), jnp.sum(codes >= 2)
 

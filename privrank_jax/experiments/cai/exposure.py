@@ -6,12 +6,13 @@ item was shown. All ways have the same promise, unit user under replacement, but
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import pairwise
@@ -20,7 +21,6 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai import pictures
 from privrank_jax.experiments.cai.common import PAPER
-from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.intervals import intervals_of
@@ -34,12 +34,12 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
 from privrank_jax.simulate.axes import labeled
-from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 
 PLAIN, TOTALS, PRODUCT, PAIRS = "no privacy", "win totals", "wins and losses", "pair counts"
 REPLACE, FLIP = "perturbed MLE", "perturbed MLE, flips"
 KENDALL, COVERAGE, WIDTH = "kendall_distance", "coverage", "width"
+NEARBY = "opponents near in strength"
 NEAR_SPREAD = 0.5  # of the strengths of opponents, where they are near
 
 
@@ -55,12 +55,7 @@ class ExposureConfig:
 
 
 def trial(key: Key, cell: Parameters) -> Metrics:
-    """Kendall's distance of every way on one crowd.
-
-    Args:
-        key: PRNG key.
-        cell: a crowd.
-    """
+    """Kendall's distance of every way on one crowd."""
     data_key, *keys = jax.random.split(key, 6)
     theta, wins = _crowd(data_key, cell)
     asked = {
@@ -96,25 +91,13 @@ def by_product(key: Key, wins: WinCounts, privacy: Privacy, share: float = 1.0) 
     """Scores fitted to noisy wins and losses, as if opponents had met in proportion to their appearances.
 
     A comparison moves wins and losses by 1 each, so Laplace noise of scale 4L/ε on both serves under replacement.
-
-    Args:
-        key: PRNG key.
-        wins: win counts.
-        privacy: of users under replacement.
-        share: of ε that is spent.
     """
     gap, appearances, scale = _wins_and_losses(key, wins, privacy, share)
     return _fitted(gap, product_design(appearances), scale)
 
 
 def by_pairs(key: Key, wins: WinCounts, privacy: Privacy) -> Scores:
-    """The same with half of ε for pair counts, towards which the product is moved as far as their noise allows.
-
-    Args:
-        key: PRNG key.
-        wins: win counts.
-        privacy: of users under replacement.
-    """
+    """The same with half of ε for pair counts, towards which the product is moved as far as their noise allows."""
     first, second = jax.random.split(key)
     gap, appearances, scale = _wins_and_losses(first, wins, privacy, 0.5)
     of_pairs = 2 * privacy.comparisons_per_unit / (0.5 * privacy.epsilon)
@@ -140,12 +123,7 @@ def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
 
 
 def cover(key: Key, cell: Parameters) -> Metrics:
-    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd.
-
-    Args:
-        key: PRNG key.
-        cell: a crowd.
-    """
+    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd."""
     data_key, first, second = jax.random.split(key, 3)
     theta, wins = _crowd(data_key, cell)
 
@@ -166,47 +144,32 @@ def cover(key: Key, cell: Parameters) -> Metrics:
     }
 
 
-def _build(config: ExposureConfig, run: Callable[[Key, Parameters], Metrics]) -> tuple[Study, ...]:
+def by_opponents(
+    run: Callable[[Key, Parameters], Metrics],
+    crowds: Sequence[Sequence[Any]],
+    names: Sequence[str],
+    axes: tuple[str, ...],
+) -> tuple[Study, ...]:
+    """One study per kind of opponents that a crowd has, by its last value; ``names`` are those of the values."""
+    return tuple(
+        Study(
+            study,
+            run,
+            tuple(dict(zip(names, crowd)) for crowd in crowds if crowd[-1] == near),
+            ("num_items", "near"),
+            axes,
+        )
+        for near, study in ((False, "random opponents"), (True, NEARBY))
+        if any(crowd[-1] == near for crowd in crowds)
+    )
+
+
+def build(
+    config: ExposureConfig, run: Callable[[Key, Parameters], Metrics] = trial
+) -> tuple[Study, ...]:
+    """Build one study per kind of opponents, of distances or, by another trial, of intervals."""
     names = ("num_items", "num_users", "per_user", "epsilon", "exposure", "near")
-    studies: list[Study] = []
-    for near, name in ((False, "random opponents"), (True, "opponents near in strength")):
-        chosen = [crowd for crowd in config.crowds if crowd[-1] == near]
-        cells: tuple[Parameters, ...] = tuple(dict(zip(names, crowd)) for crowd in chosen)
-        if cells:
-            studies.append(Study(name, run, cells, ("num_items", "near"), ("metric", "estimator")))
-    return tuple(studies)
-
-
-def build(config: ExposureConfig) -> tuple[Study, ...]:
-    """Build one study per kind of opponents."""
-    return _build(config, trial)
-
-
-def build_intervals(config: ExposureConfig) -> tuple[Study, ...]:
-    """The same for intervals."""
-    return _build(config, cover)
-
-
-# --- claims --------------------------------------------------------------------------------------
-
-
-def bounded(
-    table: StudyResult,
-    *,
-    least: float = -np.inf,
-    most: float = np.inf,
-    slack: float = claims.SLACK,
-    **wanted: claims.Wanted,
-) -> Verdict:
-    """Do all means of a selection lie between two numbers, within so many standard errors?"""
-    rows = claims.selected(table.rows, wanted)
-    if not rows:
-        return Verdict(None, "no such cells")
-    off = [max(least - row["mean"], row["mean"] - most) for row in rows]
-    allowed = [slack * row["standard_error"] for row in rows]
-    means = sorted(row["mean"] for row in rows)
-    spelled = f"{len(rows)} means from {means[0]:.3f} to {means[-1]:.3f}"
-    return Verdict(all(gap <= wide for gap, wide in zip(off, allowed, strict=True)), spelled)
+    return by_opponents(run, config.crowds, names, ("metric", "estimator"))
 
 
 _USUAL = (
@@ -225,7 +188,6 @@ COVERED = tuple(
     for size in ((10, 2_000, 10), (30, 20_000, 10), (100, 20_000, 10), (100, 50_000, 20))
 )
 _ARENA = {"metric": KENDALL, "exposure": 1.0, "epsilon": 1.0}
-_NEAR = "opponents near in strength"
 
 EXPERIMENTS = (
     Experiment(
@@ -235,41 +197,36 @@ EXPERIMENTS = (
         config=ExposureConfig(CROWDS),
         build=build,
         claims=(
-            claims.claim(
+            claims.between(
                 "exposure 1/rank: noisy win totals put 0.3 to 0.55 of all pairs in the wrong order, as a coin would",
-                bounded,
                 estimator=TOTALS,
                 least=0.3,
                 most=0.55,
                 **_ARENA,
             ),
-            claims.claim(
+            claims.between(
                 "exposure 1/rank: the perturbed MLE under the same promise has at most 0.025 with 30 items",
-                bounded,
                 estimator=REPLACE,
                 num_items=30,
                 most=0.025,
                 **_ARENA,
             ),
-            claims.claim(
+            claims.between(
                 "exposure 1/rank: and at most 0.09 with 100",
-                bounded,
                 estimator=REPLACE,
                 num_items=100,
                 most=0.09,
                 **_ARENA,
             ),
-            claims.claim(
+            claims.between(
                 "opponents near in strength: wins and losses, as if opponents were random, have at least 0.1",
-                bounded,
                 estimator=PRODUCT,
-                study=_NEAR,
+                study=NEARBY,
                 least=0.1,
                 **_ARENA,
             ),
-            claims.claim(
+            claims.between(
                 "who compared what public: the perturbed MLE has at most 0.05",
-                bounded,
                 estimator=FLIP,
                 most=0.05,
                 **_ARENA,
@@ -293,11 +250,10 @@ EXPERIMENTS = (
         title="Coverage of 95 % intervals of the perturbed MLE where who compared what is private",
         paper=f"{PAPER} (no intervals there)",
         config=ExposureConfig(COVERED),
-        build=build_intervals,
+        build=functools.partial(build, run=cover),
         claims=(
-            claims.claim(
+            claims.between(
                 "95 % intervals hold at least 93 % of true scores, for both kinds of opponents at every size",
-                bounded,
                 estimator=REPLACE,
                 metric=COVERAGE,
                 least=0.93,

@@ -14,9 +14,10 @@ from privrank_jax._backend import product
 from privrank_jax._types import Count, Key, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments import claims
+from privrank_jax.experiments.cai import common
 from privrank_jax.experiments.cai import pictures as cai_pictures
-from privrank_jax.experiments.cai.common import AXES, COUNTS, FAILED, MLE, PAPER, TOP, Unit, errors
-from privrank_jax.experiments.cai.edge import BATCH, EDGE_DIFFERENCES, padded_sizes, tournament
+from privrank_jax.experiments.cai.common import Unit, errors
+from privrank_jax.experiments.cai.simulated import BATCH, padded_sizes, tournament
 from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import top_k_error
@@ -68,20 +69,20 @@ def trial(key: Key, cell: Parameters, *, epsilons: tuple[float, ...], dtype: str
     wins, theta, top = tournament(data_key, {**cell, "probability": 1.0}, dtype)
     mask = wins.item_mask
     found = errors((noise_key, tie_key), wins, theta, top, Unit(), epsilons)
-    missed = found[TOP]
+    missed = found[common.TOP]
     centrality = rank_centrality(wins).value
     one_shot = one_shot_errors(noise_key, wins, centrality, top, epsilons)
     for (estimator, calibration, _), errors_at in zip(_VARIANTS, one_shot, strict=True):
         name = _NAMES[calibration]
         missed.setdefault(estimator, {})[name] = labeled(errors_at, epsilons)
-        for ours in (MLE, COUNTS):
+        for ours in (common.MLE, common.COUNTS):
             gaps = labeled(errors_at - missed[ours][name].array, epsilons)
             missed.setdefault(minus(estimator, ours), {})[name] = gaps
     if math.inf in epsilons:
         ranks = ranks_from_scores(centrality, mask, tie_key)
         error = top_k_error(ranks, jnp.arange(wins.num_items), top, mask)
         missed[CENTRALITY] = {"published": {math.inf: error}}
-    return {TOP: missed, FAILED: found[FAILED]}
+    return {common.TOP: missed, common.FAILED: found[common.FAILED]}
 
 
 def one_shot_errors(
@@ -155,19 +156,19 @@ def build(config: OneShotConfig) -> tuple[Study, ...]:
     cells = tuple({"num_items": items, "max_items": padded[items]} for items in config.items)
     fixed = grid(num_items=config.fixed_items, max_items=config.fixed_items)
     return (
-        Study("items", against_items, cells, ("max_items",), AXES),
-        Study("epsilon", against_epsilon, fixed, ("max_items",), AXES),
+        Study("items", against_items, cells, ("max_items",), common.AXES),
+        Study("epsilon", against_epsilon, fixed, ("max_items",), common.AXES),
     )
 
 
 def _outperformed(one_shot: str, ours: str, calibration: str, how: str) -> Claim:
-    who = {COUNTS: "counts", MLE: "the MLE"}[ours]
-    verb = "outperform" if ours == COUNTS else "outperforms"
+    who = {common.COUNTS: "counts", common.MLE: "the MLE"}[ours]
+    verb = "outperform" if ours == common.COUNTS else "outperforms"
     return claims.better(
         f"{who} {verb} the one-shot mechanism ({how})",
         minus(one_shot, ours),
         private=True,
-        metric=TOP,
+        metric=common.TOP,
         calibration=calibration,
     )
 
@@ -176,7 +177,7 @@ EXPERIMENTS = (
     Experiment(
         name="cai-fig4",
         title="Edge DP: the two methods against the one-shot top-k mechanism, p = 1",
-        paper=f"{PAPER}, Experiment 4 and Figure 4",
+        paper=f"{common.PAPER}, Experiment 4 and Figure 4",
         config=OneShotConfig(),
         build=build,
         claims=(
@@ -188,7 +189,7 @@ EXPERIMENTS = (
                     (PURE, "published", "on win totals, published pure noise"),
                     (PURE, "tight replace", "on win totals, all tight under replacement"),
                 )
-                for ours in (COUNTS, MLE)
+                for ours in (common.COUNTS, common.MLE)
             ),
         ),
         draw=cai_pictures.one_shot,
@@ -200,7 +201,7 @@ EXPERIMENTS = (
             "one-shot noise: spectral 8s√(k ln(n/δ))/ε with s = 2/(n(1 - ρ)) and δ = 1/n², as in the published code; "
             "on win totals the same with s = 1, proven for ε <= 0.2 only and shown as it stands beyond, or 2k/ε, "
             "pure; tight: 2/ε, because one comparison moves all totals by 2 in ℓ₁, the noise of the counts, whatever k",
-            *EDGE_DIFFERENCES,
+            *common.EDGE_DIFFERENCES,
         ),
         batch_size=BATCH,
     ),

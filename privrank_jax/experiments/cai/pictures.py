@@ -31,19 +31,11 @@ _ESTIMATORS = {
 }  # counts last, so that they stay visible where curves coincide
 
 
-def errors_by_epsilon(table: StudyResult, *, x: str, x_label: str) -> Figure:
-    """Errors against x, one color per ε: a row per metric, a column per calibration."""
-    return _calibrations(table, x, x_label, curve="epsilon", label="ε", log_x=False)
+def all_errors(table: StudyResult, *, x: str, curve: str, label: str) -> Figure:
+    """Errors against x, one color per value of ``curve``: a row per metric, a column per calibration.
 
-
-def errors_against_epsilon(table: StudyResult, *, curve: str, curve_label: str) -> Figure:
-    """Errors against ε (∞ at the right as "no privacy"), one color per value of ``curve``."""
-    return _calibrations(table, "epsilon", "ε", curve=curve, label=curve_label, log_x=True)
-
-
-def _calibrations(
-    table: StudyResult, x: str, x_label: str, *, curve: str, label: str, log_x: bool
-) -> Figure:
+    One of x and ``curve`` is ε, which has ∞ at the right as "no privacy"; ``label`` is that of the other.
+    """
     rows = [row for row in table.rows if row["estimator"] in _ESTIMATORS]
     # A grid that varies more columns than the paper's has more panels.
     further = [
@@ -58,10 +50,10 @@ def _calibrations(
         curve=curve,
         style="estimator",
         panel=("calibration", *further),
-        x_label=x_label,
-        curve_label=label,
+        x_label="ε" if x == "epsilon" else label,
+        curve_label=label if x == "epsilon" else "ε",
         names=_CALIBRATIONS | _ESTIMATORS,
-        log_x=log_x,
+        log_x=x == "epsilon",
         size=None if further else (9.6, 8.2),
     )
 

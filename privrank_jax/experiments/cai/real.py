@@ -13,31 +13,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from privrank_jax import data
 from privrank_jax._types import Key, Scalar
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments import claims
+from privrank_jax.experiments.cai import common
 from privrank_jax.experiments.cai import pictures as cai_pictures
 from privrank_jax.experiments.cai.common import (
-    AXES,
-    CALIBRATIONS,
-    COUNTS,
-    DIFFERENCE,
-    FAILED,
-    MLE,
-    PAPER,
-    RANKS,
-    USER_NOISE,
     Unit,
     private_estimates,
     private_scores,
-    reflected,
+    private_totals,
 )
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import mean_rank_difference
 from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
@@ -98,7 +89,7 @@ class Survey:
     variance: Array
 
 
-def survey(table: Comparisons, ties: str, max_items: int, dtype: str) -> Survey:
+def survey(table: data.Comparisons, ties: str, max_items: int, dtype: str) -> Survey:
     """Count the wins of a survey, and compute its sensitivities.
 
     Raises:
@@ -131,23 +122,31 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     noise_key, tie_key = jax.random.split(key)
     found = jax.tree.map(lambda leaf: leaf[cell["survey"]], surveys)
     wins = found.wins
-    mask = wins.item_mask
+    mask, levels = wins.item_mask, jnp.asarray(epsilons, wins.matrix.dtype)
     scores, totals, failed = private_estimates(
         noise_key, wins, Unit("user", found.per_user), epsilons
     )
-    names = [calibration.name for calibration in CALIBRATIONS]
-    values = {(MLE, name): scores[row] for row, name in enumerate(names)}
-    values |= {(COUNTS, name): totals[row] for row, name in enumerate(names)}
-    values[MLE, ASKED_FLIP], codes = _asked_scores(noise_key, wins, epsilons, found.flip)
+    names = [calibration.name for calibration in common.CALIBRATIONS]
+    values = {(common.MLE, name): scores[row] for row, name in enumerate(names)}
+    values |= {(common.COUNTS, name): totals[row] for row, name in enumerate(names)}
+    values[common.MLE, ASKED_FLIP], codes = _asked_scores(noise_key, wins, epsilons, found.flip)
     for name, bound in ((ASKED_FLIP, found.flip), (ASKED_REPLACE, found.replace)):
-        values[COUNTS, name] = _asked_totals(noise_key, wins, epsilons, bound)
-    values[MLE, SHAPED_FLIP], shaped_codes = _shaped_scores(noise_key, found, epsilons)
+        values[common.COUNTS, name] = private_totals(
+            noise_key, wins, functools.partial(_promise, "replace"), levels, sensitivity=bound
+        )
+    values[common.MLE, SHAPED_FLIP], shaped_codes = _shaped_scores(noise_key, found, epsilons)
     for name, adjacency in ((SHAPED_FLIP, "flip"), (SHAPED_REPLACE, "replace")):
-        values[COUNTS, name] = _shaped_totals(noise_key, found, epsilons, adjacency)
+        values[common.COUNTS, name] = private_totals(
+            noise_key,
+            wins,
+            functools.partial(_promise, adjacency, public=("questionnaire",)),
+            levels,
+            questionnaire=found.asked,
+        )
     plain = mle(wins)
     references = {
-        MLE: ranks_from_scores(plain.value, mask, tie_key),
-        COUNTS: ranks_from_scores(wins.totals, mask, tie_key),
+        common.MLE: ranks_from_scores(plain.value, mask, tie_key),
+        common.COUNTS: ranks_from_scores(wins.totals, mask, tie_key),
     }
     reference = jnp.stack([references[estimator] for estimator, _ in values])
 
@@ -157,40 +156,30 @@ def trial(key: Key, cell: Parameters, *, surveys: Survey, epsilons: tuple[float,
     over_levels = jax.vmap(moved, in_axes=(0, None))
     differences = jax.vmap(over_levels)(jnp.stack(list(values.values())), reference)
     tables = dict(zip(values, differences, strict=True))
-    moves: dict[str, dict[str, Any]] = {MLE: {}, COUNTS: {}, DIFFERENCE: {}}
+    moves: dict[str, dict[str, Any]] = {common.MLE: {}, common.COUNTS: {}, common.DIFFERENCE: {}}
     for (estimator, name), row in tables.items():
         moves[estimator][name] = labeled(row, epsilons)
-        if estimator == MLE:
-            moves[DIFFERENCE][name] = labeled(row - tables[COUNTS, name], epsilons)
+        if estimator == common.MLE:
+            moves[common.DIFFERENCE][name] = labeled(row - tables[common.COUNTS, name], epsilons)
     failed += jnp.sum(codes >= 2) + jnp.sum(shaped_codes >= 2) + (plain.diagnostics.code >= 2)
-    return {RANKS: moves, FAILED: failed}
+    return {common.RANKS: moves, common.FAILED: failed}
 
 
 def _asked_scores(
     key: Key, wins: WinCounts, epsilons: Sequence[float], sensitivity: Scalar
 ) -> tuple[Array, Array]:
     scales = sensitivity / jnp.asarray(epsilons, wins.matrix.dtype)
-    privacy = Privacy(jnp.asarray(epsilons), unit="user", adjacency="flip")
+    privacy = _promise("flip", jnp.asarray(epsilons))
     variances = Noise.independent("laplace", scales).variance_per_dimension()
     gammas = jnp.asarray(default_gamma(wins, privacy, variances))
     return private_scores(key, wins, scales, gammas)
-
-
-def _asked_totals(
-    key: Key, wins: WinCounts, epsilons: Sequence[float], sensitivity: Scalar
-) -> Array:
-    def count(epsilon: Array) -> Array:
-        privacy = Privacy(epsilon, unit="user", adjacency="replace")
-        return noisy_counts(key, wins, privacy, sensitivity=sensitivity).value
-
-    return reflected(wins, jax.vmap(count)(jnp.asarray(epsilons, wins.matrix.dtype)))
 
 
 def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[Array, Array]:
     """Scores ``(E, m)`` with K-norm noise under flips, and solver codes ``(E,)``."""
 
     def fit(epsilon: Array) -> tuple[Array, Array]:
-        privacy = _asked_promise(epsilon, "flip")
+        privacy = _promise("flip", epsilon, ("questionnaire",))
         gamma = default_gamma(found.wins, privacy, found.variance * jnp.square(1 / epsilon))
         estimate = perturbed_mle(
             key, found.wins, privacy, questionnaire=found.asked, gamma=jnp.asarray(gamma)
@@ -200,17 +189,8 @@ def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[
     return jax.vmap(fit)(jnp.asarray(epsilons, found.wins.matrix.dtype))
 
 
-def _shaped_totals(key: Key, found: Survey, epsilons: Sequence[float], adjacency: str) -> Array:
-    def count(epsilon: Array) -> Array:
-        privacy = _asked_promise(epsilon, adjacency)
-        return noisy_counts(key, found.wins, privacy, questionnaire=found.asked).value
-
-    totals = jax.vmap(count)(jnp.asarray(epsilons, found.wins.matrix.dtype))
-    return reflected(found.wins, totals)
-
-
-def _asked_promise(epsilon: Array, adjacency: str) -> Privacy:
-    return Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
+def _promise(adjacency: str, epsilon: Array, public: tuple[str, ...] = ()) -> Privacy:
+    return Privacy(epsilon, unit="user", adjacency=adjacency, public=public)
 
 
 def build(config: SurveyConfig) -> tuple[Study, ...]:
@@ -219,7 +199,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
     Raises:
         ValueError: the data are missing; the message says what to set.
     """
-    tables = {name: load(name, config.data_folder) for name in config.data}
+    tables = {name: data.load(name, config.data_folder) for name in config.data}
     largest = max(table.num_items for table in tables.values())
     each = [survey(tables[name], ties, largest, config.dtype) for name, ties in _kinds(config)]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *each)
@@ -228,7 +208,7 @@ def build(config: SurveyConfig) -> tuple[Study, ...]:
         {"survey": index, "num_items": tables[name].num_items, "num_users": tables[name].num_users}
         for index, (name, _) in enumerate(_kinds(config))
     )
-    return (Study("cai-fig8", run, cells, axes=AXES, optimized=False),)
+    return (Study("cai-fig8", run, cells, axes=common.AXES, optimized=False),)
 
 
 def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
@@ -240,9 +220,9 @@ def named_rows(config: SurveyConfig, rows: list[Row]) -> list[Row]:
     result = []
     for row in rows:
         row = dict(row)
-        data, ties = _kinds(config)[row.pop("survey")]
+        name, ties = _kinds(config)[row.pop("survey")]
         if ties == "half" or row["calibration"] not in ("tight flip", ASKED_FLIP, SHAPED_FLIP):
-            result.append({"study": row.pop("study"), "data": data, "ties": ties, **row})
+            result.append({"study": row.pop("study"), "data": name, "ties": ties, **row})
     return result
 
 
@@ -269,7 +249,7 @@ def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdic
         for row in table.rows
         if row["ties"] == "half"
         and row["calibration"] == calibration
-        and row["estimator"] in (MLE, COUNTS)
+        and row["estimator"] in (common.MLE, common.COUNTS)
     ]
     if not rows:
         return Verdict(None, "no such cells")
@@ -289,7 +269,7 @@ def near(table: StudyResult, *, calibration: str, share: float = 0.25) -> Verdic
 
 
 _ALL = (
-    *(c.name for c in CALIBRATIONS),
+    *(c.name for c in common.CALIBRATIONS),
     ASKED_FLIP,
     ASKED_REPLACE,
     SHAPED_FLIP,
@@ -303,8 +283,8 @@ def _claims() -> tuple[Claim, ...]:
             f"the rank difference falls as ε grows ({name})",
             "epsilon",
             -1,
-            metric=RANKS,
-            estimator=(MLE, COUNTS),
+            metric=common.RANKS,
+            estimator=(common.MLE, common.COUNTS),
             calibration=name,
             ties="half",
         )
@@ -313,9 +293,9 @@ def _claims() -> tuple[Claim, ...]:
     counting = [
         claims.better(
             f"counts move less than the MLE ({name}{noise})",
-            DIFFERENCE,
+            common.DIFFERENCE,
             private=True,
-            metric=RANKS,
+            metric=common.RANKS,
             calibration=name,
             ties="half",
         )
@@ -342,7 +322,7 @@ EXPERIMENTS = (
     Experiment(
         name="cai-fig8",
         title="Individual DP on two surveys: mean rank difference against ε",
-        paper=f"{PAPER}, section 4.3 and Figure 8",
+        paper=f"{common.PAPER}, section 4.3 and Figure 8",
         config=SurveyConfig(),
         build=build,
         annotate=named_rows,
@@ -357,7 +337,7 @@ EXPERIMENTS = (
             "Barcelona-Stockholm reversed by accident; here it is put right (the published code reads the same "
             "survey from the package BradleyTerry2)",
             "the MLE without privacy has no ridge here; in the published code it keeps that of the private one, 2L/ε",
-            USER_NOISE,
+            common.USER_NOISE,
             "questionnaire: every user was asked every pair, so changed answers move the totals by at most 2 maxcut "
             "(18 for cemspc, 8 for immig; generic bound 30 and 12), and by pairs + maxcut (24 and 10) where an answer "
             "may also go missing; the second covers the counts only",

@@ -80,10 +80,6 @@ def ends_of(steps: int) -> dict[int, int]:
 def deviations(config: ContinualConfig, steps: int) -> dict[str, np.ndarray]:
     """Standard deviation of the noise of one total after each of T steps, by method, in units of one release's.
 
-    Args:
-        config: the grid.
-        steps: T.
-
     Returns:
         ``(T,)`` float64 for Gaussian noise by its strategy, and for budgets that are added up; for Laplace noise by its
         strategy; and the bound, ``(1,)``, that holds for the largest deviation of any strategy with Gaussian noise.

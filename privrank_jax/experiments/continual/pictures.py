@@ -6,25 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from privrank_jax.experiments.claims import groups, selected
-from privrank_jax.experiments.continual.common import (
-    ADDED,
-    ALONE,
-    BOUND,
-    END,
-    INCREMENTS,
-    INDEPENDENT,
-    KENDALL,
-    LARGEST,
-    NOISE,
-    ONE,
-    PLAIN,
-    PURE,
-    ROOT,
-    SCORE,
-    TREE,
-)
+from privrank_jax.experiments.continual import common
 from privrank_jax.plotting.frame import new_figure
-from privrank_jax.plotting.panels import draw_curve, dress, legend
+from privrank_jax.plotting.panels import draw_curves, dress, legend
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -32,30 +16,35 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LOOKS = {ROOT: 0, TREE: 1, INDEPENDENT: 2, ADDED: 3, ONE: 4, PLAIN: 5, BOUND: 6}
-_LABELS = {SCORE: "error of scores", KENDALL: "Kendall's distance"}
+_NOISY = (common.ROOT, common.TREE, common.INDEPENDENT, common.ADDED)
+_LOOKS = {
+    name: (color, 0) for color, name in enumerate((*_NOISY, common.ONE, common.PLAIN, common.BOUND))
+}
+_LABELS = {common.SCORE: "error of scores", common.KENDALL: "Kendall's distance"}
 
 
 def over_time(table: StudyResult) -> Figure:
     """Deviations of the noise, then for each number of comparisons a column of errors: against T, and over time."""
-    studies = list(dict.fromkeys(row["study"] for row in table.rows if row["metric"] == SCORE))
+    studies = list(
+        dict.fromkeys(row["study"] for row in table.rows if row["metric"] == common.SCORE)
+    )
     wide = max(len(studies), 3)
     figure = new_figure(3.2 * wide, 12.0)
     axes = figure.subplots(5, wide, squeeze=False)
     steps = sorted({row["steps"] for row in table.rows})
     shown = steps[-2:][0]  # the last but one, if there are several
     _deviations(axes[0, 0], table.rows, "", "largest deviation, Gaussian noise")
-    _deviations(axes[0, 1], table.rows, PURE, "largest deviation, Laplace noise")
+    _deviations(axes[0, 1], table.rows, common.PURE, "largest deviation, Laplace noise")
     _noise(axes[0, 2], table.rows, shown)
     for axis in axes[0, 3:]:
         axis.set_axis_off()
     for column, study in enumerate(studies):
         for line, (metric, x, fixed) in enumerate(
             (
-                (SCORE, "steps", {"share": END}),
-                (KENDALL, "steps", {"share": END}),
-                (SCORE, "share", {"steps": shown}),
-                (KENDALL, "share", {"steps": shown}),
+                (common.SCORE, "steps", {"share": common.END}),
+                (common.KENDALL, "steps", {"share": common.END}),
+                (common.SCORE, "share", {"steps": shown}),
+                (common.KENDALL, "share", {"steps": shown}),
             ),
             start=1,
         ):
@@ -65,7 +54,9 @@ def over_time(table: StudyResult) -> Figure:
             _curves(axis, selected(table.rows, wanted), x, f"{study}\n{note}")
             axis.set_ylim(bottom=0)
         for line in range(1, 5):
-            axes[line, 0].set_ylabel(_LABELS[SCORE if line % 2 else KENDALL], fontsize=8.5)
+            axes[line, 0].set_ylabel(
+                _LABELS[common.SCORE if line % 2 else common.KENDALL], fontsize=8.5
+            )
     for line in range(1, 5):
         for axis in axes[line, len(studies) :]:
             axis.set_axis_off()
@@ -75,15 +66,12 @@ def over_time(table: StudyResult) -> Figure:
 
 def _deviations(axis: Axes, rows: Sequence[Row], end: str, title: str) -> None:
     """Largest deviation against T, both logarithmic; ``end`` ends the names of the methods."""
-    names = {name: f"{name}{end}" for name in (ROOT, TREE, INDEPENDENT, ADDED, INCREMENTS)}
+    looks = {f"{name}{end}": _LOOKS[name] for name in _NOISY}
+    looks[f"{common.INCREMENTS}{end}"] = (0, 1)
     if not end:
-        names[BOUND] = BOUND
-    chosen = selected(rows, {"metric": LARGEST})
-    for name, own in names.items():
-        color, style = (_LOOKS[ROOT], 1) if name == INCREMENTS else (_LOOKS[name], 0)
-        curve = [row for row in chosen if row["estimator"] == own]
-        if curve:
-            draw_curve(axis, curve, "steps", color, style)
+        looks[common.BOUND] = _LOOKS[common.BOUND]
+    chosen = selected(rows, {"metric": common.LARGEST})
+    draw_curves(axis, chosen, "steps", looks)
     _against_steps(axis, chosen)
     axis.set_yscale("log")
     axis.set_title(title, fontsize=8.5)
@@ -93,17 +81,14 @@ def _deviations(axis: Axes, rows: Sequence[Row], end: str, title: str) -> None:
 
 
 def _noise(axis: Axes, rows: Sequence[Row], steps: int) -> None:
-    wanted = {"study": ALONE, "metric": NOISE, "steps": steps}
+    wanted = {"study": common.ALONE, "metric": common.NOISE, "steps": steps}
     _curves(axis, selected(rows, wanted), "share", f"variance of the noise, {steps:,} steps")
     axis.set_yscale("log")
     axis.set_ylabel("in units of one release", fontsize=8.5)
 
 
 def _curves(axis: Axes, rows: Sequence[Row], x: str, title: str) -> None:
-    for name, color in _LOOKS.items():
-        chosen = [row for row in rows if row["estimator"] == name and row["mean"] > 0]
-        if chosen:
-            draw_curve(axis, chosen, x, color, 0)
+    draw_curves(axis, [row for row in rows if row["mean"] > 0], x, _LOOKS)
     if x == "steps":
         _against_steps(axis, rows)
     else:
@@ -126,8 +111,7 @@ def last_of_many(table: StudyResult) -> Figure:
     figure = new_figure(3.4 * len(crowds), 3.6)
     axes = figure.subplots(1, len(crowds), sharey=True, squeeze=False)[0]
     for axis, ((study, items, users, each), rows) in zip(axes, crowds.items(), strict=True):
-        for color, name in enumerate(names):
-            draw_curve(axis, selected(rows, {"estimator": name}), "steps", color, 0)
+        draw_curves(axis, rows, "steps", {name: (color, 0) for color, name in enumerate(names)})
         _against_steps(axis, rows)
         axis.set_ylim(0, 0.55)
         axis.set_title(f"{study}\n{items} items, {users:,} users × {each}", fontsize=8.5)

@@ -13,7 +13,7 @@ from jaxtyping import Array
 from privrank_jax import pairwise
 from privrank_jax._types import Key
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.cai.exposure import NEAR_SPREAD, bounded
+from privrank_jax.experiments.cai.exposure import NEAR_SPREAD, by_opponents
 from privrank_jax.experiments.continual import pictures
 from privrank_jax.experiments.continual.common import KENDALL, ONE, PLAIN
 from privrank_jax.experiments.experiment import Experiment
@@ -53,11 +53,6 @@ def trial(key: Key, cell: Parameters, *, config: SkewedConfig) -> Metrics:
 
     All comparisons arrive in the last step: noise does not depend on the data, so the last leaderboard has the law that
     it has where comparisons arrive evenly.
-
-    Args:
-        key: PRNG key.
-        cell: a crowd.
-        config: the grid.
     """
     items = cell["num_items"]
     data_key, one_key, noise_key = jax.random.split(key, 3)
@@ -103,18 +98,7 @@ def trial(key: Key, cell: Parameters, *, config: SkewedConfig) -> Metrics:
 def build(config: SkewedConfig) -> tuple[Study, ...]:
     """Build one study per kind of opponents that a crowd has."""
     names = ("num_items", "num_users", "per_user", "near")
-    run = functools.partial(trial, config=config)
-    return tuple(
-        Study(
-            name,
-            run,
-            tuple(dict(zip(names, crowd)) for crowd in config.crowds if crowd[-1] == near),
-            ("num_items", "near"),
-            AXES,
-        )
-        for near, name in ((False, "random opponents"), (True, "opponents near in strength"))
-        if any(crowd[-1] == near for crowd in config.crowds)
-    )
+    return by_opponents(functools.partial(trial, config=config), config.crowds, names, AXES)
 
 
 SIZES = ((30, 20_000, 10), (100, 20_000, 10))
@@ -129,30 +113,26 @@ EXPERIMENTS = (
         ),
         build=build,
         claims=(
-            claims.claim(
+            claims.between(
                 "win totals put 0.3 to 0.55 of all pairs in the wrong order, as a coin would",
-                bounded,
                 estimator=TOTALS,
                 least=0.3,
                 most=0.55,
             ),
-            claims.claim(
+            claims.between(
                 "30 items: scores put at most 0.2 of all pairs in the wrong order, after up to 365 steps",
-                bounded,
                 estimator=SCORES,
                 num_items=30,
                 most=0.2,
             ),
-            claims.claim(
+            claims.between(
                 "random opponents: scores have at most 0.25, with 100 items as well",
-                bounded,
                 estimator=SCORES,
                 study="random opponents",
                 most=0.25,
             ),
-            claims.claim(
+            claims.between(
                 "who compared what public: scores have at most 0.2",
-                bounded,
                 estimator=FLIP,
                 most=0.2,
             ),

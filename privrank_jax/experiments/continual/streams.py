@@ -15,28 +15,8 @@ from privrank_jax import pairwise
 from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Verdict, minus
-from privrank_jax.experiments.continual import pictures
-from privrank_jax.experiments.continual.common import (
-    ADDED,
-    ALONE,
-    BOUND,
-    END,
-    INDEPENDENT,
-    KENDALL,
-    LARGEST,
-    MEAN,
-    NOISE,
-    ONE,
-    PLAIN,
-    ROOT,
-    SCORE,
-    SHARES,
-    STRATEGIES,
-    TREE,
-    ContinualConfig,
-    deviations,
-    ends_of,
-)
+from privrank_jax.experiments.continual import common, pictures
+from privrank_jax.experiments.continual.common import ContinualConfig, deviations, ends_of
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
@@ -50,7 +30,10 @@ from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
 
-PAIRS = ((TREE, ROOT), (INDEPENDENT, ROOT), (ADDED, INDEPENDENT), (ROOT, ONE))
+PAIRS = (
+    *((common.TREE, common.ROOT), (common.INDEPENDENT, common.ROOT)),
+    *((common.ADDED, common.INDEPENDENT), (common.ROOT, common.ONE)),
+)
 AXES = ("steps", "estimator", "share", "metric")
 _CLOSE = 1.2  # times the bound
 
@@ -60,19 +43,13 @@ def trial(key: Key, cell: Parameters, *, config: ContinualConfig, scale: float) 
 
     All comparisons of a tenth of the time arrive in the step that ends it: noise does not depend on the data, so the
     leaderboards looked at have the law that they have where comparisons arrive evenly.
-
-    Args:
-        key: PRNG key.
-        cell: parameters.
-        config: the grid.
-        scale: σ of a single release.
     """
     items = config.items
     world_key, data_key, noise_key = jax.random.split(key, 3)
     theta, _ = worlds.uniform_scores(world_key, items)
-    each = cell["per_pair"] // SHARES
+    each = cell["per_pair"] // common.SHARES
     draw = functools.partial(worlds.repeated_comparisons, scores=theta, per_pair=each)
-    arrived = jax.vmap(draw)(jax.random.split(data_key, SHARES))
+    arrived = jax.vmap(draw)(jax.random.split(data_key, common.SHARES))
     totals = jnp.cumsum(arrived.totals, axis=0)
     met = jnp.cumsum(arrived.comparisons, axis=0)
     released = _released(noise_key, totals, config)
@@ -85,12 +62,14 @@ def trial(key: Key, cell: Parameters, *, config: ContinualConfig, scale: float) 
         ends = np.array([tenth - 1 for tenth in ends_of(steps)])
         table = {
             name: errors[place.get((name, steps), place.get((name, 0)))][ends]
-            for name in (*STRATEGIES, ADDED, ONE, PLAIN)
+            for name in (*common.STRATEGIES, common.ADDED, common.ONE, common.PLAIN)
         }
-        table |= {minus(one, other): table[one] - table[other] for one, other in PAIRS}
-        shares = tuple((end + 1) / SHARES for end in ends.tolist())
+        table = claims.with_differences(table, PAIRS)
+        shares = tuple((end + 1) / common.SHARES for end in ends.tolist())
         values = jnp.stack([*table.values()])
-        found[steps] = labeled(values, tuple(table), shares, (SCORE, KENDALL, NOISE))
+        found[steps] = labeled(
+            values, tuple(table), shares, (common.SCORE, common.KENDALL, common.NOISE)
+        )
     return found
 
 
@@ -102,17 +81,21 @@ def _released(
     key: Key, totals: Array, config: ContinualConfig
 ) -> Mapping[tuple[str, int], Released]:
     """What each method publishes at each T; T = 0 where it does not depend on T."""
-    one_key, *keys = jax.random.split(key, 1 + len(config.steps) * (1 + len(STRATEGIES)))
+    one_key, *keys = jax.random.split(key, 1 + len(config.steps) * (1 + len(common.STRATEGIES)))
     left = iter(keys)
     found = {
-        (PLAIN, 0): (totals, jnp.zeros(SHARES, totals.dtype), jnp.arange(SHARES)),
-        (ONE, 0): _by_themselves(one_key, totals, config.privacy),
+        (common.PLAIN, 0): (
+            totals,
+            jnp.zeros(common.SHARES, totals.dtype),
+            jnp.arange(common.SHARES),
+        ),
+        (common.ONE, 0): _by_themselves(one_key, totals, config.privacy),
     }
     for steps in config.steps:
-        for name in STRATEGIES:
+        for name in common.STRATEGIES:
             found[name, steps] = _together(next(left), totals, config.privacy, steps, name)
         split = replace(config.privacy, epsilon=config.epsilon / steps, delta=config.delta / steps)
-        found[ADDED, steps] = _by_themselves(next(left), totals, split)
+        found[common.ADDED, steps] = _by_themselves(next(left), totals, split)
     return found
 
 
@@ -123,8 +106,8 @@ def _by_themselves(key: Key, totals: Array, privacy: Privacy) -> Released:
         found = continual_totals(key, total[None], privacy)
         return found.value[0], found.diagnostics.deviations[0]
 
-    noisy, deviations = jax.vmap(release)(jax.random.split(key, SHARES), totals)
-    return noisy, deviations, jnp.arange(SHARES)
+    noisy, deviations = jax.vmap(release)(jax.random.split(key, common.SHARES), totals)
+    return noisy, deviations, jnp.arange(common.SHARES)
 
 
 def _together(key: Key, totals: Array, privacy: Privacy, steps: int, name: str) -> Released:
@@ -134,8 +117,8 @@ def _together(key: Key, totals: Array, privacy: Privacy, steps: int, name: str) 
     seen = totals[tenths]
     arrived = jnp.zeros((steps, totals.shape[1]), totals.dtype)
     arrived = arrived.at[at].set(jnp.diff(seen, axis=0, prepend=0))
-    found = continual_totals(key, arrived, privacy, strategy=STRATEGIES[name])
-    shown = np.full(SHARES, tenths[-1])
+    found = continual_totals(key, arrived, privacy, strategy=common.STRATEGIES[name])
+    shown = np.full(common.SHARES, tenths[-1])
     shown[tenths] = tenths
     step = at[np.searchsorted(tenths, shown)]
     return found.value[step], found.diagnostics.deviations[step], jnp.asarray(shown)
@@ -162,8 +145,8 @@ def _errors(
 
 def build(config: ContinualConfig) -> tuple[Study, ...]:
     """Build one study; one program."""
-    if any(count % SHARES for count in config.per_pair):
-        raise ValueError(f"per_pair must be multiples of {SHARES}, got {config.per_pair}.")
+    if any(count % common.SHARES for count in config.per_pair):
+        raise ValueError(f"per_pair must be multiples of {common.SHARES}, got {config.per_pair}.")
     cells = tuple({"per_pair": count} for count in config.per_pair)
     run = functools.partial(trial, config=config, scale=config.scale)
     return (Study(config.name, run, cells, axes=AXES, optimized=False),)
@@ -177,23 +160,23 @@ def with_deviations(config: ContinualConfig, rows: list[Row]) -> list[Row]:
     pairs = config.items * (config.items - 1) // 2
     found: list[Row] = []
     for row in rows:
-        noise, count = row["metric"] == NOISE, round(row["per_pair"])
+        noise, count = row["metric"] == common.NOISE, round(row["per_pair"])
         if noise and (count != config.per_pair[0] or claims.is_difference(row)):
             continue
         kept = {name: value for name, value in row.items() if name != "per_pair"}
-        found.append(kept | {"study": ALONE if noise else f"{pairs * count:,} comparisons"})
+        found.append(kept | {"study": common.ALONE if noise else f"{pairs * count:,} comparisons"})
     replicates = rows[0]["replicates"]
     for steps in config.steps:
         for name, values in deviations(config, steps).items():
-            both = {LARGEST: values.max(), MEAN: np.sqrt(np.mean(np.square(values)))}
+            both = {common.LARGEST: values.max(), common.MEAN: np.sqrt(np.mean(np.square(values)))}
             for metric, value in both.items():
                 found.append(
                     {
                         **dict.fromkeys(found[0]),
-                        "study": ALONE,
+                        "study": common.ALONE,
                         "steps": steps,
                         "estimator": name,
-                        "share": END,
+                        "share": common.END,
                         "metric": metric,
                         "mean": float(value),
                         "standard_error": 0.0,
@@ -209,13 +192,13 @@ def with_deviations(config: ContinualConfig, rows: list[Row]) -> list[Row]:
 
 def _largest(table: StudyResult, name: str) -> dict[int, float]:
     """The largest deviation of a method by T."""
-    rows = claims.selected(table.rows, {"metric": LARGEST, "estimator": name})
+    rows = claims.selected(table.rows, {"metric": common.LARGEST, "estimator": name})
     return {row["steps"]: row["mean"] for row in rows}
 
 
 def near_bound(table: StudyResult) -> Verdict:
     """Is the largest deviation of the square root at most 1.2 times the bound for any strategy, at every T?"""
-    own, bound = _largest(table, ROOT), _largest(table, BOUND)
+    own, bound = _largest(table, common.ROOT), _largest(table, common.BOUND)
     if not own:
         return Verdict(None, "no such rows")
     shares = {steps: own[steps] / bound[steps] for steps in own}
@@ -228,7 +211,7 @@ def near_bound(table: StudyResult) -> Verdict:
 
 def like_few(table: StudyResult, *, most: int) -> Verdict:
     """Is the largest deviation of the square root that of at most so many independent releases, at every T?"""
-    own = _largest(table, ROOT)
+    own = _largest(table, common.ROOT)
     if not own:
         return Verdict(None, "no such rows")
     spelled = "; ".join(f"T = {steps:,}: {value**2:.1f}" for steps, value in own.items())
@@ -239,12 +222,12 @@ def as_computed(table: StudyResult, *, config: ContinualConfig) -> Verdict:
     """Is the mean square of the noise within 4 standard errors of its variance by formula, after every tenth?"""
     worst, count, named = 0.0, 0, ""
     for steps in config.steps:
-        for name, own in STRATEGIES.items():
+        for name, own in common.STRATEGIES.items():
             variances = np.square(prefix_sum_errors(own, steps, "gaussian"))
             for row in claims.selected(
-                table.rows, {"metric": NOISE, "estimator": name, "steps": steps}
+                table.rows, {"metric": common.NOISE, "estimator": name, "steps": steps}
             ):
-                end = ends_of(steps)[round(row["share"] * SHARES)]
+                end = ends_of(steps)[round(row["share"] * common.SHARES)]
                 apart = abs(row["mean"] - variances[end - 1]) / row["standard_error"]
                 count += 1
                 if apart > worst:
@@ -256,7 +239,7 @@ def as_computed(table: StudyResult, *, config: ContinualConfig) -> Verdict:
 
 
 def _smaller(better: str, worse: str, *, steps: tuple[int, ...], metric: str) -> claims.Claim:
-    named = {SCORE: "the error of scores", KENDALL: "Kendall's distance"}[metric]
+    named = {common.SCORE: "the error of scores", common.KENDALL: "Kendall's distance"}[metric]
     return claims.claim(
         f"{better} never has more of {named} at the end than {worse} (T = {', '.join(f'{t:,}' for t in steps)}), and "
         "somewhere less",
@@ -264,7 +247,7 @@ def _smaller(better: str, worse: str, *, steps: tuple[int, ...], metric: str) ->
         wanted={
             "estimator": minus(worse, better),
             "metric": metric,
-            "share": END,
+            "share": common.END,
             "steps": steps,
         },
         evidence=functools.partial(_spelled, better, worse),
@@ -313,28 +296,28 @@ EXPERIMENTS = (
             *(
                 _smaller(better, worse, steps=steps, metric=metric)
                 for better, worse, steps in (
-                    (ROOT, TREE, MANY),
-                    (ROOT, INDEPENDENT, MANY),
-                    (INDEPENDENT, ADDED, MANY),
-                    (ONE, ROOT, MANY),
+                    (common.ROOT, common.TREE, MANY),
+                    (common.ROOT, common.INDEPENDENT, MANY),
+                    (common.INDEPENDENT, common.ADDED, MANY),
+                    (common.ONE, common.ROOT, MANY),
                 )
-                for metric in (SCORE, KENDALL)
+                for metric in (common.SCORE, common.KENDALL)
             ),
             claims.trend(
                 "square root: Kendall's distance falls over time",
                 "share",
                 -1,
-                metric=KENDALL,
-                estimator=ROOT,
+                metric=common.KENDALL,
+                estimator=common.ROOT,
                 where=lambda row: row["steps"] > 1,
             ),
             claims.trend(
                 "independent and added budgets: Kendall's distance at the end grows with T",
                 "steps",
                 1,
-                metric=KENDALL,
-                estimator=(INDEPENDENT, ADDED),
-                share=END,
+                metric=common.KENDALL,
+                estimator=(common.INDEPENDENT, common.ADDED),
+                share=common.END,
             ),
         ),
         draw=pictures.over_time,
@@ -344,8 +327,8 @@ EXPERIMENTS = (
             "worlds, grid and claims are ours; the paper bounds the deviation of counts",
             "users give 10 comparisons in any steps; who compared what, and when, is public (flip)",
             "scores: ridge fits to noisy totals, with the ridge of least first-order risk for their noise",
-            f"{ONE}: the whole budget is spent on the leaderboard looked at, and no other is published",
-            f"{ADDED}: each step spends ε/T and δ/T, by basic composition",
+            f"{common.ONE}: the whole budget is spent on the leaderboard looked at, and no other is published",
+            f"{common.ADDED}: each step spends ε/T and δ/T, by basic composition",
         ),
     ),
 )

@@ -180,6 +180,38 @@ def crowd(name: str, num_items: int) -> Crowd:
     )
 
 
+class Stack(NamedTuple):
+    """Several crowds; items beyond those of a crowd pad its matrices.
+
+    Attributes:
+        ranks: of the 300 voters of each crowd, where all have as many items.
+        weights: of each crowd.
+        histograms: counts of its 300 voters.
+        costs: the least Kemeny score, then those of Borda's order and of the least footrule without noise.
+    """
+
+    ranks: Int[np.ndarray, "crowds voters items"] | None
+    weights: Float[np.ndarray, "crowds items items"]
+    histograms: Int[np.ndarray, "crowds items items"]
+    costs: Float[np.ndarray, "crowds 3"]
+
+
+def stack(places: Sequence[tuple[str, int]]) -> Stack:
+    """Collect crowds by name and number of items."""
+    held = [crowd(*place) for place in places]
+    sizes = {items for _, items in places}
+
+    def padded(matrix: np.ndarray) -> np.ndarray:
+        return np.pad(matrix, (0, max(sizes) - len(matrix)))
+
+    return Stack(
+        np.array([crowd.ranks for crowd in held], np.int32) if len(sizes) == 1 else None,
+        np.array([padded(crowd.weights) for crowd in held]),
+        np.array([padded(crowd.histograms) for crowd in held]),
+        np.array([crowd.optimum * np.array([1, crowd.borda, crowd.footrule]) for crowd in held]),
+    )
+
+
 def score(ranks: Int[np.ndarray, "items"], weights: Float[np.ndarray, "items items"]) -> float:
     """Kemeny score: over all pairs, the share of voters who have the pair the other way round.
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.bounds import Bound, bound
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi import common
-from privrank_jax.experiments.alabi.common import BORDA, replaced_user
+from privrank_jax.experiments.alabi import common, pictures
+from privrank_jax.experiments.alabi.common import BORDA, EXCESS, Answer, replaced_user
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.experiments.hillebrand import pictures, shared
+from privrank_jax.simulate.axes import Labeled, labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
+from privrank_jax.simulate.table_files import Row
 
 PAPER = (
     "Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath, Private rank aggregation (AAAI 2026)"
@@ -77,20 +80,6 @@ class RatioConfig:
             raise ValueError(f"items must be at least {crowds.LEAST_ITEMS}; got {min(self.items)}")
 
 
-class Stack(NamedTuple):
-    """All crowds, in the order of :func:`places`; items beyond those of a crowd pad it.
-
-    Attributes:
-        weights: of each crowd.
-        histograms: counts of its 300 voters.
-        costs: the least Kemeny score, then those of Borda's order and of the least footrule without noise.
-    """
-
-    weights: Float[np.ndarray, "crowds items items"]
-    histograms: Int[np.ndarray, "crowds items items"]
-    costs: Float[np.ndarray, "crowds 3"]
-
-
 def places(config: RatioConfig) -> list[tuple[str, int]]:
     """Name and number of items of each crowd.
 
@@ -100,22 +89,7 @@ def places(config: RatioConfig) -> list[tuple[str, int]]:
     return crowds.places(config.items, config.crowds)
 
 
-def stack(config: RatioConfig) -> Stack:
-    """Collect the crowds."""
-    held = [crowds.crowd(*place) for place in places(config)]
-    most = max(config.items)
-
-    def padded(matrix: np.ndarray) -> np.ndarray:
-        return np.pad(matrix, (0, most - len(matrix)))
-
-    return Stack(
-        np.array([padded(crowd.weights) for crowd in held]),
-        np.array([padded(crowd.histograms) for crowd in held]),
-        np.array([crowd.optimum * np.array([1, crowd.borda, crowd.footrule]) for crowd in held]),
-    )
-
-
-def trial(key: Key, cell: Parameters, *, held: Stack, config: RatioConfig) -> Metrics:
+def trial(key: Key, cell: Parameters, *, held: crowds.Stack, config: RatioConfig) -> Metrics:
     """All methods and all ε on one crowd.
 
     Args:
@@ -131,34 +105,28 @@ def trial(key: Key, cell: Parameters, *, held: Stack, config: RatioConfig) -> Me
     least, *plain = jnp.asarray(held.costs, matrix.dtype)[number]
     weights = PairWeights(matrix, users, mask)
 
-    def at(level: Array) -> dict[str, Array]:
-        held = PositionHistograms(counts, users, mask)
-        return _rankings(key, weights, held, level, config.delta)
+    def at(level: Array) -> dict[str, Answer]:
+        world = World(weights, None, positions=counts)
+        return _answers(key, world, level, config.delta)
 
     plainly: dict[str, Array] = dict(zip((PLAIN_BORDA, PLAIN_FOOTRULE), plain, strict=True))
-    return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, plainly)
+    return judged(at, config.epsilons, weights, least, PAIRS, plainly)
 
 
-def _rankings(
-    key: Key,
-    weights: PairWeights,
-    histograms: PositionHistograms,
-    epsilon: Array,
-    delta: float,
-) -> dict[str, Array]:
-    """The ranking of each private method, with one copy of each solver in the program."""
-    scores: dict[str, Array] = {}
-    noised: dict[str, Array] = {}
-    costs: dict[str, Array] = {}
-    for names, noise, tree in ((PURE, "k-norm", "tree"), (GAUSSIAN, "gaussian", "gaussian")):
-        keys = jax.random.split(jax.random.fold_in(key, len(noised)), len(names))
-        privacy = common.promise_of(noise, delta)(epsilon)
-        borda, every, parts, footrule = names
-        scores[borda] = aggregation.dp_borda(keys[0], weights, privacy, noise=noise).value
-        noised[every] = aggregation.noise_all(keys[1], weights, privacy, noise=noise).value
-        noised[parts] = aggregation.private_weights(keys[2], weights, privacy, noise=noise).value
-        costs[footrule] = aggregation.dp_footrule(keys[3], histograms, privacy, noise=tree).value
-    return shared.solved(scores, noised, costs, weights.item_mask)
+def _answers(key: Key, world: World, epsilon: Array, delta: float) -> dict[str, Answer]:
+    """The answer of each private method."""
+    found: dict[str, Answer] = {}
+    for fold, names, noise in ((0, PURE, "k-norm"), (2, GAUSSIAN, "gaussian")):
+        keys = jax.random.split(jax.random.fold_in(key, fold), len(names))
+        methods = (
+            common.borda(noise, delta),
+            common.noise_all(noise, delta),
+            common.private_weights(noise, delta),
+            common.footrule("tree" if noise == "k-norm" else noise, delta),
+        )
+        for name, method, own in zip(names, methods, keys, strict=True):
+            found[name] = method(own, world, epsilon)
+    return found
 
 
 def build(config: RatioConfig) -> tuple[Study, ...]:
@@ -173,8 +141,95 @@ def build(config: RatioConfig) -> tuple[Study, ...]:
         for number, (_, items) in enumerate(places(config))
         for copies in config.copies
     ]
-    run = functools.partial(trial, held=stack(config), config=config)
+    run = functools.partial(trial, held=crowds.stack(places(config)), config=config)
     return (Study(config.name, run, tuple(cells), ("max_items",), AXES),)
+
+
+# --- what both studies of fixed crowds share -------------------------------------------------------
+
+
+def judged(
+    at: Callable[..., Mapping[str, Answer]],
+    epsilons: Sequence[float],
+    weights: PairWeights,
+    least: Array,
+    pairs: Sequence[tuple[str, str]],
+    plain: Mapping[str, Array],
+    *more: np.ndarray,
+) -> Labeled:
+    """Excess cost of each method at each ε, as a share of pairs, and paired differences.
+
+    Args:
+        at: answers by the name of their method, at one ε and what ``more`` holds for it.
+        epsilons: all ε.
+        weights: of the crowd.
+        least: the least Kemeny score.
+        pairs: see :func:`~privrank_jax.experiments.alabi.common.with_differences`.
+        plain: Kemeny scores of methods without noise.
+        *more: further arguments of ``at``, a row for each ε.
+    """
+    matrix, mask = weights.matrix, weights.item_mask
+    found = jax.vmap(at)(jnp.asarray(epsilons, matrix.dtype), *map(jnp.asarray, more))
+    ranks, _ = common.solved(found, mask)
+    score = jax.vmap(jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, matrix)))
+    costs = score(jnp.stack([*ranks.values()]))
+    if plain:
+        without = jnp.asarray([*plain.values()], costs.dtype)[:, None]
+        costs = jnp.concatenate([costs, jnp.broadcast_to(without, (len(plain), len(epsilons)))])
+    items = jnp.sum(mask)
+    excess = (costs - least) / (items * (items - 1) / 2)
+    labels, table = common.with_differences((*ranks, *plain), excess, pairs)
+    return labeled(table[:, None], labels, (EXCESS,), tuple(epsilons))
+
+
+def by_crowd(places: Sequence[tuple[str, int]], rows: list[Row]) -> list[Row]:
+    """The rows with the name of their crowd as study, and its least cost as a share of pairs.
+
+    Args:
+        places: name and number of items of each crowd.
+        rows: of the study; their ``crowd`` is a number in ``places``.
+    """
+    found = []
+    for row in rows:
+        name, items = places[row["crowd"]]
+        rest = {column: value for column, value in row.items() if column != "crowd"}
+        optimum = crowds.crowd(name, items).optimum / math.comb(items, 2)
+        found.append(rest | {"study": name, "optimum": optimum})
+    return found
+
+
+def within(
+    table: StudyResult, *, method: str, bound: Callable[[int, int, float], Bound]
+) -> Verdict:
+    """Is the method's mean cost within its proven ratio and additive error, in every cell?
+
+    Args:
+        table: tidy.
+        method: the estimator.
+        bound: on the mean cost, for m items, n users and ε.
+    """
+    rows = [row for row in table.rows if (row["estimator"], row["metric"]) == (method, EXCESS)]
+    used, wrong = [], 0
+    for row in rows:
+        limit = allowed(bound(int(row["num_items"]), int(row["num_users"]), row["epsilon"]), row)
+        wrong += row["mean"] - claims.SLACK * row["standard_error"] > limit
+        used.append((row["mean"] / limit, row))
+    if not used:
+        return Verdict(None, "no such cells")
+    share, row = max(used, key=lambda one: one[0])
+    evidence = (
+        f"{len(used) - wrong} of {len(used)} cells are within it; the largest share of what is allowed above the "
+        f"optimum: {share:.3f} at {row['study']}, m = {row['num_items']}, n = {row['num_users']}, ε = "
+        f"{row['epsilon']:g}"
+    )
+    return Verdict(not wrong, evidence)
+
+
+def allowed(bound: Bound, row: Row) -> float:
+    """The most that the mean cost may be above the optimum of a row's crowd, as a share of pairs."""
+    return (bound.ratio - 1) * row["optimum"] + float(bound.additive) / math.comb(
+        int(row["num_items"]), 2
+    )
 
 
 # --- claims --------------------------------------------------------------------------------------
@@ -202,6 +257,50 @@ def far_from_optimum(table: StudyResult, *, far: tuple[str, ...]) -> Verdict:
     return Verdict(holds, spelled)
 
 
+_MINORITIES, _CAMPS, _RIGHT = (
+    {"study": one} for one in (crowds.MINORITIES, crowds.CAMPS, crowds.RIGHT)
+)
+_SURE = {**_MINORITIES, "num_users": 100 * crowds.VOTERS, "epsilon": (1.0, 3.0)}
+_NOISES = ((FOOTRULE, BORDA, ""), (FOOTRULE_GAUSS, BORDA_GAUSS, ", (ε, δ)"))
+_CHEAPER = (
+    *(
+        (
+            f"{text}: without noise, the least footrule never costs more than Borda's order",
+            PLAIN_FOOTRULE,
+            PLAIN_BORDA,
+            where,
+        )
+        for text, where in (("minorities", _MINORITIES), (crowds.CAMPS, _CAMPS))
+    ),
+    *(
+        (
+            f"{text}: private footrule never costs more than private Borda{note}",
+            footrule,
+            borda,
+            where,
+        )
+        for footrule, borda, note in _NOISES
+        for text, where in (
+            ("minorities", _MINORITIES),
+            ("minorities, 30,000 users, ε = 1 and 3", _SURE),
+            (crowds.CAMPS, _CAMPS),
+        )
+    ),
+    *(
+        (
+            f"{', '.join(crowds.RIGHT)}: private Borda never costs more than footrule{note}",
+            borda,
+            footrule,
+            _RIGHT,
+        )
+        for footrule, borda, note in _NOISES
+    ),
+    *(
+        (f"{best} never cost more than {other}", best, other, {})
+        for best, other in ((WEIGHTS, FOOTRULE), (WEIGHTS_GAUSS, FOOTRULE_GAUSS))
+    ),
+)
+
 EXPERIMENTS = (
     Experiment(
         name="hillebrand",
@@ -209,7 +308,7 @@ EXPERIMENTS = (
         paper=f"{PAPER} (no experiments of its own)",
         config=RatioConfig("hillebrand"),
         build=build,
-        annotate=lambda config, rows: shared.by_crowd(places(config), rows),
+        annotate=lambda config, rows: by_crowd(places(config), rows),
         claims=(
             claims.claim(
                 "Borda's order costs 4 % above the optimum in crowds with a minority or camps, and in no others",
@@ -219,64 +318,18 @@ EXPERIMENTS = (
             *(
                 claims.claim(
                     f"{method}: mean cost within 2 - 1/(2m-1) times the optimum, plus the proven error of noise",
-                    shared.within,
+                    within,
                     method=method,
                     bound=functools.partial(proven, delta=delta),
                 )
                 for method, delta in ((FOOTRULE, 0.0), (FOOTRULE_GAUSS, RatioConfig("x").delta))
             ),
-            *(
-                common.cheaper(
-                    f"{text}: without noise, the least footrule never costs more than Borda's order",
-                    PLAIN_FOOTRULE,
-                    PLAIN_BORDA,
-                    study=study,
-                )
-                for text, study in (("minorities", crowds.MINORITIES), (crowds.CAMPS, crowds.CAMPS))
-            ),
-            *(
-                common.cheaper(
-                    f"{text}: private footrule never costs more than private Borda{note}",
-                    footrule,
-                    borda,
-                    study=study,
-                    **wanted,
-                )
-                for footrule, borda, note in (
-                    (FOOTRULE, BORDA, ""),
-                    (FOOTRULE_GAUSS, BORDA_GAUSS, ", (ε, δ)"),
-                )
-                for text, study, wanted in (
-                    ("minorities", crowds.MINORITIES, {}),
-                    (
-                        "minorities, 30,000 users, ε = 1 and 3",
-                        crowds.MINORITIES,
-                        {"num_users": 100 * crowds.VOTERS, "epsilon": (1.0, 3.0)},
-                    ),
-                    (crowds.CAMPS, crowds.CAMPS, {}),
-                )
-            ),
-            *(
-                common.cheaper(
-                    f"{', '.join(crowds.RIGHT)}: private Borda never costs more than footrule{note}",
-                    borda,
-                    footrule,
-                    study=crowds.RIGHT,
-                )
-                for borda, footrule, note in (
-                    (BORDA, FOOTRULE, ""),
-                    (BORDA_GAUSS, FOOTRULE_GAUSS, ", (ε, δ)"),
-                )
-            ),
-            *(
-                common.cheaper(f"{best} never cost more than {other}", best, other)
-                for best, other in ((WEIGHTS, FOOTRULE), (WEIGHTS_GAUSS, FOOTRULE_GAUSS))
-            ),
+            *common.each_cheaper(*_CHEAPER),
             common.falls(
                 "excess costs of footrule fall with ε", "epsilon", (FOOTRULE, FOOTRULE_GAUSS)
             ),
         ),
-        draw=lambda table: pictures.costs(table, _LOOKS, "noise", _STYLES),
+        draw=functools.partial(pictures.costs, looks=_LOOKS, label="noise", styles=_STYLES),
         replicates=100,
         outline=("epsilon", "num_items"),
         differences=(

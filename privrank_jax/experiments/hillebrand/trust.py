@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
@@ -19,11 +18,12 @@ from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.bounds import Bound, bound
 from privrank_jax.aggregation.shuffled_pairs import local_epsilons, weights_of_shuffled
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi import common
-from privrank_jax.experiments.alabi.common import BORDA, replaced_user
+from privrank_jax.experiments.alabi import common, pictures
+from privrank_jax.experiments.alabi.common import BORDA, Answer, replaced_user
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.experiments.hillebrand import pictures, ratio, shared
+from privrank_jax.experiments.hillebrand import ratio
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 
 PAIR, FOOTRULE = "one pair", "footrule"
@@ -76,22 +76,6 @@ class TrustConfig:
                 )
 
 
-class Group(NamedTuple):
-    """All crowds of as many items.
-
-    Attributes:
-        first: number of the first one in :func:`places`.
-        ranks: of the 300 voters of each crowd.
-        weights: of each crowd.
-        optima: the least Kemeny score of each.
-    """
-
-    first: int
-    ranks: Int[np.ndarray, "crowds voters items"]
-    weights: Float[np.ndarray, "crowds items items"]
-    optima: Float[np.ndarray, "crowds"]
-
-
 def places(config: TrustConfig) -> list[tuple[str, int]]:
     """Name and number of items of each crowd.
 
@@ -102,31 +86,24 @@ def places(config: TrustConfig) -> list[tuple[str, int]]:
     return crowds.places(items, config.crowds)
 
 
-def _group(at: list[tuple[str, int]], first: int) -> Group:
-    held = [crowds.crowd(*place) for place in at]
-    return Group(
-        first,
-        np.array([crowd.ranks for crowd in held], np.int32),
-        np.array([crowd.weights for crowd in held]),
-        np.array([crowd.optimum for crowd in held]),
-    )
-
-
-def trial(key: Key, cell: Parameters, *, held: Mapping[int, Group], config: TrustConfig) -> Metrics:
+def trial(
+    key: Key, cell: Parameters, *, held: Mapping[int, tuple[int, crowds.Stack]], config: TrustConfig
+) -> Metrics:
     """All methods and all ε on one crowd.
 
     Args:
         key: PRNG key.
         cell: parameters; ``crowd`` is a number in :func:`places`.
-        held: the crowds of each number of items.
+        held: the number of the first crowd of so many items, and all of them.
         config: the grid.
     """
     items, users = cell["num_items"], cell["num_users"]
-    here = held[items]
-    number = cell["crowd"] - here.first
+    first, here = held[items]
+    number = cell["crowd"] - first
+    assert here.ranks is not None
     ranks = fixed(here.ranks)[number]
     matrix = jnp.asarray(here.weights, jnp.result_type(float))[number]
-    least = jnp.asarray(here.optima, matrix.dtype)[number]
+    least = jnp.asarray(here.costs[:, 0], matrix.dtype)[number]
     everyone = jnp.tile(ranks, (users // crowds.VOTERS, 1))
     weights = PairWeights(matrix, jnp.asarray(users, matrix.dtype), jnp.ones(items, bool))
 
@@ -135,39 +112,33 @@ def trial(key: Key, cell: Parameters, *, held: Mapping[int, Group], config: Trus
         users, np.asarray(config.epsilons, matrix.dtype), np.asarray(config.delta)
     )
 
-    def at(level: Array, local: Array) -> dict[str, Array]:
-        return _rankings(key, everyone, weights, (level, local), config)
+    def at(level: Array, local: Array) -> dict[str, Answer]:
+        world = World(weights, None, ranks=everyone)
+        return _answers(key, world, level, local, config.delta)
 
-    return shared.judged(at, config.epsilons, matrix, least, items, PAIRS, {}, locals_)
+    return ratio.judged(at, config.epsilons, weights, least, PAIRS, {}, locals_)
 
 
-def _rankings(
-    key: Key,
-    ranks: Array,
-    weights: PairWeights,
-    level: tuple[Array, Array],
-    config: TrustConfig,
-) -> dict[str, Array]:
-    """The ranking of each method at ε and the ε₀ of shuffled reports."""
-    epsilon, shuffled_epsilon = level
+def _answers(
+    key: Key, world: World, epsilon: Array, shuffled_epsilon: Array, delta: float
+) -> dict[str, Answer]:
+    """The answer of each method at ε, and at the ε₀ of shuffled reports."""
     keys = dict(zip(NAMES, jax.random.split(key, len(NAMES)), strict=True))
-    local, some = replaced_user(epsilon), replaced_user(epsilon, config.delta)
+    local, ranks = replaced_user(epsilon), world.ranks
+    assert ranks is not None
     shuffled = weights_of_shuffled(keys[SHUFFLED], ranks, shuffled_epsilon, "last")
-    scores = {
+    one_pair = aggregation.one_pair_weights(keys[PAIR], ranks, local).value
+    return {
         BORDA: aggregation.ldp_borda(keys[BORDA], ranks, local).value,
         SHUFFLED_BORDA: aggregation.borda_scores(shuffled),
+        PAIR: common.searched(one_pair, world),
+        SHUFFLED: common.searched(shuffled, world),
+        CENTRAL: common.private_weights("k-norm")(keys[CENTRAL], world, epsilon),
+        CENTRAL_GAUSS: common.private_weights("gaussian", delta)(
+            keys[CENTRAL_GAUSS], world, epsilon
+        ),
+        FOOTRULE: common.Placed(aggregation.ldp_footrule(keys[FOOTRULE], ranks, local).value),
     }
-    noised = {
-        PAIR: aggregation.one_pair_weights(keys[PAIR], ranks, local).value,
-        SHUFFLED: shuffled,
-    }
-    for name, promise, noise in (
-        (CENTRAL, local, "k-norm"),
-        (CENTRAL_GAUSS, some, "gaussian"),
-    ):
-        noised[name] = aggregation.private_weights(keys[name], weights, promise, noise=noise).value
-    costs = {FOOTRULE: aggregation.ldp_footrule(keys[FOOTRULE], ranks, local).value}
-    return shared.solved(scores, noised, costs, weights.item_mask)
 
 
 def build(config: TrustConfig) -> tuple[Study, ...]:
@@ -179,7 +150,7 @@ def build(config: TrustConfig) -> tuple[Study, ...]:
         for items, users in config.sizes
         for number in numbers[items]
     ]
-    held = {m: _group([at[number] for number in own], own[0]) for m, own in numbers.items()}
+    held = {m: (own[0], crowds.stack([at[one] for one in own])) for m, own in numbers.items()}
     run = functools.partial(trial, held=held, config=config)
     static = ("num_items", "num_users")
     return (Study(config.name, run, tuple(cells), static, ratio.AXES, optimized="some"),)
@@ -190,6 +161,38 @@ def proven(num_items: int, num_users: int, epsilon: float) -> Bound:
     return bound("footrule", num_items, num_users, replaced_user(epsilon), trust="local")
 
 
+_MINORITIES, _CAMPS, _RIGHT, _WRONG = (
+    {"study": one} for one in (crowds.MINORITIES, crowds.CAMPS, crowds.RIGHT, crowds.WRONG)
+)
+_NAMED = ", ".join(crowds.RIGHT)
+_OF_PAIRS = "of shuffled pairs"
+_CHEAPER = (
+    ("minorities: footrule never costs more than Borda", FOOTRULE, BORDA, _MINORITIES),
+    (f"{crowds.CAMPS}: Borda never costs more than footrule", BORDA, FOOTRULE, _CAMPS),
+    (f"{_NAMED}: Borda never costs more than footrule", BORDA, FOOTRULE, _RIGHT),
+    (f"minorities and camps: {PAIR} never cost more than Borda", PAIR, BORDA, _WRONG),
+    (
+        f"minorities and camps: {SHUFFLED} never cost more than Borda {_OF_PAIRS}",
+        SHUFFLED,
+        SHUFFLED_BORDA,
+        _WRONG,
+    ),
+    (f"{_NAMED}: Borda never costs more than {PAIR}", BORDA, PAIR, _RIGHT),
+    (
+        f"{_NAMED}: Borda {_OF_PAIRS} never costs more than {SHUFFLED}",
+        SHUFFLED_BORDA,
+        SHUFFLED,
+        _RIGHT,
+    ),
+    ("one pair never costs more than footrule", PAIR, FOOTRULE, {}),
+    *(
+        (f"shuffled pairs never cost more than {other}", SHUFFLED, other, {})
+        for other in (PAIR, FOOTRULE)
+    ),
+    ("central weights never cost more than one pair", CENTRAL, PAIR, {}),
+    ("central weights (ε, δ) never cost more than shuffled pairs", CENTRAL_GAUSS, SHUFFLED, {}),
+)
+
 EXPERIMENTS = (
     Experiment(
         name="hillebrand-local",
@@ -197,64 +200,15 @@ EXPERIMENTS = (
         paper=f"{ratio.PAPER} (no experiments of its own)",
         config=TrustConfig("hillebrand-local"),
         build=build,
-        annotate=lambda config, rows: shared.by_crowd(places(config), rows),
+        annotate=lambda config, rows: ratio.by_crowd(places(config), rows),
         claims=(
             claims.claim(
                 "footrule: mean cost within 2 - 1/(m-1) times the optimum, plus the proven error of reports",
-                shared.within,
+                ratio.within,
                 method=FOOTRULE,
                 bound=proven,
             ),
-            common.cheaper(
-                "minorities: footrule never costs more than Borda",
-                FOOTRULE,
-                BORDA,
-                study=crowds.MINORITIES,
-            ),
-            *(
-                common.cheaper(
-                    f"{text}: Borda never costs more than footrule", BORDA, FOOTRULE, study=study
-                )
-                for text, study in (
-                    (crowds.CAMPS, crowds.CAMPS),
-                    (", ".join(crowds.RIGHT), crowds.RIGHT),
-                )
-            ),
-            *(
-                common.cheaper(
-                    f"minorities and camps: {better} never cost more than Borda{note}",
-                    better,
-                    worse,
-                    study=crowds.WRONG,
-                )
-                for better, worse, note in (
-                    (PAIR, BORDA, ""),
-                    (SHUFFLED, SHUFFLED_BORDA, " of shuffled pairs"),
-                )
-            ),
-            *(
-                common.cheaper(
-                    f"{', '.join(crowds.RIGHT)}: Borda{note} never costs more than {worse}",
-                    better,
-                    worse,
-                    study=crowds.RIGHT,
-                )
-                for better, worse, note in (
-                    (BORDA, PAIR, ""),
-                    (SHUFFLED_BORDA, SHUFFLED, " of shuffled pairs"),
-                )
-            ),
-            common.cheaper("one pair never costs more than footrule", PAIR, FOOTRULE),
-            *(
-                common.cheaper(f"shuffled pairs never cost more than {other}", SHUFFLED, other)
-                for other in (PAIR, FOOTRULE)
-            ),
-            common.cheaper("central weights never cost more than one pair", CENTRAL, PAIR),
-            common.cheaper(
-                "central weights (ε, δ) never cost more than shuffled pairs",
-                CENTRAL_GAUSS,
-                SHUFFLED,
-            ),
+            *common.each_cheaper(*_CHEAPER),
             common.falls(
                 "30 items: excess costs of one pair and footrule fall with ε",
                 "epsilon",
@@ -262,7 +216,7 @@ EXPERIMENTS = (
                 num_items=30,
             ),
         ),
-        draw=lambda table: pictures.costs(table, _LOOKS, "reports", _STYLES),
+        draw=functools.partial(pictures.costs, looks=_LOOKS, label="reports", styles=_STYLES),
         replicates=30,
         outline=("epsilon", "num_items"),
         differences=(

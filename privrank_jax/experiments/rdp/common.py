@@ -1,14 +1,25 @@
-"""Shared parts of the studies of ranking differential privacy: exact laws, and checks of estimates against them."""
+"""Shared parts of the studies of ranking differential privacy: exact laws, training data of methods, item scores."""
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import optax
+from jaxtyping import Array, DTypeLike, Float
 
+from privrank_jax import mallows, personalized
+from privrank_jax._backend import product
+from privrank_jax._types import Epsilon, Key, Scores
 from privrank_jax.experiments.claims import Verdict
+from privrank_jax.personalized import Users, wins_from_ranks
+from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -81,3 +92,88 @@ def matches_exact(
         f"{worst['num_items']}, ε = {worst['epsilon']:.3g})"
     )
     return Verdict(not off, evidence)
+
+
+ACCURACY, UTILITY = "pairwise_accuracy", "relative_utility"
+UNBIASED, RAW_LAPLACE = "Mallows, unbiased ranks", "Laplace, noisy ranks as they are"
+LINEAR, NO_PRIVACY = "Mallows, linear scorer", "no privacy"
+
+
+@dataclass(frozen=True)
+class ItemScorer:
+    """The linear scorer αᵀx_u + βᵀy_i without αᵀx_u, which cancels in every pair: all users have the same scores.
+
+    As ``vmap`` over users finds nothing of theirs in the scores, the risk sums over pairs of items once for all users.
+    """
+
+    def init(
+        self, key: Key, user_size: int, item_size: int, dtype: DTypeLike | None = None
+    ) -> dict[str, Float[Array, "q"]]:
+        """``{"item": β}``, zeros; neither the key nor the size of the users' features is used."""
+        del key, user_size
+        return {"item": jnp.zeros(item_size, dtype)}
+
+    def score(
+        self,
+        params: Mapping[str, Float[Array, "q"]],
+        user: Float[Array, "p"],
+        items: Float[Array, "items q"],
+    ) -> Scores:
+        """Scores ``(m,)`` of ``items`` ``(m, q)``, the same for every user."""
+        del user
+        return product(items, params["item"])
+
+
+NETWORK_SCORER, LINEAR_SCORER = personalized.TwoTowers(), ItemScorer()
+
+_PRECISE = optax.adam(optax.exponential_decay(0.1, 20, 0.8))  # for convex problems of a few scores
+_STEPS, _ROUNDS = 20, 30
+
+METRIC = (
+    "pairwise accuracy (11) over m(m-1)/2 instead of m(m-1): the share of pairs in order, 1 at best"
+)
+
+
+def wins_by_method(
+    key: Key, ranks: Array, epsilon: Epsilon, names: tuple[str, ...]
+) -> dict[str, Array]:
+    """Training data of each method: ``(n, m)`` wins, from the users' own or their privatized rankings ``(n, m)``."""
+    sample_key, noise_key = jax.random.split(key)
+    each = functools.partial(jax.vmap, in_axes=(0, 0, None))
+    synthetic = each(mallows.sample)(jax.random.split(sample_key, len(ranks)), ranks, epsilon)
+    noisy = each(mallows.laplace_ranks)(jax.random.split(noise_key, len(ranks)), ranks, epsilon)
+    made = {
+        NO_PRIVACY: lambda: ranks,
+        MALLOWS: lambda: synthetic,
+        LINEAR: lambda: synthetic,
+        UNBIASED: lambda: jax.vmap(mallows.unbiased_ranks, in_axes=(0, None))(synthetic, epsilon),
+        LAPLACE: lambda: jax.vmap(ranks_from_scores)(-noisy),
+        RAW_LAPLACE: lambda: noisy,
+    }
+    return {name: jax.vmap(wins_from_ranks)(made[name]()) for name in names}
+
+
+def item_scores(mean_wins: Array) -> Array:
+    """Train a free score for every item, ``(m,)``, on users whose wins have this mean, ``(m,)``.
+
+    All users have the same scores, so their mean risk is the risk of their mean wins: one user stands for all.
+    """
+    everyone = Users(jnp.zeros((1, 1), mean_wins.dtype), mean_wins[None])
+    found = personalized.train(
+        jax.random.key(0),  # neither initialization nor batches are random
+        LINEAR_SCORER,
+        jnp.eye(mean_wins.shape[0], dtype=mean_wins.dtype),
+        everyone,
+        everyone,
+        optimizer=_PRECISE,
+        batch_size=None,
+        steps=_STEPS,
+        max_rounds=_ROUNDS,
+    )
+    return found.params["item"]
+
+
+def item_scores_by_method(mean_wins: Mapping[str, Array]) -> dict[str, Array]:
+    """:func:`item_scores` of every method, from the mean wins ``(m,)`` of its users."""
+    means = jnp.stack(list(mean_wins.values()))
+    return dict(zip(mean_wins, jax.vmap(item_scores)(means), strict=True))

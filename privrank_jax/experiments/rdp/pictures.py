@@ -6,18 +6,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from privrank_jax.experiments.claims import is_difference
-from privrank_jax.experiments.rdp.common import LAPLACE, MALLOWS
-from privrank_jax.experiments.rdp.training import (
-    ACCURACY,
-    LINEAR,
-    NO_PRIVACY,
-    RAW_LAPLACE,
-    UNBIASED,
-    UTILITY,
-)
+from privrank_jax.experiments.rdp import common
 from privrank_jax.plotting import PALETTE
 from privrank_jax.plotting.frame import new_figure
-from privrank_jax.plotting.panels import draw_curve, dress, legend
+from privrank_jax.plotting.panels import draw_curve, draw_curves, dress, legend
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.table_files import Row
 
@@ -28,12 +20,12 @@ if TYPE_CHECKING:
 _DASHED = (0, (4, 2))
 # The line style of each method; its color is its position among the methods of the figure.
 _STYLES: Mapping[str, int] = {
-    MALLOWS: 0,
-    LAPLACE: 0,
-    UNBIASED: 1,
-    RAW_LAPLACE: 1,
-    LINEAR: 2,
-    NO_PRIVACY: 2,
+    common.MALLOWS: 0,
+    common.LAPLACE: 0,
+    common.UNBIASED: 1,
+    common.RAW_LAPLACE: 1,
+    common.LINEAR: 2,
+    common.NO_PRIVACY: 2,
 }
 
 
@@ -176,7 +168,11 @@ def _attack(
 
 def networks(table: StudyResult) -> Figure:
     """Accuracy against n: a row per m, a column per ε."""
-    rows = [row for row in table.rows if row["metric"] == ACCURACY and row["estimator"] in _STYLES]
+    rows = [
+        row
+        for row in table.rows
+        if row["metric"] == common.ACCURACY and row["estimator"] in _STYLES
+    ]
     items = sorted({row["num_items"] for row in rows})
     levels = sorted({row["epsilon"] for row in rows})
     figure = new_figure(2.5 * len(levels) + 0.6, 2.6 * len(items) + 0.9)
@@ -196,7 +192,11 @@ def networks(table: StudyResult) -> Figure:
 
 def groups(table: StudyResult) -> Figure:
     """Accuracy against n, a panel per ε."""
-    rows = [row for row in table.rows if row["metric"] == ACCURACY and row["estimator"] in _STYLES]
+    rows = [
+        row
+        for row in table.rows
+        if row["metric"] == common.ACCURACY and row["estimator"] in _STYLES
+    ]
     levels = sorted({row["epsilon"] for row in rows})
     figure = new_figure(max(3.4 * len(levels), 7.4), 4.2)
     axes = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
@@ -213,7 +213,9 @@ def groups(table: StudyResult) -> Figure:
 
 def sushi(table: StudyResult) -> Figure:
     """Relative utility against ε."""
-    rows = [row for row in table.rows if row["metric"] == UTILITY and row["estimator"] in _STYLES]
+    rows = [
+        row for row in table.rows if row["metric"] == common.UTILITY and row["estimator"] in _STYLES
+    ]
     figure = new_figure(7.4, 4.4)
     axis = figure.subplots()
     _draw(axis, rows, "epsilon", False)
@@ -224,8 +226,7 @@ def sushi(table: StudyResult) -> Figure:
 
 
 def _draw(axis: Axes, rows: Sequence[Row], x: str, log_x: bool) -> None:
-    for color, name in enumerate(_methods(rows)):
-        draw_curve(axis, (r for r in rows if r["estimator"] == name), x, color, _STYLES[name])
+    draw_curves(axis, rows, x, {n: (color, _STYLES[n]) for color, n in enumerate(_methods(rows))})
     dress(axis, x, rows, log_x)
 
 

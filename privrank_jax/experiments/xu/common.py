@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -11,7 +12,8 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from privrank_jax._types import Mask, Numbers, Scores
-from privrank_jax.experiments.claims import minus
+from privrank_jax.experiments import claims
+from privrank_jax.experiments.claims import Claim
 from privrank_jax.pairwise.debiased_rr import scores_from_sums
 from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.simulate.study import Metrics, Study, grid
@@ -41,6 +43,55 @@ HALF = f"p: no value is printed for this scenario; here {PROBABILITY:g}, that of
 NOT_WORSE = "at or below the printed mean within 3 standard errors"
 
 
+@dataclass(frozen=True)
+class Config:
+    """What the grids of most studies have.
+
+    Attributes:
+        name: name of the study.
+        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
+        dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
+    """
+
+    name: str
+    gamma: float = GAMMA
+    dtype: str = "float32"
+
+
+@dataclass(frozen=True)
+class AskedConfig(Config):
+    """What the grids of crowds have whose users are asked some pairs.
+
+    Attributes:
+        items: m, padded to the largest.
+        users: L; smaller numbers take the first users of the largest.
+        low: ε_l ~ Unif(low, high).
+        high: see ``low``.
+        probability: p that a user is asked a pair.
+    """
+
+    items: tuple[int, ...] = (10, 20, 30)
+    users: tuple[int, ...] = (100, 200, 400, 800)
+    low: float = 1.0
+    high: float = 5.0
+    probability: float = PROBABILITY
+
+
+@dataclass(frozen=True)
+class SpreadConfig(Config):
+    """What the grids have whose ε vary between replicates.
+
+    Attributes:
+        low: A ~ Unif(low, high).
+        high: see ``low``.
+        width: ε_l ~ Unif(A, A + width).
+    """
+
+    low: float = 0.5
+    high: float = 2.5
+    width: float = 0.5
+
+
 def fits(sums: DebiasedSums, link: str, gamma: Numbers = GAMMA) -> tuple[Array, Array]:
     """Fit θ̂ ``(K, m)`` of K problems, stacked along the first axis; also returns how many did not converge, ``()``.
 
@@ -51,6 +102,16 @@ def fits(sums: DebiasedSums, link: str, gamma: Numbers = GAMMA) -> tuple[Array, 
     return found.value, jnp.sum(found.diagnostics.fit.code >= 2)
 
 
+def by_link(one: Callable[[int, str], tuple[Any, Array]]) -> Metrics:
+    """What is found at each link, by its number and name, and how many fits did not converge in all."""
+    found: dict[str, Any] = {}
+    failed: Array | int = 0
+    for number, link in enumerate(LINKS):
+        found[link], codes = one(number, link)
+        failed += codes
+    return {**found, FAILED: failed}
+
+
 def score_errors(value: Array, theta: Scores, mask: Mask | None = None) -> dict[str, Array]:
     """m^(-1/2) ‖θ̂ - θ‖₂ and ‖θ̂ - θ‖_∞ over real items."""
     gap = value - theta
@@ -59,15 +120,17 @@ def score_errors(value: Array, theta: Scores, mask: Mask | None = None) -> dict[
     return {L2: jnp.sqrt(jnp.sum(gap * gap) / count), LINF: jnp.max(jnp.abs(gap))}
 
 
-def with_differences(errors: Mapping[str, Mapping[str, Array]]) -> dict[str, dict[str, Array]]:
-    """Add each other method's error minus ADRR's, paired, to the errors by method and metric."""
-    ours = errors[ADRR]
-    gaps = {
-        minus(method, ADRR): {m: value - ours[m] for m, value in table.items() if m in ours}
-        for method, table in errors.items()
-        if method != ADRR
-    }
-    return {**{method: dict(table) for method, table in errors.items()}, **gaps}
+def stacked(*sums: DebiasedSums) -> DebiasedSums:
+    """The sums of several problems, along a first axis."""
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *sums)
+
+
+def as_sizes_grow(text: str, sign: int, **wanted: Any) -> list[Claim]:
+    """Claims that all values of a selection rise (``sign`` 1) or fall (-1) with users, and with items."""
+    return [
+        claims.trend(text.format(what), f"num_{what}", sign, **wanted)
+        for what in ("users", "items")
+    ]
 
 
 def padded(

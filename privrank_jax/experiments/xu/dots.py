@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 from numpy.typing import ArrayLike
 
 from privrank_jax._types import Key
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment, Run
+from privrank_jax.experiments.xu import common
+from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.privacy.local import report_information
 from privrank_jax.simulate.engine import run
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Trial
@@ -70,6 +75,18 @@ class Line:
         quantile = scipy.stats.t.ppf(0.5 + level / 2, self.count - 2)
         width = np.sqrt(1 + 1 / self.count + (at - self.middle) ** 2 / self.spread)
         return self.intercept + self.slope * at, quantile * self.deviation * width
+
+
+def errors_at(
+    epsilon: Array, sums: Sequence[DebiasedSums], thetas: Sequence[Array], gamma: float
+) -> Metrics:
+    """1/√B(ε) of one replicate, and the errors of ADRR at each link, from its sums and true θ there."""
+
+    def one(row: int, link: str) -> tuple[Metrics, Array]:
+        values, codes = common.fits(common.stacked(sums[row]), link, gamma)
+        return {common.ADRR: common.score_errors(values[0], thetas[row])}, codes
+
+    return {X: jnp.mean(report_information(epsilon)) ** -0.5, **common.by_link(one)}
 
 
 def per_replicate(key: Key, experiment: Experiment, replicates: int, run: Run = run) -> StudyResult:

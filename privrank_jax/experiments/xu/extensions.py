@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from privrank_jax._types import Key
-from privrank_jax.experiments import claims, printed
+from privrank_jax.experiments import printed
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
@@ -31,24 +31,19 @@ TWO_STEP, CORRECTED = "two-step", "two-step, σ̂ corrected"
 
 
 @dataclass(frozen=True)
-class MixedConfig:
+class MixedConfig(common.Config):
     """Grid of Table 3: users who favor the item shown first, no privacy, every pair answered.
 
     Attributes:
-        name: name of the study.
         items: m, padded to the largest.
         users: L, padded to the largest.
         sigma: γ_l ~ N(0, σ²).
         gamma: ridge γ times the number of users L; 2 is λ = 1/L.
-        dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
-    name: str
     items: tuple[int, ...] = (10, 20, 30)
     users: tuple[int, ...] = (100, 200, 300)
     sigma: float = 1.0
-    gamma: float = common.GAMMA
-    dtype: str = "float32"
 
 
 def mixed_trial(key: Key, cell: Parameters, *, config: MixedConfig) -> Metrics:
@@ -86,32 +81,7 @@ def build_mixed(config: MixedConfig) -> tuple[Study, ...]:
 # --- Table 4: link selection ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SelectionConfig:
-    """Grid of Table 4.
-
-    Attributes:
-        name: name of the study.
-        items: m, padded to the largest.
-        users: L; smaller numbers take the first users of the largest.
-        low: ε_l ~ Unif(low, high).
-        high: see ``low``.
-        probability: p that a user is asked a pair.
-        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
-        dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
-    """
-
-    name: str
-    items: tuple[int, ...] = (10, 20, 30)
-    users: tuple[int, ...] = (100, 200, 400, 800)
-    low: float = 1.0
-    high: float = 5.0
-    probability: float = 1.0
-    gamma: float = common.GAMMA
-    dtype: str = "float32"
-
-
-def selection_trial(key: Key, cell: Parameters, *, config: SelectionConfig) -> Metrics:
+def selection_trial(key: Key, cell: Parameters, *, config: common.AskedConfig) -> Metrics:
     """One replicate at one m under either link: whether the true link was selected."""
     world_key, epsilon_key, report_key = jax.random.split(key, 3)
     theta, mask = reports.uniform_scores(
@@ -140,7 +110,7 @@ def selection_trial(key: Key, cell: Parameters, *, config: SelectionConfig) -> M
     return {CORRECT: labeled(shares[..., None], *places), common.FAILED: jnp.sum(failed)}
 
 
-def build_selection(config: SelectionConfig) -> tuple[Study, ...]:
+def build_selection(config: common.AskedConfig) -> tuple[Study, ...]:
     """Build one study with one compilation."""
     axes = ("metric", "link", "num_users", "estimator")
     return common.padded(config, selection_trial, axes, num_items=config.items)
@@ -169,16 +139,8 @@ EXPERIMENTS = (
                 common.NOT_WORSE,
                 [("error of θ̂", {"metric": common.L2}), ("error of σ̂", {"metric": SIGMA})],
             ),
-            claims.trend(
-                "both errors fall as the number of users grows",
-                "num_users",
-                -1,
-                metric=(common.L2, SIGMA),
-                estimator=TWO_STEP,
-            ),
-            claims.trend(
-                "both errors fall as the number of items grows",
-                "num_items",
+            *common.as_sizes_grow(
+                "both errors fall as the number of {} grows",
                 -1,
                 metric=(common.L2, SIGMA),
                 estimator=TWO_STEP,
@@ -199,7 +161,7 @@ EXPERIMENTS = (
         name="xu-table4",
         title="Link selection by likelihood: share of correct selections",
         paper=f"{common.PAPER}, supplement S.1.3 and Table 4",
-        config=SelectionConfig("xu-table4"),
+        config=common.AskedConfig("xu-table4", probability=1.0),
         build=build_selection,
         # The mean over both links, as the paper draws one of them.
         annotate=functools.partial(
@@ -212,19 +174,8 @@ EXPERIMENTS = (
             printed.beside_printed(
                 "at or above the printed share within 3 standard errors", least=False
             ),
-            claims.trend(
-                "the share grows with the number of users",
-                "num_users",
-                1,
-                metric=CORRECT,
-                link=EITHER,
-            ),
-            claims.trend(
-                "the share grows with the number of items",
-                "num_items",
-                1,
-                metric=CORRECT,
-                link=EITHER,
+            *common.as_sizes_grow(
+                "the share grows with the number of {}", 1, metric=CORRECT, link=EITHER
             ),
         ),
         draw=functools.partial(_CURVES, columns=("link",), estimators=(common.ADRR,)),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -32,28 +32,19 @@ from privrank_jax.simulate.table_files import Row
 
 
 @dataclass(frozen=True)
-class CarsConfig:
+class CarsConfig(common.SpreadConfig):
     """The survey and the law of ε.
 
     Attributes:
-        name: name of the study.
         data: named data set.
-        low: A ~ Unif(low, high).
-        high: see ``low``.
-        width: ε_l ~ Unif(A, A + width).
-        gamma: ridge γ added to the sums; 2 is λ = 1/(L B(ε)).
         data_folder: folder of the data; None takes the environment variable ``PRIVRANK_DATA``.
-        dtype: ``"float32"`` or, where x64 is enabled, ``"float64"``.
     """
 
-    name: str
-    data: str = "cars"
     low: float = 0.2
     high: float = 2.0
     width: float = 1.0
-    gamma: float = common.GAMMA
+    data: str = "cars"
     data_folder: str | None = None
-    dtype: str = "float32"
 
 
 @jax.tree_util.register_dataclass
@@ -125,7 +116,7 @@ def trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConfig) ->
     adaptive = debiased_sums(reports, survey.observed, epsilon)
     plain = debiased_sums(reports, survey.observed, epsilon, weighted=False, debiased=False)
     laplace = debiased_sums(noisy, survey.observed, epsilon, weighted=False, mechanism="laplace")
-    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), adaptive, laplace, plain)
+    stacked = common.stacked(adaptive, laplace, plain)
     plain_gamma = config.gamma / jnp.mean(report_information(epsilon))
     gammas = jnp.stack([jnp.asarray(config.gamma, config.dtype), plain_gamma, plain_gamma])
 
@@ -133,17 +124,16 @@ def trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConfig) ->
         ranks = ranks_from_scores(values, key=tie_key)
         return kendall_distance(ranks, survey.ranks, normalized=True)
 
-    found: dict[str, Any] = {}
-    failed: Array | int = 0
     counts = error(plain.wins.sum(-1))
-    for link in common.LINKS:
+
+    def one(_: int, link: str) -> tuple[Metrics, Array]:
         values, codes = common.fits(stacked, link, gammas)
-        failed += codes
         named = zip((common.ADRR, common.LAPLACE, common.CLASSIC), values, strict=True)
-        errors = {method: {common.RANKING: error(value)} for method, value in named}
-        errors[common.COUNT] = {common.RANKING: counts}
-        found[link] = common.with_differences(errors)
-    return {**found, common.FAILED: failed}
+        errors = {method: error(value) for method, value in named} | {common.COUNT: counts}
+        every = claims.with_differences(errors, [(name, common.ADRR) for name in errors][1:])
+        return {name: {common.RANKING: value} for name, value in every.items()}, codes
+
+    return common.by_link(one)
 
 
 def error_trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConfig) -> Metrics:
@@ -153,13 +143,8 @@ def error_trial(key: Key, cell: Parameters, *, survey: Answers, config: CarsConf
     epsilon = _levels(level_key, survey, config)
     reports = randomized_response(flip_key, survey.answers, epsilon)
     sums = debiased_sums(reports, survey.observed, epsilon)
-    found: dict[str, Any] = {xu_dots.X: jnp.mean(report_information(epsilon)) ** -0.5}
-    failed: Array | int = 0
-    for row, link in enumerate(common.LINKS):
-        values, codes = common.fits(jax.tree.map(lambda leaf: leaf[None], sums), link, config.gamma)
-        failed += codes
-        found[link] = {common.ADRR: common.score_errors(values[0], survey.scores[row])}
-    return {**found, common.FAILED: failed}
+    links = len(common.LINKS)
+    return xu_dots.errors_at(epsilon, [sums] * links, [*survey.scores], config.gamma)
 
 
 def _levels(key: Key, survey: Answers, config: CarsConfig) -> Array:
@@ -169,15 +154,9 @@ def _levels(key: Key, survey: Answers, config: CarsConfig) -> Array:
     return base + config.width * jax.random.uniform(key, (users,), config.dtype)
 
 
-def build(config: CarsConfig) -> tuple[Study, ...]:
-    """Build Table 2: one study with one compilation."""
+def build(config: CarsConfig, trial: Callable[..., Metrics] = trial) -> tuple[Study, ...]:
+    """Build Table 2, or Figure 14 by its trial: one study with one compilation."""
     run = functools.partial(trial, survey=load(config), config=config)
-    return (Study(config.name, run, ({},), axes=common.AXES, optimized=False),)
-
-
-def build_errors(config: CarsConfig) -> tuple[Study, ...]:
-    """Build Figure 14: one study with one compilation."""
-    run = functools.partial(error_trial, survey=load(config), config=config)
     return (Study(config.name, run, ({},), axes=common.AXES, optimized=False),)
 
 
@@ -238,7 +217,7 @@ EXPERIMENTS = (
         title="Cars: errors of ADRR against 1/√B(ε)",
         paper=f"{common.PAPER}, Figure 14",
         config=CarsConfig("xu-fig14"),
-        build=build_errors,
+        build=functools.partial(build, trial=error_trial),
         annotate=xu_dots.placed,
         claims=(
             xu_dots.linear(

@@ -30,8 +30,13 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
 @pytest.mark.slow
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
     cell = {"num_items": 4, "max_items": 4, "num_users": 300, "max_users": 300}
-    draws = {4: {(0,): functools.partial(central.mallows_draw, config=CONFIG, padded=4)}}
-    found = jax.jit(lambda key: central.trial(key, cell, draws=draws, config=CONFIG))(KEY)
+    worlds = crowds.Worlds((common.MALLOWS,), (4,), 300)
+    strength = CONFIG.strength
+    draw = functools.partial(crowds.mallows_world, strength=strength, positions=True)
+    worlds.add(common.MALLOWS, draw, 4, (300,))
+    study = common.study(CONFIG, worlds, functools.partial(central.methods, CONFIG), central.PAIRS)
+    assert {name: study.cells[0][name] for name in cell} == cell
+    found = jax.jit(lambda key: study.trial(key, {**study.cells[0], **cell}))(KEY)
     assert {*central.METHODS, PLAIN} <= set(found)
     for name, errors in found.items():
         values = errors[EXCESS]
@@ -108,7 +113,9 @@ def test_cells_are_the_worlds_that_the_settings_ask_for():
     hard = central.CentralConfig("s", items=(4, 7), users=(9,), flips=2, buffer=3, data=())
     cells, groups = cells_of(hard)
     rows = [{"study": "s", **cell} for cell in cells]
-    named = [(row["study"], row["num_items"]) for row in central.by_world(hard, rows)]
+    named = [
+        (row["study"], row["num_items"]) for row in crowds.by_world(central.worlds(hard), rows)
+    ]
     assert named == [(common.MALLOWS, 4), (common.MALLOWS, 7), (common.WORST, 7)]
     assert len(groups) == 1
 
@@ -128,20 +135,18 @@ def test_a_shared_program_draws_the_world_of_the_cell():
         (1,): functools.partial(center, spread=1.0),
         (2,): without,
     }
-    config = dataclasses.replace(CONFIG, epsilons=(1.0,))
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
 
     @by_numpy
     def drawn(number):
         seen = []
 
-        def judged(key, world, config):
-            seen.append(world)
-            return {"error": jnp.float32(0)}
-
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(central, "_judged", judged)
-            central.trial(KEY, {**sizes, "world": number}, draws={5: alone}, config=config)
+            patched.setattr(common, "errors", lambda key, world, *rest: seen.append(world))
+            cell = {**sizes, "world": number}
+            common.trial(
+                KEY, cell, draws={5: alone}, methods=lambda items: {}, epsilons=(1.0,), pairs=()
+            )
         return seen[-1]
 
     seen = [drawn(number) for number in range(len(names))]

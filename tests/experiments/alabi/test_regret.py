@@ -61,7 +61,7 @@ def places(config):
     """(world, m, n) of each cell, and the number of programs."""
     (study,) = regret.build(config)
     rows = [{"study": "s", **cell} for cell in study.cells]
-    named = regret.by_world(config, rows)
+    named = crowds.by_world(regret.worlds(config), rows)
     assert all("world" not in row for row in named)
     found = [(row["study"], row["num_items"], row["num_users"]) for row in named]
     return found, len(study.groups())
@@ -83,7 +83,7 @@ def shared_program():
     def drawn(number):
         seen = []
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(regret, "_judged", lambda key, world, config: seen.append(world))
+            patched.setattr(common, "errors", lambda key, world, *rest: seen.append(world))
             study.trial(KEY, {**SIZES, "world": number})
         return seen[-1]
 
@@ -93,7 +93,7 @@ def shared_program():
 @pytest.mark.parametrize("name", [common.MALLOWS, regret.STRONG, common.WORST, regret.CAMPS])
 def test_a_shared_program_draws_the_world_of_the_cell(name):
     config = dataclasses.replace(CONFIG, items=(12,))
-    seen = shared_program()(regret.numbered(config, name, 12))
+    seen = shared_program()(crowds.numbered(regret.worlds(config), name, 12))
     key = jax.random.split(KEY)[0]
     alone = {
         common.MALLOWS: lambda key: crowds.mallows_world(key, SIZES, config.strength),
@@ -133,7 +133,7 @@ def test_a_trial_judges_every_method_and_finds_the_best_without_noise():
     (cell,) = (
         cell
         for cell in study.cells
-        if cell["world"] == regret.numbered(CONFIG, regret.CAMPS, cell["num_items"])
+        if cell["world"] == crowds.numbered(regret.worlds(CONFIG), regret.CAMPS, cell["num_items"])
     )
     found = jax.jit(lambda key: study.trial(key, cell))(KEY)
     assert {*regret.PURE, *regret.GAUSSIAN, regret.EXPONENTIAL, PLAIN} <= set(found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import jax
@@ -71,7 +72,9 @@ def test_noise_of_counts(unit, factors):
     wins = complete(6)
     epsilons = jnp.array([0.5, 4.0])
     for calibration, factor in zip(CALIBRATIONS, factors, strict=True):
-        totals = private_totals(KEY, wins, unit, epsilons, calibration)
+        asked = functools.partial(unit.promise, adjacency=calibration.adjacency)
+        how = calibration.calibration
+        totals = private_totals(KEY, wins, asked, epsilons, calibration=how)
         unit_noise = jax.random.laplace(KEY, (6,), wins.matrix.dtype)
         expected = wins.totals - factor * unit_noise / epsilons[:, None]
         np.testing.assert_allclose(totals, expected, rtol=1e-10)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +10,7 @@ import pytest
 from privrank_jax import experiments
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.cai import exposure
-from privrank_jax.experiments.claims import selected
+from privrank_jax.experiments.claims import between, selected
 from privrank_jax.privacy import Privacy
 from privrank_jax.simulate import run, worlds
 from privrank_jax.simulate.result import StudyResult
@@ -91,8 +89,11 @@ def test_a_claim_is_judged_by_all_means():
         return {"metric": "coverage", "mean": mean, "standard_error": error, "replicates": 99}
 
     table = StudyResult("t", [row(0.95, 0.01), row(0.92, 0.01)])
-    assert exposure.bounded(table, least=0.93).holds
-    assert not exposure.bounded(table, least=0.93, slack=0.0).holds
-    assert not exposure.bounded(table, most=0.9).holds
-    assert exposure.bounded(table, most=0.9, metric="width").holds is None
-    assert dataclasses.is_dataclass(exposure.ExposureConfig)
+
+    def holds(**limits):
+        return between("", **limits).check(table).holds
+
+    assert holds(least=0.93)
+    assert not holds(least=0.93, slack=0.0)
+    assert not holds(most=0.9)
+    assert holds(most=0.9, metric="width") is None

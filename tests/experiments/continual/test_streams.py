@@ -70,12 +70,6 @@ def test_a_claim_compares_simulated_noise_with_the_formula():
     assert streams.as_computed(table(), config=config).holds is None
 
 
-def test_claims_name_what_runs():
-    one = experiments.get("continual")
-    assert one.differences
-    assert len({claim.text for claim in one.claims}) == len(one.claims) > 1
-
-
 def test_comparisons_are_split_into_tenths():
     with pytest.raises(ValueError, match="multiples of 10"):
         streams.build(common.ContinualConfig("s", 1.0, 10, per_pair=(15,)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from privrank_jax.experiments.alabi import pictures
 from privrank_jax.experiments.alabi.common import EXCESS
-from privrank_jax.experiments.hillebrand import pictures
 from tests.experiments.rows import row, table
 
 LOOKS = {"a": (0, 0), "b": (1, 1)}

@@ -9,9 +9,8 @@ from scipy import stats
 
 from privrank_jax import experiments
 from privrank_jax.experiments.rdp import attack as rdp_attack
-from privrank_jax.experiments.rdp.training import ACCURACY, NO_PRIVACY
-from tests.experiments.rdp.shared import KEY, RDP
-from tests.experiments.rdp.shared_personal import PERSONAL, PERSONAL_KEY
+from privrank_jax.experiments.rdp.common import ACCURACY, NO_PRIVACY
+from tests.experiments.rdp.shared import KEY, PERSONAL, PERSONAL_KEY, RDP
 from tests.reference.attack import attack_error
 
 SMALL_PERSONAL = {

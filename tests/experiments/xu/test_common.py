@@ -8,7 +8,6 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.experiments.claims import minus
 from privrank_jax.experiments.xu import common
 from tests.experiments.xu.shared import errors
 
@@ -20,17 +19,6 @@ def test_errors_are_those_of_the_real_items():
     mask = jnp.array([True, True, True, False])
     found = common.score_errors(jnp.asarray(value), jnp.asarray(theta), mask)
     assert {k: float(v) for k, v in found.items()} == pytest.approx(errors(value[:3], theta[:3]))
-
-
-def test_differences_are_paired_with_ours_in_the_metrics_of_both():
-    table = {
-        common.ADRR: {"l2_error": 1.0, "failed_fits": 0.0},
-        "RR": {"l2_error": 3.0, "other": 7.0},
-    }
-    found = common.with_differences(table)
-    assert found[minus("RR", common.ADRR)] == {"l2_error": 2.0}
-    assert {name: found[name] for name in table} == table
-    assert len(found) == 3
 
 
 def test_grids_are_padded_to_their_largest_cells():
