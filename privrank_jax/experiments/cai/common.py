@@ -14,6 +14,7 @@ Names: the paper's n items are ``num_items`` here, its m users ``num_users``. Th
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
