@@ -48,7 +48,6 @@ from privrank_jax.jobs.methods import (
     check_items_of,
     check_trust,
     solvers,
-    telling,
 )
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
 from privrank_jax.jobs.spending import paid
@@ -88,7 +87,6 @@ class Limit(TypedDict):
     additive: float
 
 
-@telling(CONSENSUS)
 def consensus(
     data: Rankings | RankingRows | SyntheticRankings,
     privacy: Privacy | None,
@@ -111,8 +109,11 @@ def consensus(
             spends nothing.
         privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``. None: no
             privacy, the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
-        method: auto (weights, or borda where noise is large),
-            {methods}.
+        method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
+            majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
+            ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
+            pairs), ``"footrule"`` (the least sum of distances to noisy positions) or ``"exponential"`` (a random
+            ranking, better ones more likely; up to 20 items).
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ); of footrule also ``"tree"``. Default: the best.

@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import textwrap
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 TRUSTS = ("central", "shuffled", "local")
 
 
@@ -237,22 +235,6 @@ def _with_limits(method: Method, offered: set[str]) -> str:
     for trust, most in method.most_items.items():
         told.append(f"up to {most} items" + (f" if {trust}" if method.trusts[1:] else ""))
     return "; ".join(told)
-
-
-def telling(methods: Mapping[str, Method]) -> Callable[[_Function], _Function]:
-    """Write all methods where the docstring of a function says ``{methods}``.
-
-    Args:
-        methods: :data:`CONSENSUS` or :data:`RANK`.
-    """
-    text = textwrap.fill(described(methods), 108, break_on_hyphens=False)
-
-    def told(function: _Function) -> _Function:
-        written = textwrap.indent(text, " " * 12).lstrip()
-        function.__doc__ = (function.__doc__ or "").replace("{methods}", written)
-        return function
-
-    return told
 
 
 def solvers(methods: Mapping[str, Method]) -> str:

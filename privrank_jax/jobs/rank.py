@@ -20,7 +20,6 @@ from privrank_jax.jobs.choices import rank_choices
 from privrank_jax.jobs.comparisons import rank_comparisons
 from privrank_jax.jobs.covariates import rank_covariates
 from privrank_jax.jobs.mechanisms import Randomness
-from privrank_jax.jobs.methods import RANK, telling
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
 from privrank_jax.jobs.spending import paid
@@ -30,7 +29,6 @@ from privrank_jax.release.ledger import Ledger
 Data = Comparisons | ComparisonRows | Choices | Rankings | RankingRows | Reports
 
 
-@telling(RANK)
 def rank(
     data: Data,
     privacy: Privacy | None,
@@ -60,7 +58,8 @@ def rank(
             randomized already, so ranking them spends nothing.
         privacy: the promise; ``contributions`` is L, the most comparisons of one user, of whom a random choice of L
             stays. None: no privacy.
-        method: {methods}.
+        method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often) or
+            ``"one-shot"`` (only the list of the ``top_k`` best).
         noise: ``"laplace"``, ``"gaussian"`` (with a δ), or ``"k-norm"`` (in the shape of what one user can change);
             default: the best that keeps pure ε.
         link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.
