@@ -47,6 +47,7 @@ def totals_sensitivity(
     Raises:
         ValueError: users without ``contributions``, unit rank, an unknown norm, c not positive or for traced L.
 
+    >>> import dataclasses
     >>> users = Privacy(1.0, unit="user", adjacency="replace", contributions=15)
     >>> totals_sensitivity(users), totals_sensitivity(dataclasses.replace(users, adjacency="add-remove"))
     (30.0, 15.0)
