@@ -157,20 +157,38 @@ def noise_on_counted(
         davidson: whether ties are outcomes of their own.
         by: name of the mechanism.
     """
+    if davidson and isinstance(data, WinCounts):
+        return tie_noise(privacy, by, data.num_items, noise, questionnaire)
+    noise, attained = kept_on_counted(data, privacy, by, noise, questionnaire)
     if isinstance(data, CovariateTable):
-        noise = noise or "laplace"
-        attained = kept_with_covariates(privacy, by, noise)
         return attained, covariate_noise(data.design, attained, noise, sensitivity, ties=davidson)
-    items = data.num_items
-    if davidson:
-        return tie_noise(privacy, by, items, noise, questionnaire)
     if isinstance(data, Choices):
         check_no_stages(data)
-        noise = noise or "laplace"
-        attained = of_comparisons(privacy, by, noise)
-    else:
-        noise, attained = kept_on_totals(privacy, by, noise, questionnaire)
-    return attained, totals_noise(noise, attained, items, sensitivity, questionnaire)
+    return attained, totals_noise(noise, attained, data.num_items, sensitivity, questionnaire)
+
+
+def kept_on_counted(
+    data: object,
+    privacy: Privacy,
+    by: str,
+    noise: str | None,
+    questionnaire: PairMatrixLike | None,
+) -> tuple[str, Privacy]:
+    """The noise on what is counted, and what a mechanism attains; of win counts those with ties as half wins.
+
+    Args:
+        data: answers, or win totals.
+        privacy, noise, questionnaire: as for :func:`noisy_counts`.
+        by: name of the mechanism.
+
+    Raises:
+        TypeError, ValueError: as :func:`noisy_counts`.
+    """
+    if not isinstance(data, CovariateTable | Choices):
+        return kept_on_totals(privacy, by, noise, questionnaire)
+    noise = noise or "laplace"
+    kept = kept_with_covariates if isinstance(data, CovariateTable) else of_comparisons
+    return noise, kept(privacy, by, noise)
 
 
 @functools.partial(jax.jit, static_argnames=("davidson",))

@@ -38,11 +38,10 @@ from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.covariate_noise import kept_with_covariates
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.mle import TIES, check_answers
 from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_counts import check_options, options_of
+from privrank_jax.pairwise.noisy_counts import check_options, kept_on_counted, options_of
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     check_tie_promise,
@@ -51,7 +50,6 @@ from privrank_jax.pairwise.noisy_ties import (
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire_noise import (
     edge_list,
-    kept_on_totals,
     questionnaire_changes,
     read_questionnaire,
 )
@@ -109,21 +107,14 @@ def exact_noisy_counts(
         check_answers(data, davidson)
     given = {"sensitivity": sensitivity is not None, "questionnaire": questionnaire is not None}
     check_options(given, options_of(data, davidson))
+    if davidson and isinstance(data, WinCounts):
+        return _with_ties(data, privacy, noise, questionnaire)
+    noise, attained = kept_on_counted(data, privacy, _BY, noise, questionnaire)
+    attained = exact_promise(attained)
     if isinstance(data, CovariateTable):
-        noise = noise or "laplace"
-        attained = exact_promise(kept_with_covariates(privacy, _BY, noise))
         value, scale = noisy_sums(data, attained, noise, sensitivity, ties=davidson)
         return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
-    if davidson:
-        assert isinstance(data, WinCounts)
-        return _with_ties(data, privacy, noise, questionnaire)
     doubled = _doubled_choices(data) if isinstance(data, Choices) else doubled_totals(data)
-    if isinstance(data, Choices):
-        noise = noise or "laplace"
-        attained = of_comparisons(privacy, _BY, noise)
-    else:
-        noise, attained = kept_on_totals(privacy, _BY, noise, questionnaire)
-    attained = exact_promise(attained)
     counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
     if counts is None or noise != "k-norm":
         change = change_of_totals(noise, attained, counts, sensitivity)

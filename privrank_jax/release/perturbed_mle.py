@@ -41,10 +41,9 @@ from privrank_jax.pairwise.objective_perturbation import (
 from privrank_jax.pairwise.perturbed_mle import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.balls import load_flint
-from privrank_jax.release.integer_noise import exact_promise
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.perturbed_models import (
     GRID,
     choice_rows,
@@ -218,5 +217,4 @@ def _in_doubles(numbers: list[int]) -> Any:
 
 def _exact(value: Any, privacy: Privacy, attained: Privacy, scale: float, ridge: float) -> Estimate:
     """A fit that was drawn exactly: its value, guarantee and public facts."""
-    guarantee = Guarantee(privacy, attained, numerics="exact")
-    return Estimate(value, guarantee, ExactFit(scale, ridge, float(GRID)))
+    return exact_estimate(value, privacy, attained, ExactFit(scale, ridge, float(GRID)))
