@@ -218,17 +218,8 @@ class CovariateTable:
         return self.design.total(self.outcomes.astype(self.design.features.dtype))
 
 
-def check_table(table: object) -> None:
-    """Raise ``TypeError`` unless ``table`` is a :class:`CovariateTable`."""
-    if not isinstance(table, CovariateTable):
-        raise TypeError(
-            f"table must be a CovariateTable, got {type(table).__name__}: make one by covariate_table."
-        )
-
-
 def check_private(table: CovariateTable) -> None:
-    """Raise unless ``table`` is one whose features have scales by public bounds."""
-    check_table(table)
+    """Raise ``ValueError`` unless the features of ``table`` have scales by public bounds."""
     if not table.design.private:
         raise ValueError(
             "the scales of this table's features were read from its rows, which are private here: make it by "
