@@ -173,9 +173,8 @@ def _fit_released(
 ) -> Estimate:
     """The fit to noisy sums, or to noisy sums and ties."""
     design = dataclasses.replace(design, ties=value.size > design.size)
-    # K-norm noise needs to see the design untraced. It is an argument so that `quickly` sees how large it is.
     added = noise_on_sums(design, noise, scale, ties=design.ties)
-    ridges = quickly(lambda _: default_ridges(design, added, gamma), design)
+    ridges = quickly(functools.partial(default_ridges, added=added, gamma=gamma), design)
     fit = quickly(pairwise.fit, design, value, *ridges)
     diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
     return dataclasses.replace(fit, diagnostics=diagnostics)

@@ -315,8 +315,8 @@ def default_ridges(
     ``design.evidence``, with ties as outcomes 1/7, and 2/9 of the number of meetings.
 
     Args:
-        design: the public part of the data; not traced for K-norm noise.
-        added: the noise.
+        design: the public part of the data.
+        added: the noise; its scale alone may be traced for K-norm noise.
         gamma: γ of the scores, if it is not the default.
         tie_gamma: γ_T, if it is not the default.
 
