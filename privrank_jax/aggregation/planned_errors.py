@@ -29,11 +29,10 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import special
+from scipy import optimize, special
 
 from privrank_jax._host.evaluate import evaluate, quickly
 from privrank_jax._validate import check_nonnegative
-from privrank_jax.aggregation.assignment import assignment
 from privrank_jax.aggregation.borda import (
     dp_borda_scale,
     ldp_borda_norm,
@@ -238,8 +237,9 @@ def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> n
             for one in settings
         ]
     noisy = crowd.costs + np.array(scales)[:, None, None, None] * unit
-    ranks = evaluate(jax.vmap(assignment), noisy.reshape(-1, items, items))
-    return crowd.excess(np.asarray(ranks)).reshape(len(settings), -1).mean(axis=1)
+    costs = noisy.reshape(-1, items, items)
+    ranks = np.array([optimize.linear_sum_assignment(one)[1] for one in costs])
+    return crowd.excess(ranks).reshape(len(settings), -1).mean(axis=1)
 
 
 def _tree_noise(items: int, noise: str) -> tuple[np.ndarray, str]:

@@ -25,7 +25,6 @@ NAMES = (
     "local_borda",
     "ldp_footrule",
     "continual",
-    "assignment",
     "private_functions",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
