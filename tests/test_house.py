@@ -13,6 +13,7 @@ import pytest
 from tests import house
 from tests.house.docstrings import described, exported, missing_sections
 from tests.house.imports import circles
+from tests.house.picture import STORED, drawn
 from tests.house.planted import PLANTED
 from tests.sources import PACKAGE, Module, modules
 
@@ -118,3 +119,8 @@ def test_names_are_loaded_from_where_type_checkers_see_them(package, table):
     seen = {alias.name: f"{node.module}".split(".")[2] for node in ours for alias in node.names}
     assert getattr(importlib.import_module(f"privrank_jax.{package}"), table) == seen
     assert exported()[package] == set(seen)
+
+
+def test_the_picture_shows_what_packages_import():
+    """``python -m tests.house.picture`` draws it anew."""
+    assert STORED.read_text(encoding="utf-8") == drawn()
