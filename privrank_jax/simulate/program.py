@@ -11,7 +11,6 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from privrank_jax._types import Key
-from privrank_jax._workarounds.collection import uncollected
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns
@@ -94,8 +93,7 @@ class Program:
     def lowered(self) -> Any:
         """The program lowered for XLA at the present size."""
         if self._lowered is None:
-            with uncollected():
-                self._lowered = self._jitted.lower(*self._arguments(0))
+            self._lowered = self._jitted.lower(*self._arguments(0))
         return self._lowered
 
     def compile_ahead(self, threads: Executor) -> None:
@@ -206,11 +204,10 @@ def _traced(
     key: Key, study: Study, index: int, columns: dict[str, jax.Array]
 ) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
     """The traced trial, with fused draws where all of its sampling works with them."""
-    with uncollected():
-        try:
-            return trace(key, study, index, columns, fused)
-        except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
-            return trace(key, study, index, columns, lambda key: key)
+    try:
+        return trace(key, study, index, columns, fused)
+    except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
+        return trace(key, study, index, columns, lambda key: key)
 
 
 def _compiled_bytes(compiled: Any) -> int | None:
