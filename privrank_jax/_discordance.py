@@ -1,13 +1,10 @@
 """How many pairs of items two rankings order differently: of two rankings, and of a crowd of such pairs.
 
-For two rankings of few items it takes one vector operation for each item. In a crowd users stand side by side, so that
-a vector of a CPU holds as many of them as it has bytes, and a word of a GPU four. XLA would lay out the rankings of a
-crowd row by row, with the items of one user in a vector, most of which then stays empty.
+For two rankings of few items it takes one vector operation for each item, and so it does for a crowd on a CPU. On a GPU
+a word holds four users of a crowd. Of many items, users stand side by side in the vectors of both.
 """
 
 from __future__ import annotations
-
-import functools
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +13,7 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Int, UInt32
 
 from privrank_jax._backend import at_once, on_cpu
-from privrank_jax._blocks import NEAR_BYTES, blockwise
+from privrank_jax._blocks import blockwise
 from privrank_jax._chunks import with_batch_axis
 from privrank_jax._types import Count, Rankings, Ranks
 from privrank_jax._words import (
@@ -31,16 +28,14 @@ from privrank_jax._words import (
     by_item,
     quarters,
 )
-from privrank_jax._workarounds.xla import apart, materialized
+from privrank_jax._workarounds.xla import materialized
 
 MAX_IN_CROWDS = 4096
 """Items up to which crowds are counted together; an int32 holds the number for more."""
 
 _MAX_UNROLLED = 100
 _MIN_IN_COLUMNS = 64  # rankings of a crowd of more items
-# Items and rankings of a crowd that is counted in words.
-_MIN_IN_WORDS, _MIN_IN_WORDS_ON_GPU = (16, 2**14), (3, 2**12)
-_BYTES_IN_WORDS = 10 * 2**20  # rankings of a block on a CPU
+_MIN_IN_WORDS = (3, 2**12)  # items and rankings of a crowd that a GPU counts in words
 # Bytes of a block of rows, and items that one kernel compares with all others, on a GPU: of more, XLA copies each item
 # by a kernel of its own.
 _BYTES_IN_ROWS_ON_GPU, _STEPS_ON_GPU = 2**22, 50
@@ -81,10 +76,12 @@ def _discordant_crowd(a: Rankings, b: Rankings) -> Int[Array, "users"]:
         return blockwise(
             lambda a, b: _count_in_columns(a.T, b.T), a, b, whole_bytes=_WHOLE_IN_COLUMNS
         )
-    fewest_items, fewest_users = _MIN_IN_WORDS if on_cpu() else _MIN_IN_WORDS_ON_GPU
+    if on_cpu():
+        return _count_in_rows(a, b)
+    fewest_items, fewest_users = _MIN_IN_WORDS
     if items >= fewest_items and users >= fewest_users:
         return _count_in_words(a, b)
-    return _count_in_rows(a, b) if on_cpu() else _count_in_blocks(a, b)
+    return _count_in_blocks(a, b)
 
 
 @_discordant_crowd.def_vmap
@@ -100,26 +97,21 @@ def _count_in_rows(a: Rankings, b: Rankings) -> Int[Array, "users"]:
 
 
 def _count_in_blocks(a: Rankings, b: Rankings) -> Int[Array, "users"]:
-    """The same, as many at once as a cache holds."""
-    return blockwise(
-        _count_in_rows, a, b, bytes_at_once=None if on_cpu() else _BYTES_IN_ROWS_ON_GPU
-    )
+    """The same, as many at once as the cache of a GPU holds."""
+    return blockwise(_count_in_rows, a, b, bytes_at_once=_BYTES_IN_ROWS_ON_GPU)
 
 
 def _count_in_words(a: Rankings, b: Rankings) -> Int[Array, "users"]:
-    """Few items, four users to a word; row by row if any rank is too large for that."""
+    """The same of few items on a GPU, four users to a word; row by row if any rank is too large for that."""
     users, items = a.shape
-    bytes_each = 2 * items * 4
-    width = max(16, NEAR_BYTES // bytes_each // 16 * 16) if on_cpu() else WIDTH_ON_GPU
-    most = at_once(max(1, _BYTES_IN_WORDS // bytes_each), bytes_each)
-    number, block = blocks(users, USERS * width, most)
+    number, block = blocks(users, USERS * WIDTH_ON_GPU, at_once(1, 2 * items * 4))
 
     def count(turn: Count, found: Int[Array, "users"]) -> Int[Array, "users"]:
         first = jnp.minimum(turn * block, users - block)
-        words = [by_item([_small(x) for x in quarters(r, first, block)], width) for r in (a, b)]
-        wide = any_wide(words[0]) | any_wide(words[1])
-        if not on_cpu():  # one kernel that compares and looks for wide ranks takes a third longer
-            words, wide = jax.lax.optimization_barrier((words, wide))
+        parts = ([_small(x) for x in quarters(ranks, first, block)] for ranks in (a, b))
+        words = [by_item(part, WIDTH_ON_GPU) for part in parts]
+        # One kernel that compares and looks for wide ranks takes a third longer.
+        words, wide = jax.lax.optimization_barrier((words, any_wide(words[0]) | any_wide(words[1])))
         distances = jnp.where(wide, -1, _compare(*words))
         return jax.lax.dynamic_update_slice_in_dim(found, distances, first, 0)
 
@@ -140,29 +132,16 @@ def _compare(
 ) -> Int[Array, "users"]:
     """The number of each user."""
 
-    def compared(a: Array, b: Array) -> UInt32[Array, "blocks items width"]:
-        behind = jnp.zeros(a.shape, jnp.uint32)
-        for item in range(a.shape[1]):
-            ahead_or_tied = at_least(a[:, item, None], a) | at_least(b, b[:, item, None])
-            behind += (~ahead_or_tied & HIGHEST) >> 7
-            if item % _STEPS_ON_GPU == _STEPS_ON_GPU - 1 and not on_cpu():
-                behind = jax.lax.optimization_barrier(behind)
-        return behind
-
-    def sums(behind: Array, *, odd: bool) -> UInt32[Array, "blocks width"]:
-        """Sums of 16 bits: of the first and third users in each word, or of the second and fourth."""
-        items = behind.shape[1]
-        if not on_cpu():
-            return jnp.sum(behind >> (8 * odd) & _EVEN, axis=1, dtype=jnp.uint32)
-        total = jnp.zeros(behind[:, 0].shape, jnp.uint32)
-        together = 255 // (items - 1)  # sums that a byte holds
-        for start in range(0, items, together):
-            few = sum(behind[:, item] for item in range(start, min(start + together, items)))
-            total += few >> (8 * odd) & _EVEN
-        return total
-
-    behind = apart(compared, a, b)
-    even, odd = (apart(functools.partial(sums, odd=odd), behind) for odd in (False, True))
+    behind = jnp.zeros(a.shape, jnp.uint32)
+    for item in range(a.shape[1]):
+        ahead_or_tied = at_least(a[:, item, None], a) | at_least(b, b[:, item, None])
+        behind += (~ahead_or_tied & HIGHEST) >> 7
+        if item % _STEPS_ON_GPU == _STEPS_ON_GPU - 1:
+            behind = jax.lax.optimization_barrier(behind)
+    behind = jax.lax.optimization_barrier(behind)
+    # Sums of 16 bits: of the first and third users in each word, and of the second and fourth.
+    even, odd = (jnp.sum(behind >> shift & _EVEN, axis=1, dtype=jnp.uint32) for shift in (0, 8))
+    even, odd = jax.lax.optimization_barrier((even, odd))
     each = [even & _HALF, odd & _HALF, even >> 16, odd >> 16]
     return jnp.stack(each).astype(jnp.int32).ravel()
 

@@ -1,8 +1,7 @@
-"""Ranks of four users side by side in each word of 32 bits, items first, for kernels that compare them.
+"""Ranks of four users side by side in each word of 32 bits, for kernels that compare them on a GPU.
 
-Few ranks are as large as a byte allows, so a word holds those of four users. Words are transposed four times as fast
-as bytes on a CPU, and bytes below 128 are compared within words: with the highest bit of each set in one of two words,
-their difference borrows nothing from the next byte.
+Few ranks are as large as a byte allows, so a word holds those of four users. Bytes below 128 are compared within words:
+with the highest bit of each set in one of two words, their difference borrows nothing from the next byte.
 """
 
 from __future__ import annotations
@@ -12,11 +11,9 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Int8, UInt32
+from jaxtyping import Array, Bool, UInt32
 
-from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count, Rankings
-from privrank_jax._workarounds.xla import apart, materialized
 
 USERS = 4
 """Users in a word."""
@@ -56,7 +53,7 @@ def blocks(users: int, step: int, most: int) -> tuple[int, int]:
 
 
 def quarters(ranks: Rankings, first: Count, users: int) -> list[Rankings]:
-    """The ranks of ``users`` users from ``first`` on, in four parts: slices are read by vectors, reshaped ones not."""
+    """The ranks of ``users`` users from ``first`` on, in four parts."""
     part = users // USERS
     return [jax.lax.dynamic_slice_in_dim(ranks, first + k * part, part) for k in range(USERS)]
 
@@ -72,14 +69,8 @@ def by_item(
 ) -> UInt32[Array, "blocks items {width}"]:
     """The words of :func:`joined`, in blocks of ``width`` words."""
     words = joined(quarters)
-    return materialized(jnp.swapaxes(words.reshape(-1, width, words.shape[1]), 1, 2))
-
-
-def in_bytes(
-    words: UInt32[Array, "blocks items width"],
-) -> Int8[Array, "4 blocks items width"]:
-    """The four bytes of each word as signed ones, which are compared faster than unsigned ones."""
-    return jnp.stack([(words >> 8 * k).astype(jnp.int8) for k in range(USERS)])
+    by_block = jnp.swapaxes(words.reshape(-1, width, words.shape[1]), 1, 2)
+    return jax.lax.optimization_barrier(by_block)
 
 
 def at_least(
@@ -92,11 +83,4 @@ def at_least(
 
 def any_wide(words: UInt32[Array, "words *place"]) -> Bool[Array, ""]:
     """Whether any byte is :data:`WIDE`, if none is larger."""
-
-    def by_place(words: UInt32[Array, "words *place"]) -> Int[Array, "*place"]:
-        # By places first, and of signed integers: XLA vectorizes nothing else.
-        return jnp.max(((words + LOWEST & HIGHEST) >> 7).astype(jnp.int32), axis=0)
-
-    if not on_cpu():
-        return jnp.any(words + LOWEST & HIGHEST)
-    return jnp.any(apart(by_place, words) > 0)
+    return jnp.any(words + LOWEST & HIGHEST)

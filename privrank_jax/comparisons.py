@@ -19,7 +19,6 @@ from privrank_jax._counting import (
 )
 from privrank_jax._types import Count, Key, MaskLike, RowsLike
 from privrank_jax._validate import as_array, check_positive, check_square, in_floats, is_traced
-from privrank_jax._workarounds.scatter import add_at
 from privrank_jax._workarounds.threefry import fused
 
 
@@ -99,13 +98,13 @@ class WinCounts:
             counts = count_on_host(winners, losers, num_items, weights, tied)
             ties = None if tied is None else jnp.asarray(count_ties(tied, weights), dtype)
             return cls(jnp.asarray(counts.astype(dtype)), mask, ties)
-        first, second = jnp.asarray(winners), jnp.asarray(losers)
+        first, second = (_index(items) for items in (winners, losers))
         weight = jnp.ones(first.shape, dtype) if weights is None else jnp.asarray(weights, dtype)
         counts = jnp.zeros((num_items, num_items), dtype)
         if tied is None:
-            return cls(add_at(counts, first, second, weight), mask)
+            return cls(counts.at[first, second].add(weight), mask)
         half = jnp.where(jnp.asarray(tied), 0.5 * weight, 0.0)
-        counts = add_at(add_at(counts, first, second, weight - half), second, first, half)
+        counts = counts.at[first, second].add(weight - half).at[second, first].add(half)
         return cls(counts, mask, 2 * half.sum())
 
     @classmethod
@@ -278,8 +277,8 @@ class WinEdges:
     def to_dense(self) -> WinCounts:
         """The same counts as an ``(m, m)`` matrix."""
         matrix = jnp.zeros((self.num_items, self.num_items), self.first_wins.dtype)
-        matrix = add_at(matrix, self.first, self.second, self.first_wins)
-        return WinCounts(add_at(matrix, self.second, self.first, self.second_wins))
+        matrix = matrix.at[self.first, self.second].add(self.first_wins)
+        return WinCounts(matrix.at[self.second, self.first].add(self.second_wins))
 
 
 @jax.tree_util.register_dataclass
@@ -371,6 +370,13 @@ def _bound_contributions(
         return jax.random.bits(jax.random.fold_in(jax.random.fold_in(fused(key), user), place))
 
     return mask & (_place_within(users, jax.vmap(draw)(users, ordinal), mask) < limit)
+
+
+def _index(items: RowsLike) -> Int[Array, "rows"]:
+    """Items as JAX takes them for indices: of 8 or 16 bits it refuses those into more items than they hold."""
+    index = jnp.asarray(items)
+    small = jnp.issubdtype(index.dtype, jnp.signedinteger) and index.dtype.itemsize < 4
+    return index.astype(jnp.int32) if small else index
 
 
 def _place_within(

@@ -50,6 +50,15 @@ def test_counts_agree_with_the_twin(seed, count, items, weighted, ties):
     assert found.merge(WinCounts(found.matrix)).ties is None
 
 
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint32, np.int64])
+def test_traced_items_of_few_bits_are_counted_among_many(kind):
+    winners, losers = np.array([0, 127, 5], kind), np.array([127, 0, 6], kind)
+    count = jax.jit(lambda *items: WinCounts.from_comparisons(*items, num_items=300).matrix)
+    np.testing.assert_array_equal(
+        count(winners, losers), WinCounts.from_comparisons(winners, losers, num_items=300).matrix
+    )
+
+
 def test_the_mask_of_items_travels():
     mask = np.array([True, True, False])
     for wins in (

@@ -1,4 +1,4 @@
-"""Discordant pairs of crowds that are counted in words, against naive counts."""
+"""Discordant pairs of crowds, against naive counts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,6 @@ import pytest
 from privrank_jax import _backend, _discordance, metrics
 
 
-@pytest.fixture(autouse=True)
-def small_crowds_in_words(monkeypatch):
-    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
-    monkeypatch.setattr(_discordance, "_MIN_IN_WORDS", (3, 160))
-    monkeypatch.setattr(_discordance, "NEAR_BYTES", 1)  # blocks of multiples of 64 users
-
-
 def naive(a, b):
     behind = (a[:, :, None] < a[:, None]) & (b[:, :, None] > b[:, None])
     return behind.sum((1, 2))
@@ -24,16 +17,16 @@ def naive(a, b):
 @pytest.mark.parametrize(
     ("users", "items", "low", "high"),
     [
-        (5, 3, 0, 3),  # too few for words
-        (1000, 40, 0, 126),  # several blocks, of which the last overlaps; all that bytes hold
+        (5, 3, 0, 3),
+        (1000, 40, 0, 126),
+        (70, 103, 0, 126),  # so many items that users stand side by side
         (640, 16, 0, 4),  # many ties
-        (170, 16, 0, 127),  # 126 stands for the largest integer of all
         (170, 16, -3, 9),
         (170, 16, -(2**31), 2**31 - 1),
     ],
 )
 def test_crowds_are_counted_like_single_rankings(users, items, low, high):
-    """Ranks that bytes hold and others; ``low`` and the largest rank are among them."""
+    """``low`` and the largest rank are among them."""
     a, b = np.random.default_rng(items).integers(low, high, (2, users, items)).astype(np.int32)
     a[0], b[0] = np.arange(items), np.arange(items)[::-1]
     a[1, :2], b[1, :2] = [low, high - 1], [high - 1, low]
@@ -54,10 +47,7 @@ def test_masked_items_and_largest_integers_are_behind_all():
         assert distance == naive(a[row, kept][None], b[row, kept][None])[0]
 
 
-def test_shared_rankings_and_batches_in_batches(monkeypatch):
-    """The blocks of a crowd of more than their bytes are counted one after another."""
-    monkeypatch.setattr("privrank_jax._blocks.WHOLE_BYTES", 0)
-    monkeypatch.setattr(_discordance, "_BYTES_IN_WORDS", 1)
+def test_shared_rankings_and_batches_in_batches():
     a, b = np.random.default_rng(1).integers(0, 20, (2, 4, 50, 20)).astype(np.int32)
     found = jax.vmap(jax.vmap(metrics.kendall_distance))(a, b)
     np.testing.assert_array_equal(found, [naive(*pair) for pair in zip(a, b)])
@@ -88,7 +78,7 @@ def test_a_gpu_counts_crowds_in_words(users, items, low, high, monkeypatch):
     """In one block or in several, with ranks that bytes hold and others."""
     monkeypatch.setattr(_backend, "platform", lambda: "gpu")
     monkeypatch.setattr(_backend, "BLOCK_BYTES", 2**17)
-    monkeypatch.setattr(_discordance, "_MIN_IN_WORDS_ON_GPU", (3, 64))
+    monkeypatch.setattr(_discordance, "_MIN_IN_WORDS", (3, 64))
     monkeypatch.setattr(_discordance, "_BYTES_IN_ROWS_ON_GPU", 2**11)
     a, b = np.random.default_rng(items).integers(low, high, (2, users, items)).astype(np.int32)
     a[0], b[0] = np.arange(items), np.arange(items)[::-1]

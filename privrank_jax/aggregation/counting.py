@@ -7,11 +7,11 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Int, Int8, Shaped, UInt8, UInt32
+from jaxtyping import Array, Bool, Int, Shaped, UInt8, UInt32
 
 from privrank_jax._backend import at_once, on_cpu
 from privrank_jax._blocks import NEAR_BYTES
-from privrank_jax._types import Count, Integers, PairMatrix, Rankings
+from privrank_jax._types import Integers, PairMatrix, Rankings
 from privrank_jax._words import (
     GAP,
     HIGHEST,
@@ -19,11 +19,7 @@ from privrank_jax._words import (
     WIDE,
     any_wide,
     at_least,
-    blocks,
-    by_item,
-    in_bytes,
     joined,
-    quarters,
 )
 from privrank_jax._workarounds.xla import apart, materialized
 
@@ -31,11 +27,8 @@ BEYOND = GAP
 """Ranks below it are compared in bytes, which is fastest."""
 
 _STEPS = 64
-# Items and users of rankings that are read four to a word.
-_MIN_IN_WORDS, _MIN_IN_WORDS_ON_GPU = (12, 2**14), (2, 2**10)
+_MIN_IN_WORDS = (2, 2**10)  # items and users of rankings that a GPU reads four to a word
 _STEPS_ON_GPU = 32
-_STEPS_IN_WORDS, _LANES_IN_WORDS = 24, 32
-_BYTES_AT_ONCE = 2**23
 _TABLES = 2**24
 """Bytes of the tables that are counted into at once on a CPU."""
 
@@ -62,7 +55,7 @@ def largest_rank(ranks: Rankings) -> Int[Array, ""]:
 def share_matrix(ranks: Rankings, missing: str, narrow: bool) -> PairMatrix:
     """Share of users who rank i before j, ties counting half; ``narrow`` if all ranks are below :data:`BEYOND`."""
     if narrow and _fit_words(ranks):
-        return _shares(_read_in_words(ranks, missing)[0], len(ranks))
+        return _shares(_count_in_words(ranks, missing)[0], len(ranks))
     known = ranks >= 0
     if narrow:
         ranks = ranks.astype(jnp.int8)
@@ -85,7 +78,7 @@ def narrow_shares(ranks: Rankings, missing: str) -> tuple[PairMatrix, Bool[Array
     To read wide ranks once for both takes two thirds of the time of asking for the largest first.
     """
     if _fit_words(ranks):
-        before, wide = _read_in_words(ranks, missing)
+        before, wide = _count_in_words(ranks, missing)
         return _shares(before, len(ranks)), ~wide
     lowest = max(np.iinfo(ranks.dtype).min, -1)
     limited = materialized(jnp.clip(ranks, lowest, BEYOND).astype(jnp.int8))
@@ -110,53 +103,10 @@ def gaps_last(
 
 
 def _fit_words(ranks: Rankings) -> bool:
-    """Whether a crowd is large enough for words to be faster than bytes."""
-    fewest_items, fewest_users = _MIN_IN_WORDS if on_cpu() else _MIN_IN_WORDS_ON_GPU
+    """Whether a GPU has a crowd that is large enough for words to be faster than bytes."""
+    fewest_items, fewest_users = _MIN_IN_WORDS
     users, items = ranks.shape
-    return users >= fewest_users and fewest_items <= items <= BEYOND
-
-
-def _read_in_words(
-    ranks: Rankings, missing: str
-) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
-    """How many users rank i before j, and whether any rank is too large to be counted so."""
-    return (_count_in_words if on_cpu() else _count_words_in_steps)(ranks, missing)
-
-
-def _count_in_words(
-    ranks: Rankings, missing: str
-) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
-    """:func:`_read_in_words` on a CPU: words are transposed faster than bytes, then split into the bytes that are
-    compared."""
-    users, items = ranks.shape
-    most = min(_BYTES_AT_ONCE // (4 * items), _TABLES // items**2 * _STEPS_IN_WORDS)
-    each = -(-users // -(-users // most))
-    abreast = USERS * _LANES_IN_WORDS
-    tables = -(-each // (_STEPS_IN_WORDS * abreast))  # for each byte of the words
-    number, block = blocks(users, tables * abreast, most)
-
-    def read(turn: Count, gap: int) -> Int8[Array, "tables items steps lanes"]:
-        start = turn * block
-        first = jnp.minimum(start, users - block)
-        parts = []
-        for k, part in enumerate(quarters(ranks, first, block)):
-            small = _small(part, gap)
-            new = first + k * len(part) + jnp.arange(len(part)) >= start
-            parts.append(jnp.where(new[:, None], small, 0))  # others, counted before, tie all items
-        words = by_item(parts, block // USERS // tables)
-        return apart(in_bytes, words).reshape(
-            -1, items, block // abreast // tables, _LANES_IN_WORDS
-        )
-
-    def count(turn: Count, found: tuple[Array, Array]) -> tuple[Array, Array]:
-        before, largest = found
-        ahead = read(turn, GAP)
-        behind = ahead if missing == "last" else read(turn, 255)  # -1 as a signed byte
-        return before + _count_in_tables(ahead, behind), jnp.maximum(largest, jnp.max(ahead))
-
-    start = jnp.zeros((items, items), jnp.int32), jnp.int8(0)
-    before, largest = jax.lax.fori_loop(0, number, count, start)
-    return before, largest == WIDE
+    return not on_cpu() and users >= fewest_users and fewest_items <= items <= BEYOND
 
 
 def _small(ranks: Rankings, gap: int) -> UInt32[Array, "users items"]:
@@ -165,10 +115,11 @@ def _small(ranks: Rankings, gap: int) -> UInt32[Array, "users items"]:
     return jnp.where(ranks < 0, jnp.uint32(gap), small)
 
 
-def _count_words_in_steps(
+def _count_in_words(
     ranks: Rankings, missing: str
 ) -> tuple[Int[Array, "items items"], Bool[Array, ""]]:
-    """:func:`_read_in_words` on a GPU, which compares the bytes of words without splitting these."""
+    """How many users rank i before j, and whether any rank is too large to be counted so, on a GPU, which compares the
+    bytes of words without splitting these."""
     part = -(-len(ranks) // USERS)
 
     def words(gap: int) -> UInt32[Array, "words items"]:
@@ -260,7 +211,6 @@ def _count_in_tables(
 
     tables, items, steps, lanes = ahead.shape
     tile = _tile(items, steps * lanes * ahead.dtype.itemsize)
-    together = USERS if tables % USERS == 0 and USERS * steps <= 255 else 1
 
     def count(ahead: Array, behind: Array) -> UInt8[Array, "tables tiles items tile lanes"]:
         ahead = ahead[:, None, :, None]
@@ -271,8 +221,7 @@ def _count_in_tables(
         return found
 
     def add_tables(found: Array) -> Int[Array, "tiles items tile lanes"]:
-        few = sum(found.reshape(together, -1, *found.shape[1:]))  # bytes hold it
-        return jnp.sum(few, axis=0, dtype=jnp.int32)
+        return jnp.sum(found, axis=0, dtype=jnp.int32)
 
     if lanes == 1:  # rows are read as they are
         by_tile = add_tables(count(ahead, behind))[..., 0]

@@ -180,7 +180,7 @@ def _print_several(found: Sequence[Finished], seconds: float) -> None:
     """Print a line of each study, then the reasons why others failed."""
     from privrank_jax.experiments.claims import WORDS
 
-    columns = ["study", *WORDS.values(), "seconds", "compile", "run", "instructions"]
+    columns = ["study", *WORDS.values(), "seconds", "compile", "run"]
     rows = []
     for study in found:
         if study.document is None:
@@ -189,7 +189,7 @@ def _print_several(found: Sequence[Finished], seconds: float) -> None:
         facts = study.document["diagnostics"]
         times = [f"{facts[f'{part}_seconds']:.1f}" for part in ("total", "compile", "run")]
         counts = [str(words.count(word)) for word in WORDS.values()]
-        rows.append([study.name, *counts, *times, f"{facts['instructions']:,}"])
+        rows.append([study.name, *counts, *times])
     sides: list[Side] = ["right"] * len(columns)
     sides[0] = "left"
     print_table(
@@ -359,7 +359,6 @@ def _print_result(result: ExperimentResult) -> None:
     facts = result.diagnostics
     print_paragraphs(
         "Written: " + ", ".join(str(path) for path in result.paths.values()),
-        f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) of "
-        f"{facts['instructions']:,} instructions in {facts['compile_seconds']:.1f} s, ran "
-        f"{facts['run_seconds']:.1f} s.",
+        f"{facts['total_seconds']:.0f} s in all; compiled {facts['compilations']} program(s) in "
+        f"{facts['compile_seconds']:.1f} s, ran {facts['run_seconds']:.1f} s.",
     )

@@ -41,9 +41,8 @@ class ExperimentResult:
         verdicts: claims with their verdicts.
         replicates: of each cell.
         diagnostics: ``total_seconds`` (figure and files included), ``compile_seconds``, ``run_seconds``,
-            ``compilations`` (programs that XLA compiled), ``equations`` and ``instructions`` (sizes of the
-            programs, traced and lowered), ``failed_fits`` (fits that did not converge) and ``nonfinite`` (values left
-            out of means).
+            ``compilations`` (programs that XLA compiled), ``failed_fits`` (fits that did not converge) and
+            ``nonfinite`` (values left out of means).
         paths: paths of the files that this process has written: ``csv``, ``claims``, ``config``; with matplotlib
             ``picture``; with DuckDB ``parquet``.
     """
@@ -172,8 +171,6 @@ def run(
         "compile_seconds": result.diagnostics.compile_seconds,
         "run_seconds": result.diagnostics.run_seconds,
         "compilations": result.diagnostics.compilations,
-        "equations": result.diagnostics.equations,
-        "instructions": result.diagnostics.instructions,
         "failed_fits": round(sum(row["mean"] * row["replicates"] for row in failed)),
         "nonfinite": sum(row["nonfinite"] for row in table.rows),
     }

@@ -7,8 +7,6 @@ item is inserted for many users by one comparison and one addition.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +18,6 @@ from privrank_jax._blocks import blockwise, crowd_size
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon
 from privrank_jax._words import USERS, WIDTH_ON_GPU
-from privrank_jax._workarounds.log import log_of_positive
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
@@ -171,14 +168,10 @@ def _codes(seeds: Array, count: Array, theta: Array, items: int) -> Array:
     parts = _uniforms(seeds, items, theta.dtype, abreast)
     rows = len(parts[0][1])
     mass = insertion_mass(theta, parts[-1][0].start + rows)
-    # A CPU overlaps the steps of four parts, each for a vector of users. With fewer, one is by XLA's logarithm, in
-    # single precision too: only for a loop that calls a function of XLA's does LLVM take several vectors.
-    alike = len(parts) > 2
     places = []
-    for number, (part, uniform) in enumerate(parts):
+    for part, uniform in parts:
         here = part.start + np.arange(rows, dtype=np.int32)[:, None]
-        log = log_of_positive if on_cpu() and (alike or number) else jnp.log
-        places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta, log))
+        places.append(insertion_codes(uniform, here, mass[here[:, 0]], count, theta))
     if bits * len(places) <= 32:
         packed = materialized(_side_by_side(places, bits), in_place=True)
         places = [packed >> (bits * number) for number in range(len(places))]
@@ -279,7 +272,6 @@ def insertion_codes(
     mass: Array,
     count: Count | Int[Array, "users"],
     theta: Float[Array, "..."],
-    log: Callable[[Array], Array] = jnp.log,
 ) -> Array:
     """Where each item is inserted: place t - back among items 0..t, P(back) ∝ e^(-θ back) on 0..t.
 
@@ -289,7 +281,6 @@ def insertion_codes(
         mass: of :func:`insertion_mass` for these items and θ.
         count: how many items there are; later ones keep their places at the end.
         theta: θ ``(users,)``, TINY <= θ <= LARGE.
-        log: the logarithm, of numbers in (0, 1].
 
     Returns:
         Places, whole numbers, shape and dtype of ``uniform``.
@@ -299,7 +290,7 @@ def insertion_codes(
     # item: on a CPU it takes as long as the logarithm.
     x = uniform * mass
     kept = 1 - x
-    back = ((x - (1 - kept)) - log(kept)) * (1 / theta)
+    back = ((x - (1 - kept)) - jnp.log(kept)) * (1 / theta)
     # No conversion to an integer and no ``minimum``: both take care of NaN, which a valid ε does not lead to.
     most = items.astype(back.dtype)
     back = jnp.floor(jnp.where(back < most, back, most))

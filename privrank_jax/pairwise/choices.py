@@ -33,7 +33,6 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax._validate import in_floats, is_real
-from privrank_jax._workarounds.scatter import add_at
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.pairwise.designs import Sets
 
@@ -136,7 +135,7 @@ class Choices:
         """How often an item was chosen where another one was offered, which decides whether a maximum exists."""
         beaten = self.weights[:, None] * (self.offered & (self.sets != self.chosen[:, None]))
         matrix = jnp.zeros((self.num_items, self.num_items), self.weights.dtype)
-        return WinCounts(add_at(matrix, self.chosen[:, None], self.sets, beaten))
+        return WinCounts(matrix.at[self.chosen[:, None], self.sets].add(beaten))
 
 
 def _ranked(orders: Sequence[Sequence[int]], num_items: int) -> list[tuple[int, ...]]:

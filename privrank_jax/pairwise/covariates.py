@@ -46,7 +46,6 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int
 from privrank_jax._backend import product
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice
-from privrank_jax._workarounds.scatter import add_at
 from privrank_jax.pairwise.designs import Meetings
 from privrank_jax.privacy.privacy import Privacy
 
@@ -164,7 +163,7 @@ class CovariateDesign(Meetings):
     def _of_pairs(self, weights: Float[Array, "rows"]) -> Float[Array, "items items"]:
         """The sum over comparisons of each first item with each second one, in one pass through the rows."""
         pairs = jnp.zeros((self.num_items,) * 2, self.features.dtype)
-        return add_at(pairs, self.first, self.second, weights)
+        return pairs.at[self.first, self.second].add(weights)
 
     @functools.partial(jax.jit, static_argnames=("norm",), inline=True)
     def norms(self, norm: str) -> Float[Array, "rows"]:

@@ -82,16 +82,6 @@ class Outcome:
         every = [place for places in self.places for place in places]
         return tuple(every[place] for place in self.order)
 
-    @property
-    def scalars(self) -> tuple[Any, ...]:
-        """The values of all metrics, in the order of their labels."""
-        every = [
-            entry
-            for value, places in zip(self.values, self.places, strict=True)
-            for entry in ([value] if len(places) == 1 else jnp.moveaxis(value, -1, 0))
-        ]
-        return tuple(every[place] for place in self.order)
-
 
 def labeled(values: Any, *labels: Sequence[Label]) -> Labeled:
     """Put labels on the leading axes of an array: a mapping with one level per labeled axis.
@@ -188,11 +178,8 @@ def _label(key: object) -> Label:
 
 
 def _vector(table: Labeled) -> Any:
-    """All entries in row order, or their shape alone; the entry itself if there is one."""
-    shape = () if table.array.size == 1 else (table.array.size,)
-    if isinstance(table.array, jax.ShapeDtypeStruct):
-        return jax.ShapeDtypeStruct(shape, table.array.dtype)
-    return table.array.reshape(shape)
+    """All entries in row order; the entry itself if there is one."""
+    return table.array.reshape(() if table.array.size == 1 else (table.array.size,))
 
 
 def _place(keys: tuple[Label, ...], axes: tuple[str, ...]) -> Labels:

@@ -24,7 +24,8 @@ import functools
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -32,14 +33,14 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 
+from privrank_jax._backend import processors
 from privrank_jax._types import Key
 from privrank_jax._workarounds.threads import one_blas_thread
 from privrank_jax.simulate.checkpoint import Checkpoint, Checkpoints
-from privrank_jax.simulate.compiler import Compiler, first_done, threads
 from privrank_jax.simulate.devices import Devices, is_first
 from privrank_jax.simulate.moments import Moments
 from privrank_jax.simulate.program import Program
-from privrank_jax.simulate.result import ProgramFacts, StudyDiagnostics, StudyResult, joined
+from privrank_jax.simulate.result import StudyDiagnostics, StudyResult, joined
 from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.table_files import Row
 
@@ -79,8 +80,7 @@ def run(
     Args:
         key: one threefry key, JAX's default. (Other generators draw differently under ``vmap``, so
             the table would depend on the batch size.)
-        study: the study to run, or several. While one program runs, others are compiled: those with the most work
-            first, whatever their study, so that the compiler is done before the last of them run.
+        study: the study to run, or several. While one program runs, others are compiled in two threads.
         replicates: replicates of each cell, below 2³².
         batch_size: at most this many (cell, replicate) pairs at once on each device; by default as
             many as the memory limit allows, up to ``MAX_BATCH`` and, on a CPU, ``CPU_WORKING_SET``
@@ -114,31 +114,40 @@ def run(
     memory_limit = mesh.memory_for_batches() if memory_limit is None else memory_limit
     if checkpoints is not None and not isinstance(checkpoints, Checkpoints):
         checkpoints = Checkpoints(checkpoints)
-    # Several processes compile the same program at the same time, as their compilers may communicate.
-    compiler = Compiler(threads()) if jax.process_count() == 1 else None
+    started, ran = time.perf_counter(), 0.0
+    threads = ThreadPoolExecutor(min(2, processors()), "privrank-compile")
 
     def prepared(study: Study, indices: list[int]) -> _Job:
         program = Program(key, study, indices, replicates, mesh, batch_size, memory_limit)
-        return _Job.of(study, indices, program, checkpoints, compiler)
+        moments = Moments(program.num_cells, len(program.metrics), program.replicates)
+        kept = None if checkpoints is None else checkpoints.open(program, moments)
+        # Several processes compile the same program at the same time, as their compilers may communicate.
+        if jax.process_count() == 1 and moments.position < program.total:
+            program.compile_ahead(threads)
+        return _Job(study, indices, program, moments, kept)
 
     try:
         with _progress_bars(studies, replicates, progress and is_first()) as advance:
-            jobs = [[prepared(study, indices) for indices in study.groups()] for study in studies]
-            if compiler is not None:
-                compiler.all_given()
+            jobs = [[prepared(each, indices) for indices in each.groups()] for each in studies]
             with one_blas_thread():
-                for job in _as_compiled(itertools.chain(*jobs)):
-                    job.run(notice, functools.partial(advance, job.study))
+                for job in _as_compiled([*itertools.chain(*jobs)]):
+                    ran += job.run(notice, functools.partial(advance, job.study))
                     advance(job.study, 0, running=False)
     finally:
-        if compiler is not None:
-            compiler.close()
-    rows = [_rows(each, its_jobs) for each, its_jobs in zip(studies, jobs, strict=True)]
-    facts = [job.facts() for job in itertools.chain(*jobs)]
-    name = ", ".join(each.name for each in studies)
-    return StudyResult(
-        name, joined([*itertools.chain(*rows)]), StudyDiagnostics.of_programs(facts, memory_limit)
+        threads.shutdown(wait=False, cancel_futures=True)
+    facts = tuple(job.program.facts() for job in itertools.chain(*jobs))
+    diagnostics = StudyDiagnostics(
+        compilations=sum(program.compilations for program in facts),
+        compile_seconds=time.perf_counter() - started - ran,
+        run_seconds=ran,
+        devices=mesh.count,
+        memory_limit=memory_limit,
+        programs=facts,
     )
+    rows = [
+        row for each, its_jobs in zip(studies, jobs, strict=True) for row in _rows(each, its_jobs)
+    ]
+    return StudyResult(", ".join(each.name for each in studies), joined(rows), diagnostics)
 
 
 @dataclass
@@ -150,39 +159,18 @@ class _Job:
     program: Program
     moments: Moments
     kept: Checkpoint | None
-    run_seconds: float = 0.0
 
-    @classmethod
-    def of(
-        cls,
-        study: Study,
-        indices: list[int],
-        program: Program,
-        checkpoints: Checkpoints | None,
-        compiler: Compiler | None,
-    ) -> _Job:
-        """The job of a program, resumed where an earlier run stopped; a program with work left is compiled ahead."""
-        moments = Moments(program.num_cells, len(program.metrics), program.replicates)
-        kept = None if checkpoints is None else checkpoints.open(program, moments)
-        if compiler is not None and moments.position < program.total:
-            program.compile_ahead(compiler)
-        return cls(study, indices, program, moments, kept)
-
-    def run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> None:
-        """Run the remaining pairs, batch by batch."""
-        started = time.perf_counter() - self.program.compile_seconds
-        self._run(notice, advance)
-        self.run_seconds = time.perf_counter() - self.program.compile_seconds - started
-
-    def _run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> None:
+    def run(self, notice: Callable[[str], None], advance: Callable[[int], None]) -> float:
+        """Run the remaining pairs, batch by batch; return the seconds that this takes once the program is compiled."""
         program, moments = self.program, self.moments
         if moments.position:
             at, total = f"{moments.position:,}", f"{program.total:,}"
             notice(f"{program.name}: resumed {at} of {total} replicates")
             advance(moments.position)
         if moments.position == program.total:
-            return
+            return 0.0
         program.compile(notice)
+        started = time.perf_counter()
         advance(0)
         while moments.position < program.total:
             values = program.batch(moments.position, notice)
@@ -190,10 +178,7 @@ class _Job:
             if self.kept is not None:
                 self.kept.save(moments, now=moments.position == program.total)
             advance(values.shape[1])
-
-    def facts(self) -> ProgramFacts:
-        """The diagnostics of the program."""
-        return self.program.facts(self.study.name, self.run_seconds)
+        return time.perf_counter() - started
 
     def rows(self) -> dict[int, list[Row]]:
         """The rows of each cell, by its index in the study."""
@@ -204,14 +189,11 @@ class _Job:
         return found
 
 
-def _as_compiled(jobs: Iterable[_Job]) -> Iterator[_Job]:
-    """All jobs, each as soon as its program is compiled; in their order if none is compiled ahead."""
-    left = list(jobs)
-    while left:
-        started = time.perf_counter()
-        job = left.pop(first_done([job.program.compiling for job in left]))
-        job.program.compile_seconds += time.perf_counter() - started
-        yield job
+def _as_compiled(jobs: Sequence[_Job]) -> Iterator[_Job]:
+    """All jobs: in their order those that are not compiled ahead, then the others, each as soon as it is compiled."""
+    ahead = {job.program.ahead: job for job in jobs if job.program.ahead is not None}
+    yield from (job for job in jobs if job.program.ahead is None)
+    yield from (ahead[done] for done in as_completed(ahead))
 
 
 def _rows(study: Study, jobs: Sequence[_Job]) -> list[Row]:

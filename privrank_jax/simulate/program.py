@@ -2,41 +2,27 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr
+from jax.extend.core import ClosedJaxpr
 
 from privrank_jax._types import Key
-from privrank_jax._workarounds.collection import uncollected
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import Optimized, compiled, out_of_memory
 from privrank_jax.simulate.axes import Label, Outcome, columns
-from privrank_jax.simulate.compiler import Compiler
 from privrank_jax.simulate.devices import Devices, exchange, least
-from privrank_jax.simulate.memory import bodies, peak_bytes
+from privrank_jax.simulate.memory import peak_bytes
 from privrank_jax.simulate.result import ProgramFacts
 from privrank_jax.simulate.study import Study
 from privrank_jax.simulate.tracing import pairs, trace, traced_columns
-from privrank_jax.simulate.work import numbers_computed
 
 MAX_BATCH = 16_384  # even where memory allows more: batched loops wait for their slowest replicate
 CPU_WORKING_SET = 1 << 24  # target bytes of a default batch on a CPU: larger ones miss the cache
 HEADROOM = 2  # the estimate assumes program order; XLA on a CPU schedules for concurrency instead
-
-
-_Found = TypeVar("_Found")
-
-
-class _Started(NamedTuple):
-    """A batch that was started: its first pair, and its results, for which the device may still be working."""
-
-    start: int
-    values: Sequence[jax.Array]
 
 
 class Program:
@@ -56,8 +42,9 @@ class Program:
         closed: one replicate, traced.
         key: key of the study.
         devices: devices that share a batch.
+        optimized: how far XLA optimizes it.
         size: pairs at once on each device.
-        compile_seconds: time spent so far on tracing and waiting for the compiler.
+        ahead: the compilation that another thread was asked for, if it is still to be waited for.
     """
 
     def __init__(
@@ -70,13 +57,12 @@ class Program:
         batch_size: int | None,
         memory_limit: int,
     ):
-        started = time.perf_counter()
         self.name, self.replicates = study.name, replicates
         self.static = {name: study.cells[indices[0]][name] for name in study.static}
         self.columns = traced_columns(study, indices)
         self.key, self.devices, self._limit = key, devices, memory_limit
         asked = study.optimized
-        self._optimized: Optimized = asked(self.static) if callable(asked) else asked
+        self.optimized: Optimized = asked(self.static) if callable(asked) else asked
         self.num_cells, self.total = len(indices), len(indices) * replicates
         program, self.closed, shapes = _traced(key, study, indices[0], self.columns)
         self._order = np.array(shapes.order)
@@ -85,7 +71,6 @@ class Program:
         ]
         self._fixed = sum(column.nbytes for column in self.columns.values())
         self._estimate = peak_bytes(self.closed) - self._fixed
-        self._work = float(numbers_computed(self.closed.jaxpr)) * self.total
         fitting = (memory_limit - self._fixed) // (HEADROOM * max(self._estimate, 1))
         if batch_size is None:
             batch_size = MAX_BATCH
@@ -94,15 +79,11 @@ class Program:
         self.size = self._even(max(1, min(self.total, fitting, batch_size)))
         self._jitted = devices.jit(program)
         self._lowered: Any = None
-        self._instructions = 0
         self._call: Any = None
-        self._ahead: Future[Any] | None = None
-        self._next: _Started | None = None
-        self._alone = jax.process_count() > 1
+        self.ahead: Future[Any] | None = None
         self._error: Exception | None = None
         self._measured: int | None = None
         self._compilations = 0
-        self.compile_seconds = time.perf_counter() - started
 
     def _even(self, size: int) -> int:
         """The smallest size that gives as many batches as ``size``: they are equally full."""
@@ -112,21 +93,12 @@ class Program:
     def lowered(self) -> Any:
         """The program lowered for XLA at the present size."""
         if self._lowered is None:
-            started = time.perf_counter()
-            with uncollected():
-                self._lowered = self._jitted.lower(*self._arguments(0))
-            self.compile_seconds += time.perf_counter() - started
+            self._lowered = self._jitted.lower(*self._arguments(0))
         return self._lowered
 
-    def compile_ahead(self, compiler: Compiler) -> None:
+    def compile_ahead(self, threads: Executor) -> None:
         """Let the program be compiled at its present size in another thread; :meth:`compile` waits for it."""
-        lowered = self.lowered()
-        self._ahead = compiler.submit(self._work, lambda: self._compiled(lowered))
-
-    @property
-    def compiling(self) -> tuple[float, Future[Any] | None]:
-        """The work of all pairs, in numbers computed, and what :meth:`compile_ahead` waits for, if anything."""
-        return self._work, self._ahead
+        self.ahead = threads.submit(compiled, self.lowered(), optimized=self.optimized)
 
     def compile(self, notice: Callable[[str], None]) -> None:
         """Compile at the largest size that fits into memory, starting from the present one.
@@ -155,24 +127,18 @@ class Program:
             else:
                 self._resize(agreed)
 
-    def _compiled(self, lowered: Any) -> Any:
-        return compiled(lowered, optimized=self._optimized)
-
     def _compile(self) -> int | None:
         """Compile the program and return the bytes that it needs; None if memory ran out while compiling."""
-        lowered, started = self.lowered(), time.perf_counter()
-        ahead, self._ahead = self._ahead, None
+        ahead, self.ahead = self.ahead, None
         try:
-            self._call = self._compiled(lowered) if ahead is None else ahead.result()
+            lowered = self.lowered()
+            self._call = (
+                compiled(lowered, optimized=self.optimized) if ahead is None else ahead.result()
+            )
         except jax.errors.JaxRuntimeError as error:
-            if not out_of_memory(error):
-                raise
-            self._error = error.with_traceback(None)
+            self._keep_if_out_of_memory(error)
             return None
-        finally:
-            self.compile_seconds += time.perf_counter() - started
         self._compilations += 1
-        self._instructions = _operations(lowered.compiler_ir().operation)
         self._measured = _compiled_bytes(self._call)
         estimated = self._fixed + self.size * self._estimate
         return estimated if self._measured is None else self._measured
@@ -192,10 +158,6 @@ class Program:
     def batch(self, start: int, notice: Callable[[str], None]) -> np.ndarray:
         """Compute the metrics of the pairs from ``start`` on, float64 of shape (metrics, pairs).
 
-        The batch that follows is started before the results of this one are fetched, so that the device does not wait
-        for the host. With several processes it is not: the exchange of the results would wait for it. If memory
-        runs out with two batches on the device, from then on there is one at a time.
-
         Raises:
             ValueError: the device has no memory for one replicate.
         """
@@ -208,64 +170,33 @@ class Program:
             self.compile(notice)
 
     def _run(self, start: int) -> np.ndarray | None:
-        """Run the part of this process; None if memory ran out, also with nothing else on the device."""
-        started, self._next = self._next, None
-        if started is None or started.start != start:
-            started = self._start(start)
-        after = start + self.size * self.devices.count
-        if started is not None and not self._alone and after < self.total:
-            self._next = self._start(after)
-            self._alone = self._next is None
-        values = None if started is None else self._fetch(started)
-        if values is not None or self._alone:
-            return values
-        if self._next is not None:
-            self._fetch(self._next)  # so that it is off the device
-        self._next, self._alone = None, True
-        return self._run(start)
-
-    def _start(self, start: int) -> _Started | None:
-        """Start a batch, without waiting for its results; None if memory ran out."""
-        return self._unless_out_of_memory(
-            lambda: _Started(start, self._call(*self._arguments(start)).values)
-        )
-
-    def _fetch(self, started: _Started) -> np.ndarray | None:
-        """Wait for the results of a batch; None if memory ran out."""
-        return self._unless_out_of_memory(lambda: self.devices.fetch(started.values)[self._order])
-
-    def _unless_out_of_memory(self, act: Callable[[], _Found]) -> _Found | None:
+        """Run the part of this process; None if memory ran out."""
         try:
-            return act()
+            found = self._call(*self._arguments(start))
+            return self.devices.fetch(found.values)[self._order]
         except jax.errors.JaxRuntimeError as error:
-            if not out_of_memory(error):
-                raise
-            self._error = error.with_traceback(None)
+            self._keep_if_out_of_memory(error)
             return None
+
+    def _keep_if_out_of_memory(self, error: Exception) -> None:
+        if not out_of_memory(error):
+            raise error
+        self._error = error.with_traceback(None)
 
     def _arguments(self, start: int) -> Any:
         size = self.size * self.devices.count
         batch = pairs(start, size, self.total, self.replicates)
         return self.devices.place(self.key, self.columns, *batch)
 
-    def facts(self, study: str, run_seconds: float) -> ProgramFacts:
-        """The diagnostics of this program of a study."""
+    def facts(self) -> ProgramFacts:
+        """The diagnostics of this program."""
         return ProgramFacts(
-            study=study,
+            study=self.name,
             static=self.static,
             cells=self.num_cells,
             compilations=self._compilations,
             batch_size=self.size,
-            batches=-(-self.total // (self.size * self.devices.count)),
-            devices=self.devices.count,
-            equations=_equations(self.closed.jaxpr),
-            instructions=self._instructions,
-            optimized=self._optimized,
-            bytes_per_replicate=self._estimate,
-            estimated_peak_bytes=self._fixed + self.size * self._estimate,
             compiled_peak_bytes=self._measured,
-            compile_seconds=self.compile_seconds,
-            run_seconds=run_seconds,
         )
 
 
@@ -273,27 +204,10 @@ def _traced(
     key: Key, study: Study, index: int, columns: dict[str, jax.Array]
 ) -> tuple[Callable[..., Outcome], ClosedJaxpr, Outcome]:
     """The traced trial, with fused draws where all of its sampling works with them."""
-    with uncollected():
-        try:
-            return trace(key, study, index, columns, fused)
-        except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
-            return trace(key, study, index, columns, lambda key: key)
-
-
-def _equations(jaxpr: Jaxpr) -> int:
-    """Operations of a traced program; a loop or call counts as what is inside it, once."""
-    inside = [sum(map(_equations, bodies(equation.params))) for equation in jaxpr.eqns]
-    return sum(max(1, found) for found in inside)
-
-
-def _operations(operation: Any) -> int:
-    """Operations inside one of MLIR."""
-    return sum(
-        1 + _operations(inner)
-        for region in operation.regions
-        for block in region.blocks
-        for inner in block.operations
-    )
+    try:
+        return trace(key, study, index, columns, fused)
+    except NotImplementedError:  # with JAX's generator only: poisson, 2**32 numbers of one key
+        return trace(key, study, index, columns, lambda key: key)
 
 
 def _compiled_bytes(compiled: Any) -> int | None:

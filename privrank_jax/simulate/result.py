@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import math
 import os
@@ -10,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.simulate.axes import METRIC, Label
 from privrank_jax.simulate.table_files import Row, write_csv, write_parquet
 
@@ -33,18 +31,8 @@ class ProgramFacts:
         cells: number of cells.
         compilations: how often it was compiled.
         batch_size: replicates of one batch, on each device.
-        batches: number of batches.
-        devices: number of devices.
-        equations: operations of one replicate as JAX traces it; those inside loops and branches count once.
-        instructions: operations of the batch as lowered for XLA, with which the time to compile grows; 0 if nothing was
-            left to compute.
-        optimized: how far the study asked for programs to be optimized: True, ``"some"`` or False.
-        bytes_per_replicate: estimated memory of one replicate.
-        estimated_peak_bytes: estimated memory of a batch, on each device.
-        compiled_peak_bytes: the same by XLA's own buffer assignment; None where the backend does not report it or the
-            program had run before.
-        compile_seconds: time spent on tracing and waiting for the compiler.
-        run_seconds: time spent on running.
+        compiled_peak_bytes: memory of a batch by XLA's own buffer assignment, on each device; None where the backend
+            does not report it or the program had run before.
     """
 
     study: str
@@ -52,20 +40,7 @@ class ProgramFacts:
     cells: int
     compilations: int
     batch_size: int
-    batches: int
-    devices: int
-    equations: int
-    instructions: int
-    optimized: Optimized
-    bytes_per_replicate: int
-    estimated_peak_bytes: int
     compiled_peak_bytes: int | None
-    compile_seconds: float
-    run_seconds: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """All facts, ready for JSON."""
-        return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
@@ -76,76 +51,17 @@ class StudyDiagnostics:
         compilations: number of compilations.
         compile_seconds: time spent on tracing and waiting for the compiler.
         run_seconds: time spent on running.
-        programs: facts of each program; none of a study that measures by other means.
+        devices: number of devices; 0 without programs.
         memory_limit: limit on the memory of a batch, in bytes; None without programs.
+        programs: facts of each program; none of a study that measures by other means.
     """
 
     compilations: int = 0
     compile_seconds: float = 0.0
     run_seconds: float = 0.0
-    programs: tuple[ProgramFacts, ...] = ()
+    devices: int = 0
     memory_limit: int | None = None
-
-    @classmethod
-    def of_programs(
-        cls, programs: Sequence[ProgramFacts], memory_limit: int | None
-    ) -> StudyDiagnostics:
-        """The diagnostics of a study that these programs computed."""
-        return cls(
-            sum(program.compilations for program in programs),
-            sum(program.compile_seconds for program in programs),
-            sum(program.run_seconds for program in programs),
-            tuple(programs),
-            memory_limit,
-        )
-
-    @property
-    def devices(self) -> int:
-        """Number of devices; 0 without programs."""
-        return max((program.devices for program in self.programs), default=0)
-
-    @property
-    def batch_sizes(self) -> tuple[int, ...]:
-        """Replicates of one batch of each program, on each device."""
-        return tuple(program.batch_size for program in self.programs)
-
-    @property
-    def equations(self) -> int:
-        """Operations of one replicate of each program, as JAX traces them, together."""
-        return sum(program.equations for program in self.programs)
-
-    @property
-    def instructions(self) -> int:
-        """Operations of all programs, as lowered for XLA."""
-        return sum(program.instructions for program in self.programs)
-
-    @property
-    def estimated_peak_bytes(self) -> int:
-        """The largest estimated memory of a device; 0 without programs."""
-        return max((program.estimated_peak_bytes for program in self.programs), default=0)
-
-    @property
-    def compiled_peak_bytes(self) -> int | None:
-        """The largest memory of a device by XLA's own buffer assignment; None if it is not known of every program."""
-        measured = [program.compiled_peak_bytes for program in self.programs]
-        known = [one for one in measured if one is not None]
-        return max(known) if known and len(known) == len(measured) else None
-
-    def as_dict(self) -> dict[str, Any]:
-        """All facts, ready for JSON."""
-        return {
-            "compilations": self.compilations,
-            "devices": self.devices,
-            "batch_sizes": list(self.batch_sizes),
-            "equations": self.equations,
-            "instructions": self.instructions,
-            "estimated_peak_bytes": self.estimated_peak_bytes,
-            "compiled_peak_bytes": self.compiled_peak_bytes,
-            "memory_limit": self.memory_limit,
-            "compile_seconds": self.compile_seconds,
-            "run_seconds": self.run_seconds,
-            "programs": [program.as_dict() for program in self.programs],
-        }
+    programs: tuple[ProgramFacts, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)

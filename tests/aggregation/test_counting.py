@@ -81,19 +81,6 @@ def test_gaps_stay_behind_the_largest_narrow_rank():
         np.testing.assert_array_equal(share_matrix(ranks, "last", narrow), want)
 
 
-@pytest.fixture
-def small_crowds_in_words(monkeypatch):
-    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
-    monkeypatch.setattr(counting, "_MIN_IN_WORDS", (4, 128))
-    monkeypatch.setattr(counting, "_BYTES_AT_ONCE", 2**12)
-    count, traced = counting._count_in_words, []
-    monkeypatch.setattr(
-        counting, "_count_in_words", lambda *given: traced.append(given) or count(*given)
-    )
-    yield
-    assert traced  # not a program of another test
-
-
 @pytest.mark.parametrize("missing", ["last", "unknown"])
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64])
 @pytest.mark.parametrize("top", [125, 126, 127, 255, 2**40])
@@ -111,25 +98,6 @@ def test_narrow_shares_say_whether_they_are_right(top, dtype, missing):
         np.testing.assert_allclose(shares, want, atol=1e-15)
 
 
-@pytest.mark.usefixtures("small_crowds_in_words")
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-@pytest.mark.parametrize(
-    ("users", "items", "dtype"),
-    [(128, 4, np.int32), (300, 6, np.int8), (1500, 9, np.int64), (1024, 12, np.uint8)],
-)
-def test_rankings_in_words_are_counted_once_each(users, items, dtype, missing):
-    """Ties and gaps, in blocks of users that overlap and others."""
-    low = 0 if dtype == np.uint8 else -3
-    ranks = np.random.default_rng(users).integers(low, items, (users, items))
-    ranks[0, :2] = [125, low]
-    shares, right = narrow_shares(jnp.asarray(ranks.astype(dtype)), missing)
-    assert bool(right)
-    np.testing.assert_allclose(shares, reference.pairwise_weights(ranks, missing), atol=1e-6)
-    ranks[-1, 1] = 126
-    assert not bool(narrow_shares(jnp.asarray(ranks.astype(dtype)), missing)[1])
-
-
-@pytest.mark.usefixtures("small_crowds_in_words")
 def test_crowds_with_larger_ranks_or_fewer_items_are_counted_too():
     ranks = np.random.default_rng(0).integers(-1, 9, (200, 7))
     for top in (125, 126, 2**31 - 2):
@@ -195,7 +163,7 @@ def branches_of_a_gpu(monkeypatch):
 def test_a_gpu_counts_rows_and_words_in_steps(users, items, dtype, missing, together, monkeypatch):
     """With ties and gaps, in tables at once and one after another, the last not full; wide ranks too."""
     monkeypatch.setattr(_backend, "BLOCK_BYTES", together)
-    monkeypatch.setattr(counting, "_MIN_IN_WORDS_ON_GPU", (2, 128))
+    monkeypatch.setattr(counting, "_MIN_IN_WORDS", (2, 128))
     low = 0 if dtype == np.uint8 else -3
     ranks = np.random.default_rng(users).integers(low, items, (users, items)).astype(dtype)
     ranks[0, :2] = [125, low]

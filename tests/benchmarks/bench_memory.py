@@ -35,8 +35,8 @@ def one_run(replicates: int) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     result = run(jax.random.key(0), study, replicates, memory_limit=CAP_MIB << 20)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    report = result.diagnostics["programs"][0]
-    print(before, peak, report["compiled_peak_bytes"] / 2**20, report["batch_size"])
+    report = result.diagnostics.programs[0]
+    print(before, peak, (report.compiled_peak_bytes or 0) / 2**20, report.batch_size)
 
 
 def main() -> None:

@@ -28,7 +28,6 @@ COLUMNS = (
     "processor",
     "compile",
     "programs",
-    "instructions",
     "run",
     "per second",
 )
@@ -65,11 +64,11 @@ def measure(
         try:
             done = subprocess.run(command, capture_output=True, text=True, env=cold, timeout=limit)
         except subprocess.TimeoutExpired:
-            return (name, f"not done after {limit:.0f} s", *[""] * 8)
+            return (name, f"not done after {limit:.0f} s", *[""] * 7)
         wall = time.perf_counter() - started
         processor = _processor_seconds() - before
         if not done.stdout:
-            return (name, done.stderr.strip().splitlines()[-1][:60], *[""] * 8)
+            return (name, done.stderr.strip().splitlines()[-1][:60], *[""] * 7)
         document = json.loads(done.stdout)
         with Path(document["paths"]["csv"]).open(newline="") as table:
             rows = list(csv.DictReader(table))
@@ -84,7 +83,6 @@ def measure(
         f"{processor:.0f} s",
         f"{facts['compile_seconds']:.0f} s",
         str(facts["compilations"]),
-        f"{facts['instructions']:,}",
         f"{facts['run_seconds']:.1f} s",
         f"{cells * replicates / max(facts['run_seconds'], 1e-9):,.0f}",
     )

@@ -91,11 +91,12 @@ def device(sizes: Sizes) -> Iterator[Row]:
     default = memory_for_batches([first]) / 2**30
     yield "memory that JAX may use; for a batch of a study", f"{told}; {default:.1f} GiB"
     study = Study("memory", fit_trial, grid(num_items=(30,)), static=("num_items",))
-    facts = run(jax.random.key(0), study, 50_000 if default > 2 else 500).diagnostics
+    result = run(jax.random.key(0), study, 50_000 if default > 2 else 500)
+    (facts,) = result.diagnostics.programs
     peak = (facts.compiled_peak_bytes or 0) / 2**20
     yield (
         "replicates of a BTL study at once; memory of that batch",
-        (f"{facts.batch_sizes[0]:,}; {peak:,.0f} MiB"),
+        (f"{facts.batch_size:,}; {peak:,.0f} MiB"),
     )
 
 

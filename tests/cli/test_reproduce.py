@@ -114,8 +114,7 @@ def test_words(privrank, small, tmp_path):
         "8 replicates",
         "counting recovers the top k",
         "published code",
-        "compiled 1",
-        "instructions in",
+        "compiled 1 program(s) in",
     ):
         assert text in result.out
     assert f"{NAME}-claims.csv" in result.out

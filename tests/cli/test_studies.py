@@ -107,7 +107,6 @@ DOCUMENT = {
         "total_seconds": 9.0,
         "compile_seconds": 4.0,
         "run_seconds": 2.5,
-        "instructions": 1234,
     },
 }
 
@@ -123,7 +122,7 @@ def test_the_command_prints_all_and_fails_if_one_does(fake, privrank, tmp_path):
     assert "xu-fig3 done" in found.err
     assert "cai-fig8 failed, " in found.err
     line = next(line for line in found.out.splitlines() if "xu-fig3" in line)
-    assert line.split() == ["xu-fig3", "2", "0", "1", "9.0", "4.0", "2.5", "1,234"]
+    assert line.split() == ["xu-fig3", "2", "0", "1", "9.0", "4.0", "2.5"]
     assert "1 of 2 studies" in found.out
     assert "cai-fig8 failed: no data" in found.out
 

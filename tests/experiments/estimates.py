@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
+
 from privrank_jax.pairwise import noisy_counts, perturbed_mle
 from privrank_jax.simulate.axes import flatten
 
@@ -22,4 +24,5 @@ def by_counts(key, wins, unit, epsilon, calibration):
 def placed(found, axes):
     """What a trial returned, by the labels of each value along its axes."""
     outcome = flatten(found, axes)
-    return dict(zip(outcome.labels, outcome.scalars, strict=True))
+    entries = [entry for value in outcome.values for entry in jnp.ravel(value)]
+    return dict(zip(outcome.labels, (entries[place] for place in outcome.order), strict=True))

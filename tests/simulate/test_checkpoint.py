@@ -106,7 +106,7 @@ def test_a_finished_study_is_read_and_not_compiled(tmp_path):
     assert retold == ["normal: resumed 40 of 40 replicates"]
     assert again.rows == first.rows
     assert again.diagnostics.compilations == 0
-    assert again.diagnostics.compiled_peak_bytes is None
+    assert again.diagnostics.programs[0].compiled_peak_bytes is None
     fresh, told = normal(Checkpoints(tmp_path, fresh=True))
     assert (fresh.rows, told) == (first.rows, [])
     assert len(list(tmp_path.iterdir())) == 1

@@ -26,8 +26,8 @@ def comparison_table():
 @pytest.mark.parametrize("batch_size", [1, 3, 64])
 def test_same_table_for_every_batch_size(comparison_table, batch_size):
     result = run(jax.random.key(1), COMPARISONS, 40, batch_size=batch_size)
-    assert result.diagnostics.batch_sizes[0] <= batch_size
-    assert comparison_table.diagnostics.batch_sizes == (160,)
+    assert result.diagnostics.programs[0].batch_size <= batch_size
+    assert comparison_table.diagnostics.programs[0].batch_size == 160
     assert result.rows == comparison_table.rows
 
 
@@ -174,21 +174,22 @@ def test_batches_respect_the_memory_limit_for_any_number_of_replicates():
     limit = 200_000
     peaks = []
     for replicates in (300, 3000):
-        found = run(jax.random.key(0), COMPARISONS, replicates, memory_limit=limit).diagnostics
-        assert found.estimated_peak_bytes <= limit
-        assert found.compiled_peak_bytes <= limit
-        assert 1 < found.batch_sizes[0] < 300
-        peaks.append(found.compiled_peak_bytes)
+        result = run(jax.random.key(0), COMPARISONS, replicates, memory_limit=limit)
+        (facts,) = result.diagnostics.programs
+        assert facts.compiled_peak_bytes <= limit
+        assert 1 < facts.batch_size < 300
+        peaks.append(facts.compiled_peak_bytes)
     assert abs(peaks[1] / peaks[0] - 1) < 0.2
 
 
 def test_a_low_estimate_is_caught_by_the_compiled_program(monkeypatch):
     monkeypatch.setattr(program, "peak_bytes", lambda closed: 100)
-    free = run(jax.random.key(1), COMPARISONS, 40).diagnostics
+    (free,) = run(jax.random.key(1), COMPARISONS, 40).diagnostics.programs
     limit = free.compiled_peak_bytes // 2  # which differs by XLA's release
-    result = run(jax.random.key(1), COMPARISONS, 40, memory_limit=limit)
-    assert result.diagnostics.compilations > 1
-    assert result.diagnostics.compiled_peak_bytes <= limit
+    found = run(jax.random.key(1), COMPARISONS, 40, memory_limit=limit)
+    (facts,) = found.diagnostics.programs
+    assert facts.compilations > 1
+    assert facts.compiled_peak_bytes <= limit
 
 
 def test_host_memory_does_not_grow_with_the_replicates():
@@ -220,7 +221,8 @@ def test_diagnostics_account_for_the_work():
     study = Study("normal", normal_trial, grid(scale=(1.0, 2.0)))
     found = run(jax.random.key(0), study, 50, batch_size=30).diagnostics
     (program,) = found.programs
-    assert (program.batch_size, program.batches, program.cells) == (25, 4, 2)
+    assert (program.batch_size, program.cells, program.static) == (25, 2, {})
+    assert (found.devices, found.compilations) == (jax.device_count(), 1)
     assert found.compile_seconds > 0
     assert found.run_seconds > 0
 

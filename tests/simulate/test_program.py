@@ -31,7 +31,7 @@ def test_the_batch_is_halved_where_memory_runs_out(monkeypatch, expected):
 
     monkeypatch.setattr(Devices, "fetch", small_only)
     result = run(jax.random.key(job.KEY), SURVEY, 100, batch_size=25, notice=told.append)
-    assert result.diagnostics.batch_sizes == (6,)
+    assert [program.batch_size for program in result.diagnostics.programs] == [6]
     assert result.diagnostics.compilations == 3
     assert told[-1] == "survey: out of memory with 12 replicates at once; now 6"
     sampled = [row for row in result.rows if row["metric"] != "root"]
@@ -78,95 +78,6 @@ def test_other_failures_are_not_taken_for_it(monkeypatch):
         normal(None)
 
 
-def sizes(steps, *, unrolled):
-    """Equations and instructions of a program of so many steps."""
-
-    def trial(key, cell):
-        value = jax.random.normal(key)
-        if unrolled:
-            for _ in range(steps):
-                value = jax.numpy.sin(value)
-            return {"value": value}
-        return {"value": jax.lax.fori_loop(0, steps, lambda _, x: jax.numpy.sin(x), value)}
-
-    facts = run(jax.random.key(0), Study("sines", trial, ({},)), 3).diagnostics
-    (program,) = facts.programs
-    assert (facts.equations, facts.instructions) == (program.equations, program.instructions)
-    return program.equations, program.instructions
-
-
-def test_the_size_of_a_program_is_that_of_its_code():
-    few, many = sizes(4, unrolled=True), sizes(9, unrolled=True)
-    assert (many[0] - few[0], many[1] - few[1]) == (5, 5)
-    assert sizes(4, unrolled=False) == sizes(9, unrolled=False)
-
-
-@pytest.fixture
-def events(monkeypatch):
-    """What a run does after compiling: "start" for a batch that is started, "fetch" for results that are waited for."""
-    place, fetch, done = Devices.place, Devices.fetch, []
-
-    def starts(self, *arguments):
-        done.append("start")
-        return place(self, *arguments)
-
-    def fetches(self, metrics):
-        done.append("fetch")
-        return fetch(self, metrics)
-
-    monkeypatch.setattr(Devices, "place", starts)
-    monkeypatch.setattr(Devices, "fetch", fetches)
-    return done
-
-
-def test_a_batch_is_started_before_the_last_one_is_fetched(events):
-    result, _ = normal(None, batch_size=8)
-    (facts,) = result.diagnostics.programs
-    compiled, *ran = events
-    assert compiled == "start"  # the arguments that the program is lowered for
-    steps = ["start", "fetch"] * (facts.batches - 1)
-    assert facts.batches > 2
-    assert ran == ["start", *steps, "fetch"]
-    assert result.rows == normal(None, batch_size=8)[0].rows
-
-
-def test_where_two_batches_do_not_fit_they_go_one_by_one(monkeypatch, events):
-    expected, _ = normal(None, batch_size=8)
-    events.clear()
-    fetch = Devices.fetch
-
-    def room_for_one(self, metrics):
-        if events[1:].count("start") - events.count("fetch") > 1:
-            events.append("fetch")
-            raise exhausted()
-        return fetch(self, metrics)
-
-    monkeypatch.setattr(Devices, "fetch", room_for_one)
-    result, told = normal(None, batch_size=8)
-    assert result.rows == expected.rows
-    assert result.diagnostics.batch_sizes == expected.diagnostics.batch_sizes
-    assert told == []
-    assert events[1:5] == ["start", "start", "fetch", "fetch"]
-    rest = events[5:]
-    assert rest == ["start", "fetch"] * (len(rest) // 2)
-
-
-def test_where_a_second_batch_can_not_be_started_they_go_one_by_one(monkeypatch, events):
-    expected, _ = normal(None, batch_size=8)
-    events.clear()
-    place = Devices.place
-
-    def room_for_one(self, *arguments):
-        if events[1:].count("start") > events.count("fetch"):
-            raise exhausted()
-        return place(self, *arguments)
-
-    monkeypatch.setattr(Devices, "place", room_for_one)
-    result, told = normal(None, batch_size=8)
-    assert (result.rows, told) == (expected.rows, [])
-    assert events[1:] == ["start", "fetch"] * (len(events) // 2)
-
-
 def test_a_study_may_do_without_optimization(monkeypatch):
     asked, compile_lowered = [], xla.compiled
 
@@ -181,7 +92,6 @@ def test_a_study_may_do_without_optimization(monkeypatch):
     ]
     results = [run(jax.random.key(0), study, 20) for study in studies]
     assert asked == [True, "some", False]
-    assert [result.diagnostics.programs[0].optimized for result in results] == asked
     for row, *others in zip(*(result.rows for result in results), strict=True):
         for other in others:
             assert row["mean"] == pytest.approx(other["mean"], rel=1e-6)
@@ -195,8 +105,11 @@ def test_optimization_may_depend_on_the_static_parameters():
         ("size",),
         optimized=lambda static: static["size"] > 2,
     )
-    programs = run(jax.random.key(0), study, 5).diagnostics.programs
-    assert {each.static["size"]: each.optimized for each in programs} == {2: False, 3: True}
+    made = [
+        Program(jax.random.key(0), study, cells, 5, Devices(), None, 1 << 20)
+        for cells in study.groups()
+    ]
+    assert {each.static["size"]: each.optimized for each in made} == {2: False, 3: True}
 
 
 @pytest.mark.slow

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import dataclasses
 import html
-import json
 import math
 import sys
 
@@ -10,13 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import (
-    ProgramFacts,
-    StudyDiagnostics,
-    StudyResult,
-    write_csv,
-    write_parquet,
-)
+from privrank_jax.simulate import StudyResult, write_csv, write_parquet
 from tests.simulate.rows import RESULT, row
 
 
@@ -95,27 +87,3 @@ def test_data_frames(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pip install pandas"):
         RESULT.to_pandas()
-
-
-def test_diagnostics_add_up_over_programs():
-    one = ProgramFacts("s", {"items": 3}, 2, 1, 25, 4, 2, 30, 400, True, 100, 2500, 2600, 0.5, 1.0)
-    two = dataclasses.replace(one, batch_size=10, compiled_peak_bytes=3000, compilations=2)
-    both = StudyDiagnostics.of_programs([one, two], 10_000)
-    assert (both.compilations, both.compile_seconds, both.run_seconds) == (3, 1.0, 2.0)
-    assert (both.devices, both.batch_sizes, both.memory_limit) == (2, (25, 10), 10_000)
-    assert (both.equations, both.instructions) == (60, 800)
-    assert (both.estimated_peak_bytes, both.compiled_peak_bytes) == (2500, 3000)
-    unknown = dataclasses.replace(two, compiled_peak_bytes=None)
-    assert StudyDiagnostics.of_programs([one, unknown], 1).compiled_peak_bytes is None
-    document = json.loads(json.dumps(both.as_dict()))
-    assert document["programs"][0]["static"] == {"items": 3}
-    assert document["batch_sizes"] == [25, 10]
-    assert set(document) == {
-        *(field.name for field in dataclasses.fields(both)),
-        *(name for name, kind in vars(StudyDiagnostics).items() if isinstance(kind, property)),
-    }
-
-
-def test_a_table_of_rows_alone_has_no_programs():
-    bare = StudyResult("t", []).diagnostics
-    assert (bare.programs, bare.devices, bare.compiled_peak_bytes) == ((), 0, None)

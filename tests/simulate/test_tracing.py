@@ -37,7 +37,7 @@ def test_a_batch_holds_the_metrics_of_its_pairs(key, generator):
     assert [var.aval.shape for var in closed.jaxpr.outvars] == [(1,), (1,)]
     for place, (scale, replicate) in enumerate((s, r) for s in (1.0, 3.0) for r in range(3)):
         drawn = _draws(jax.random.fold_in(key, replicate), {"scale": scale, "size": 4})
-        mean, most = (np.asarray(metric)[place] for metric in found.scalars)
+        mean, most = (np.asarray(found.values[which])[place] for which in found.order)
         np.testing.assert_allclose([mean, most], [drawn.mean(), drawn.max()], rtol=1e-12)
 
 
