@@ -120,8 +120,12 @@ def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
                 dataclasses.replace(wanted, matrix=given),
             ):
                 assert wins.matrix.dtype == wanted.matrix.dtype
-                for function in functions:
-                    np.testing.assert_array_equal(function(wins), function(wanted))
+                np.testing.assert_array_equal(wins.matrix, wanted.matrix)
+                assert wins.ties == 4
+        for function in functions:
+            for ties in (4, np.int64(4)):
+                found = function(WinCounts(counts, ties=ties))
+                np.testing.assert_array_equal(found, function(wanted))
         halves = pairwise.mle(WinCounts(counts.astype(np.float16))).value
         np.testing.assert_allclose(halves, functions[0](wanted), rtol=1e-5)
         beaten = pairwise.mle(WinCounts(counts > 0)).value

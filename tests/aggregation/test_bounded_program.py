@@ -32,7 +32,7 @@ def score(w: np.ndarray, value: float, unit: float) -> float:
 @pytest.mark.parametrize("items", [3, 7, 12])
 def test_optimal_from_the_worst_start(kind, items, without_search):
     layers = reference.subset_layers(items)
-    for w in reference.tournaments(kind, 8, items, seed=5):
+    for w in reference.tournaments(kind, 4, items, seed=5):
         prices, unit = integer_prices(w)
         least, order = reference.subset_program_by_layers(w, layers)
         found = bounded_program(prices, np.array(order[::-1]))
@@ -62,7 +62,7 @@ def test_optimal_with_26_items_without_order():
     assert score(w, found[0].value, unit) == 84
 
 
-@pytest.mark.parametrize("seconds", [-1.0, 1.0])
+@pytest.mark.parametrize("seconds", [-1.0, 0.05])
 def test_when_time_is_up_the_bound_is_honest(seconds, without_search):
     """The optimum of 18 items lies between the bound and the value, wherever the search stops."""
     for w in reference.tournaments("majority", 2, 18, seed=6):

@@ -283,16 +283,6 @@ def test_other_data_and_ridges_compile_nothing(form, program):
     assert program._cache_size() == before
 
 
-def test_models_of_answers_compile_once_for_numbers_and_arrays():
-    given = WinCounts.from_matrix(counts(10), ties=30)
-    fits = functools.partial(mle, given, ties="davidson", tie_gamma=0.1)
-    fits(gamma=0.5)
-    before = _mle_of_design._cache_size()
-    fits(gamma=jnp.asarray(0.25))
-    fits(gamma=1)
-    assert _mle_of_design._cache_size() == before
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 

@@ -165,17 +165,6 @@ def test_guarantee():
 # --- cost ----------------------------------------------------------------------------------------
 
 
-def test_memory_does_not_grow_with_the_reports():
-    """60 shards of 4096 (2.5·10^5 reports): arrays alive after the last are as large as after the first."""
-    state, alive = init(30), []
-    for seed in range(60):
-        state = update(state, *_rows(seed % 3, 4096, 30, np.float32))
-        alive.append(sum(array.nbytes for array in jax.live_arrays()))
-    assert float(state.num_reports) == 60 * 4096
-    assert alive[-1] == alive[2]
-    assert sum(leaf.nbytes for leaf in jax.tree.leaves(state)) == 435 * 32 + 12
-
-
 def test_a_stream_compiles_once():
     from privrank_jax.pairwise.report_sums import _update
 

@@ -34,28 +34,6 @@ def chosen(data, links=LINKS, **gamma):
     return by_numpy(lambda data: select_link(data, links, **gamma))(data)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("truth", LINKS)
-def test_with_enough_data_the_link_is_found_and_the_losses_are_as_defined(truth):
-    """A million comparisons per pair: the gap of log-likelihoods is in the thousands."""
-    scores = np.linspace(-1.5, 1.5, 5)
-    matrix = win_matrix(np.random.default_rng(1), truth, scores, 10**6)
-    found = select_link(WinCounts.from_matrix(matrix))
-    selection = found.diagnostics
-    assert selection.name == truth
-    assert float(selection.margin) > 100
-    assert not np.any(selection.codes)
-    np.testing.assert_allclose(found.value, scores, atol=0.02)
-    np.testing.assert_array_equal(found.value, selection.scores[int(selection.best)])
-    for link, theta, loss in zip(selection.links, selection.scores, selection.losses):
-        direct = -sum(
-            matrix[i, j] * reference.link(link, float(theta[i] - theta[j]))[1]
-            for i in range(5)
-            for j in range(5)
-        )
-        assert float(loss) == pytest.approx(direct, rel=1e-12)
-
-
 def test_losses_are_those_of_the_fitted_scores():
     """-Σ Z_ij log F(θ_i - θ_j), each win once and in its direction; the best link is the one with the least."""
     matrix = np.array([[0.0, 9, 4], [2, 0, 8], [3, 1, 0]])

@@ -105,21 +105,6 @@ def test_loss_on_totals_is_at_most_epsilon_and_reaches_it(name, k, unit, adjacen
 
 
 @both
-def test_loss_on_scores_of_known_sensitivity_is_tight(name):
-    mechanism, twin = MECHANISMS[name]
-    epsilon, sensitivity, k = 1.3, 0.4, 2
-    estimate = mechanism(jax.random.key(0), SCORES, promise(epsilon), k, sensitivity=sensitivity)
-    scale = float(estimate.diagnostics.noise_scale)
-    assert scale == pytest.approx(2 * k * sensitivity / epsilon)
-    moves = [sensitivity * np.array(signs) for signs in itertools.product((-1, 1), repeat=4)]
-    losses = [
-        worst_loss(twin, scores, moves, k, scale)
-        for scores in (SCORES, np.array([30.0, 0, 0, 0]) * scale)
-    ]
-    assert 0.99 * epsilon <= max(losses) <= epsilon * (1 + 1e-9)
-
-
-@both
 def test_public_bound_on_how_often_a_user_meets_an_item_saves_noise(name):
     mechanism, twin = MECHANISMS[name]
     epsilon, k = 0.9, 2
@@ -198,31 +183,6 @@ def test_masked_items_are_never_selected_and_missing_ones_are_minus_one(name, ke
     chosen = np.asarray(jax.vmap(lambda one: mechanism(one, wins, promise(0.1), 3).value)(keys))
     assert {tuple(row) for row in chosen} == {(1, 3, -1), (3, 1, -1)}
     assert chosen.dtype == np.int32
-
-
-@both
-def test_traced_budgets_share_one_program_and_agree_with_plain_calls(name, key):
-    mechanism, _ = MECHANISMS[name]
-    wins = WinCounts.from_matrix(np.arange(36.0).reshape(6, 6) * (1 - np.eye(6)))
-    budgets = jnp.array([0.1, 1.0, 10.0])
-
-    def run(epsilon):
-        asked = promise(epsilon, "user", contributions=4, delta=1e-3)
-        return mechanism(key, wins, asked, 3, approximate=True)
-
-    batch = jax.jit(jax.vmap(run))(budgets)
-    for i, epsilon in enumerate(budgets):
-        single = run(float(epsilon))
-        np.testing.assert_array_equal(batch.value[i], single.value)
-        assert float(batch.guarantee.epsilon[i]) == float(epsilon)
-
-
-def test_plain_calls_compile_once_for_all_budgets(key):
-    wins = WinCounts.from_matrix(np.ones((7, 7)) - np.eye(7))
-    before = select_once._cache_size()
-    for epsilon, comparisons in ((0.1, 1.0), (0.5, 2.0), (3.0, 5.0)):
-        peeling_top_k(key, wins, promise(epsilon, "user", contributions=comparisons), 2)
-    assert select_once._cache_size() == before + 1
 
 
 @both

@@ -154,7 +154,6 @@ def test_noise_on_small_graphs_has_its_law(name):
 @pytest.mark.parametrize(
     ("adjacency", "asked", "name", "epsilon"),
     [
-        ("flip", [(0, 1), (0, 1), (1, 2), (0, 2)], "asked again", 4.0),
         ("flip", [(0, 1), (2, 3), (3, 4), (2, 4)], "two components", 4.0),
         ("replace", [(0, 1), (1, 2)], "path or no answer", 2.0),
     ],
@@ -178,15 +177,14 @@ def test_noise_on_answers_to_a_questionnaire_has_its_law(adjacency, asked, name,
     assert failures(name, Fraction(2), drawn.astype(int)) == []
 
 
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-def test_noise_on_borda_scores_has_its_law(missing):
+def test_noise_on_borda_scores_has_its_law():
     """Twice the sums of scores of users with ties and gaps change within 2 Z(K_4)."""
     ranks = np.array([[0, 1, 2, 3], [0, 0, 1, 1], [1, -1, 0, -1]])
-    w = np.asarray(PairWeights.from_ranks(ranks, missing=missing).matrix)
+    w = np.asarray(PairWeights.from_ranks(ranks, missing="unknown").matrix)
     totals = 2 * len(ranks) * w.sum(axis=1)
     drawn = []
     for _ in range(1000):
-        found = exact_borda(ranks, user(4.0), missing=missing)
+        found = exact_borda(ranks, user(4.0), missing="unknown")
         drawn.append(2 * len(ranks) * found.value - totals)
     assert found.diagnostics.noise_scale == pytest.approx(1 / (len(ranks) * 4.0))
     np.testing.assert_allclose(drawn, np.round(drawn), atol=1e-9)
