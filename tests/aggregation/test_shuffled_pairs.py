@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -66,22 +65,6 @@ def test_reports_follow_the_law_that_the_proof_assumes(key):
     for value, chance in chances.items():
         spread = (chance * (1 - chance) / 20_000) ** 0.5
         assert abs(seen.get(value, 0.0) - chance) < 5 * spread + 1e-3
-
-
-def test_one_program_serves_all_budgets(key):
-    """ε₀ is found for each ε and δ, also where they are traced."""
-    keys = jax.random.split(key, 3)
-    budgets = user(jnp.array([0.5, 1.0, np.inf]), delta=jnp.array([1e-6, 1e-3, 1e-3]))
-    axes = jax.tree.map(lambda _: 0, budgets)
-    found = jax.jit(
-        jax.vmap(lambda k, p: aggregation.shuffled_pair_weights(k, RANKS, p), in_axes=(0, axes))
-    )(keys, budgets)
-    for place, (epsilon, delta) in enumerate(((0.5, 1e-6), (1.0, 1e-3), (np.inf, 1e-3))):
-        alone = aggregation.shuffled_pair_weights(keys[place], RANKS, user(epsilon, delta=delta))
-        np.testing.assert_allclose(found.value[place], alone.value, rtol=1e-12)
-        assert found.diagnostics.local_epsilon[place] == alone.diagnostics.local_epsilon
-    finite = found.diagnostics.local_epsilon[:2].tolist()
-    assert finite == [shuffled_local_epsilon(32, 0.5, 1e-6), shuffled_local_epsilon(32, 1.0, 1e-3)]
 
 
 def test_float32_budgets_are_rounded_down(key):

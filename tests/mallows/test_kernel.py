@@ -28,14 +28,6 @@ def test_recurrence_has_the_mean_of_the_definition_exactly(num_items: int) -> No
             assert sum(chance * kernel[a][b] for (a, b), chance in law.items()) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("num_items", [6, 7])
-def test_recurrence_has_the_mean_of_the_definition_exactly_for_more(num_items: int) -> None:
-    kernel = twins.exact_kernel(num_items, Fraction(2, 3))
-    for law in twins.pair_transition(num_items, Fraction(2, 3)).values():
-        assert sum(chance * kernel[a][b] for (a, b), chance in law.items()) == 1
-
-
 def test_corner_of_the_proof() -> None:
     """(*) of the proof, with every other place in row 0 from the recurrence, as an identity in rational numbers."""
     q = Fraction(3, 4)

@@ -119,24 +119,6 @@ def test_a_published_closed_form():
     assert float(value.coefficients[0]) == pytest.approx(0.5, abs=1e-8)
 
 
-def test_covariates_remove_a_bias_of_the_ranking(key):
-    """Item 1 is no better than item 0 but answers at length: only the fit with covariates ranks item 0 first."""
-    rng = np.random.default_rng(5)
-    rows = 6000
-    pairs = np.array([rng.choice(3, 2, replace=False) for _ in range(rows)])
-    truth, habit = np.array([0.3, 0.0, -0.3]), np.array([-1.0, 1.0, 0.0])
-    length = (habit[pairs[:, 0]] - habit[pairs[:, 1]] + rng.normal(0, 1, rows)).clip(-4, 4)
-    odds = truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.5 * length
-    won = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(float)
-    fit = by_numpy(functools.partial(perturbed_mle, privacy=FLIPS))
-    plain, controlled = (
-        fit(key, covariate_table(*pairs.T, won, columns, num_items=3)).value
-        for columns in ({}, {"length": length})
-    )
-    assert np.argmax(plain.scores) == 1
-    assert np.argmax(controlled.scores) == 0
-
-
 def test_derivatives_are_implicit():
     """Of a coefficient in an outcome and in γ, against differences."""
 

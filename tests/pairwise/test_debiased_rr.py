@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import links, pairwise, privacy
+from privrank_jax import pairwise
 from privrank_jax.pairwise import debiased_rr
 from privrank_jax.pairwise.debiased_rr import report_counts, scores_from_sums, smallest_curvature
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums

@@ -64,20 +64,6 @@ def test_users_without_a_finite_effect_are_left_out():
     np.testing.assert_allclose(held.scores, found.value.scores, atol=1e-2)
 
 
-def test_float32_batches_and_one_compilation():
-    batch = np.stack([world(seed, 5, 8)[0] for seed in range(4)])
-    fit = jax.jit(jax.vmap(lambda a, gamma: mixed_effects(a, gamma=gamma), (0, None)))
-    found, again = (fit(batch.astype(np.float32), 2 * times / 8) for times in (1, 2))
-    assert fit._cache_size() == 1
-    assert found.value.scores.dtype == np.float32
-    assert np.all(np.asarray(found.diagnostics.code) == 0)
-    assert float(jnp.max(jnp.abs(found.value.scores - again.value.scores))) > 1e-5
-    for answers, scores, sigma in zip(batch, found.value.scores, found.value.sigma):
-        single = mixed_effects(answers).value
-        np.testing.assert_allclose(scores, single.scores, atol=2e-5)
-        assert float(sigma) == pytest.approx(float(single.sigma), rel=1e-4)
-
-
 def test_derivatives_flow_through_the_minimum():
     answers, _ = world(4, 5, 8)
     answers[0] = 1.0  # a user who is left out must not break the derivative

@@ -14,7 +14,7 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import logistic
 from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
-from privrank_jax.pairwise.mle import _mle_dense, _mle_of_design, _mle_sparse
+from privrank_jax.pairwise.mle import _mle_dense, _mle_sparse
 from tests.by_numpy import by_numpy
 from tests.reference import mle as reference_fits
 

@@ -4,11 +4,9 @@ import itertools
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import rankings
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise import mle, perturbed_mle
 from privrank_jax.pairwise.perturbed_mle import _solve

@@ -5,14 +5,10 @@ from __future__ import annotations
 import functools
 import math
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
 
-from privrank_jax.links import get_link
-from privrank_jax.pairwise.debiased_rr import debiased_rr
 from privrank_jax.pairwise.planner import (
     effective_users,
     epsilon_needed,
@@ -21,7 +17,6 @@ from privrank_jax.pairwise.planner import (
     uniform_budgets,
     users_needed,
 )
-from privrank_jax.privacy import randomized_response
 from tests.by_numpy import by_numpy
 from tests.reference import planner as twin
 
@@ -85,19 +80,6 @@ def test_limits_of_the_inverses():
     # Against the rate: four times the users for half the error.
     few, many = (users_needed(SCORES, 1.0, target) for target in (0.2, 0.1))
     assert float(many / few) == pytest.approx(4, rel=1e-6)
-
-
-def test_a_sweep_is_one_batched_program_in_float32():
-    scores = jnp.linspace(-1, 1, 6, dtype=jnp.float32)
-    sweep = jax.jit(jax.vmap(lambda e, a: users_needed(scores, e, a), (0, None)))
-    budgets = jnp.array([0.5, 1.0, 2.0, 8.0], jnp.float32)
-    found = sweep(budgets, 0.2)
-    sweep(budgets, 0.1)
-    assert sweep._cache_size() == 1
-    assert found.dtype == jnp.float32
-    double = [float(users_needed(np.asarray(scores, float), float(e), 0.2)) for e in budgets]
-    np.testing.assert_allclose(found, double, rtol=1e-3)
-    assert np.all(np.diff(found) < 0)
 
 
 def test_meter_rate_and_mix():

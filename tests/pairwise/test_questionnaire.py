@@ -6,8 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import noisy_counts
 from privrank_jax.pairwise.questionnaire import (
     _EXACT_ORDER_ITEMS,
     max_cut,

@@ -8,12 +8,9 @@ import numpy as np
 import pytest
 
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import rank_intervals, standard_errors
-from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
-from privrank_jax.pairwise.intervals import confidence_intervals
+from privrank_jax.pairwise import standard_errors
+from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from privrank_jax.pairwise.report_errors import report_standard_errors
-from privrank_jax.privacy import randomized_response
 
 THETA = np.array([1.4, 0.3, -0.2, -1.5])
 FIRST, SECOND = np.triu_indices(4, 1)

@@ -165,25 +165,6 @@ def test_guarantee():
 # --- cost ----------------------------------------------------------------------------------------
 
 
-def test_a_stream_compiles_once():
-    from privrank_jax.pairwise.report_sums import _update
-
-    state = update(init(7), *_rows(0, 64, 7))
-    compiled, traces = _update._cache_size(), []
-
-    @jax.jit
-    def jitted(state, *rows):
-        traces.append(1)
-        return update(state, *rows)
-
-    for seed in range(1, 5):
-        rows = _rows(seed, 64, 7)
-        _equal(jitted(state, *rows), update(state, *rows))
-        state = update(state, *rows)
-    assert _update._cache_size() <= compiled + 1  # one more inside ``jitted``, with its own avals
-    assert len(traces) == 1
-
-
 def test_reports_of_either_coding_are_the_same():
     rows = [0, 2, 0], [1, 1, 2], np.array([1, 0, 1])
     signed = *rows[:2], np.array([1, -1, 1])

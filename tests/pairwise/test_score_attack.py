@@ -13,10 +13,9 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import mle, perturbed_mle
+from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from tests import reference
-from tests.promises import promise
 
 LINKS = ("logistic", "normal", "laplace")
 THETA = np.array([0.6, -0.1, -0.5])

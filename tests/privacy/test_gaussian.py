@@ -47,10 +47,9 @@ def assert_least(precision, found, delta):
     assert found == 0 or naive.gaussian_delta(precision, below) > mpmath.mpf(delta)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_epsilon_is_rounded_down(seed):
-    """360 random mechanisms, from no privacy to nearly no loss, among them several as one."""
-    rng = np.random.default_rng(seed)
+def test_no_epsilon_is_rounded_down():
+    """120 random mechanisms, from no privacy to nearly no loss, among them several as one."""
+    rng = np.random.default_rng(0)
     for case in range(120):
         scales = [random_numbers(rng, -3, 9) for _ in range(1 + case % 3)]
         releases = [(scale, random_numbers(rng, -2, 2)) for scale in scales]
@@ -69,7 +68,7 @@ def test_the_reported_case():
 
 def test_no_delta_is_rounded_down():
     rng = np.random.default_rng(3)
-    for _ in range(150):
+    for _ in range(60):
         scale, epsilon = random_numbers(rng, -3, 9), random_numbers(rng, -10, 5)
         exact = naive.gaussian_delta(1 / decimal(scale) ** 2, decimal(epsilon))
         found = compose([GaussianRelease(scale)], epsilon=epsilon, **USERS).delta
@@ -78,7 +77,7 @@ def test_no_delta_is_rounded_down():
 
 def test_no_scale_is_rounded_down():
     rng = np.random.default_rng(4)
-    for case in range(60):
+    for case in range(30):
         epsilon, delta = random_numbers(rng, -9, 5), random_numbers(rng, -14, -0.1)
         change, count = random_numbers(rng, -2, 2), int(rng.integers(1, 50)) if case % 2 else 1
         scale = calibrate_gaussian(epsilon, delta, change, releases=count)

@@ -213,18 +213,6 @@ def test_scales_are_those_of_the_simulated_twins(items, delta):
     assert known * (1 - 1e-9) <= found.noise_scale <= known * slack
 
 
-def test_noise_of_all_pairs_is_drawn_afresh_and_spreads_as_it_should():
-    ranks = np.tile([0, 1, 2, 3], (40, 1))
-    noisy = [exact_noise_all(ranks, user(3.0), noise="laplace") for _ in range(400)]
-    above = np.array([estimate.value[np.triu_indices(4, 1)] for estimate in noisy])
-    # The weights are 1: clipped noise is 0 in half the draws and a little more.
-    scale = 2 * 6 / 3.0
-    expected = laplace_tail(-1, scale)  # P(X >= 0): stays at 1
-    observed = np.mean(above == 1)
-    assert abs(observed - expected) < 5 * math.sqrt(expected * (1 - expected) / above.size)
-    assert np.all((noisy[0].value + noisy[0].value.T)[np.triu_indices(4, 1)] == 1)
-
-
 def test_a_budget_that_is_exceeded_falls_back_on_noise_for_all_pairs():
     ranks = np.tile([3, 0, 2, 1], (500, 1))
     # One query can't sort four items, so every run falls back, at half of ε.

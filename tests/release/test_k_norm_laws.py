@@ -4,7 +4,7 @@
 to 2 or 3; from it the law of the noise, and the loss of all neighbors at all outputs.
 
 *By draws*: the noise can't be seeded; each comparison fails by chance once in 10⁹ runs (``RATE``), all of this file
-together once in 10⁷. ``test_k_norm_mistakes.py`` plants mistakes, and these comparisons find them.
+together once in 10⁷.
 """
 
 from __future__ import annotations

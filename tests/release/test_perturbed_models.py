@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 import sys
 from fractions import Fraction
@@ -24,8 +23,6 @@ from privrank_jax.release.perturbed_models import GRID
 from tests.promises import promise
 from tests.reference import conditional_logit as naive
 
-exact_davidson = functools.partial(exact_perturbed_mle, ties="davidson")
-ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded
 ASKED = promise(2.0, "comparison", "replace")
 ITEMS = 3
 BOUNDS = {"home": (0.0, 1.0), "length": (-2.0, 2.0)}
@@ -151,87 +148,51 @@ def test_rows_that_are_padding_or_in_another_order_are_the_same_release(monkeypa
     assert len(seen[2]) == 30
 
 
-def _offered(*rows, weights=None):
+def _offered(*rows, weights):
     found = Choices.from_top1(list(rows), num_items=3)
-    return found if weights is None else dataclasses.replace(found, weights=jnp.asarray(weights))
+    return dataclasses.replace(found, weights=jnp.asarray(weights))
+
+
+def _of(**changed):
+    return dataclasses.replace(table(), design=dataclasses.replace(table().design, **changed))
+
+
+def _users(contributions):
+    return Privacy(1.0, unit="user", adjacency="replace", contributions=contributions)
+
+
+ONE_USER = {"users": jnp.zeros(40, jnp.int32)}
+NOTHING = jnp.zeros((2, 2))
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("data", "asked", "told", "words"),
     [
-        (
-            lambda: exact_perturbed_mle(
-                table(), Privacy(1.0, unit="user", adjacency="replace", contributions=1)
-            ),
-            None,
-        ),
-        (
-            lambda: exact_perturbed_mle(
-                dataclasses.replace(
-                    table(),
-                    design=dataclasses.replace(table().design, users=jnp.zeros(40, jnp.int32)),
-                ),
-                Privacy(1.0, unit="user", adjacency="replace", contributions=3),
-            ),
-            "40 comparisons",
-        ),
-        (
-            lambda: exact_perturbed_mle(table(), dataclasses.replace(ASKED, epsilon=np.inf)),
-            "epsilon",
-        ),
-        (
-            lambda: exact_perturbed_mle(table(), dataclasses.replace(ASKED, adjacency="flip")),
-            "exact_noisy_counts",
-        ),
-        (lambda: exact_perturbed_mle(table(), ASKED, gamma=0.1), "gamma"),
-        (lambda: exact_perturbed_mle(table(), ASKED, ties="never"), "ties"),
-        (
-            lambda: exact_perturbed_mle(
-                dataclasses.replace(table(), outcomes=jnp.full(40, 0.25)), ASKED
-            ),
-            "outcomes",
-        ),
-        (
-            lambda: exact_perturbed_mle(
-                dataclasses.replace(
-                    table(),
-                    design=dataclasses.replace(table().design, features=jnp.full((40, 2), 0.3)),
-                ),
-                ASKED,
-            ),
-            "multiples",
-        ),
-        (lambda: exact_davidson(WinCounts(jnp.zeros((2, 2))), ASKED), "ties"),
-        (
-            lambda: exact_davidson(WinCounts(jnp.zeros((2, 2)), None, 0.5), ASKED),
-            "whole",
-        ),
-        (
-            lambda: exact_davidson(
-                WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]), 0), ASKED
-            ),
-            "masked",
-        ),
-        (
-            lambda: exact_perturbed_mle(_offered((0, [1]), weights=[0.5]), ASKED),
-            "whole",
-        ),
-        (
-            lambda: exact_perturbed_mle(_offered((0, [1]), weights=[np.nan]), ASKED),
-            "whole",
-        ),
-        (lambda: exact_perturbed_mle(CHOICES, ASKED, gamma=0.5), "gamma"),
-        (lambda: exact_perturbed_mle(CHOICES, ASKED, weighted=True), "leave them out"),
-        (lambda: exact_perturbed_mle(CHOICES, ASKED, noise="gaussian"), "leave them out"),
-        (lambda: exact_perturbed_mle(table(), ASKED, link="laplace"), "leave them out"),
+        (_of(**ONE_USER), _users(3), {}, "40 comparisons"),
+        (table(), dataclasses.replace(ASKED, epsilon=np.inf), {}, "epsilon"),
+        (table(), dataclasses.replace(ASKED, adjacency="flip"), {}, "exact_noisy_counts"),
+        (table(), ASKED, {"gamma": 0.1}, "gamma"),
+        (table(), ASKED, {"ties": "never"}, "ties"),
+        (dataclasses.replace(table(), outcomes=jnp.full(40, 0.25)), ASKED, {}, "outcomes"),
+        (_of(features=jnp.full((40, 2), 0.3)), ASKED, {}, "multiples"),
+        (WinCounts(NOTHING), ASKED, {"ties": "davidson"}, "ties"),
+        (WinCounts(NOTHING, None, 0.5), ASKED, {"ties": "davidson"}, "whole"),
+        (WinCounts(NOTHING, jnp.array([True, False]), 0), ASKED, {"ties": "davidson"}, "masked"),
+        (_offered((0, [1]), weights=[0.5]), ASKED, {}, "whole"),
+        (_offered((0, [1]), weights=[np.nan]), ASKED, {}, "whole"),
+        (CHOICES, ASKED, {"gamma": 0.5}, "gamma"),
+        (CHOICES, ASKED, {"weighted": True}, "leave them out"),
+        (CHOICES, ASKED, {"noise": "gaussian"}, "leave them out"),
+        (table(), ASKED, {"link": "laplace"}, "leave them out"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(call, words):
-    if words is None:
-        assert call().guarantee.numerics == "exact"
-        return
+def test_bad_input_is_refused_with_a_remedy(data, asked, told, words):
     with pytest.raises(ValueError, match=words):
-        call()
+        exact_perturbed_mle(data, asked, **told)
+
+
+def test_users_of_one_comparison_are_taken():
+    assert exact_perturbed_mle(table(), _users(1)).guarantee.numerics == "exact"
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 1000.0])
