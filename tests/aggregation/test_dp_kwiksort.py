@@ -128,11 +128,11 @@ def test_transcript_loses_epsilon_and_half_more_as_published(published):
     assert bool(notes[0]) == published
 
 
-@pytest.mark.parametrize(("items", "max_queries"), [(3, 2), (3, 3), (4, 5)])
-def test_sampler_has_the_exact_law(items, max_queries, key):
+def test_sampler_has_the_exact_law(key):
     """Chi-squared of 40,000 runs against the exact law, fallback included: false-alarm rate 1e-6; answers with 20 %
     more or less noise are rejected."""
     users, runs, epsilon = 3, 40_000, 2.5
+    items, max_queries = 4, 5
     w = slow.weights([tuple(range(items)), tuple(range(items)), tuple(range(items))[::-1]])
     weights = PairWeights(w, users)
     run = jax.jit(
@@ -186,13 +186,12 @@ def frequencies(ranks):
     return np.bincount(np.asarray(ranks) @ [9, 3, 1], minlength=27)
 
 
-@pytest.mark.parametrize("split", [0.5, 0.8])
-def test_the_fallback_has_its_share_of_epsilon(split, key):
+def test_the_fallback_has_its_share_of_epsilon(key):
     """A budget of 1 never suffices for three items: the result is local search on weights noised at (1 - split)ε.
 
     Two samples of 40,000 rankings each, by χ² with false-alarm rate 1e-6; noise for 1.1 of that share is rejected.
     """
-    share, runs = 3.0, 40_000
+    share, runs, split = 3.0, 40_000, 0.8
     found = sort_of_one_query(jax.random.split(key, runs), share / (1 - split), split)
     assert np.all(found.diagnostics.exceeded)
 

@@ -180,6 +180,7 @@ def test_noise_all_without_noise_is_the_weights():
     estimate = exact_noise_all(RANKS, user(5000.0))
     w = np.asarray(PairWeights.from_ranks(RANKS).matrix)
     np.testing.assert_allclose(estimate.value, w, rtol=1e-12)
+    assert set(exact_noise_all(RANKS, user(1e-9)).value.ravel().tolist()) == {0.0, 1.0}  # clipped
     unknown = exact_noise_all(RANKS, user(5000.0), missing="unknown").value
     w = np.asarray(PairWeights.from_ranks(RANKS, missing="unknown").matrix)
     np.testing.assert_allclose(unknown, w, rtol=1e-12)

@@ -39,7 +39,10 @@ def table(rows=40, items=ITEMS):
 
 
 WINS = WinCounts.from_matrix([[0.0, 20.5, 9], [10.5, 0, 7], [3, 4, 0]], ties=1)
-CHOICES = Choices.from_top1([(0, [1, 2])] * 9 + [(1, [2])] * 5 + [(2, [1, 0])], num_items=3)
+CHOICES = dataclasses.replace(
+    Choices.from_top1([(0, [1, 2]), (1, [2]), (2, [1, 0])], num_items=3),
+    weights=jnp.array([9.0, 5.0, 1.0]),
+)
 
 
 def answers_of_table(ties):
