@@ -165,45 +165,28 @@ TIED = WinCounts(jnp.ones((2, 2)) - jnp.eye(2), None, 0)
 CHOSEN = Choices.from_top1([(0, [1])], num_items=2)
 
 
+LOOSE = dataclasses.replace(REPLACE, delta=1e-6)
+
+
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("data", "asked", "told", "words"),
     [
+        (TIED, REPLACE, {"ties": "davidson", "tie_gamma": 9.0}, "tie_gamma: leave"),
+        (CHOSEN, REPLACE, {"gamma": 0.5}, "gamma"),
+        (CHOSEN, LOOSE, {"noise": "gaussian"}, "noise"),
+        (CHOSEN, FLIP, {"link": "laplace"}, "link: leave"),
+        (CHOSEN, FLIP, {"calibration": "published"}, "calibration: leave"),
+        (TIED, FLIP, {"tie_gamma": 1.0}, "tie_gamma: leave"),
+        (TIED, FLIP, {"ties": "davidson", "weighted": True}, "weighted: leave"),
         (
-            lambda k: pairwise.perturbed_mle(k, TIED, REPLACE, ties="davidson", tie_gamma=9.0),
-            "tie_gamma: leave",
-        ),
-        (
-            lambda k: pairwise.perturbed_mle(k, CHOSEN, REPLACE, gamma=0.5),
-            "gamma",
-        ),
-        (
-            lambda k: pairwise.perturbed_mle(
-                k,
-                CHOSEN,
-                dataclasses.replace(REPLACE, delta=1e-6),
-                noise="gaussian",
-            ),
-            "noise",
-        ),
-        (lambda k: pairwise.perturbed_mle(k, CHOSEN, FLIP, link="laplace"), "link: leave"),
-        (
-            lambda k: pairwise.perturbed_mle(k, CHOSEN, FLIP, calibration="published"),
-            "calibration: leave",
-        ),
-        (lambda k: pairwise.perturbed_mle(k, TIED, FLIP, tie_gamma=1.0), "tie_gamma: leave"),
-        (
-            lambda k: pairwise.perturbed_mle(k, TIED, FLIP, ties="davidson", weighted=True),
-            "weighted: leave",
-        ),
-        (
-            lambda k: pairwise.perturbed_mle(
-                k, CHOSEN, FLIP, questionnaire=TIED.comparisons, tie_gamma=1.0
-            ),
+            CHOSEN,
+            FLIP,
+            {"questionnaire": TIED.comparisons, "tie_gamma": 1.0},
             "questionnaire, tie_gamma: leave",
         ),
-        (lambda k: pairwise.perturbed_mle(k, CHOSEN, FLIP, ties="davidson"), "know no ties"),
+        (CHOSEN, FLIP, {"ties": "davidson"}, "know no ties"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(call, words, key):
+def test_bad_input_is_refused_with_a_remedy(data, asked, told, words, key):
     with pytest.raises(ValueError, match=words):
-        call(key)
+        pairwise.perturbed_mle(key, data, asked, **told)

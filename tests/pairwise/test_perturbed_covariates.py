@@ -88,31 +88,26 @@ FLIP = dataclasses.replace(REPLACE, adjacency="flip")
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("private", "asked", "told", "words"),
     [
-        (lambda k: pairwise.perturbed_mle(k, table(private=False), REPLACE), "private="),
-        (lambda k: pairwise.perturbed_mle(k, table(), FLIP), "public="),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, sensitivity=1.0), "leave them out"),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, noise="gaussian"), "noise must be"),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, gamma=1.0), "gamma"),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, ties="none"), "ties"),
-        (
-            lambda k: pairwise.perturbed_mle(
-                k, table(), Privacy(1.0, unit="user", adjacency="replace")
-            ),
-            "contributions",
-        ),
-        (
-            lambda k: pairwise.covariate_table(
-                [0], [1], [1], {"x": [1.0]}, num_items=2, private=True
-            ),
-            "'x'.*bounds",
-        ),
+        (False, REPLACE, {}, "private="),
+        (True, FLIP, {}, "public="),
+        (True, REPLACE, {"sensitivity": 1.0}, "leave them out"),
+        (True, REPLACE, {"noise": "gaussian"}, "noise must be"),
+        (True, REPLACE, {"gamma": 1.0}, "gamma"),
+        (True, REPLACE, {"ties": "none"}, "ties"),
+        (True, Privacy(1.0, unit="user", adjacency="replace"), {}, "contributions"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(call, words, key):
+def test_bad_input_is_refused_with_a_remedy(private, asked, told, words, key):
     with pytest.raises(ValueError, match=words):
-        call(key)
+        pairwise.perturbed_mle(key, table(private=private), asked, **told)
+
+
+def test_private_tables_need_bounds():
+    told = {"num_items": 2, "private": True}
+    with pytest.raises(ValueError, match=r"'x'.*bounds"):
+        pairwise.covariate_table([0], [1], [1], {"x": [1.0]}, **told)
 
 
 def test_other_tables_are_refused(key):

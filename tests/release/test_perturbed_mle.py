@@ -201,60 +201,37 @@ def test_extreme_budgets_end_in_finite_scores(epsilon, adjacency):
         assert found.value[0] == found.value.max()
 
 
-def _with(**changes):
-    return {"data": WinCounts.from_matrix(counts((0, 1, 3))), "privacy": COMPARISON} | changes
+def _asked(epsilon=1.0, unit="comparison", adjacency="replace"):
+    return Privacy(epsilon, unit=unit, adjacency=adjacency)
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "words"),
+    ("matrix", "told", "words"),
     [
-        (_with(data=np.ones((2, 2))), TypeError, "WinCounts"),
-        (_with(data=WinCounts(jnp.array([[0.0, -1.0], [2.0, 0.0]]))), ValueError, "at least 0"),
-        (_with(data=WinCounts(jnp.array([[1.0, 0.0], [0.0, 0.0]]))), ValueError, "meet itself"),
-        (
-            _with(data=WinCounts(jnp.array([[0.0, 0.3], [0.0, 0.0]]))),
-            ValueError,
-            "multiples of 1/2",
-        ),
-        (
-            _with(data=WinCounts(jnp.array([[0.0, jnp.nan], [0.0, 0.0]]))),
-            ValueError,
-            "multiples of 1/2",
-        ),
-        (
-            _with(data=WinCounts(jnp.array([[0.0, 2.0**30], [0.0, 0.0]], jnp.float32))),
-            ValueError,
-            "exact counts",
-        ),
-        (
-            _with(data=WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]))),
-            ValueError,
-            "masked",
-        ),
-        (
-            _with(privacy=Privacy(jnp.inf, unit="comparison", adjacency="replace")),
-            ValueError,
-            "epsilon",
-        ),
-        (
-            _with(privacy=Privacy(1.0, unit="user", adjacency="replace")),
-            ValueError,
-            "contributions",
-        ),
-        (_with(gamma=0.5), ValueError, "gamma"),
-        (
-            _with(gamma=0.0, privacy=Privacy(1.0, unit="comparison", adjacency="flip")),
-            ValueError,
-            "gamma",
-        ),
-        (_with(link="normal"), ValueError, "unbounded score"),
-        (_with(noise="gaussian"), ValueError, "delta"),
-        (_with(noise="k-norm"), ValueError, "noise"),
+        ([[0.0, -1.0], [2.0, 0.0]], {}, "at least 0"),
+        ([[1.0, 0.0], [0.0, 0.0]], {}, "meet itself"),
+        ([[0.0, 0.3], [0.0, 0.0]], {}, "multiples of 1/2"),
+        ([[0.0, jnp.nan], [0.0, 0.0]], {}, "multiples of 1/2"),
+        (np.float32([[0.0, 2.0**30], [0.0, 0.0]]), {}, "exact counts"),
+        (counts((0, 1, 3)), {"privacy": _asked(jnp.inf)}, "epsilon"),
+        (counts((0, 1, 3)), {"privacy": _asked(unit="user")}, "contributions"),
+        (counts((0, 1, 3)), {"gamma": 0.5}, "gamma"),
+        (counts((0, 1, 3)), {"gamma": 0.0, "privacy": _asked(adjacency="flip")}, "gamma"),
+        (counts((0, 1, 3)), {"link": "normal"}, "unbounded score"),
+        (counts((0, 1, 3)), {"noise": "gaussian"}, "delta"),
+        (counts((0, 1, 3)), {"noise": "k-norm"}, "noise"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(told, error, words):
-    with pytest.raises(error, match=words):
-        exact_perturbed_mle(**told)
+def test_bad_input_is_refused_with_a_remedy(matrix, told, words):
+    with pytest.raises(ValueError, match=words):
+        exact_perturbed_mle(WinCounts(jnp.asarray(matrix)), **{"privacy": COMPARISON} | told)
+
+
+def test_masked_items_and_plain_matrices_are_refused():
+    with pytest.raises(ValueError, match="masked"):
+        exact_perturbed_mle(WinCounts(jnp.zeros((2, 2)), jnp.array([True, False])), COMPARISON)
+    with pytest.raises(TypeError, match="WinCounts"):
+        exact_perturbed_mle(np.ones((2, 2)), COMPARISON)
 
 
 def test_a_missing_library_is_named(monkeypatch):
@@ -262,4 +239,4 @@ def test_a_missing_library_is_named(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "flint", None)
     with pytest.raises(ImportError, match="python-flint"):
-        exact_perturbed_mle(**_with())
+        exact_perturbed_mle(WinCounts(counts((0, 1, 3))), COMPARISON)
