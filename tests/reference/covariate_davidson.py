@@ -47,15 +47,6 @@ def covariate_davidson_fit(matrix, statistic, ridge, num_items):
     return params
 
 
-def log_likelihood(matrix, outcomes, params):
-    """The log-likelihood, outcome by outcome."""
-    total = 0.0
-    for row, outcome in zip(matrix, outcomes):
-        chances = tie_probabilities(row @ params[:-1], np.exp(params[-1]))
-        total += np.log(chances[[1.0, 0.5, 0.0].index(outcome)])
-    return total
-
-
 def largest_tied_change(matrix, users, order, weight):
     """Largest norm of a change of (S, weight·T) where one user's outcomes change, over all outcomes."""
     most = 0.0
