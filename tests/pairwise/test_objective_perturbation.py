@@ -98,26 +98,6 @@ def test_users_of_two_answers_lose_epsilon_and_no_more():
     assert 0.99 < worst <= 1 + 1e-9
 
 
-def test_ties_with_the_noise_of_scores_would_cost_privacy():
-    """Noise λ and ridge γ on log ν, as on a score: an answer loses 2.375/λ; with ours at most 2/λ, here 1.8125/λ."""
-    scale = gamma = 200.0  # so large that log(1 + x) is x
-    told = {"items": 4, "davidson": True}
-    win = naive.meeting(0, 1, 1.0, **told)  # improbable; a loss and a tie are equally likely
-    base = naive.meeting(1, 2, 1.0, **told, times=1e6) + naive.meeting(2, 3, 0.5, **told, times=1e6)
-    at = np.array([[1.0, 121.0, 621.0, -379.0, 120.0]])
-
-    def lost(base, win, at, tie_scale):
-        each = [scale] * 4 + [tie_scale]
-        return scale * naive.worst_loss([base], [[], win], at, each, gamma, "add-remove")
-
-    def widened(answers):
-        return [([[*v[:-1], 2 * v[-1]] for v in vectors], *rest) for vectors, *rest in answers]
-
-    assert lost(base, win, at, 2 * scale) == pytest.approx(1.8125, rel=2e-3)
-    wide = lost(widened(base), widened(win), at * [1, 1, 1, 1, 0.5], scale)
-    assert wide == pytest.approx(2.375, rel=2e-3)
-
-
 def test_calibration_by_hand():
     told = promise(0.5, "user", "replace", 3)
     assert [float(x) for x in meeting_noise(told)] == pytest.approx([24, 24])

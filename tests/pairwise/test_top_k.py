@@ -14,7 +14,7 @@ import pytest
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise import peeling_top_k, permute_and_flip_top_k
 from privrank_jax.pairwise.top_k import select_once
-from privrank_jax.privacy.selection import peeling_scale, permute_and_flip_scale
+from privrank_jax.privacy.selection import peeling_scale
 from tests import reference
 from tests.promises import promise, split
 
@@ -117,25 +117,6 @@ def test_composition_takes_over_from_pure_noise_and_keeps_its_delta():
             second = law(twin, scores + np.array(signs), k, scale)
             worst = max(worst, np.maximum(first - math.exp(epsilon) * second, 0).sum())
     assert 0 < worst <= delta
-
-
-@pytest.mark.parametrize(
-    ("scale_of", "factor"), [(peeling_scale, 8.0), (permute_and_flip_scale, 2.0)]
-)
-def test_zcdp_scale_spends_all_of_epsilon(scale_of, factor):
-    epsilon, delta, k, sensitivity = 1.0, 1e-3, 400, 2.0
-
-    def scale_at(epsilon, **options):
-        asked = promise(epsilon, delta=delta)
-        found = scale_of(asked, k, sensitivity=sensitivity, approximate=True, **options)
-        return float(found[0])
-
-    scale = scale_at(epsilon)
-    assert scale < 2 * k * sensitivity / epsilon
-    rho = k * (2 * sensitivity / scale) ** 2 / factor
-    assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon, rel=1e-9)
-    assert scale_at(epsilon, monotone=True) == pytest.approx(scale / 2)
-    assert scale_at(math.inf) == 0.0
 
 
 @both

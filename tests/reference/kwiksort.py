@@ -100,14 +100,6 @@ def weights(rankings):
     return w
 
 
-def best_score(w):
-    """Smallest Kemeny score over all orders."""
-    return min(
-        sum(w[b, a] for a, b in itertools.combinations(order, 2))
-        for order in itertools.permutations(range(len(w)))
-    )
-
-
 def clipped_cells(mean, scale, cells):
     """Laplace noise around ``mean``, clipped to [0, 1], on a grid: (values, probabilities); the ends are atoms."""
     edges = np.linspace(0, 1, cells + 1)

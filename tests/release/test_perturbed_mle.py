@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -76,51 +75,6 @@ def test_released_integers_of_two_items_have_their_law(noise, law):
     assert alarm(scale) > ALARM
     assert alarm(1.25 * scale) < ALARM
     assert alarm(scale / 1.25) < ALARM
-
-
-def test_neighbors_of_two_items_lose_epsilon_and_no_more():
-    # An outcome flips: λ = 2/ε. 5 % less noise loses more than ε.
-    epsilon, grid = 1.0, Fraction(1, 64)
-    for shrunk in (1.0, 0.95):
-        scale = shrunk * 2 / epsilon
-        worst = 0.0
-        for won in (0, 20, 39):
-            laws = [
-                law_of_two(
-                    counts((0, 1, won + a), (1, 0, 40 - won - a)), scale, scale, grid, reach=4000
-                )
-                for a in (0, 1)
-            ]
-            some = (laws[0] > 1e-200) & (laws[1] > 1e-200)
-            worst = max(worst, np.abs(np.log(laws[0][some] / laws[1][some])).max())
-        if shrunk == 1:
-            assert 0.97 * epsilon < worst <= epsilon * (1 + 1e-6)
-        else:
-            assert worst > epsilon
-
-
-@pytest.mark.parametrize("contributions", [1, 2])
-def test_exact_densities_of_three_items_lose_epsilon_and_no_more(contributions):
-    # The density of the uncentered minimizer, of which the release is a function. Chains fix the signs of the noise.
-    epsilon = 1.0
-    base = counts((0, 1, 5000), (1, 2, 5000), items=3)
-    pairs = list(itertools.permutations(range(3), 2))
-    neighbors = [base + contributions * counts((i, j, 1), items=3) for i, j in pairs]
-    points = np.random.default_rng(0).choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (60, 3))
-    points[:2] = (8, 40, 1), (-1, -40, -8)
-    for shrunk in (1.0, 0.95):
-        scale = shrunk * 4 * contributions / epsilon
-        logs = np.array(
-            [
-                [reference.perturbed_mle_log_density(t, one, scale, scale) for t in points]
-                for one in neighbors
-            ]
-        )
-        worst = np.ptp(logs, axis=0).max()
-        if shrunk == 1:
-            assert 0.99 * epsilon < worst <= epsilon * (1 + 1e-9)
-        else:
-            assert worst > epsilon
 
 
 def test_calibration_is_that_of_the_theorem():
