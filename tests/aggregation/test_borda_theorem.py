@@ -1,4 +1,4 @@
-"""The theorem on scores with errors, on random and on adversarial weights."""
+"""The theorem on scores with errors, on random weights."""
 
 from __future__ import annotations
 

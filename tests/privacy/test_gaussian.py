@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 
 import mpmath
@@ -104,9 +103,3 @@ def test_ends():
     assert 0 < zcdp_delta(1e-20, 0.0) < 1e-7
     assert epsilon_of([(1e308, 1e-308)], 1e-9) == 0
     assert compose([GaussianRelease(1e308, 1e-308)], epsilon=0, **USERS).delta > 0
-
-
-def test_without_the_library_the_message_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mpmath", None)
-    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-        calibrate_gaussian(1.0, 1e-6)

@@ -1,10 +1,4 @@
-"""Largest privacy losses, by the densities and probabilities that audits use.
-
-**Noisy totals.** N + Laplace(λ)^m has the loss (‖z - N'‖₁ - ‖z - N‖₁)/λ at z, at most ‖N - N'‖₁/λ, attained at z = N.
-
-**Top item of two.** A user who moves the totals by (L, -L) moves the gap by 2L, and the log ratio tends to 2L/λ far
-from a tie: 2ε at λ = L/ε, the scale printed in Cai, Algorithm 3.
-"""
+"""Largest privacy losses, by the densities that audits use."""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from privrank_jax.pairwise import one_shot_top_k, questionnaire_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import (
     exact_noisy_counts,
-    exact_samplers_available,
     exact_top_k,
     integer_noise,
 )
@@ -104,13 +103,6 @@ def test_refusals(change, message):
     asked, arguments = split({"data": [1.0, 2.0], "sensitivity": 2, **change})
     with pytest.raises(ValueError, match=message):
         exact_noisy_counts(privacy=asked, **arguments)
-
-
-def test_without_opendp_the_message_names_the_extra(monkeypatch):
-    assert exact_samplers_available()
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-        exact_noisy_counts([1.0], promise(1.0), sensitivity=2)
 
 
 @pytest.mark.parametrize(
