@@ -43,24 +43,6 @@ def test_user_rates_are_the_printed_formulas(m, n, epsilon):
     assert float(threshold) == pytest.approx(4 * (statistical + private), rel=1e-12)
 
 
-def test_infinite_epsilon_is_the_rate_without_privacy():
-    assert float(theory.edge_rate(100, 0.5, math.inf)) == pytest.approx(
-        math.sqrt(math.log(100) / 50)
-    )
-    assert float(theory.edge_lower_bound(100, 0.5, math.inf)) == pytest.approx(
-        math.sqrt(math.log(100) / 50)
-    )
-    assert float(theory.user_rate(100, 500, math.inf)) == pytest.approx(
-        math.sqrt(math.log(100) / 5)
-    )
-
-
-def test_more_items_help_under_edge_privacy_and_hurt_under_user_privacy():
-    items = jnp.array([20, 50, 100, 500])
-    assert np.all(np.diff(theory.edge_rate(items, 0.5, 1.0)) < 0)
-    assert np.all(np.diff(theory.user_rate(items, 1000, 1.0)) > 0)
-
-
 @pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])
 def test_average_win_probability_is_the_mean_over_opponents(link):
     scores = np.array([1.0, 0.2, -0.4, -0.8])
