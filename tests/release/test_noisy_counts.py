@@ -198,6 +198,19 @@ def asked(epsilon, adjacency, pairs, items, **settings):
     return exact_noisy_counts(np.zeros(items), privacy, questionnaire=counts, **settings)
 
 
+@pytest.mark.parametrize(("adjacency", "change"), [("flip", 2), ("replace", 1)])
+def test_k_norm_noise_has_the_change_of_one_user(adjacency, change, monkeypatch):
+    built = []
+
+    def record(graph, *given):
+        built.append(given[:2])
+        return np.asarray, 1.0
+
+    monkeypatch.setattr(integer_noise, "discrete_zonotope", record)
+    asked(0.7, adjacency, PAIRS, 3)
+    assert built == [(change, 0.7)]
+
+
 @pytest.mark.parametrize("adjacency", ["flip", "replace"])
 def test_k_norm_noise_at_a_large_epsilon_is_next_to_none(adjacency):
     estimate = asked(1e5, adjacency, PAIRS, 3)
