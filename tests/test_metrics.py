@@ -236,15 +236,6 @@ def test_one_item_divides_by_nothing():
     assert float(metrics.mean_rank_difference(one, one, mask=nobody)) == 0.0
 
 
-def test_batches_come_from_vmap(key):
-    a = np.asarray(jax.vmap(lambda k: jax.random.permutation(k, 6))(jax.random.split(key, 5)))
-    b = np.arange(6)
-    tau = jax.vmap(metrics.kendall_distance, in_axes=(0, None))(a, b)
-    foot = jax.jit(jax.vmap(metrics.spearman_footrule, in_axes=(0, None)))(a, b)
-    assert tau.tolist() == [reference.kendall_distance(row, b) for row in a]
-    assert foot.tolist() == [reference.spearman_footrule(row, b) for row in a]
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [

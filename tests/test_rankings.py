@@ -42,13 +42,6 @@ def test_masked_items_get_the_last_ranks_in_index_order(scores, mask):
     assert ranks.tolist() == expected.tolist()
 
 
-@FEW
-@given(permutations)
-def test_scores_that_are_negated_ranks_give_the_ranks_back(ranks):
-    ranks = np.array(ranks, np.int32)
-    assert rankings.ranks_from_scores(-ranks).tolist() == ranks.tolist()
-
-
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [

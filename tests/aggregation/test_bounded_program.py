@@ -32,7 +32,7 @@ def score(w: np.ndarray, value: float, unit: float) -> float:
 @pytest.mark.parametrize("items", [3, 7, 12])
 def test_optimal_from_the_worst_start(kind, items, without_search):
     layers = reference.subset_layers(items)
-    for w in reference.tournaments(kind, 8, items, seed=5):
+    for w in reference.tournaments(kind, 4, items, seed=5):
         prices, unit = integer_prices(w)
         least, order = reference.subset_program_by_layers(w, layers)
         found = bounded_program(prices, np.array(order[::-1]))
@@ -53,16 +53,7 @@ def test_optimal_with_18_items_and_many_states(kind, without_search):
     assert found.value <= reference.price_of_order(prices, best)
 
 
-def test_optimal_with_26_items_without_order():
-    """From two starts: the proofs are of one value, which HiGHS finds, too (test_certificate.py has it find 84)."""
-    w = reference.tournaments("majority", 3, 26)[2]
-    prices, unit = integer_prices(w)
-    found = [bounded_program(prices, np.arange(26)[::step]) for step in (1, -1)]
-    assert [f.bound for f in found] == [f.value for f in found] == [found[0].value] * 2
-    assert score(w, found[0].value, unit) == 84
-
-
-@pytest.mark.parametrize("seconds", [-1.0, 1.0])
+@pytest.mark.parametrize("seconds", [-1.0, 0.05])
 def test_when_time_is_up_the_bound_is_honest(seconds, without_search):
     """The optimum of 18 items lies between the bound and the value, wherever the search stops."""
     for w in reference.tournaments("majority", 2, 18, seed=6):

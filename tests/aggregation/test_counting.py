@@ -154,12 +154,16 @@ def branches_of_a_gpu(monkeypatch):
 
 
 @pytest.mark.usefixtures("branches_of_a_gpu")
-@pytest.mark.parametrize("missing", ["last", "unknown"])
 @pytest.mark.parametrize(
-    ("users", "items", "dtype"),
-    [(3, 4, np.int32), (130, 5, np.int8), (1000, 6, np.int64), (1023, 12, np.uint8)],
+    ("users", "items", "dtype", "missing", "together"),
+    [
+        (3, 4, np.int32, "unknown", 2000),
+        (130, 5, np.int8, "last", 2000),
+        (1000, 6, np.int64, "last", 2**30),
+        (1023, 12, np.uint8, "unknown", 2**30),
+        (1023, 12, np.uint8, "last", 2000),
+    ],
 )
-@pytest.mark.parametrize("together", [2**30, 2000])
 def test_a_gpu_counts_rows_and_words_in_steps(users, items, dtype, missing, together, monkeypatch):
     """With ties and gaps, in tables at once and one after another, the last not full; wide ranks too."""
     monkeypatch.setattr(_backend, "BLOCK_BYTES", together)

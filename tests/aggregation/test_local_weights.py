@@ -4,7 +4,6 @@ import importlib
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -14,7 +13,6 @@ from privrank_jax.aggregation.local_weights import (
     local_weights_aggregate,
     local_weights_report,
 )
-from privrank_jax.privacy.vectors import report_norm
 from tests.promises import user
 from tests.reference import borda as reference_borda
 
@@ -88,64 +86,6 @@ def test_pieces_make_the_whole(mechanism, key):
     assert float(estimate.diagnostics.noise_scale) == pytest.approx(deviation)
     exact = aggregation.local_weights(key, USERS, user(np.inf), mechanism=mechanism).value
     np.testing.assert_allclose(exact, reference_borda.weights(USERS), atol=1e-12)
-
-
-def test_randomized_response_spends_epsilon_exactly():
-    """Loss between a ranking and its reversal over all outputs: the sum of 3 losses of ε/3."""
-    for epsilon in (0.3, 3.0):
-        agree = 0.5 * (1 + math.tanh(epsilon / 6))
-        assert 3 * math.log(agree / (1 - agree)) == pytest.approx(epsilon)
-        want = (1 / math.tanh(epsilon / 6) ** 2 - 1) / (4 * 7)
-        got = local_weight_variance(3, 7, epsilon, "randomized-response")
-        assert float(got) == pytest.approx(want)
-
-
-def test_randomized_responses_are_flipped_as_often_as_stated(key):
-    """150,000 users, 3 answers at ε/3 = 1 each: within 5 standard errors; answers at 1.05 of that are rejected."""
-    users = np.tile([2, 0, 1], (150_000, 1))
-    reports = local_weights_report(key, users, EPSILON, mechanism="randomized-response")
-    truth = 2 * reference_borda.pair_shares([2, 0, 1])[np.triu_indices(3, 1)] - 1
-    seen = np.mean(np.sign(np.asarray(reports)) == truth)
-    error = 5 * math.sqrt(0.25 / (3 * 150_000))
-    assert abs(seen - 1 / (1 + math.exp(-1.0))) < error
-    assert abs(seen - 1 / (1 + math.exp(-1.05))) > error
-
-
-def test_variance_orders_the_mechanisms():
-    """PrivUnit has the least; Duchi beats randomized response by a factor that grows with m, unless ε is large."""
-    for epsilon in (0.5, 1.0, 5.0):
-        factors = []
-        for items in (4, 10, 30):
-            privunit, duchi, response = (
-                float(local_weight_variance(items, 1, epsilon, m))
-                for m in ("privunit", "duchi", "randomized-response")
-            )
-            norm = float(report_norm("duchi", items * (items - 1) // 2, epsilon))
-            assert duchi == pytest.approx((norm**2 - 1) / 4)
-            assert privunit <= min(duchi, response)
-            factors.append(response / duchi)
-        assert factors[0] < factors[1] < factors[2]
-        assert (factors[0] > 1) == (epsilon < 5)
-        assert factors[2] > 10
-
-
-def test_one_compilation_and_memory_free_of_the_number_of_users(key):
-    traces = []
-
-    @jax.jit
-    def run(key, ranks, epsilon):
-        traces.append(1)
-        return aggregation.local_weights(key, ranks, user(epsilon)).value
-
-    assert len({float(run(key, USERS, epsilon)[0, 1]) for epsilon in (0.5, 1.0, 4.0)}) == 3
-    assert len(traces) == 1
-    lowered = jax.jit(
-        lambda key, ranks: aggregation.local_weights(key, ranks, user(1.0)).value
-    ).lower(key, jnp.zeros((50_000, 40), jnp.int32))
-    if jax.default_backend() != "cpu":
-        return  # more users at once
-    memory = lowered.compile().memory_analysis()
-    assert memory.temp_size_in_bytes < 50_000 * 780 * 8 / 2  # half of what all reports would take
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import functools
 import inspect
 import math
 import re
 import sys
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
@@ -15,7 +13,7 @@ import scipy.stats
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.noise_all import noise_all_deviation, noise_all_scale
-from tests.promises import guarantee_of, noise_of, user
+from tests.promises import noise_of, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
 
@@ -107,24 +105,6 @@ def test_value_is_clipped_mirrored_and_reads_only_the_upper_half(key):
     np.testing.assert_array_equal(noisy + noisy.T, 1 - np.eye(4))
 
 
-def test_guarantee(key):
-    for delta in (0.0, 1e-3):
-        privacy = user(0.5, delta)
-        run = functools.partial(
-            aggregation.noise_all,
-            weights=PairWeights(W, 100),
-            privacy=privacy,
-            noise=noise_of(delta),
-        )
-        guarantee = guarantee_of(run, key)
-        assert (guarantee.epsilon, guarantee.delta) == (0.5, delta)
-        assert (guarantee.unit, guarantee.adjacency, guarantee.trust) == (
-            "user",
-            "replace",
-            "central",
-        )
-
-
 def test_masked_items_do_not_count(key):
     """Noise is for the pairs of real items alone, whether their number is traced or not."""
     mask = np.array([True, False, True, True])
@@ -139,30 +119,6 @@ def test_masked_items_do_not_count(key):
     np.testing.assert_allclose(alone[0, 2:], W[0, 2:])
     lonely = aggregation.noise_all(key, PairWeights(W, 100, np.arange(4) == 0), user(1.0))
     assert not np.asarray(lonely.value).any()
-
-
-def test_one_compilation_dtype_and_vmap(key):
-    traces = []
-
-    @jax.jit
-    def run(key, w, users, epsilon):
-        traces.append(1)
-        return aggregation.noise_all(key, PairWeights(w, users), user(epsilon)).value
-
-    for epsilon, users in [(0.1, 10), (2.0, 300), (np.inf, 5)]:
-        value = run(key, W, users, epsilon)
-    assert len(traces) == 1
-    np.testing.assert_allclose(value, W)
-    half = PairWeights(W.astype(np.float32), 9)
-    single = jax.eval_shape(lambda k: aggregation.noise_all(k, half, user(1.0)).value, key)
-    assert single.dtype == np.float32
-    keys = jax.random.split(key, 2)
-    batch = jax.vmap(lambda k, e: aggregation.noise_all(k, PairWeights(W, 9), user(e)).value)(
-        keys, jnp.array([1.0, 3.0])
-    )
-    np.testing.assert_allclose(batch[1], run(keys[1], W, 9, 3.0), rtol=1e-12)
-    small = aggregation.noise_all(key, PairWeights(np.zeros((1, 1)), 9), user(1.0)).value
-    np.testing.assert_array_equal(small, [[0.0]])
 
 
 def test_help_says_how_to_read_the_proof_at_the_head_of_the_module():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -11,8 +10,7 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.one_pair import one_pair_report, one_pair_variance, weights_of_answers
 from privrank_jax.release import exact_one_pair_weights
-from tests.promises import reported, user
-from tests.reference.aggregation import pairwise_weights as naive_weights
+from tests.promises import user
 
 RNG = np.random.default_rng(4)
 RANKS = np.array([RNG.permutation(4) for _ in range(32)])
@@ -58,21 +56,6 @@ def test_unbiased_and_within_the_variance_bound(missing, key):
     assert np.all(scores.var(0) < 1.15 * 3 * bound)  # no covariance beyond that of the theorem
 
 
-def test_exact_twin_is_unbiased_too():
-    """400 exact releases: mean within 5 standard errors, and rejecting another ε."""
-    drawn = np.array(
-        [np.asarray(exact_one_pair_weights(RANKS, user(1.5)).value) for _ in range(400)]
-    )
-    bound = float(one_pair_variance(4, 32, 1.5))
-    truth = naive_weights(RANKS)[PAIRS]
-    assert np.all(np.abs(drawn[:, *PAIRS].mean(0) - truth) < 5 * (bound / 400) ** 0.5)
-    assert np.all(drawn[:, *PAIRS].var(0) < 1.3 * bound)
-    values = np.unique(np.round(drawn[:, 0, 1], 9))
-    step = 1 / np.tanh(0.75)  # bits of five or six users, debiased at this ε
-    possible = {round(0.5 + (k / g - 0.5) * step, 9) for g in (5, 6) for k in range(g + 1)}
-    assert set(values.tolist()) <= possible
-
-
 def test_guarantees_and_the_truth_without_noise(key):
     strict = np.tile([2, 0, 1], (9, 1))
     estimate = aggregation.one_pair_weights(key, strict, user(np.inf))
@@ -88,32 +71,6 @@ def test_the_exact_twin_takes_one_epsilon():
     """With as many users as pairs, budgets per user could be mistaken for budgets per pair."""
     with pytest.raises(ValueError, match="epsilon must be one number"):
         exact_one_pair_weights(RANKS[:6], user(np.linspace(1, 2, 6)))
-
-
-def test_bounds_hold_for_one_pair(key):
-    """Expected cost of Borda from one answer per user, over 200 runs on users who all agree."""
-    ranks = np.tile(np.arange(4), (120, 1))
-    w = PairWeights.from_ranks(ranks)
-
-    def cost(key):
-        scores = jnp.sum(aggregation.one_pair_weights(key, ranks, user(1.0)).value, axis=1)
-        order = jnp.argsort(jnp.argsort(-scores))
-        return aggregation.kemeny_score(order, w)
-
-    mean = float(jnp.mean(jax.jit(jax.vmap(cost))(jax.random.split(key, 200))))
-    bound = reported("borda", 4, 120, 1.0, mechanism="one-pair")
-    assert 0 < mean < float(bound.additive)
-    noise = reported("noise-all", 4, 120, 1.0, mechanism="one-pair")
-    assert float(noise.additive) == pytest.approx(
-        2 * 6 * float(one_pair_variance(4, 120, 1.0)) ** 0.5
-    )
-    assert (
-        aggregation.choose_method(4, 10**6, user(2.0), trust="local", mechanism="one-pair")
-        == "noise-all"
-    )
-    assert (
-        aggregation.choose_method(4, 100, user(2.0), trust="local", mechanism="one-pair") == "borda"
-    )
 
 
 @pytest.mark.parametrize(

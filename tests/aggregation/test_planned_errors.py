@@ -59,8 +59,8 @@ def row_of(method, noise, promise, trust="central"):
 @pytest.mark.parametrize(
     ("method", "noise"),
     [
-        ("borda", "k-norm"), ("borda", "laplace"), ("borda", "gaussian"), ("noise-all", "k-norm"),
-        ("weights", "k-norm"), ("weights", "gaussian"), ("footrule", "gaussian"),
+        ("borda", "k-norm"), ("borda", "gaussian"), ("noise-all", "k-norm"),
+        ("weights", "k-norm"), ("footrule", "gaussian"),
         ("exponential", "none"),
     ],
 )  # fmt: skip
@@ -113,13 +113,12 @@ def users_like_the_model():
     ("method", "noise", "trust"),
     [
         ("borda", "subset-selection", "local"), ("borda", "one-pair", "local"),
-        ("noise-all", "duchi", "local"), ("borda", "shuffled-pair", "shuffled"),
-        ("noise-all", "shuffled-pair", "shuffled"), ("footrule", "cut", "local"),
+        ("noise-all", "duchi", "local"), ("noise-all", "shuffled-pair", "shuffled"), ("footrule", "cut", "local"),
     ],
 )  # fmt: skip
 def test_costs_of_reports_are_those_of_the_protocols(method, noise, trust, key):
-    """600 runs with users of one crowd. Variances of reports are planned by their bounds, so that costs are 0.9 to 1.7
-    times those reached, by method; 5 standard errors of these means are up to 45 %."""
+    """300 runs with users of one crowd. Variances of reports are planned by their bounds, so that costs are 0.9 to 1.7
+    times those reached, by method; 4 standard errors of these means are up to 50 %."""
     promise = user(2.0, 1e-4 if trust == "shuffled" else 0.0)
     ranks, weights = users_like_the_model(), crowd()
 
@@ -139,7 +138,7 @@ def test_costs_of_reports_are_those_of_the_protocols(method, noise, trust, key):
             return ranks_from_scores(aggregation.borda_scores(w))
         return w.clip(0, 1)
 
-    found = jax.jit(jax.vmap(run))(jax.random.split(key, 600))
+    found = jax.jit(jax.vmap(run))(jax.random.split(key, 300))
     reached = [excess(one, weights) for one in solved(found)]
     planned = aggregation.planned_costs(
         row_of(method, noise, promise, trust), M, [Setting(USERS, promise)]

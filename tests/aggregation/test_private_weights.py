@@ -5,10 +5,8 @@ import math
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
-import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
@@ -18,7 +16,6 @@ from privrank_jax.aggregation.private_weights import (
     shrunk_weights,
 )
 from privrank_jax.privacy.calibration import gaussian_scale
-from privrank_jax.privacy.geometry import Cube, Zonotope, gauge
 from tests.promises import user
 from tests.reference import borda as reference_borda
 from tests.reference import private_weights as reference
@@ -77,19 +74,6 @@ def test_gaussian_sensitivity_is_attained_and_never_exceeded(items, focus):
     assert squares[reversal].max() == pytest.approx(squares.max())
 
 
-@pytest.mark.parametrize("items", [2, 3, 4, 5])
-def test_k_norm_losses_add_up_to_epsilon(items):
-    """Over all changes of a user the gauges are at most 1, and both are 1 for a ranking and its reversal."""
-    y = changes(items)
-    matrices = np.zeros((len(y), items, items))
-    matrices[:, *np.triu_indices(items, 1)] = y
-    pairs, totals = Cube.of_pairs(items), Zonotope.of_all_pairs(items)
-    of_pairs = np.asarray(jax.vmap(lambda x: gauge(pairs, x))(matrices))
-    of_scores = np.asarray(jax.vmap(lambda b: gauge(totals, b))(scores(y, items)))
-    assert max(of_pairs.max(), of_scores.max()) == pytest.approx(1)
-    assert np.any((of_pairs > 1 - 1e-9) & (of_scores > 1 - 1e-9))
-
-
 @functools.partial(jax.jit, static_argnames="noise")
 @functools.partial(jax.vmap, in_axes=(0, None, None))
 def drawn(key, focus, noise):
@@ -129,41 +113,6 @@ def test_both_parts_have_the_stated_noise(noise, focus, key):
     if focus < 1:
         both = (gradient[:, 0, 1] * (error - gradient)[:, 0, 1]).mean()
         assert abs(both) < 6 * float(stated[0] * stated[1]) / math.sqrt(DRAWS)
-
-
-def test_gaussian_parts_are_normal(key):
-    """KS test of 30,000 values of a direction of each part, false-alarm rate 1e-6; a scale 10 % off is rejected."""
-    parts = [drawn(keys, 0.6, "gaussian") for keys in jax.random.split(key, (3, DRAWS))]
-    found = parts[0]
-    error = (np.concatenate([part.value for part in parts]) - W)[:, *ABOVE]
-    # Differences of the scores of items 0 and 1, and the cycle 0, 1, 2, each of length 1.
-    score = np.array([[2, 1, 1, -1, -1, 0]]) / math.sqrt(8)
-    cycle = np.array([[1, -1, 0, 1, 0, 0]]) / math.sqrt(3)
-    for direction, scale in (
-        (score, found.diagnostics.gradient_scale[0]),
-        (cycle, found.diagnostics.cycle_scale[0]),
-    ):
-        along = error @ direction[0]
-        assert scipy.stats.kstest(along, scipy.stats.norm(scale=float(scale)).cdf).pvalue > 1e-6
-        for wrong in (0.9, 1.1):
-            law = scipy.stats.norm(scale=wrong * float(scale))
-            assert scipy.stats.kstest(along, law.cdf).pvalue < 1e-6
-
-
-def test_ends_of_the_line_are_the_laws_of_one_release(key):
-    """The norm of K-norm noise is Gamma distributed: of all pairs at focus 0, of Borda scores at focus 1."""
-    keys = jax.random.split(key, DRAWS)
-
-    def norms(focus, body, of_error):
-        error = np.asarray(drawn(keys, focus, "k-norm").value) - W
-        norm = jax.jit(jax.vmap(lambda one: gauge(body, one)))
-        return np.asarray(norm(of_error(error))) * USERS * 0.8
-
-    of_pairs = norms(0.0, Cube.of_pairs(4), lambda error: error)
-    assert scipy.stats.kstest(of_pairs, scipy.stats.gamma(6).cdf).pvalue > 1e-6
-    of_scores = norms(1.0, Zonotope.of_all_pairs(4), lambda error: error.sum(1))
-    assert scipy.stats.kstest(of_scores, scipy.stats.gamma(3).cdf).pvalue > 1e-6
-    assert scipy.stats.kstest(of_scores, scipy.stats.gamma(6).cdf).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -254,26 +203,6 @@ def test_masked_items_do_not_count(noise, key):
         np.testing.assert_allclose(given.value, value, atol=1e-6)
     for lonely in (np.arange(4) == 0, np.zeros(4, bool)):
         assert not np.asarray(run(lonely, 0.5).value).any()
-
-
-def test_one_compilation_dtype_and_vmap(key):
-    run = functools.partial(released, w=W, noise="k-norm")
-    run(key, users=3, epsilon=0.5, focus=0.5)
-    before = released._cache_size()
-    for epsilon, users, focus in [(0.1, 10, 0.0), (2.0, 300, 0.5), (np.inf, 5, 1.0)]:
-        value = run(key, users=users, epsilon=epsilon, focus=focus)
-    assert released._cache_size() == before
-    np.testing.assert_allclose(value, 0.5 * (1 - np.eye(4)) + reference.parts(W)[0], atol=1e-6)
-    half = PairWeights(W.astype(np.float32), 9)
-    small = jax.eval_shape(lambda k: aggregation.private_weights(k, half, user(1.0)).value, key)
-    assert small.dtype == np.float32
-    keys, levels = jax.random.split(key, 2), jnp.array([1.0, 3.0])
-    batch = jax.vmap(lambda k, e: aggregation.private_weights(k, weights(), user(e)).value)(
-        keys, levels
-    )
-    focus = default_focus(4, USERS, user(3.0))
-    alone = run(keys[1], users=USERS, epsilon=3.0, focus=float(focus))
-    np.testing.assert_allclose(batch[1], alone, rtol=1e-6)
 
 
 def test_default_focus_depends_on_the_noise_of_a_weight():

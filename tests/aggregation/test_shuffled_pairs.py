@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -68,22 +67,6 @@ def test_reports_follow_the_law_that_the_proof_assumes(key):
         assert abs(seen.get(value, 0.0) - chance) < 5 * spread + 1e-3
 
 
-def test_one_program_serves_all_budgets(key):
-    """ε₀ is found for each ε and δ, also where they are traced."""
-    keys = jax.random.split(key, 3)
-    budgets = user(jnp.array([0.5, 1.0, np.inf]), delta=jnp.array([1e-6, 1e-3, 1e-3]))
-    axes = jax.tree.map(lambda _: 0, budgets)
-    found = jax.jit(
-        jax.vmap(lambda k, p: aggregation.shuffled_pair_weights(k, RANKS, p), in_axes=(0, axes))
-    )(keys, budgets)
-    for place, (epsilon, delta) in enumerate(((0.5, 1e-6), (1.0, 1e-3), (np.inf, 1e-3))):
-        alone = aggregation.shuffled_pair_weights(keys[place], RANKS, user(epsilon, delta=delta))
-        np.testing.assert_allclose(found.value[place], alone.value, rtol=1e-12)
-        assert found.diagnostics.local_epsilon[place] == alone.diagnostics.local_epsilon
-    finite = found.diagnostics.local_epsilon[:2].tolist()
-    assert finite == [shuffled_local_epsilon(32, 0.5, 1e-6), shuffled_local_epsilon(32, 1.0, 1e-3)]
-
-
 def test_float32_budgets_are_rounded_down(key):
     with jax.enable_x64(False):
         found = aggregation.shuffled_pair_weights(key, RANKS, user(0.7, delta=1e-4))
@@ -93,16 +76,16 @@ def test_float32_budgets_are_rounded_down(key):
 
 
 def test_exact_twin_is_unbiased_too():
-    """400 exact releases: mean within 5 standard errors, errors within the bound, none on another grid."""
+    """150 exact releases: mean within 5 standard errors, errors within the bound, none on another grid."""
     privacy = user(1.5, delta=1e-3)
     drawn = np.array(
-        [np.asarray(exact_shuffled_pair_weights(RANKS, privacy).value) for _ in range(400)]
+        [np.asarray(exact_shuffled_pair_weights(RANKS, privacy).value) for _ in range(150)]
     )[:, *PAIRS]
     local = shuffled_local_epsilon(32, 1.5, 1e-3)
     bound = float(shuffled_pair_variance(4, 32, local))
     truth = np.asarray(PairWeights.from_ranks(RANKS).matrix)[PAIRS]
     expected = truth + NOT_ASKED * (0.5 - truth)
-    assert np.all(np.abs(drawn.mean(0) - expected) < 5 * (bound / 400) ** 0.5)
+    assert np.all(np.abs(drawn.mean(0) - expected) < 5 * (bound / 150) ** 0.5)
     assert np.all(np.mean((drawn - truth) ** 2, axis=0) < 1.3 * bound)
     lead = (drawn - 0.5) * np.tanh(local / 2) + 0.5  # shares of bits
     shares = np.array(sorted({k / g for g in range(1, 33) for k in range(g + 1)}))

@@ -124,17 +124,6 @@ def test_the_bound_has_the_binomial_tail_and_broadcasts():
     assert limit == pytest.approx(1 - (1 - tail) ** 2, rel=1e-3)
 
 
-def test_disjoint_pairs_of_neighbors_are_turned_independently():
-    law = mallows_law((0, 1, 2, 3), 2.0)
-    first = {ranks: ranks[0] > ranks[1] for ranks in law}
-    second = {ranks: ranks[2] > ranks[3] for ranks in law}
-    one = sum(p for ranks, p in law.items() if first[ranks])
-    both = sum(p for ranks, p in law.items() if first[ranks] and second[ranks])
-    assert both == pytest.approx(one**2)
-    overlapping = sum(p for ranks, p in law.items() if first[ranks] and ranks[1] > ranks[2])
-    assert overlapping != pytest.approx(one**2, rel=0.01)
-
-
 def test_the_printed_bound_needs_a_constant_and_overstates_without_a_small_one():
     theta, n = 0.8 / 3, 25
     expected = (

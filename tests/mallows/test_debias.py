@@ -12,12 +12,8 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation, mallows
-from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
 from tests.mallows.crowd import CROWD
 from tests.reference import debias as twins
-
-SHARES = np.array([0.51, 0.49])
 
 
 def all_rankings(num_items: int) -> np.ndarray:
@@ -55,17 +51,6 @@ def test_unbiased_for_any_crowd(num_items: int) -> None:
         ahead = np.einsum("c,cij->ij", shares, centers[:, :, None] < centers[:, None, :])
         off = ~np.eye(num_items, dtype=bool)
         np.testing.assert_allclose(found[off], ahead[off], atol=1e-10)
-
-
-def test_counterexample_to_order_preservation() -> None:
-    """Theorem 1(1) and Lemma 6 of Xu-RDP: at ε = 2 the naive margin is -0.19 where the truth is +0.02."""
-    epsilon = 2.0
-    law = sum(s * chances(c, epsilon) for s, c in zip(SHARES, CROWD, strict=True))
-    ranks = all_rankings(5)
-    naive = np.sum(law * np.sign(ranks[:, 1] - ranks[:, 0]))
-    assert naive == pytest.approx(-0.19, abs=0.005)
-    debiased = 2 * exact_mean(CROWD, SHARES, epsilon)[0, 1] - 1
-    assert debiased == pytest.approx(0.02, abs=1e-10)
 
 
 @pytest.mark.parametrize("weights", ["variance", "equal"])
@@ -120,8 +105,8 @@ def test_total_is_a_number_of_equal_users_and_errors_are_those_of_the_mean() -> 
 
 
 def test_coverage_and_precision_of_variance_weights() -> None:
-    """Over 300 crowds of mixed budgets: no bias beyond 4.5 standard errors of the mean, errors of the right size."""
-    users, runs = 200, 300
+    """Over 150 crowds of mixed budgets: no bias beyond 4.5 standard errors of the mean, errors of the right size."""
+    users, runs = 200, 150
     epsilon = jnp.where(jnp.arange(users) % 2 == 0, 2.0, 8.0)
     ranks = jnp.asarray(CROWD[(np.arange(users) // 2) % 2])
 
@@ -141,23 +126,6 @@ def test_coverage_and_precision_of_variance_weights() -> None:
     assert abs(plain.mean() - 0.0) < 4.5 * plain.std() / math.sqrt(runs)
     assert error.mean() == pytest.approx(mean.std(), rel=0.2)
     assert mean.std() < 0.6 * plain.std()
-
-
-def test_feeds_every_estimator() -> None:
-    users = 3000
-    center = jnp.array([2, 0, 3, 1])
-    keys = jax.random.split(jax.random.key(2), users)
-    synthetic = jax.vmap(mallows.sample, in_axes=(0, None, None))(keys, center, 4.0)
-    found = mallows.debiased_pairs(synthetic, 4.0)
-    w, total = found.value, found.diagnostics.total
-    with pytest.raises(ValueError, match="same best rankings"):
-        aggregation.kemeny(w)  # noise has taken some below 0
-    assert aggregation.kemeny(w - w.min()).ranks.tolist() == center.tolist()
-    borda = aggregation.borda_scores(w)
-    assert np.argsort(-np.asarray(borda)).tolist() == [1, 3, 0, 2]
-    sums = DebiasedSums(total * (w - 0.5), total * (1 - jnp.eye(4)))
-    scores = scores_from_sums(sums, gamma=0.1).value
-    assert np.argsort(-np.asarray(scores)).tolist() == [1, 3, 0, 2]
 
 
 @pytest.mark.parametrize("missing", ["last", "unknown"])

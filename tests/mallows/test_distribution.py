@@ -51,46 +51,6 @@ def test_normalizer_has_its_limits_and_never_overflows():
     np.testing.assert_allclose(single, double, rtol=1e-5)
 
 
-def _losses(items, epsilon):
-    """log P(π | φ) for all rankings of ``items`` items, φ the rows."""
-    rankings = naive.all_rankings(range(items))
-    each = jax.vmap(mallows.log_prob, (0, None, None))
-    return rankings, np.asarray(jax.lax.map(lambda c: each(rankings, c, epsilon), rankings))
-
-
-@pytest.mark.parametrize(
-    ("items", "epsilon"),
-    [(2, 1.0), (4, 0.3), pytest.param(5, 3.0, marks=pytest.mark.slow)],
-)
-def test_privacy_loss_is_exactly_what_is_promised(items, epsilon):
-    """Over all outputs: ε between neighbors, εm/2 between any two centers."""
-    rankings, log_p = _losses(items, epsilon)
-    row = {tuple(ranks): place for place, ranks in enumerate(rankings)}
-    near = max(
-        np.abs(log_p[place] - log_p[row[tuple(other)]]).max()
-        for place, ranks in enumerate(rankings)
-        for other in naive.neighbors(ranks)
-    )
-    far = max(np.abs(log_p - log_p[place]).max() for place in range(len(rankings)))
-    promised = mallows.synthetic_guarantee(items, epsilon)
-    assert abs(near - promised.epsilon) < 1e-6
-    assert abs(far - promised.also[0].epsilon) < 1e-6
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("items", [6, 7])
-def test_privacy_loss_of_more_items_from_one_center(items):
-    """Names of items don't matter, so one center stands for all."""
-    rankings = naive.all_rankings(range(items))
-    each = jax.jit(jax.vmap(mallows.log_prob, (0, None, None)))
-    base = each(rankings, jnp.arange(items), 2.0)
-    near = naive.neighbors(range(items))
-    assert len(near) == (items - 1) ** 2
-    assert abs(max(np.abs(each(rankings, c, 2.0) - base).max() for c in near) - 2.0) < 1e-6
-    reversal = each(rankings, jnp.arange(items)[::-1], 2.0)
-    assert abs(np.abs(reversal - base).max() - items) < 1e-6
-
-
 def test_guarantee_says_both_and_takes_users():
     promised = mallows.synthetic_guarantee(10, 2.0, numerics="exact")
     assert mallows.synthetic_guarantee([3, 10], 2.0).also[0].epsilon == 10
@@ -143,20 +103,6 @@ def test_pairs_and_concordance_are_those_of_the_enumeration():
     np.testing.assert_allclose(
         mallows.pair_order_probability(1, 9, 3.0), 1 / (1 + np.exp(-3 / 8)), rtol=1e-14
     )
-
-
-def test_a_sweep_compiles_once():
-    traces = []
-
-    @jax.jit
-    def sweep(epsilon):
-        traces.append(epsilon)
-        pair = mallows.pair_order_probability(2, 6, epsilon)
-        return pair + mallows.log_prob(jnp.arange(6), jnp.arange(6), epsilon)
-
-    values = [float(sweep(epsilon)) for epsilon in (0.1, 1.0, 10.0)]
-    assert len(traces) == 1
-    np.testing.assert_allclose(jax.vmap(sweep)(jnp.array([0.1, 1.0, 10.0])), values, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from tests.reference import mallows as naive
 @pytest.mark.parametrize(
     ("items", "users", "dtype"),
     [
-        *((items, 50, np.int8) for items in (1, 3, 16, 17, 20, 57, 127, 128)),
-        *((items, users, np.int16) for items, users in ((2, 1), (129, 3), (150, 6))),
-        (20, 5, np.int32),
+        *((items, 50, np.int8) for items in (1, 16, 17, 57, 128)),
+        *((items, users, np.int16) for items, users in ((2, 1), (129, 3))),
         (140, 2, np.int32),
     ],
 )

@@ -28,23 +28,6 @@ def test_recurrence_has_the_mean_of_the_definition_exactly(num_items: int) -> No
             assert sum(chance * kernel[a][b] for (a, b), chance in law.items()) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("num_items", [6, 7])
-def test_recurrence_has_the_mean_of_the_definition_exactly_for_more(num_items: int) -> None:
-    kernel = twins.exact_kernel(num_items, Fraction(2, 3))
-    for law in twins.pair_transition(num_items, Fraction(2, 3)).values():
-        assert sum(chance * kernel[a][b] for (a, b), chance in law.items()) == 1
-
-
-def test_corner_of_the_proof() -> None:
-    """(*) of the proof, with every other place in row 0 from the recurrence, as an identity in rational numbers."""
-    q = Fraction(3, 4)
-    for n in (2, 3, 4, 7, 12, 21):
-        row = twins.exact_kernel(n, q)[0]
-        found = row[1] - sum(q**b * row[b] for b in range(1, n))
-        assert found == (1 - q**n) / (1 - q)
-
-
 @pytest.mark.parametrize(("num_items", "q"), [(2, 0.3), (5, 0.5), (9, 0.9)])
 def test_kernel_is_the_exact_recurrence(num_items: int, q: float) -> None:
     exact = twins.exact_kernel(num_items, Fraction(q))

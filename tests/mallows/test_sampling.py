@@ -1,11 +1,11 @@
-"""Draws against the exact distribution of all rankings, insertion against a list, and invariance under batching.
+"""Insertion against a list, displacements against their distribution function, and invariance under batching.
 
-The chi-squared tests raise false alarms once in 10^6 keys, and the key is fixed.
+The law of whole draws is tested with those of all finite releases (tests/privacy_audit). Statistical tests raise false
+alarms once in 10^6 keys, and the key is fixed.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import jax
@@ -36,52 +36,6 @@ CROWD = [
     ([1, -1, 0, 3, 2], 3.0),
     ([-1, 1, -1, 0, -1], 0.5),
 ]
-
-
-def p_value(drawn, center, epsilon):
-    """p-value of Pearson's chi-squared test of draws against P(· | center); cells below five draws are merged."""
-    rankings, mass = naive.pmf(center, epsilon)
-    digits = (len(center) + 1) ** np.arange(len(center))
-    codes, wanted = (drawn + 1) @ digits, (rankings + 1) @ digits
-    counts = np.bincount(codes, minlength=wanted.max() + 1)[wanted]
-    assert counts.sum() == len(drawn)  # nothing but rankings of the items in the center
-    expected = len(drawn) * mass
-    rare = expected < 5
-    counts = np.append(counts[~rare], counts[rare].sum())
-    expected = np.append(expected[~rare], expected[rare].sum())
-    counts, expected = counts[expected > 0], expected[expected > 0]
-    return stats.chi2.sf(np.sum((counts - expected) ** 2 / expected), len(expected) - 1)
-
-
-def draw_crowd(key, each, dtype):
-    """``each`` draws for every user of CROWD, in one batch with personal ε: (users, each, items)."""
-    centers = jnp.repeat(jnp.array([center for center, _ in CROWD]), each, axis=0)
-    epsilon = jnp.repeat(jnp.array([epsilon for _, epsilon in CROWD], dtype), each)
-    drawn = jax.vmap(mallows.sample)(jax.random.split(key, len(centers)), centers, epsilon)
-    assert drawn.dtype == jnp.int32
-    return np.asarray(drawn).reshape(len(CROWD), each, -1)
-
-
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_every_ranking_has_its_probability(key, dtype):
-    for (center, epsilon), drawn in zip(CROWD, draw_crowd(key, 40_000, dtype)):
-        assert p_value(drawn, center, epsilon) > FALSE_ALARM
-        if epsilon > 1:  # and a budget off by a tenth is seen
-            assert p_value(drawn, center, 1.1 * epsilon) < FALSE_ALARM
-            assert p_value(drawn, center, 0.9 * epsilon) < FALSE_ALARM
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
-def test_every_ranking_of_six_items_has_its_probability(key, dtype):
-    """A million draws: rare rankings at ε = 4, and a budget so small that it takes as many draws to see an error of a
-    tenth."""
-    center = [3, 0, 5, 1, 4, 2]
-    for place, epsilon in enumerate((4.0, 0.4)):
-        keys = jax.random.split(jax.random.fold_in(key, place), 1_000_000)
-        drawn = jax.vmap(mallows.sample, (0, None, None))(keys, jnp.array(center), dtype(epsilon))
-        assert p_value(np.asarray(drawn), center, epsilon) > FALSE_ALARM
-        assert p_value(np.asarray(drawn), center, 1.1 * epsilon) < FALSE_ALARM
 
 
 @pytest.mark.parametrize(("dtype", "error"), [(np.float32, 1e-6), (np.float64, 1e-13)])
@@ -168,14 +122,22 @@ def test_crowds_of_nobody(key, items):
 @pytest.mark.parametrize(
     ("items", "dtype", "platform"),
     [
-        *itertools.product([1, 9, 10, 128, 129], [np.float32, np.float64], ["cpu", "gpu"]),
+        (1, np.float32, "gpu"),
+        (9, np.float32, "cpu"),
+        (9, np.float64, "gpu"),
+        (10, np.float32, "gpu"),
+        (10, np.float64, "cpu"),
+        (128, np.float32, "cpu"),
+        (128, np.float64, "gpu"),
+        (129, np.float32, "gpu"),
+        (129, np.float64, "cpu"),
         (32_769, np.float32, "cpu"),
     ],
 )
 def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, monkeypatch):
     """Which word an item takes, and a loop in double precision over what it says."""
     monkeypatch.setattr(_backend, "platform", lambda: platform)
-    users = 2 if items > 200 else 20
+    users = 1 if items > 200 else 20
     rng = np.random.default_rng(items)
     centers = rng.permuted(np.tile(np.arange(items, dtype=np.int32), (users, 1)), axis=1)
     epsilons = rng.uniform(0.05, 1, users).astype(dtype) * dtype(items)
@@ -196,8 +158,8 @@ def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, m
         np.testing.assert_array_equal(ranks, naive.insert(np.arange(items) - back)[center])
 
 
-@pytest.mark.parametrize("items", [1, 11, 130])
-def test_blocks_and_groups_of_users_change_nothing(key, items, monkeypatch):
+@pytest.mark.parametrize(("items", "platform"), [(11, "gpu"), (130, "cpu")])
+def test_blocks_and_groups_of_users_change_nothing(key, items, platform, monkeypatch):
     """A crowd in blocks of 64 users, and in groups of 40 of which the last is padded, draws what it draws as one group,
     with gaps, with an ε each or all alike, with a key each or one for all."""
     rng = np.random.default_rng(items)
@@ -211,6 +173,8 @@ def test_blocks_and_groups_of_users_change_nothing(key, items, monkeypatch):
     def drawn() -> list[jax.Array]:
         jax.clear_caches()
         every = jax.vmap(mallows.sample)(*given)
+        if items > 11:
+            return [every]
         return [every, shared(given[0], *one), same_key(given[0][149], given[1], one[1])]
 
     whole, *others = wanted = drawn()
@@ -223,10 +187,9 @@ def test_blocks_and_groups_of_users_change_nothing(key, items, monkeypatch):
     monkeypatch.setattr(sampling, "_WHOLE_BYTES", 0)
     monkeypatch.setattr(sampling, "_BLOCK_BYTES", 0)
     monkeypatch.setattr(_backend, "BLOCK_BYTES", 0)
-    for platform in ("cpu", "gpu"):
-        monkeypatch.setattr(_backend, "platform", lambda: platform)  # noqa: B023
-        for found, ranks in zip(drawn(), wanted, strict=True):
-            np.testing.assert_array_equal(found, ranks)
+    monkeypatch.setattr(_backend, "platform", lambda: platform)
+    for found, ranks in zip(drawn(), wanted, strict=True):
+        np.testing.assert_array_equal(found, ranks)
     jax.clear_caches()
     assert np.array_equal(np.sort(whole, axis=1)[:, -1], centers.max(axis=1))
 
@@ -255,41 +218,12 @@ def test_limits_in_epsilon_and_in_size(key):
         assert mallows.sample(key, short, 1.0).tolist() == np.maximum(short, -1).tolist()
 
 
-@pytest.mark.slow
-def test_a_thousand_items_keep_as_many_pairs_as_they_should(key):
-    """In single precision: Kendall's distance within five standard deviations, at the ends of the range of ε too."""
-    center = np.random.default_rng(0).permutation(1000).astype(np.int32)
-    steps = np.arange(1, 1001)
-    behind = np.argsort(center)
-    for epsilon in np.array([1e-3, 30.0, 1e3], np.float32):
-        ranks = np.asarray(mallows.sample(key, center, epsilon))
-        assert sorted(ranks) == list(range(1000))
-        ordered = ranks[behind]
-        kept = np.sum(np.triu(ordered[:, None] < ordered[None, :], 1))
-        variance = np.sum(mallows.insertion_variance(steps, 1000, float(epsilon)))
-        mean = mallows.expected_concordance(1000, float(epsilon))
-        assert abs(kept - mean) < 5 * np.sqrt(variance)
-
-
 def test_keys_of_any_kind(key):
     center = jnp.arange(5)
     raw = mallows.sample(jax.random.key_data(key), center, 1.0)
     np.testing.assert_array_equal(raw, mallows.sample(key, center, 1.0))
     other = jax.random.key(0, impl="rbg")
     assert sorted(mallows.sample(other, center, 1.0).tolist()) == list(range(5))
-
-
-def test_a_sweep_compiles_once(key):
-    traces = []
-
-    @jax.jit
-    def sweep(key, epsilon):
-        traces.append(epsilon)
-        return mallows.sample(key, jnp.arange(5), epsilon)
-
-    for epsilon in (1e-3, 1.0, 1e3, np.inf):
-        sweep(key, epsilon)
-    assert len(traces) == 1
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])

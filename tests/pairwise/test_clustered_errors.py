@@ -116,7 +116,7 @@ def drawn_crowd(draw, users, each, spread):
 @functools.cache
 def target_of(spread):
     """What the fit estimates, from many answers."""
-    _, winners, losers = drawn_crowd(np.random.default_rng(0), 300_000, 4, spread)
+    _, winners, losers = drawn_crowd(np.random.default_rng(0), 100_000, 4, spread)
     return np.asarray(
         by_numpy(mle)(WinCounts.from_comparisons(winners, losers, num_items=SIZE)).value
     )
@@ -124,19 +124,19 @@ def target_of(spread):
 
 # Users, answers of each, and the range in which the coverage of plain errors at 95 % lies.
 CROWDS = (
-    (40, 20, 0.78, 0.87),
-    pytest.param(8, 20, 0.74, 0.87, marks=pytest.mark.slow),
-    pytest.param(60, 1, 0.92, 0.98, marks=pytest.mark.slow),
+    (40, 20, 0.76, 0.88),
+    pytest.param(8, 20, 0.72, 0.88, marks=pytest.mark.slow),
+    pytest.param(60, 1, 0.91, 0.985, marks=pytest.mark.slow),
 )
 
 
 @pytest.mark.parametrize(("users", "each", "low", "high"), CROWDS)
 def test_clustered_errors_cover_where_answers_of_users_hang_together(users, each, low, high):
-    """400 crowds of 5 scores. The mean coverage has a standard error of 0.006 at most (scores of a crowd are no copies
+    """150 crowds of 5 scores. The mean coverage has a standard error of 0.01 at most (scores of a crowd are no copies
     of one another): a false alarm needs 4 of them. Errors that take answers as independent are rejected."""
     draw, covered = np.random.default_rng(users), {"plain": [], "clustered": []}
     fit, truth = by_numpy(mle), target_of(1.0)
-    for _ in range(400):
+    for _ in range(150):
         table = drawn_crowd(draw, users, each, 1.0)
         wins = WinCounts.from_comparisons(*table[1:], num_items=SIZE)
         found = fit(wins)
@@ -146,16 +146,16 @@ def test_clustered_errors_cover_where_answers_of_users_hang_together(users, each
         plain = np.asarray(standard_errors(found.value, wins.comparisons).standard_errors)
         covered["plain"].append(off < 1.96 * plain)
         covered["clustered"].append(off < 1.96 * errors_of(found.value, table, wins.comparisons))
-    assert len(covered["plain"]) > 390
+    assert len(covered["plain"]) > 145
     assert low < np.mean(covered["plain"]) < high
-    assert 0.925 < np.mean(covered["clustered"]) < 0.985
+    assert 0.91 < np.mean(covered["clustered"]) < 0.985
 
 
 def test_weighted_rows_are_covered_where_plain_errors_are_too_narrow():
     """Pairs that are shown one time in ten count ten times: their few rows vary more than their weight says."""
     draw, covered = np.random.default_rng(8), {"plain": [], "sandwich": []}
     fit = by_numpy(mle)
-    for _ in range(300):
+    for _ in range(120):
         first = draw.integers(0, SIZE, 1500)
         second = (first + draw.integers(1, SIZE, 1500)) % SIZE
         shown = np.where((first + second) % 2 == 0, 1.0, 0.1)
@@ -172,7 +172,7 @@ def test_weighted_rows_are_covered_where_plain_errors_are_too_narrow():
             errors = standard_errors(theta, wins.comparisons, outcomes=known).standard_errors
             covered[name].append(np.abs(theta - THETA) < 1.96 * errors)
     assert np.mean(covered["plain"]) < 0.85
-    assert 0.92 < np.mean(covered["sandwich"]) < 0.98
+    assert 0.915 < np.mean(covered["sandwich"]) < 0.985
 
 
 def test_intervals_take_it():

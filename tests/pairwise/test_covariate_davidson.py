@@ -3,7 +3,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -129,27 +128,6 @@ def test_padding_changes_nothing(key):
     run = functools.partial(private, privacy=FLIPS)
     fit, same = run(key, TABLE).value, by_numpy(run)(key, table).value
     np.testing.assert_allclose(vector(same, longer), vector(fit, design), atol=1e-8)
-
-
-def test_one_program_for_keys_outcomes_and_budgets(key):
-    traces = []
-
-    def run(key, outcomes, epsilon):
-        traces.append(1)
-        asked = dataclasses.replace(FLIPS, epsilon=epsilon)
-        return private(key, CovariateTable(TABLE.design, outcomes), asked).value
-
-    batch = jax.jit(jax.vmap(run))
-    outcomes, keys = jnp.stack([TABLE.outcomes, 1 - TABLE.outcomes]), jax.random.split(key)
-    together = batch(keys, outcomes, jnp.array([0.5, 2.0]))
-    batch(keys, outcomes, jnp.array([1.0, 3.0]))
-    assert len(traces) == 1
-    for place, epsilon in enumerate((0.5, 2.0)):
-        asked = dataclasses.replace(FLIPS, epsilon=epsilon)
-        table = CovariateTable(TABLE.design, outcomes[place])
-        alone = private(keys[place], table, asked).value
-        np.testing.assert_allclose(together.scores[place], alone.scores, atol=1e-7)
-        np.testing.assert_allclose(together.log_tie[place], alone.log_tie, atol=1e-7)
 
 
 def test_bad_arguments_are_refused(key):

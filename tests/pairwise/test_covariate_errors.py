@@ -56,8 +56,7 @@ def test_standard_errors_are_those_of_the_sandwich():
         )
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_intervals_cover_scores_and_coefficients(noise, key):
+def test_intervals_cover_scores_and_coefficients(key):
     """95 % of 600 releases at a noise above the sampling error; without it in the intervals far fewer."""
     won = (np.random.default_rng(1).random((RELEASES, ROWS)) < CHANCE).astype(float)
 
@@ -65,12 +64,11 @@ def test_intervals_cover_scores_and_coefficients(noise, key):
     def run(keys, outcomes):
         def one(key, outcomes):
             table = CovariateTable(DESIGN, outcomes)
-            found = perturbed_mle(key, table, FLIPS, noise=noise)
+            found = perturbed_mle(key, table, FLIPS)
             facts = found.diagnostics
 
             def intervals(scale):
-                told = {"gamma": facts.gamma, "noise": noise}
-                return intervals_of(found.value, noise_scale=scale, **told)
+                return intervals_of(found.value, noise_scale=scale, gamma=facts.gamma)
 
             return jax.vmap(intervals)(jnp.array([1.0, 0.0]) * facts.noise_scale)
 

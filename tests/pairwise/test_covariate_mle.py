@@ -119,55 +119,6 @@ def test_a_published_closed_form():
     assert float(value.coefficients[0]) == pytest.approx(0.5, abs=1e-8)
 
 
-def test_many_battles_recover_the_truth(key):
-    table = arena(1, 20_000)
-    private = by_numpy(functools.partial(perturbed_mle, privacy=FLIPS))
-    for found in (by_numpy(mle)(table), private(key, table)):
-        np.testing.assert_allclose(found.value.scores, TRUTH, atol=0.15)
-        np.testing.assert_allclose(found.value.coefficients, SLOPES, atol=0.08)
-
-
-def test_covariates_remove_a_bias_of_the_ranking(key):
-    """Item 1 is no better than item 0 but answers at length: only the fit with covariates ranks item 0 first."""
-    rng = np.random.default_rng(5)
-    rows = 6000
-    pairs = np.array([rng.choice(3, 2, replace=False) for _ in range(rows)])
-    truth, habit = np.array([0.3, 0.0, -0.3]), np.array([-1.0, 1.0, 0.0])
-    length = (habit[pairs[:, 0]] - habit[pairs[:, 1]] + rng.normal(0, 1, rows)).clip(-4, 4)
-    odds = truth[pairs[:, 0]] - truth[pairs[:, 1]] + 0.5 * length
-    won = (rng.random(rows) < 1 / (1 + np.exp(-odds))).astype(float)
-    fit = by_numpy(functools.partial(perturbed_mle, privacy=FLIPS))
-    plain, controlled = (
-        fit(key, covariate_table(*pairs.T, won, columns, num_items=3)).value
-        for columns in ({}, {"length": length})
-    )
-    assert np.argmax(plain.scores) == 1
-    assert np.argmax(controlled.scores) == 0
-
-
-def test_one_program_for_keys_data_and_budgets(key):
-    """Batches equal single runs, and a sweep over keys, outcomes and ε compiles once."""
-    traces = []
-
-    def run(key, outcomes, epsilon):
-        traces.append(1)
-        asked = dataclasses.replace(FLIPS, epsilon=epsilon)
-        return perturbed_mle(key, CovariateTable(TABLE.design, outcomes), asked).value
-
-    batch = jax.jit(jax.vmap(run))
-    outcomes = jnp.stack([TABLE.outcomes, 1 - TABLE.outcomes, TABLE.outcomes])
-    epsilons = jnp.array([0.5, 1.0, 2.0])
-    together = batch(jax.random.split(key, 3), outcomes, epsilons)
-    batch(jax.random.split(jax.random.fold_in(key, 1), 3), outcomes, 2 * epsilons)
-    assert len(traces) == 1
-    for place in range(3):
-        asked = dataclasses.replace(FLIPS, epsilon=float(epsilons[place]))
-        table = CovariateTable(TABLE.design, outcomes[place])
-        alone = perturbed_mle(jax.random.split(key, 3)[place], table, asked).value
-        np.testing.assert_allclose(together.scores[place], alone.scores, atol=1e-7)
-        np.testing.assert_allclose(together.coefficients[place], alone.coefficients, atol=1e-7)
-
-
 def test_derivatives_are_implicit():
     """Of a coefficient in an outcome and in γ, against differences."""
 

@@ -94,24 +94,6 @@ def test_norms_are_attained_where_one_user_meets_all_pairs():
         assert norms.max() >= told * (0.95 if ties else 1 - 1e-9)
 
 
-def test_where_covariates_vary_the_body_is_the_hull_of_the_changes():
-    """Support functions: the most that any user moves in a direction is that of K, for all signs of two covariates."""
-    rng = np.random.default_rng(1)
-    sizes = rng.random((3, 2))
-    pairs = [(0, 1), (0, 2), (1, 2)]
-    steps = np.array([np.eye(3)[i] - np.eye(3)[j] for i, j in pairs])
-    for direction in rng.normal(size=(20, 5)):
-        by_questions = sum(
-            max(
-                abs(step @ direction[:3] + (np.array(signs) * size) @ direction[3:])
-                for signs in itertools.product((-1, 1), repeat=2)
-            )
-            for step, size in zip(steps, sizes)
-        )
-        body = np.abs(steps @ direction[:3]).sum() + np.abs(direction[3:]) @ sizes.sum(0)
-        assert by_questions == pytest.approx(body)
-
-
 def test_a_design_without_comparisons_has_no_shape():
     none = covariate_shape(dataclasses.replace(UNEVEN, mask=jnp.zeros(7, bool)))
     assert (none.answers, none.most, none.shared) == (0, 0.0, False)

@@ -81,27 +81,6 @@ def test_the_pudding_fit_is_the_printed_one():
     np.testing.assert_allclose(found.tie, 0.7468147, rtol=2e-4)
 
 
-@pytest.mark.parametrize(
-    ("folder", "columns"),
-    [
-        ("icehockey", ("visitor", "opponent", "result", "1", "0.5")),
-        ("football", ("home", "away", "result", "1", "0")),
-    ],
-)
-def test_games_meet_the_likelihood_equations(folder, columns):
-    """Expected totals and draws are the observed ones; draws are far rarer than split votes."""
-    outcomes = games(data(folder, f"{folder}.csv"), *columns)
-    wins = padded(outcomes)
-    found = fitted(wins)
-    assert found.diagnostics.separated is False
-    win, tied = (np.asarray(x) for x in found.value.outcome_probabilities())
-    met = np.asarray(wins.comparisons)
-    totals, ties = reference.davidson_numbers(outcomes, wins.num_items)
-    np.testing.assert_allclose((met * (win + tied / 2)).sum(1), totals, atol=1e-6)
-    np.testing.assert_allclose(0.5 * (met * tied).sum(), ties, atol=1e-6)
-    assert 0.2 < float(found.value.tie) < 1
-
-
 def test_half_wins_are_the_model_at_two():
     """Scores fitted to half wins are half of those at ν = 2, exactly, and the test statistic is the naive one."""
     wins = counts(OUTCOMES)

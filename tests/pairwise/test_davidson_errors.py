@@ -64,7 +64,7 @@ def covered(found):
     return [float(part.mean()) for part in (scores, ties, ranks)]
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian", "k-norm"])
+@pytest.mark.parametrize("noise", ["laplace", "k-norm"])
 def test_intervals_cover_as_often_as_they_say(noise, key):
     """Of 600 releases 95% have a standard deviation of 0.9%; without the noise in the errors far fewer are covered."""
     asked = ASKED if noise == "k-norm" else None

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import links, pairwise, privacy
+from privrank_jax import pairwise
 from privrank_jax.pairwise import debiased_rr
 from privrank_jax.pairwise.debiased_rr import report_counts, scores_from_sums, smallest_curvature
 from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
@@ -17,14 +17,6 @@ from tests.pairwise.problems import ITEMS, PAIRS, USERS, _problem
 from tests.reference import local as reference_local
 
 LINKS = ("logistic", "normal", "laplace")
-
-
-def _sums_of_expectation(scores, link, epsilons):
-    """Sums in expectation when each user reports each pair once: W = Σt², Z = W F."""
-    cdf = links.get_link(link).cdf(scores[:, None] - scores[None, :])
-    total = float(np.sum(np.tanh(epsilons / 2) ** 2))
-    off = 1 - jnp.eye(len(scores))
-    return DebiasedSums(total * (cdf - 0.5) * off, total * off)
 
 
 # --- against twins -------------------------------------------------------------------------------
@@ -74,27 +66,6 @@ def test_scores_minimize_the_published_objective(link, variant):
         np.testing.assert_allclose(single.value, estimate.value, atol=3e-5)
 
 
-@pytest.mark.parametrize(("weighted", "debiased"), list(itertools.product([True, False], repeat=2)))
-def test_sums(weighted, debiased):
-    reports, observed, epsilons = _problem(low=0.1)
-    sums = debiased_sums(reports, observed, epsilons, weighted, debiased)
-    weight, targets, total = reference_local.weights_and_targets(
-        reports, epsilons, weighted, debiased
-    )
-    weights, wins = np.zeros((ITEMS, ITEMS)), np.zeros((ITEMS, ITEMS))
-    for user in range(USERS):
-        for place, (i, j) in enumerate(reference_local.pairs_of(ITEMS)):
-            if observed[user, place]:
-                won = total * weight[user] * targets[user][place]
-                wins[i, j] += won
-                wins[j, i] += total * weight[user] - won
-    weights = wins + wins.T
-    np.testing.assert_allclose(sums.weights, weights, atol=1e-12)
-    np.testing.assert_allclose(sums.wins, wins, atol=1e-12)
-    np.testing.assert_allclose((sums + sums).wins, 2 * wins, atol=1e-12)
-    assert sums.num_items == ITEMS
-
-
 def test_sums_are_unbiased_by_exact_expectation():
     """Over all 2^3 reports of three users on one pair, E[Z] = Σ a t² y; without debiasing this fails."""
     answers, epsilons = np.array([1, 0, 1]), np.array([0.2, 1.0, 3.0])
@@ -108,19 +79,6 @@ def test_sums_are_unbiased_by_exact_expectation():
         wanted = float(np.sum(np.tanh(epsilons / 2) ** 2 * answers))
         error = abs(float(chance @ np.array(wins)) - wanted)
         assert (error < 1e-14) == debiased
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("link", LINKS)
-def test_expected_sums_give_back_the_scores_and_undebiased_ones_shrink_them(link):
-    scores = jnp.array([1.2, 0.1, -0.3, -1.0])
-    epsilons = np.array([0.3, 1.0, 2.0])
-    sums = _sums_of_expectation(scores, link, epsilons)
-    found = scores_from_sums(sums, link, 1e-9)
-    np.testing.assert_allclose(found.value, scores - scores.mean(), atol=1e-6)
-    shrunk = DebiasedSums(float(np.tanh(0.5)) * sums.margins, sums.weights)
-    biased = scores_from_sums(shrunk, link, 1e-9).value
-    assert float(jnp.max(jnp.abs(biased))) < 0.6 * float(jnp.max(jnp.abs(scores)))
 
 
 def test_logistic_scores_are_those_of_noisy_totals():
@@ -198,8 +156,7 @@ def test_ridge_where_little_or_nothing_is_known():
     np.testing.assert_array_equal(none.value, np.zeros(ITEMS))
 
 
-@pytest.mark.parametrize("repeats", [1, 400])
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(("link", "repeats"), [*((link, 1) for link in LINKS), (LINKS[0], 400)])
 def test_smallest_curvature(link, repeats):
     reports, observed, epsilons = _problem(low=0.1, high=0.8)
     sums = jax.tree.map(lambda x: repeats * x, debiased_sums(reports, observed, epsilons))
@@ -260,23 +217,6 @@ def test_a_non_convex_objective_ends_in_a_stationary_point(link, margins, weight
 
 
 @pytest.mark.slow
-def test_random_non_convex_laplace_fits_converge():
-    """500 random sums with counts far below 0, both precisions: all end in a stationary point."""
-    rng = np.random.default_rng(8)
-    margins = np.triu(rng.integers(-16, 17, (500, ITEMS, ITEMS)) / 4, 1)
-    weights = np.triu(rng.integers(0, 9, (500, ITEMS, ITEMS)) / 4, 1)
-    for dtype, tolerance in ((np.float32, 1e-6), (np.float64, 1e-10)):
-        sums = DebiasedSums(
-            jnp.asarray(margins - margins.transpose(0, 2, 1), dtype),
-            jnp.asarray(weights + weights.transpose(0, 2, 1), dtype),
-        )
-        found = jax.vmap(lambda s: scores_from_sums(s, "laplace", 1.0).diagnostics)(sums)
-        assert np.mean(np.asarray(found.smallest_eigenvalue) < 0) > 0.08
-        assert np.mean(np.asarray(found.fit.gradient_norm) <= tolerance) > 0.995
-        assert np.all(np.asarray(found.fit.code) <= 1)
-
-
-@pytest.mark.slow
 def test_an_unbounded_objective_says_so_and_the_remedies_help():
     """Two items, normal link: with a count of -2 and a ridge of 2 the loss is unbounded below."""
     sums = DebiasedSums(jnp.array([[0.0, 2.5], [-2.5, 0.0]]), jnp.array([[0.0, 1.0], [1.0, 0.0]]))
@@ -305,53 +245,6 @@ def test_clipping():
     np.testing.assert_allclose(clipped.value, by_hand.value, atol=1e-10)
 
 
-# --- shapes, masks, transformations --------------------------------------------------------------
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("link", LINKS)
-def test_extreme_epsilons(link):
-    """Fits converge for ε from 1e-6 to 1000, and float32 keeps the relative precision of tiny scores."""
-    reports, observed, _ = _problem()
-    for epsilon in (1e-6, 1e-3, 30.0, 1000.0, np.inf):
-        double = debiased_rr(reports, observed, np.full(USERS, epsilon), link)
-        single = debiased_rr(reports, observed, np.full(USERS, epsilon, np.float32), link)
-        assert int(double.diagnostics.fit.code) == int(single.diagnostics.fit.code) == 0
-        size = float(jnp.max(jnp.abs(double.value)))
-        np.testing.assert_allclose(single.value, double.value, atol=1e-4 * size)
-        if epsilon < 0.01:  # scores of the order of ε, in the order of the margins
-            assert 0.1 * epsilon < size < 10 * epsilon
-            margins = debiased_sums(reports, observed, epsilon).margins.sum(1)
-            np.testing.assert_array_equal(np.argsort(double.value), np.argsort(margins))
-
-
-@pytest.mark.slow
-def test_weights_help_where_epsilons_differ(key):
-    """ADRR is nearest to the truth in most of 300 replicates: sign tests beyond five standard errors."""
-    scores = jnp.linspace(1.0, -1.0, ITEMS)
-    i, j = np.triu_indices(ITEMS, 1)
-    chance = links.logistic.cdf(scores[i] - scores[j])
-    epsilons = jnp.where(jnp.arange(200) < 150, 0.3, 3.0)
-    observed = jnp.ones((200, PAIRS), bool)
-
-    def errors(key):
-        asked, flips, noise = jax.random.split(key, 3)
-        bits = jax.random.uniform(asked, observed.shape) < chance
-        reports = privacy.randomized_response(flips, bits, epsilons)
-        noisy = privacy.laplace_reports(noise, bits, epsilons)
-        fits = (
-            debiased_rr(reports, observed, epsilons),
-            debiased_rr(reports, observed, epsilons, weighted=False),
-            debiased_rr(reports, observed, epsilons, weighted=False, debiased=False),
-            debiased_rr(noisy, observed, epsilons, weighted=False, mechanism="laplace"),
-        )
-        return jnp.stack([jnp.mean((fit.value - scores) ** 2) for fit in fits])
-
-    found = np.asarray(jax.jit(jax.vmap(errors))(jax.random.split(key, 300)))
-    for other in (1, 2, 3):
-        assert np.mean(found[:, 0] < found[:, other]) > 0.5 + 5 * 0.5 / np.sqrt(300)
-
-
 # --- refusals ------------------------------------------------------------------------------------
 
 
@@ -359,21 +252,16 @@ def test_weights_help_where_epsilons_differ(key):
     ("changed", "message"),
     [
         ({"epsilon": 0.0}, "epsilon must be positive"),
-        ({"epsilon": np.nan}, "epsilon must be positive"),
         ({"epsilon": np.ones(USERS + 1)}, "one per user"),
         ({"epsilon": np.ones((USERS, PAIRS))}, "one per user"),
         ({"observed": np.ones((USERS, PAIRS + 1))}, "one shape"),
         ({"observed": np.full((USERS, PAIRS), 0.5)}, "observed must be 0 or 1"),
         ({"observed": np.zeros((USERS, PAIRS))}, "nothing is observed"),
-        ({"mask": np.array([True, False, False, False])}, "nothing is observed"),
         ({"mask": np.ones(5, bool)}, "mask must have shape"),
         ({"reports": np.full((USERS, PAIRS), np.nan)}, "reports must be 0 or 1"),
-        ({"reports": np.full((USERS, PAIRS), 2)}, "reports must be 0 or 1"),
         ({"reports": np.ones((USERS, 5)), "observed": np.ones((USERS, 5))}, "number m >= 2 of items"),
-        ({"reports": np.ones((USERS, 0)), "observed": np.ones((USERS, 0))}, "number m >= 2 of items"),
         ({"reports": np.ones((3, USERS, PAIRS)), "observed": np.ones((3, USERS, PAIRS))}, "vmap"),
         ({"gamma": -1.0}, "gamma"),
-        ({"gamma": np.nan}, "gamma"),
         ({"link": "cauchy"}, "unknown link"),
         ({"mechanism": "gauss"}, "mechanism must be one of"),
         ({"reports": np.full((USERS, PAIRS), np.inf), "mechanism": "laplace"}, "finite"),
@@ -384,10 +272,3 @@ def test_refusals(changed, message):
     arguments = {"reports": reports, "observed": observed, "epsilon": epsilons} | changed
     with pytest.raises(ValueError, match=message):
         debiased_rr(**arguments)
-
-
-def test_sums_of_different_items_are_not_merged():
-    with pytest.raises(ValueError, match="can't be merged"):
-        DebiasedSums(jnp.zeros((2, 2)), jnp.zeros((2, 2))).merge(
-            DebiasedSums(jnp.zeros((3, 3)), jnp.zeros((3, 3)))
-        )

@@ -51,17 +51,6 @@ def test_vmap_is_the_loop_and_changed_data_compile_nothing():
             np.testing.assert_allclose(others[place], one, atol=2e-9)
 
 
-def test_public_entry_compiles_once_for_changed_values():
-    from privrank_jax.pairwise.debiased_rr import _debiased_rr
-
-    reports, observed, epsilons = _problem()
-    debiased_rr(reports, observed, epsilons, "logistic", 0.8)
-    compiled = _debiased_rr._cache_size()
-    for seed, gamma in ((1, 1.4), (2, 4.0), (3, 0.0)):
-        debiased_rr(*_problem(seed), "logistic", gamma)
-    assert _debiased_rr._cache_size() == compiled
-
-
 @pytest.mark.parametrize(("link", "run"), [("logistic", jax.jit), ("normal", by_numpy)])
 def test_derivatives_are_those_of_finite_differences(link, run):
     """Derivatives of θ̂ in ε and in the ridge, through the sums and the implicit function theorem."""

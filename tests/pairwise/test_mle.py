@@ -14,7 +14,7 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import logistic
 from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
-from privrank_jax.pairwise.mle import _mle_dense, _mle_of_design, _mle_sparse
+from privrank_jax.pairwise.mle import _mle_dense, _mle_sparse
 from tests.by_numpy import by_numpy
 from tests.reference import mle as reference_fits
 
@@ -281,16 +281,6 @@ def test_other_data_and_ridges_compile_nothing(form, program):
     fits += [mle(form(counts(20)), link=logistic, gamma=0.5)]  # the link by object
     assert len({tuple(np.asarray(fit.value)) for fit in fits}) == len(fits)
     assert program._cache_size() == before
-
-
-def test_models_of_answers_compile_once_for_numbers_and_arrays():
-    given = WinCounts.from_matrix(counts(10), ties=30)
-    fits = functools.partial(mle, given, ties="davidson", tie_gamma=0.1)
-    fits(gamma=0.5)
-    before = _mle_of_design._cache_size()
-    fits(gamma=jnp.asarray(0.25))
-    fits(gamma=1)
-    assert _mle_of_design._cache_size() == before
 
 
 # --- refusals ------------------------------------------------------------------------------------

@@ -37,18 +37,6 @@ def fit(counts, ridge=0.3, mask=None, max_steps=50):
     return newton.fit_newton(1e-10, max_steps, 8, objective)
 
 
-def test_batches_of_batches_and_shared_counts_are_the_loop():
-    ridges = jnp.array([0.1, 1.0, 5.0])
-    over_ridges = jax.vmap(fit, (None, 0))
-    found = jax.jit(jax.vmap(over_ridges, (0, None)))(jnp.asarray(COUNTS[:2]), ridges)
-    assert found.value.shape == (2, 3, SIZE)
-    assert found.code.shape == found.steps.shape == found.gradient_norm.shape == (2, 3)
-    for place, counts in enumerate(COUNTS[:2]):
-        for column, ridge in enumerate(ridges):
-            wanted = reference.fit("logistic", counts, float(ridge))
-            np.testing.assert_allclose(found.value[place, column], wanted, atol=1e-8)
-
-
 @pytest.mark.parametrize("mask", [None, (True, True, False, True, True)])
 def test_both_forms_of_the_derivatives_agree(mask):
     mask = None if mask is None else jnp.array(mask)

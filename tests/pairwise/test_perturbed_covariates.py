@@ -43,7 +43,7 @@ def answers_of(given, davidson):
 def test_fits_with_covariates_solve_the_perturbed_equation(ties, key):
     """What noise each fit needs, by the naive gradient, has the law that is claimed, scores up to their mean."""
     given, asked = table(), promise(2.0, "comparison", "replace")
-    keys = jax.random.split(key, 1500)
+    keys = jax.random.split(key, 500)
     found = jax.vmap(lambda k: pairwise.perturbed_mle(k, given, asked, ties=ties))(keys)
     value, scale = found.value, float(found.diagnostics.noise_scale[0])
     assert scale == pytest.approx(2.5)
@@ -55,9 +55,9 @@ def test_fits_with_covariates_solve_the_perturbed_equation(ties, key):
     noise = np.array([-naive.derivatives(answers, beta, scale)[0] for beta in betas])
     assert np.abs(noise[:, :ITEMS].sum(1)).max() < 1e-2
     spread = noise.std(0) / (np.sqrt(2) * scale)
-    np.testing.assert_allclose(spread[:ITEMS], np.sqrt(1 - 1 / ITEMS), rtol=0.12)
-    np.testing.assert_allclose(spread[ITEMS:], 2, rtol=0.12)
-    assert np.abs(noise.mean(0)).max() < 5 * 2 * scale * np.sqrt(2 / 1500)
+    np.testing.assert_allclose(spread[:ITEMS], np.sqrt(1 - 1 / ITEMS), rtol=0.2)
+    np.testing.assert_allclose(spread[ITEMS:], 2, rtol=0.2)
+    assert np.abs(noise.mean(0)).max() < 5 * 2 * scale * np.sqrt(2 / 500)
 
 
 def test_without_noise_the_naive_gradient_vanishes(key):
@@ -88,31 +88,26 @@ FLIP = dataclasses.replace(REPLACE, adjacency="flip")
 
 
 @pytest.mark.parametrize(
-    ("call", "words"),
+    ("private", "asked", "told", "words"),
     [
-        (lambda k: pairwise.perturbed_mle(k, table(private=False), REPLACE), "private="),
-        (lambda k: pairwise.perturbed_mle(k, table(), FLIP), "public="),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, sensitivity=1.0), "leave them out"),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, noise="gaussian"), "noise must be"),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, gamma=1.0), "gamma"),
-        (lambda k: pairwise.perturbed_mle(k, table(), REPLACE, ties="none"), "ties"),
-        (
-            lambda k: pairwise.perturbed_mle(
-                k, table(), Privacy(1.0, unit="user", adjacency="replace")
-            ),
-            "contributions",
-        ),
-        (
-            lambda k: pairwise.covariate_table(
-                [0], [1], [1], {"x": [1.0]}, num_items=2, private=True
-            ),
-            "'x'.*bounds",
-        ),
+        (False, REPLACE, {}, "private="),
+        (True, FLIP, {}, "public="),
+        (True, REPLACE, {"sensitivity": 1.0}, "leave them out"),
+        (True, REPLACE, {"noise": "gaussian"}, "noise must be"),
+        (True, REPLACE, {"gamma": 1.0}, "gamma"),
+        (True, REPLACE, {"ties": "none"}, "ties"),
+        (True, Privacy(1.0, unit="user", adjacency="replace"), {}, "contributions"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(call, words, key):
+def test_bad_input_is_refused_with_a_remedy(private, asked, told, words, key):
     with pytest.raises(ValueError, match=words):
-        call(key)
+        pairwise.perturbed_mle(key, table(private=private), asked, **told)
+
+
+def test_private_tables_need_bounds():
+    told = {"num_items": 2, "private": True}
+    with pytest.raises(ValueError, match=r"'x'.*bounds"):
+        pairwise.covariate_table([0], [1], [1], {"x": [1.0]}, **told)
 
 
 def test_other_tables_are_refused(key):

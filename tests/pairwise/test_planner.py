@@ -5,14 +5,10 @@ from __future__ import annotations
 import functools
 import math
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.special
 
-from privrank_jax.links import get_link
-from privrank_jax.pairwise.debiased_rr import debiased_rr
 from privrank_jax.pairwise.planner import (
     effective_users,
     epsilon_needed,
@@ -21,7 +17,6 @@ from privrank_jax.pairwise.planner import (
     uniform_budgets,
     users_needed,
 )
-from privrank_jax.privacy import randomized_response
 from tests.by_numpy import by_numpy
 from tests.reference import planner as twin
 
@@ -58,38 +53,6 @@ def test_two_items_and_no_privacy_are_the_textbook():
     assert float(found.upper) == pytest.approx(1.959964 * deviation, rel=1e-6)
 
 
-@functools.partial(jax.jit, static_argnames="link")
-def simulated_errors(key, scores, epsilon, share, link):
-    first, second = np.triu_indices(len(scores), 1)
-    chance = get_link(link).cdf(scores[first] - scores[second])
-
-    def trial(key):
-        answer_key, seen_key, flip_key = jax.random.split(key, 3)
-        shape = (len(epsilon), len(first))
-        answers = jax.random.uniform(answer_key, shape, scores.dtype) < chance
-        seen = jax.random.uniform(seen_key, shape, scores.dtype) < share
-        reports = randomized_response(flip_key, answers, epsilon)
-        found = debiased_rr(reports, seen, epsilon, link).value - scores
-        return jnp.max(jnp.abs(found)), jnp.mean(found**2)
-
-    largest, squares = jax.lax.map(trial, jax.random.split(key, 200), batch_size=50)
-    return largest, jnp.sqrt(squares.mean())
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("link", "share"), [("logistic", 0.5), ("normal", 0.9)])
-def test_simulated_surveys_have_the_planned_error(key, link, share):
-    """200 surveys of 300 users: the mean of the largest error is known to 2%, so 10% leaves 4 errors."""
-    scores = jnp.linspace(-1, 1, 8, dtype=jnp.float32)
-    epsilon = uniform_budgets(1.0, 3.0, 300).astype(jnp.float32)
-    plan = planned_error(scores, epsilon, share_observed=share, link=link, confidence=0.9)
-    largest, rms = simulated_errors(key, scores, epsilon, share, link)
-    assert float(largest.mean()) == pytest.approx(float(plan.expected), rel=0.10)
-    assert float(rms) == pytest.approx(float(plan.rms), rel=0.08)
-    # 5 standard errors √(0.9·0.1/200), and the quantile is on the safe side.
-    assert 0.79 < float(jnp.mean(largest < plan.upper)) <= 1
-
-
 @pytest.mark.parametrize("criterion", ["expected", "upper", "rms"])
 def test_inverses_give_the_target_back(criterion):
     present = np.array([0.5, 4.0, 8.0])
@@ -117,19 +80,6 @@ def test_limits_of_the_inverses():
     # Against the rate: four times the users for half the error.
     few, many = (users_needed(SCORES, 1.0, target) for target in (0.2, 0.1))
     assert float(many / few) == pytest.approx(4, rel=1e-6)
-
-
-def test_a_sweep_is_one_batched_program_in_float32():
-    scores = jnp.linspace(-1, 1, 6, dtype=jnp.float32)
-    sweep = jax.jit(jax.vmap(lambda e, a: users_needed(scores, e, a), (0, None)))
-    budgets = jnp.array([0.5, 1.0, 2.0, 8.0], jnp.float32)
-    found = sweep(budgets, 0.2)
-    sweep(budgets, 0.1)
-    assert sweep._cache_size() == 1
-    assert found.dtype == jnp.float32
-    double = [float(users_needed(np.asarray(scores, float), float(e), 0.2)) for e in budgets]
-    np.testing.assert_allclose(found, double, rtol=1e-3)
-    assert np.all(np.diff(found) < 0)
 
 
 def test_meter_rate_and_mix():

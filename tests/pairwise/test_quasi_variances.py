@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import dataclasses
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -92,18 +91,6 @@ def test_masked_items_change_nothing():
 def test_totals_keep_their_own_variance_as_noise_grows():
     errors = totals_standard_errors(np.zeros(SIZE), design(), noise_scale=1e3)
     np.testing.assert_allclose(quasi_variances(errors).variances, 2e6, rtol=1e-3)
-
-
-def test_it_works_in_single_precision_and_under_vmap():
-    designs = np.stack([design(seed) for seed in range(3)])
-    wide = [quasi_variances(standard_errors(THETA, one)).variances for one in designs]
-
-    def narrow(one):
-        return quasi_variances(standard_errors(jnp.asarray(THETA, jnp.float32), one)).variances
-
-    found = jax.vmap(narrow)(jnp.asarray(designs, jnp.float32))
-    assert found.dtype == jnp.float32
-    np.testing.assert_allclose(found, np.stack(wide), rtol=2e-3)
 
 
 def test_differences_without_variance_are_refused():

@@ -89,12 +89,6 @@ def test_the_shape_is_that_body_in_wins(adjacency):
         assert shape.complete == (adjacency == "flip" and name in ("one pair", "triangle"))
 
 
-def test_users_who_are_asked_parts_of_a_questionnaire_change_less():
-    edges, vertices, _ = body("cycle", "replace")
-    for change in differences("path", "replace"):
-        assert naive.zonotope_gauge(change, edges, vertices) <= CHANGED["replace"]
-
-
 def test_the_default_noise_has_the_shape_where_there_is_one():
     counts = questionnaire_counts([(0, 1)], 2)
     chosen = {

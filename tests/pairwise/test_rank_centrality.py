@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -74,16 +72,6 @@ def test_masked_items_change_nothing():
         value[:6], rank_centrality(WinCounts.from_matrix(matrix)).value, rtol=1e-9
     )
     np.testing.assert_array_equal(value[6:], 0.0)
-
-
-def test_float32_and_batches_agree_with_single_float64():
-    matrices = np.stack([random_wins(seed, 8, 9) for seed in range(3)])
-    double = jnp.stack([rank_centrality(WinCounts.from_matrix(m)).value for m in matrices])
-    single = jax.vmap(lambda m: rank_centrality(WinCounts(m)).value)(
-        jnp.asarray(matrices, jnp.float32)
-    )
-    assert single.dtype == jnp.float32
-    np.testing.assert_allclose(single, double, rtol=2e-4)
 
 
 def test_negative_smoothing_is_refused():

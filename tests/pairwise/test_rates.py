@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -42,35 +41,6 @@ def test_user_rates_are_the_printed_formulas(m, n, epsilon):
     ) == pytest.approx(2 * statistical + 3 * private, rel=1e-12)
     threshold = theory.top_k_threshold(m, epsilon, num_users=n, constant=4.0)
     assert float(threshold) == pytest.approx(4 * (statistical + private), rel=1e-12)
-
-
-def test_infinite_epsilon_is_the_rate_without_privacy():
-    assert float(theory.edge_rate(100, 0.5, math.inf)) == pytest.approx(
-        math.sqrt(math.log(100) / 50)
-    )
-    assert float(theory.edge_lower_bound(100, 0.5, math.inf)) == pytest.approx(
-        math.sqrt(math.log(100) / 50)
-    )
-    assert float(theory.user_rate(100, 500, math.inf)) == pytest.approx(
-        math.sqrt(math.log(100) / 5)
-    )
-
-
-def test_more_items_help_under_edge_privacy_and_hurt_under_user_privacy():
-    items = jnp.array([20, 50, 100, 500])
-    assert np.all(np.diff(theory.edge_rate(items, 0.5, 1.0)) < 0)
-    assert np.all(np.diff(theory.user_rate(items, 1000, 1.0)) > 0)
-
-
-def test_rates_are_traced_batched_and_keep_float32():
-    epsilons = jnp.array([0.1, 1.0, jnp.inf], jnp.float32)
-    batch = jax.jit(jax.vmap(lambda e: theory.edge_rate(300, 0.5, e)))(epsilons)
-    np.testing.assert_allclose(
-        batch, [theory.edge_rate(300, 0.5, float(e)) for e in epsilons], 1e-6
-    )
-    items = jnp.float32(30.0)
-    assert theory.user_rate(items, jnp.float32(9.0), epsilons).dtype == jnp.float32
-    assert theory.edge_rate(items, jnp.float32(0.5), epsilons).shape == (3,)
 
 
 @pytest.mark.parametrize("link", ["logistic", "normal", "laplace"])

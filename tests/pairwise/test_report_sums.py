@@ -165,36 +165,6 @@ def test_guarantee():
 # --- cost ----------------------------------------------------------------------------------------
 
 
-def test_memory_does_not_grow_with_the_reports():
-    """60 shards of 4096 (2.5·10^5 reports): arrays alive after the last are as large as after the first."""
-    state, alive = init(30), []
-    for seed in range(60):
-        state = update(state, *_rows(seed % 3, 4096, 30, np.float32))
-        alive.append(sum(array.nbytes for array in jax.live_arrays()))
-    assert float(state.num_reports) == 60 * 4096
-    assert alive[-1] == alive[2]
-    assert sum(leaf.nbytes for leaf in jax.tree.leaves(state)) == 435 * 32 + 12
-
-
-def test_a_stream_compiles_once():
-    from privrank_jax.pairwise.report_sums import _update
-
-    state = update(init(7), *_rows(0, 64, 7))
-    compiled, traces = _update._cache_size(), []
-
-    @jax.jit
-    def jitted(state, *rows):
-        traces.append(1)
-        return update(state, *rows)
-
-    for seed in range(1, 5):
-        rows = _rows(seed, 64, 7)
-        _equal(jitted(state, *rows), update(state, *rows))
-        state = update(state, *rows)
-    assert _update._cache_size() <= compiled + 1  # one more inside ``jitted``, with its own avals
-    assert len(traces) == 1
-
-
 def test_reports_of_either_coding_are_the_same():
     rows = [0, 2, 0], [1, 1, 2], np.array([1, 0, 1])
     signed = *rows[:2], np.array([1, -1, 1])

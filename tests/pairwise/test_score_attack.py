@@ -13,10 +13,9 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import mle, perturbed_mle
+from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from tests import reference
-from tests.promises import promise
 
 LINKS = ("logistic", "normal", "laplace")
 THETA = np.array([0.6, -0.1, -0.5])
@@ -57,17 +56,6 @@ def test_matches_the_loop_over_comparisons(name):
     wins = WinCounts.from_matrix(matrix)
     expected = reference.score_attack(estimate, scores, matrix, name)
     np.testing.assert_allclose(score_attack(estimate, scores, wins, name), expected, rtol=1e-10)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", LINKS)
-def test_expectation_is_the_derivative_of_the_mean_estimate(name):
-    matrices, theta = outcomes(), jnp.asarray(THETA)
-    chances = probabilities(theta, matrices, name)
-    expected = jax.jacobian(lambda t: probabilities(t, matrices, name) @ estimates())(theta)
-    mean = chances @ attacks(estimates(), theta, matrices, name)
-    np.testing.assert_allclose(mean, jnp.diagonal(expected), rtol=1e-10)
-    assert np.all(np.asarray(mean) > 0.1)
 
 
 def test_printed_sign_breaks_the_identity():
@@ -137,51 +125,6 @@ def test_bound_holds_exactly_for_randomized_response(name, epsilon):
         assert np.all(mean <= bound * (1 + 1e-12))
         if not np.any(theta):
             np.testing.assert_allclose(mean, bound, rtol=1e-10)
-
-
-@pytest.mark.slow
-def test_bound_holds_for_the_perturbed_mle(key):
-    # All 8 outcomes, 4,000 noise draws each. The test statistic has a standard error below 3% of its
-    # bound (asserted), so 4 of them give a false-alarm rate of 1e-4.
-    epsilon, draws = 0.5, 4000
-    matrices, theta = outcomes(), jnp.asarray(THETA)
-    chances = np.asarray(probabilities(theta, matrices, "logistic"))
-
-    def one(key, matrix):
-        wins = WinCounts(matrix)
-        value = perturbed_mle(key, wins, promise(epsilon, adjacency="flip")).value
-        return score_attack(value, theta, wins), jnp.abs(value - theta)
-
-    keys = jax.random.split(key, (len(matrices), draws))
-    attack, error = jax.jit(jax.vmap(jax.vmap(one, (0, None))))(keys, matrices)
-    mean = chances @ np.asarray(attack).mean(1)
-    spread = np.sqrt(chances**2 @ (np.asarray(attack).var(1) / draws))
-    bound = np.asarray(
-        score_attack_bound(
-            chances @ np.asarray(error).mean(1), theta, WinCounts(matrices[0]), epsilon
-        )
-    )
-    assert np.all(spread < 0.03 * bound)
-    assert np.all(mean + 4 * spread < bound)
-    assert np.all(mean > 4 * spread)
-
-
-@pytest.mark.slow
-def test_unbiased_estimate_of_many_comparisons_scores_one(key):
-    # 1 - 1/m for the centered MLE of m items. 500 replicates: standard error about √2/√500 = 0.06 per
-    # item, 0.02 for their mean; 4 of them give a false-alarm rate of 1e-4. 0.9 ± 0.08 excludes 0.
-    size, times, replicates = 10, 200, 500
-    theta = jnp.linspace(-1, 1, size)
-    chance = get_link("logistic").cdf(theta[:, None] - theta[None, :])
-
-    def one(key):
-        won = jnp.triu(jax.random.binomial(key, times, chance), 1)
-        wins = WinCounts(won + jnp.triu(times - won, 1).T)
-        return score_attack(mle(wins).value, theta, wins)
-
-    values = np.asarray(jax.jit(jax.vmap(one))(jax.random.split(key, replicates)))
-    assert values.mean() == pytest.approx(1 - 1 / size, abs=0.08)
-    assert np.all(values.mean(0) > 0.5)
 
 
 def test_masked_items_are_left_out_and_far_scores_stay_finite():

@@ -15,8 +15,6 @@ from privrank_jax.pairwise.likelihood import dense_objective
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.standard_errors import (
-    _score_errors,
-    _totals_errors,
     standard_errors,
     totals_standard_errors,
 )
@@ -169,30 +167,6 @@ def test_totals_errors_bound_the_covariance_of_the_totals(noise, variance):
 
 
 # --- batches, dtypes, compilations, refusals -----------------------------------------------------
-
-
-def test_vmap_is_the_loop_and_sweeps_compile_nothing():
-    thetas, designs = jnp.stack([THETA, -2 * THETA, 0 * THETA]), jnp.stack([*map(design, range(3))])
-    scales, gammas = jnp.array([0.0, 1.0, 9.0]), jnp.array([0.0, 5.0, 50.0])
-
-    def one(run, *at):
-        theta, comparisons, scale, gamma = at
-        ridge = {"gamma": gamma} if run is standard_errors else {}
-        return run(theta, comparisons, noise_scale=scale, **ridge)
-
-    for run, program in (
-        (standard_errors, _score_errors),
-        (totals_standard_errors, _totals_errors),
-    ):
-        batch = jax.vmap(functools.partial(one, run))(thetas, designs, scales, gammas)
-        one(run, THETA, design(), 1.0, 1.0)
-        before = program._cache_size()
-        for place in range(3):
-            at = (np.asarray(x)[place] for x in (thetas, designs))
-            alone = one(run, *at, float(scales[place]), float(gammas[place]))
-            np.testing.assert_allclose(batch.covariance[place], alone.covariance, rtol=1e-9)
-            np.testing.assert_allclose(batch.center[place], alone.center, atol=1e-12)
-        assert program._cache_size() == before
 
 
 def test_float32_stays_float32():

@@ -50,30 +50,9 @@ def weighted(winner, loser, weight):
     return matrix
 
 
-@pytest.mark.parametrize("shrunk", [1.0, 0.95])
-def test_neighbors_with_any_weights_lose_epsilon_and_no_more(shrunk):
-    """Densities of three items, where one comparison is replaced by another of any weight up to the bound. Many other
-    comparisons, some of them weighted, fix the signs of the noise. 5 % less noise loses more."""
-    base = np.array([[0, 5000.25, 0], [0, 0, 4000.5], [0, 0, 0]])
-    ways = itertools.product(itertools.permutations(range(3), 2), (0.0, 0.1, 0.5, 1.0))
-    neighbors = [base + weighted(*pair, weight) for pair, weight in ways]
-    points = np.random.default_rng(0).choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (60, 3))
-    points[:2] = (8, 40, 1), (-1, -40, -8)
-    scale = shrunk * 4 / EPSILON
-    logs = [
-        [reference.perturbed_mle_log_density(t, one, scale, scale) for t in points]
-        for one in neighbors
-    ]
-    worst = np.ptp(np.array(logs), axis=0).max()
-    if shrunk == 1:
-        assert 0.99 * EPSILON < worst <= EPSILON * (1 + 1e-9)
-    else:
-        assert worst > EPSILON
-
-
 @pytest.mark.parametrize("link", ["logistic", "laplace"])
 def test_small_data_sets_lose_no_more_either(link):
-    """The same near a few comparisons, where curvatures matter, at random weights and points."""
+    """Near a few comparisons, where curvatures matter, at random weights and points: exact densities lose at most ε."""
     draw, asked = np.random.default_rng(1), Privacy(EPSILON, unit="comparison", adjacency="replace")
     scale, gamma = map(float, calibrate_objective_perturbation(get_link(link), asked))
     pairs, worst = list(itertools.permutations(range(3), 2)), 0.0

@@ -163,32 +163,6 @@ def test_half_precision_scores_give_losses_in_float32_and_gradients_in_half(name
     np.testing.assert_allclose(value, exact, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", LOSSES)
-def test_sharded_scores_give_the_same_losses(name):
-    """On a mesh of all devices (one on most machines): the functions know nothing of where arrays lie."""
-    mesh = jax.make_mesh((jax.device_count(),), ("data",))
-    spread = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data"))
-    s = jnp.linspace(-2, 2, 4 * jax.device_count())
-    shared = jax.jit(lambda s: LOSSES[name](s, 1, 1.0))(jax.device_put(s, spread))
-    np.testing.assert_allclose(shared, LOSSES[name](s, 1, 1.0), rtol=1e-12)
-
-
-def test_devices_take_their_parts_by_pmap():
-    """Scores, reports and personal ε, a row for each device; all losses in one program."""
-    shape = (jax.device_count(), 4)
-    s = jnp.linspace(-2, 2, 4 * shape[0]).reshape(shape)
-    reports, epsilon = s > 0.1, 0.5 + s**2
-
-    def losses(s, reports, epsilon):
-        return jnp.stack([loss(s, reports, epsilon) for loss in LOSSES.values()])
-
-    found = jax.pmap(losses)(s, reports, epsilon)
-    for row in range(shape[0]):
-        np.testing.assert_allclose(
-            found[row], losses(s[row], reports[row], epsilon[row]), rtol=1e-12
-        )
-
-
 def test_without_randomization_it_is_the_logistic_loss():
     clean = [twin.clean_loss(s, 1) for s in DIFFERENCES]
     np.testing.assert_allclose(debiased_loss(DIFFERENCES, True, math.inf), clean, rtol=1e-15)

@@ -174,19 +174,6 @@ def test_huge_budgets_and_tiny_deltas_stay_upper_bounds():
     assert exact <= tiny <= 1.15 * exact
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("count", "loose"), [(100_000, 1.005), (400_000, 1.1)])
-def test_very_many_releases(count, loose):
-    """A step of which all ε are multiples is too fine; from 2^18 releases on only zCDP remains."""
-    many = epsilon([(1e-4, 0)] * 10 + [(Decimal("0.00010001"), 0)] * count, 1e-6)
-
-    def delta_of(at):
-        return naive.repeated_response_delta(1e-4, count + 10, at)
-
-    exact = naive.least_epsilon(delta_of, 1e-6, 2.0)
-    assert exact <= many <= loose * exact
-
-
 def test_a_delta_below_what_the_releases_fail_with_is_refused():
     with pytest.raises(ValueError, match="below 2e-06, the sum of the releases' own"):
         epsilon([(0.1, 1e-6)] * 2, 1e-6)
@@ -295,9 +282,6 @@ def test_the_plain_sum():
     assert compose_basic([(math.inf, 0), (1, 0)], **USERS).epsilon == math.inf
     with pytest.raises(ValueError, match="has no epsilon of its own"):
         compose_basic([GaussianRelease(1.0)], **USERS)
-
-
-# --- Gaussian calibration ------------------------------------------------------------------------
 
 
 # --- bad input -----------------------------------------------------------------------------------

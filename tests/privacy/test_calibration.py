@@ -193,8 +193,7 @@ def test_gaussian_noise_of_flips_is_the_gaussian_mechanism_on_the_totals():
     assert gamma == 0.3
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (3.0, 0.05)])
-@pytest.mark.parametrize("comparisons", [1, 4])
+@pytest.mark.parametrize(("comparisons", "epsilon", "delta"), [(1, 3.0, 0.05), (4, 0.5, 1e-6)])
 @pytest.mark.parametrize(
     ("link", "adjacency"),
     [
@@ -247,8 +246,8 @@ def test_gaussian_noise_of_scores_is_close_to_that_of_the_gaussian_mechanism():
 
 def test_gaussian_noise_of_scores_is_never_rounded_below_the_exact_one():
     rng = np.random.default_rng(1)
-    epsilons = (10 ** rng.uniform(-2.5, 1.3, 200)).astype(np.float32)
-    deltas = (10 ** rng.uniform(-12, -0.3, 200)).astype(np.float32)
+    epsilons = (10 ** rng.uniform(-2.5, 1.3, 40)).astype(np.float32)
+    deltas = (10 ** rng.uniform(-12, -0.3, 40)).astype(np.float32)
     exact = [
         reference_perturbation.gaussian_perturbation_scale(
             "logistic", "add-remove", 1, float(e), float(d), 0.0

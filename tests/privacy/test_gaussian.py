@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 
 import mpmath
@@ -47,10 +46,9 @@ def assert_least(precision, found, delta):
     assert found == 0 or naive.gaussian_delta(precision, below) > mpmath.mpf(delta)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_no_epsilon_is_rounded_down(seed):
-    """360 random mechanisms, from no privacy to nearly no loss, among them several as one."""
-    rng = np.random.default_rng(seed)
+def test_no_epsilon_is_rounded_down():
+    """120 random mechanisms, from no privacy to nearly no loss, among them several as one."""
+    rng = np.random.default_rng(0)
     for case in range(120):
         scales = [random_numbers(rng, -3, 9) for _ in range(1 + case % 3)]
         releases = [(scale, random_numbers(rng, -2, 2)) for scale in scales]
@@ -69,7 +67,7 @@ def test_the_reported_case():
 
 def test_no_delta_is_rounded_down():
     rng = np.random.default_rng(3)
-    for _ in range(150):
+    for _ in range(60):
         scale, epsilon = random_numbers(rng, -3, 9), random_numbers(rng, -10, 5)
         exact = naive.gaussian_delta(1 / decimal(scale) ** 2, decimal(epsilon))
         found = compose([GaussianRelease(scale)], epsilon=epsilon, **USERS).delta
@@ -78,7 +76,7 @@ def test_no_delta_is_rounded_down():
 
 def test_no_scale_is_rounded_down():
     rng = np.random.default_rng(4)
-    for case in range(60):
+    for case in range(30):
         epsilon, delta = random_numbers(rng, -9, 5), random_numbers(rng, -14, -0.1)
         change, count = random_numbers(rng, -2, 2), int(rng.integers(1, 50)) if case % 2 else 1
         scale = calibrate_gaussian(epsilon, delta, change, releases=count)
@@ -105,9 +103,3 @@ def test_ends():
     assert 0 < zcdp_delta(1e-20, 0.0) < 1e-7
     assert epsilon_of([(1e308, 1e-308)], 1e-9) == 0
     assert compose([GaussianRelease(1e308, 1e-308)], epsilon=0, **USERS).delta > 0
-
-
-def test_without_the_library_the_message_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "mpmath", None)
-    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-        calibrate_gaussian(1.0, 1e-6)

@@ -153,22 +153,6 @@ def test_laplace_reports(key):
     np.testing.assert_array_equal(privacy.laplace_reports(key, bits[:5], np.inf), bits[:5])
 
 
-@pytest.mark.parametrize("function", [privacy.randomized_response, privacy.laplace_reports])
-def test_vmap_is_the_loop_and_a_sweep_compiles_once(function, key):
-    keys, traces = jax.random.split(key, 3), []
-
-    @jax.jit
-    def one(key, bits, epsilon):
-        traces.append(1)
-        return function(key, bits, epsilon)
-
-    bits = np.arange(24).reshape(3, 2, 4) % 2
-    epsilons = np.array([0.1, 1.0, 30.0])
-    alone = [one(*arguments) for arguments in zip(keys, bits, epsilons)]
-    np.testing.assert_array_equal(jax.vmap(function)(keys, bits, epsilons), alone)
-    assert len(traces) == 1
-
-
 def test_guarantee_shows_comparison_and_user():
     guarantee = privacy.local_guarantee(np.array([1.0, 0.5, 9.0]), np.array([2, 10, 0]))
     assert (guarantee.trust, guarantee.unit, guarantee.adjacency) == ("local", "comparison", "flip")

@@ -59,7 +59,7 @@ def check_reaches(found, body):
         )
 
 
-@pytest.mark.parametrize("items", [2, 3, 6])
+@pytest.mark.parametrize("items", [3, 6])
 def test_complete_zonotopes(items):
     mask = np.append(np.ones(items, bool), False)
     body = Zonotope.of_all_pairs(items + 1, mask)

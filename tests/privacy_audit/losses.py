@@ -1,10 +1,4 @@
-"""Largest privacy losses, by the densities and probabilities that audits use.
-
-**Noisy totals.** N + Laplace(λ)^m has the loss (‖z - N'‖₁ - ‖z - N‖₁)/λ at z, at most ‖N - N'‖₁/λ, attained at z = N.
-
-**Top item of two.** A user who moves the totals by (L, -L) moves the gap by 2L, and the log ratio tends to 2L/λ far
-from a tie: 2ε at λ = L/ε, the scale printed in Cai, Algorithm 3.
-"""
+"""Largest privacy losses, by the densities that audits use."""
 
 from __future__ import annotations
 
@@ -12,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit import perturbed_mle_log_density, top_item_log_probability
+from privrank_jax.privacy_audit import perturbed_mle_log_density
 
 
 def perturbed_mle_privacy_loss(theta, wins, neighbor, **mechanism):
@@ -35,20 +29,3 @@ def largest_loss(thetas, wins, neighbors, **mechanism):
 
     here = densities(wins.matrix)
     return jnp.max(jnp.abs(jax.vmap(densities)(jnp.asarray(neighbors)) - here))
-
-
-def noisy_totals_loss(wins, neighbor, *, noise_scale):
-    """Largest privacy loss of the noisy win totals over all outputs, ‖N - N'‖₁/λ, Laplace noise."""
-    gap = jnp.where(wins.item_mask, wins.totals - neighbor.totals, 0.0)
-    return jnp.sum(jnp.abs(gap)) / noise_scale
-
-
-def top_item_loss(gap, neighbor_gap, noise_scale):
-    """Largest \\|log ratio\\| of the two outcomes of "which of two items is on top?" between neighbors."""
-    gap, other = jnp.asarray(gap), jnp.asarray(neighbor_gap)
-
-    def loss(sign):
-        first = top_item_log_probability(sign * gap, noise_scale)
-        return jnp.abs(first - top_item_log_probability(sign * other, noise_scale))
-
-    return jnp.maximum(loss(1), loss(-1))

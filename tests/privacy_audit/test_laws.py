@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.integrate
@@ -13,7 +14,7 @@ import scipy.stats
 from privrank_jax import mallows, privacy_audit
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.exponential import exponential_log_probability
-from privrank_jax.privacy_audit import enumeration, laws, neighbors
+from privrank_jax.privacy_audit import enumeration, laws, neighbors, top_item_log_probability
 from tests.promises import user
 
 
@@ -71,3 +72,18 @@ def test_exponential_law_is_log_probability():
             found,
             atol=1e-12,
         )
+
+
+@pytest.mark.parametrize("gap", [-40.0, -3.0, -0.2, 0.0, 1.5, 12.0])
+def test_top_item_probability_is_the_integral(gap):
+    direct, _ = scipy.integrate.quad(
+        lambda z: (
+            scipy.stats.laplace.pdf(z, scale=2.0) * scipy.stats.laplace.cdf(gap + z, scale=2.0)
+        ),
+        -120,
+        120,
+        points=sorted({0.0, -gap}),
+        epsabs=1e-18,
+        epsrel=1e-10,
+    )
+    assert float(jnp.exp(top_item_log_probability(gap, 2.0))) == pytest.approx(direct, rel=1e-8)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 
 import numpy as np
@@ -46,14 +45,3 @@ def kemeny_scores(w, all_orders):
     for a, b in itertools.combinations(range(w.shape[0]), 2):
         costs += w[all_orders[:, b], all_orders[:, a]]
     return costs
-
-
-def least_change(scores):
-    """Least ‖e‖₁ after which the scores don't increase along the sequence (ℓ₁ isotonic regression)."""
-    heap, cost = [], 0.0
-    for value in -np.asarray(scores):
-        heapq.heappush(heap, -value)
-        if -heap[0] > value:
-            cost += -heap[0] - value
-            heapq.heapreplace(heap, -value)
-    return cost

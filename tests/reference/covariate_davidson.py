@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import scipy.optimize
 
@@ -45,27 +43,3 @@ def covariate_davidson_fit(matrix, statistic, ridge, num_items):
     params = found.x
     params[:num_items] -= params[:num_items].mean()
     return params
-
-
-def log_likelihood(matrix, outcomes, params):
-    """The log-likelihood, outcome by outcome."""
-    total = 0.0
-    for row, outcome in zip(matrix, outcomes):
-        chances = tie_probabilities(row @ params[:-1], np.exp(params[-1]))
-        total += np.log(chances[[1.0, 0.5, 0.0].index(outcome)])
-    return total
-
-
-def largest_tied_change(matrix, users, order, weight):
-    """Largest norm of a change of (S, weight·T) where one user's outcomes change, over all outcomes."""
-    most = 0.0
-    for user in set(users):
-        rows = np.array([row for row, who in zip(matrix, users) if who == user])
-        points = []
-        for outcomes in itertools.product((0.0, 0.5, 1.0), repeat=len(rows)):
-            point = tied_statistic(rows, outcomes)
-            point[-1] *= weight
-            points.append(point)
-        changes = (np.linalg.norm(a - b, order) for a, b in itertools.combinations(points, 2))
-        most = max(most, *changes)
-    return most

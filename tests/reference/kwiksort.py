@@ -100,14 +100,6 @@ def weights(rankings):
     return w
 
 
-def best_score(w):
-    """Smallest Kemeny score over all orders."""
-    return min(
-        sum(w[b, a] for a, b in itertools.combinations(order, 2))
-        for order in itertools.permutations(range(len(w)))
-    )
-
-
 def clipped_cells(mean, scale, cells):
     """Laplace noise around ``mean``, clipped to [0, 1], on a grid: (values, probabilities); the ends are atoms."""
     edges = np.linspace(0, 1, cells + 1)
@@ -124,16 +116,3 @@ def largest_log_ratio(one, other):
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where((one == 0) & (other == 0), 0.0, np.log(one) - np.log(other))
     return float(np.abs(ratio).max())
-
-
-def refused_probability(queries_law, groups, max_uses):
-    """P[some group is drawn more than ``max_uses`` times], by enumerating all draws of small cases."""
-    total = 0.0
-    for queries, chance in queries_law.items():
-        good = sum(
-            math.factorial(queries) / math.prod(math.factorial(u) for u in uses)
-            for uses in itertools.product(range(max_uses + 1), repeat=groups)
-            if sum(uses) == queries
-        )
-        total += chance * (1 - good / groups**queries)
-    return total

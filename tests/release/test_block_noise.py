@@ -136,10 +136,10 @@ def test_counts_of_trees_are_log_concave(items):
             assert all(b * b > a * c for a, b, c in zip(counts, counts[1:], counts[2:]))
 
 
-@pytest.mark.parametrize(("rows", "sizes"), [(1, (2, 1)), (2, (1, 1)), (3, (1,)), (2, (2,))])
+@pytest.mark.parametrize(("rows", "sizes"), [(1, (2, 1)), (2, (1, 1)), (3, (1,))])
 def test_noise_has_its_law(rows, sizes):
     """P(x) ∝ e^{-rate·M(x)} at each point of size up to 2, and beyond that by size."""
-    rate, draws, reach = Fraction(6, 5), 4000, 60
+    rate, draws, reach = Fraction(6, 5), 2500, 60
     counts = [count_points(sizes, r) ** rows for r in range(reach)]
     shells = np.diff([0, *counts]).astype(float)
     near = [
@@ -195,10 +195,10 @@ def test_neighbors_lose_epsilon_and_no_more(monkeypatch):
     assert worst == pytest.approx(epsilon, abs=1e-12)
 
 
-@pytest.mark.parametrize(("items", "number"), [(20, 1), (50, 2)])
-def test_entries_have_the_variance_of_the_simulated_twin(items, number):
+def test_entries_have_the_variance_of_the_simulated_twin():
     """At small rates the lattice is fine; 100 draws."""
-    level = footrule_levels(items)[number]
+    items = 20
+    level = footrule_levels(items)[1]
     sizes = tuple(np.bincount(level.nodes).tolist())
     rate = Fraction(1, 50)
     drawn = np.array([block_noise(items, sizes, rate) for _ in range(100)], float) * float(rate)

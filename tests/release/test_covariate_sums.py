@@ -195,13 +195,6 @@ def test_no_change_exceeds_the_sensitivity_that_is_drawn_for(noise, monkeypatch)
         assert all(isinstance(number, int) for values, _ in seen for number in values)
 
 
-def test_draws_of_ties_have_the_law():
-    """600 draws of Laplace noise: ties have the noise of the sums; a scale wrong by a fifth is rejected."""
-    found = [exact_noisy_counts(SMALL, FLIPS, ties="davidson") for _ in range(600)]
-    drawn = np.array([one.value[-1] for one in found]) - 1.0
-    assert np.abs(drawn).mean() == pytest.approx(found[0].diagnostics.noise_scale, rel=0.15)
-
-
 @pytest.mark.parametrize("ties", [False, True])
 def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monkeypatch):
     """All outcomes of each user of three comparisons: the gauge of a change is at most 2, and that of some is 2."""

@@ -114,29 +114,6 @@ def test_draws_have_the_law_and_no_other_whatever_the_precision(monkeypatch, dig
         assert stats.chisquare(observed, draws * other).pvalue < ALARM
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("epsilon", [2.0, 12.0])
-def test_many_draws_of_five_items_have_the_law_of_the_fast_twin(monkeypatch, epsilon):
-    draws = 40_000
-    ranks = np.argsort(np.random.default_rng(5).random((40, 5)) + 0.1 * np.arange(5), axis=1)
-    costs, rate = exponential._excess(twice_counts(ranks, "last")), Fraction(epsilon) / 40
-    odds = exponential.Odds(costs, rate, 36)
-    monkeypatch.setattr(exponential, "Odds", lambda *arguments: odds)
-    drawn = [exact_exponential(ranks, user(epsilon)).value for _ in range(400)]
-    orders = [exponential._draw(costs, rate) for _ in range(draws - len(drawn))]
-    drawn = np.concatenate([drawn, np.argsort(orders, axis=1)])
-    every = np.array(list(itertools.permutations(range(5))))  # sorted, and so are its codes
-    with jax.enable_x64(True):
-        weights = PairWeights.from_ranks(ranks)
-        law = np.exp(np.asarray(exponential_log_probability(every, weights, user(epsilon))))
-    codes = 5 ** np.arange(5)[::-1]
-    observed = np.bincount(np.searchsorted(every @ codes, drawn @ codes), minlength=120)
-    many = draws * law > 5
-    observed, law = (np.append(x[many], x[~many].sum()) for x in (observed, law))
-    some = law > 0
-    assert stats.chisquare(observed[some], draws * law[some]).pvalue > ALARM
-
-
 def test_the_rate_gives_epsilon_and_no_more():
     for epsilon in (0.1, 1 / 3, 2.0):
         _, rate = costs_and_rate(epsilon)

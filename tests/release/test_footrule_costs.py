@@ -49,25 +49,6 @@ def test_one_user_changes_integers_by_at_most_what_is_stated(items):
     assert budget**2 * (1 - Fraction(1, 10**9)) < spent <= budget**2
 
 
-def test_law_of_the_cube_on_two_items():
-    """P(z) ∝ e^{-ε max|z| / 4} on pairs of integers: shells of 1 and 8r points; false-alarm rate about 10^-9."""
-    epsilon, ranks, draws = 6.0, [[0, 1], [1, 0], [0, 0]], 1500
-    histograms = PositionHistograms.from_ranks(ranks)
-    true = np.cumsum(np.asarray(histograms.counts), axis=1)[:, 0]
-    sizes = np.zeros(draws, int)
-    for draw in range(draws):
-        costs = exact_footrule(histograms, user(epsilon)).value
-        noise = 2 * 3 * (1 + costs[:, 1] - costs[:, 0]) - true
-        np.testing.assert_allclose(noise, np.rint(noise), atol=1e-9)
-        sizes[draw] = np.abs(np.rint(noise)).max()
-    radius = np.arange(200)
-    odds = np.where(radius == 0, 1, 8 * radius) * np.exp(-epsilon / CHANGE * radius)
-    odds /= odds.sum()
-    for size in range(4):
-        error = 6 * math.sqrt(odds[size] * (1 - odds[size]) / draws)
-        assert abs(np.mean(sizes == size) - odds[size]) < error
-
-
 def releases_of_levels(monkeypatch, ranks, missing):
     """Mechanisms that a release builds for its levels, with the integers that they receive, and the costs; no noise."""
     built: list[dict[str, Any]] = []

@@ -95,54 +95,6 @@ def p_value(drawn, law):
     return float(stats.chi2.sf(statistic, max(keep.sum() - 1, 1)))
 
 
-@pytest.mark.parametrize("name", ["K3", "asked again", "two components"])
-def test_the_noise_has_its_law(name):
-    """P(x) ∝ e^{-rate·M(x)}, point by point where that is likely, and in the tail by its gauge."""
-    pairs, items = GRAPHS[name]
-    graph, rate, draws = Graph(pairs, items), Fraction(6, 5), 1200
-    drawn = Counter(tuple(zonotope_noise(graph, rate).tolist()) for _ in range(draws))
-    inner = 2 if name == "K3" else 1
-    edges = [tuple(edge) for edge in graph.edges.tolist()]
-    gauges = {point: naive.zonotope_gauge(point, edges, items) for point in drawn}
-    shells = [len(naive.lattice_points(edges, items, r)) for r in range(inner + 1)]
-    mass = _mass(name, rate)
-    cells, expected = [], []
-    for point in sorted(naive.lattice_points(edges, items, inner)):
-        cells.append(drawn.get(point, 0))
-        gauge = naive.zonotope_gauge(point, edges, items)
-        expected.append(draws * math.exp(-float(rate) * gauge) / mass)
-    assert sum(shells[-1:]) == len(cells)
-    beyond = sum(count for point, count in drawn.items() if gauges[point] > inner)
-    cells.append(beyond)
-    expected.append(draws - sum(expected))
-    statistic = sum((c - e) ** 2 / e for c, e in zip(cells, expected))
-    assert stats.chi2.sf(statistic, len(cells) - 1) > ALARM
-
-
-def _mass(name, rate):
-    """Σ_x e^{-rate·M(x)}: the number of points within r is a polynomial of degree p (Ehrhart), fitted to the first."""
-    pairs, items = GRAPHS[name]
-    edges = [tuple(edge) for edge in Graph(pairs, items).edges.tolist()]
-    degree = Graph(pairs, items).dimension
-    known = [len(naive.lattice_points(edges, items, r)) for r in range(degree + 1)]
-    polynomial = np.polynomial.Polynomial.fit(range(degree + 1), known, degree).convert()
-    radii = np.arange(400)
-    within = polynomial(radii)
-    shell = np.diff(within, prepend=0.0)
-    return float(np.sum(shell * np.exp(-float(rate) * radii)))
-
-
-def test_the_cube_has_its_law():
-    drawn = np.array([cube_noise(3, Fraction(4, 5)) for _ in range(1500)])
-    gauges = np.abs(drawn).max(axis=1)
-    radii = np.arange(200.0)
-    shells = np.diff((2 * radii + 1) ** 3, prepend=0.0)
-    law = shells * np.exp(-0.8 * radii)
-    assert p_value(gauges, law / law.sum()) > ALARM
-    for column in drawn.T:  # each coordinate on its own, and its sign
-        assert stats.binomtest(int(np.sum(column > 0)), int(np.sum(column != 0))).pvalue > ALARM
-
-
 @pytest.mark.parametrize("epsilon", [0.25, 1.0, 3.0])
 def test_the_loss_is_epsilon_and_no_more(epsilon):
     """Over all pairs of whole answers of two users to three questions: the loss of the gauge is at most 2 units."""

@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -28,7 +27,6 @@ from privrank_jax.release import (
     exact_one_pair_weights,
     exact_randomized_response,
     exact_top_k,
-    exponential,
     mallows,
     randomized_response,
 )
@@ -313,36 +311,6 @@ def test_places_back_have_the_tail_of_their_law(gamma):
     for far in (3, 6):  # means
         edge = math.floor(far / gamma)
         assert stats.binomtest(int(np.sum(drawn > edge)), draws, law.sf(edge)).pvalue > RATE
-
-
-def test_one_ranking_by_its_odds_has_its_law(monkeypatch):
-    """Eight items, users agree: the Mallows law, whose turned pairs tell the scale best."""
-    items, draws, gamma = 8, 6000, Fraction(7, 5)
-    costs = exponential._excess(
-        exact_aggregation.twice_counts(np.arange(items)[None, :].repeat(3, 0), "last")
-    )
-    rate = gamma / 6  # three users, twice
-    odds = exponential.Odds(costs, rate, 36)
-    monkeypatch.setattr(exponential, "Odds", lambda *arguments: odds)
-    orders = np.array([exponential._draw(costs, rate) for _ in range(draws)])
-    turned = np.sum(np.triu(orders[:, :, None] > orders[:, None, :], 1), axis=(1, 2))
-
-    def law(gamma):  # of the turned pairs, a sum of independent steps
-        chances = np.ones(1)
-        for step in range(1, items + 1):
-            part = np.exp(-gamma * np.arange(step))
-            chances = np.convolve(chances, part / part.sum())
-        return chances
-
-    def moments(chances):
-        places = np.arange(chances.size)
-        mean = np.sum(chances * places)
-        return mean, math.sqrt(np.sum(chances * places**2) - mean**2)
-
-    right = moments(law(float(gamma)))
-    assert power(draws, right, moments(law(float(gamma) / LESS))) > 0.99
-    assert_mean(turned, *right)
-    assert_shares(np.bincount(turned, minlength=items * (items - 1) // 2 + 1), law(float(gamma)))
 
 
 # --- rows that stay ------------------------------------------------------------------------------

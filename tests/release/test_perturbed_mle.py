@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -60,7 +59,7 @@ def test_released_integers_of_two_items_have_their_law(noise, law):
         rounded_minimizer(
             objective, Fraction(gamma), [law(Fraction(scale)) for _ in range(2)], grid
         )
-        for _ in range(4000)
+        for _ in range(2000)
     ]
     assert all(low == -high for high, low in drawn if abs(high) % 2 == 0)
     seen = np.array([high for high, _ in drawn])
@@ -78,51 +77,6 @@ def test_released_integers_of_two_items_have_their_law(noise, law):
     assert alarm(scale / 1.25) < ALARM
 
 
-def test_neighbors_of_two_items_lose_epsilon_and_no_more():
-    # An outcome flips: λ = 2/ε. 5 % less noise loses more than ε.
-    epsilon, grid = 1.0, Fraction(1, 64)
-    for shrunk in (1.0, 0.95):
-        scale = shrunk * 2 / epsilon
-        worst = 0.0
-        for won in (0, 20, 39):
-            laws = [
-                law_of_two(
-                    counts((0, 1, won + a), (1, 0, 40 - won - a)), scale, scale, grid, reach=4000
-                )
-                for a in (0, 1)
-            ]
-            some = (laws[0] > 1e-200) & (laws[1] > 1e-200)
-            worst = max(worst, np.abs(np.log(laws[0][some] / laws[1][some])).max())
-        if shrunk == 1:
-            assert 0.97 * epsilon < worst <= epsilon * (1 + 1e-6)
-        else:
-            assert worst > epsilon
-
-
-@pytest.mark.parametrize("contributions", [1, 2])
-def test_exact_densities_of_three_items_lose_epsilon_and_no_more(contributions):
-    # The density of the uncentered minimizer, of which the release is a function. Chains fix the signs of the noise.
-    epsilon = 1.0
-    base = counts((0, 1, 5000), (1, 2, 5000), items=3)
-    pairs = list(itertools.permutations(range(3), 2))
-    neighbors = [base + contributions * counts((i, j, 1), items=3) for i, j in pairs]
-    points = np.random.default_rng(0).choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (60, 3))
-    points[:2] = (8, 40, 1), (-1, -40, -8)
-    for shrunk in (1.0, 0.95):
-        scale = shrunk * 4 * contributions / epsilon
-        logs = np.array(
-            [
-                [reference.perturbed_mle_log_density(t, one, scale, scale) for t in points]
-                for one in neighbors
-            ]
-        )
-        worst = np.ptp(logs, axis=0).max()
-        if shrunk == 1:
-            assert 0.99 * epsilon < worst <= epsilon * (1 + 1e-9)
-        else:
-            assert worst > epsilon
-
-
 def test_calibration_is_that_of_the_theorem():
     wins = WinCounts.from_matrix(counts((0, 1, 30), (1, 0, 20)))
     for adjacency, per in (("replace", 4), ("add-remove", 2), ("flip", 2)):
@@ -135,9 +89,8 @@ def test_calibration_is_that_of_the_theorem():
             assert found.diagnostics.gamma == pytest.approx(per * 3 / 0.5)
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-@pytest.mark.parametrize("link", ["logistic", "laplace"])
-def test_equal_in_law_to_its_simulated_twin(noise, link):
+@pytest.mark.parametrize(("link", "noise"), [("logistic", "laplace"), ("laplace", "gaussian")])
+def test_equal_in_law_to_its_simulated_twin(link, noise):
     rng = np.random.default_rng(0)
     matrix = rng.integers(0, 40, (3, 3)) * (1 - np.eye(3))
     asked = promise(2.0, "comparison", "replace", delta=1e-5 if noise == "gaussian" else 0.0)
@@ -150,17 +103,11 @@ def test_equal_in_law_to_its_simulated_twin(noise, link):
         "link": link,
         "noise": noise,
         "gamma": Fraction(facts.gamma),
+        "noise_scale": Fraction(facts.noise_scale),
     }
-
-    def drawn(factor):
-        scale = Fraction(facts.noise_scale * factor)
-        draws = [
-            perturbed_scores((2 * matrix).astype(int), asked, noise_scale=scale, **told)
-            for _ in range(1500)
-        ]
-        return np.array(draws, float) * float(GRID)
-
-    exact, wide = drawn(1.0), drawn(1.4)
+    draws = [perturbed_scores((2 * matrix).astype(int), asked, **told) for _ in range(800)]
+    exact = np.array(draws, float) * float(GRID)
+    wide = 1.4 * exact - 0.4 * exact.mean(0)
     for item in range(3):
         assert stats.ks_2samp(exact[:, item], simulated[:, item]).pvalue > ALARM
     assert min(stats.ks_2samp(wide[:, i], simulated[:, i]).pvalue for i in range(3)) < 1e-3
@@ -208,60 +155,37 @@ def test_extreme_budgets_end_in_finite_scores(epsilon, adjacency):
         assert found.value[0] == found.value.max()
 
 
-def _with(**changes):
-    return {"data": WinCounts.from_matrix(counts((0, 1, 3))), "privacy": COMPARISON} | changes
+def _asked(epsilon=1.0, unit="comparison", adjacency="replace"):
+    return Privacy(epsilon, unit=unit, adjacency=adjacency)
 
 
 @pytest.mark.parametrize(
-    ("told", "error", "words"),
+    ("matrix", "told", "words"),
     [
-        (_with(data=np.ones((2, 2))), TypeError, "WinCounts"),
-        (_with(data=WinCounts(jnp.array([[0.0, -1.0], [2.0, 0.0]]))), ValueError, "at least 0"),
-        (_with(data=WinCounts(jnp.array([[1.0, 0.0], [0.0, 0.0]]))), ValueError, "meet itself"),
-        (
-            _with(data=WinCounts(jnp.array([[0.0, 0.3], [0.0, 0.0]]))),
-            ValueError,
-            "multiples of 1/2",
-        ),
-        (
-            _with(data=WinCounts(jnp.array([[0.0, jnp.nan], [0.0, 0.0]]))),
-            ValueError,
-            "multiples of 1/2",
-        ),
-        (
-            _with(data=WinCounts(jnp.array([[0.0, 2.0**30], [0.0, 0.0]], jnp.float32))),
-            ValueError,
-            "exact counts",
-        ),
-        (
-            _with(data=WinCounts(jnp.zeros((2, 2)), jnp.array([True, False]))),
-            ValueError,
-            "masked",
-        ),
-        (
-            _with(privacy=Privacy(jnp.inf, unit="comparison", adjacency="replace")),
-            ValueError,
-            "epsilon",
-        ),
-        (
-            _with(privacy=Privacy(1.0, unit="user", adjacency="replace")),
-            ValueError,
-            "contributions",
-        ),
-        (_with(gamma=0.5), ValueError, "gamma"),
-        (
-            _with(gamma=0.0, privacy=Privacy(1.0, unit="comparison", adjacency="flip")),
-            ValueError,
-            "gamma",
-        ),
-        (_with(link="normal"), ValueError, "unbounded score"),
-        (_with(noise="gaussian"), ValueError, "delta"),
-        (_with(noise="k-norm"), ValueError, "noise"),
+        ([[0.0, -1.0], [2.0, 0.0]], {}, "at least 0"),
+        ([[1.0, 0.0], [0.0, 0.0]], {}, "meet itself"),
+        ([[0.0, 0.3], [0.0, 0.0]], {}, "multiples of 1/2"),
+        ([[0.0, jnp.nan], [0.0, 0.0]], {}, "multiples of 1/2"),
+        (np.float32([[0.0, 2.0**30], [0.0, 0.0]]), {}, "exact counts"),
+        (counts((0, 1, 3)), {"privacy": _asked(jnp.inf)}, "epsilon"),
+        (counts((0, 1, 3)), {"privacy": _asked(unit="user")}, "contributions"),
+        (counts((0, 1, 3)), {"gamma": 0.5}, "gamma"),
+        (counts((0, 1, 3)), {"gamma": 0.0, "privacy": _asked(adjacency="flip")}, "gamma"),
+        (counts((0, 1, 3)), {"link": "normal"}, "unbounded score"),
+        (counts((0, 1, 3)), {"noise": "gaussian"}, "delta"),
+        (counts((0, 1, 3)), {"noise": "k-norm"}, "noise"),
     ],
 )
-def test_bad_input_is_refused_with_a_remedy(told, error, words):
-    with pytest.raises(error, match=words):
-        exact_perturbed_mle(**told)
+def test_bad_input_is_refused_with_a_remedy(matrix, told, words):
+    with pytest.raises(ValueError, match=words):
+        exact_perturbed_mle(WinCounts(jnp.asarray(matrix)), **{"privacy": COMPARISON} | told)
+
+
+def test_masked_items_and_plain_matrices_are_refused():
+    with pytest.raises(ValueError, match="masked"):
+        exact_perturbed_mle(WinCounts(jnp.zeros((2, 2)), jnp.array([True, False])), COMPARISON)
+    with pytest.raises(TypeError, match="WinCounts"):
+        exact_perturbed_mle(np.ones((2, 2)), COMPARISON)
 
 
 def test_a_missing_library_is_named(monkeypatch):
@@ -269,4 +193,4 @@ def test_a_missing_library_is_named(monkeypatch):
 
     monkeypatch.setitem(sys.modules, "flint", None)
     with pytest.raises(ImportError, match="python-flint"):
-        exact_perturbed_mle(**_with())
+        exact_perturbed_mle(WinCounts(counts((0, 1, 3))), COMPARISON)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -68,9 +67,3 @@ def test_two_runs_differ():
 def test_refusals(bits, epsilon, message):
     with pytest.raises(ValueError, match=message):
         exact_randomized_response(bits, epsilon)
-
-
-def test_without_opendp_the_message_names_the_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "opendp.prelude", None)
-    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
-        exact_randomized_response([True], 1.0)

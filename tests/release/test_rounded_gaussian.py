@@ -105,8 +105,7 @@ def outcomes(scale, of_whole, part, of_chance):
 
 
 @pytest.mark.parametrize("scale", [
-    Fraction(1, 2**10), Fraction(1, 3), Fraction(27, 10), Fraction(2**20), Fraction(2**22 + 7), Fraction(2**26, 3),
-    Fraction(2**54, 21201), Fraction(2**35), Fraction(10**12, 3), Fraction(2**40),
+    Fraction(1, 2**10), Fraction(27, 10), Fraction(2**22 + 7), Fraction(2**54, 21201), Fraction(2**40),
 ])  # fmt: skip
 def test_what_doubles_decide_no_further_bits_change(scale):
     """Of random tries and of planted ones, in 80 digits at the ends of what the given bits leave open."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -17,20 +15,6 @@ from tests.release.k_norm_draws import assert_uniform_forests
 @pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])
 def test_forests_are_uniform(name):
     assert_uniform_forests(name)
-
-
-def test_the_tree_of_all_pairs_is_uniform_by_enumeration():
-    """Every order and every choice of numbers, once each: 16 trees of four items, equally often."""
-    trees = Counter()
-    for order in itertools.permutations(range(4)):
-        for numbers in itertools.product(range(4), repeat=3):
-            edges = [
-                tuple(sorted((order[place], order[min(number, place - 1)])))
-                for place, number in zip((1, 2, 3), numbers)
-            ]
-            trees[tuple(sorted(edges))] += 1
-    assert len(trees) == 16
-    assert set(trees.values()) == {24 * 64 // 16}
 
 
 def test_blocks_bound_the_weights():

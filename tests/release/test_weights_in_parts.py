@@ -57,8 +57,9 @@ def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
     assert budget**2 * (1 - Fraction(1, 10**9)) < spent <= budget**2
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("focus", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize(
+    ("noise", "focus"), [("k-norm", 0.0), ("k-norm", 0.6), ("gaussian", 0.6), ("gaussian", 1.0)]
+)
 def test_noise_of_both_parts(noise, focus):
     """Means of squares of 400 fresh draws are those of the simulated twin; false-alarm rate 10^-9 each."""
     w = np.asarray(PairWeights.from_ranks(RANKS).matrix, float)
