@@ -36,6 +36,11 @@ os.environ.pop("COLUMNS", None)
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
 )
+# Where Python is told to keep no bytecode, each of the dozens of processes that tests start would compile JAX again, for
+# seconds: they keep it elsewhere.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    bytecode = Path(tempfile.gettempdir()) / "privrank-jax-test-bytecode"
+    os.environ["PYTHONPYCACHEPREFIX"] = os.environ.get("PYTHONPYCACHEPREFIX") or str(bytecode)
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimizations take a
 # third of it, and three quarters of that where a program is not split among threads, which the other workers keep busy;
 # PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in which these
