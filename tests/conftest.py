@@ -36,8 +36,8 @@ os.environ.pop("COLUMNS", None)
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
 )
-# Where Python is told to keep no bytecode, each of the dozens of processes that tests start would compile JAX again, for
-# seconds: they keep it elsewhere.
+# Where Python is told to keep no bytecode, each of the dozens of processes that tests start would compile JAX again,
+# for seconds: they keep it elsewhere.
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
     bytecode = Path(tempfile.gettempdir()) / "privrank-jax-test-bytecode"
     os.environ["PYTHONPYCACHEPREFIX"] = os.environ.get("PYTHONPYCACHEPREFIX") or str(bytecode)
