@@ -179,13 +179,21 @@ def key() -> jax.Array:
 
 @pytest.fixture
 def privrank():
-    """Run the command in this process: exit code, stdout, stderr, and ``json()`` of stdout."""
+    """Run the command in this process: exit code, stdout, stderr, and ``json()`` of stdout.
+
+    Options may stand in one text: ``privrank("rank", path, "--epsilon 1 --json")``.
+    """
     from typer.testing import CliRunner
 
     from privrank_jax.cli import app
 
     def run(*arguments):
-        result = CliRunner().invoke(app, [str(a) for a in arguments])
+        words = [
+            word
+            for given in map(str, arguments)
+            for word in (given.split() if given.startswith("--") else [given])
+        ]
+        result = CliRunner().invoke(app, words)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return SimpleNamespace(

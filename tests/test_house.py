@@ -56,12 +56,7 @@ def test_circles_are_found() -> None:
 
 
 # What a file breaks of these depends on the others; the other rules look at one file at a time.
-OF_ALL_FILES = {
-    "upward_imports",
-    "circles_of_files",
-    "circles_of_packages",
-    "stale_references",
-}
+OF_ALL_FILES = {"upward_imports", "circles_of_files", "circles_of_packages", "stale_references"}
 
 
 @pytest.mark.parametrize(

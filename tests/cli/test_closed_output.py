@@ -118,18 +118,7 @@ def test_a_leaderboard_can_be_shown_again(privrank, tmp_path, monkeypatch, close
     rows = "".join(f"u{day},a,b,2026-01-0{day}\n" for day in (1, 2))
     (tmp_path / "v.csv").write_text(f"user,winner,loser,when\n{rows}")
     privrank("ledger", "l", "--data", "v.csv", "--budget", 1, "--public", "items")
-    run = (
-        "leaderboard",
-        "v.csv",
-        "--every",
-        "day",
-        "--time",
-        "when",
-        "--start",
-        "2026-01-01",
-        "--steps",
-        2,
-    )
+    run = ("leaderboard", "v.csv", "--every day --time when --start 2026-01-01 --steps 2")
     options = ("--state", "s", "--epsilon", 1, "--max-per-user", 1, "--ledger", "l")
     shown = privrank(*run, *options)
     assert shown.code == 2

@@ -93,7 +93,7 @@ COMMANDS = {  # in this order: what the first of them import is looked at
 ASKED = {  # of all users: noise in the shape of a questionnaire, whose law is simulated
     "survey": ["rank", "cemspc", "--epsilon", "1"],
     "scores of a survey": [
-        *("rank", "cemspc", "--epsilon", "1", "--adjacency", "flip", "--method", "scores"),
+        *("rank", "cemspc", "--epsilon", "1", "--adjacency", "flip", "--method", "scores")
     ],
     "sushi": ["aggregate", "sushi", "--epsilon", "1"],
 }

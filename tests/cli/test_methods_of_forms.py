@@ -80,24 +80,26 @@ def forms(tmp_path_factory):
 
 
 def outcome(result, name):
-    """The ranking, or the refusal without the name of the file."""
+    """The ranking, or the refusal without the name of the file; and what is promised."""
     if result.code == 0:
-        return result.json()["ranking"]
+        return result.json()["ranking"], result.json()["guarantee"]
     assert result.code == 2
     assert result.out == ""
     assert result.err.splitlines()[-1].startswith("privrank: ")
-    return result.err.splitlines()[-1].replace(name, "FILE").replace(name.partition(".")[0], "")
+    told = result.err.splitlines()[-1].replace(name, "FILE")
+    return told.replace(name.partition(".")[0], ""), None
 
 
 def outcomes(privrank, forms, shapes, *command, part=slice(None)):
     """Outcomes by form: of all forms, or of a part of them beside two that are read in memory and in an engine."""
     chosen = [form for form in forms if form[0] in shapes]
-    found = {}
+    found, promised = {}, {}
     for form in [*chosen[part], (chosen[0][0], ".csv"), (chosen[0][0], ".parquet")]:
         path = forms[form]
         if form not in found:
             run = privrank(command[0], path, *command[1:], "--simulate", "--seed", 1, "--json")
-            found[form] = outcome(run, path.name)
+            found[form], promised[form] = outcome(run, path.name)
+    assert promised[chosen[0][0], ".parquet"] == promised[chosen[0][0], ".csv"]
     return found
 
 

@@ -31,10 +31,7 @@ def test_rankings_of_any_length_are_counted(write, backend, items):
         named = [f"u{k},{line}" for k, line in enumerate(lines)]
         path = write(*named, header=",".join(["user", *(f"i{k}" for k in range(items))]))
         unlike, users = reference.unlike(rows, left_out=False)
-        for read in (
-            read_rankings,
-            lambda path: read_rankings(as_parquet(path)),
-        ):
+        for read in (read_rankings, lambda path: read_rankings(as_parquet(path))):
             if 2 * unlike <= users:
                 assert read(path).num_users == len(rows)
                 continue

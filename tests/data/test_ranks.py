@@ -13,11 +13,7 @@ from hypothesis import strategies as st
 
 from privrank_jax.data import DataError
 from privrank_jax.data.named_rankings import available_rankings, load_rankings
-from privrank_jax.data.ranks import (
-    cells_note,
-    check_no_numbers_of_rows,
-    unlike_ranks,
-)
+from privrank_jax.data.ranks import cells_note, check_no_numbers_of_rows, unlike_ranks
 from tests.data.readers import load_rankings as loaded
 from tests.data.readers import read_rankings
 from tests.parquet import as_parquet

@@ -17,11 +17,7 @@ USERS, ITEMS = 30, 5
 RANKS = np.array([RNG.permutation(ITEMS) + 1 for _ in range(USERS)])
 STARS = RNG.choice([1, 2, 3, 4, 5], size=(USERS, ITEMS))
 K = np.arange(USERS)
-FLAGS = {
-    "always 1": K * 0 + 1,
-    "1 to 3": 1 + K % 3,
-    "often 1": 1 + (K % 7 == 0),
-}
+FLAGS = {"always 1": K * 0 + 1, "1 to 3": 1 + K % 3, "often 1": 1 + (K % 7 == 0)}
 
 
 @pytest.fixture

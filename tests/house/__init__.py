@@ -6,12 +6,7 @@ They read the sources (imports, signatures, docstrings) without importing them, 
 from __future__ import annotations
 
 from tests.house.docstrings import undocumented
-from tests.house.imports import (
-    circles_of_files,
-    circles_of_packages,
-    private_names,
-    upward_imports,
-)
+from tests.house.imports import circles_of_files, circles_of_packages, private_names, upward_imports
 from tests.house.products import bare_products
 from tests.house.references import stale_references
 from tests.house.shapes import without_shapes

@@ -83,14 +83,11 @@ def test_with_the_laplace_link_scores_are_exact_without_intervals(privrank, answ
     assert (facts["link"], facts["noise"]) == ("laplace", "Laplace")
     assert "design_epsilon" not in facts
     assert all((2**40 * row["score"]).is_integer() for row in document["ranking"])
+    assert privrank(*run).json()["ranking"] != document["ranking"]
 
 
 @pytest.mark.parametrize(
-    ("gamma", "said"),
-    [
-        (5, "gamma = 5.0 is below 44.4444"),
-        (0, "--gamma must be positive"),
-    ],
+    ("gamma", "said"), [(5, "gamma = 5.0 is below 44.4444"), (0, "--gamma must be positive")]
 )
 def test_a_ridge_that_is_too_small_is_refused_with_a_remedy(privrank, answers, gamma, said):
     refused = privrank("rank", answers, *BOUND, "--gamma", gamma)
@@ -171,9 +168,7 @@ def test_intervals_of_a_public_questionnaire_cover(data_folder):
         wins = np.zeros(data.design.shape)
         wins[first, second], wins[second, first] = won, met - won
         drawn = dataclasses.replace(
-            data,
-            wins=WinCounts.from_matrix(wins),
-            source=Randomness(jax.random.key(seed)),
+            data, wins=WinCounts.from_matrix(wins), source=Randomness(jax.random.key(seed))
         )
         with jax.enable_x64(True):
             ends = comparisons._scores(drawn, Asked()).certainty.intervals
