@@ -135,7 +135,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files stay whole for the fixtures that their tests share, but notebooks share nothing and take seconds each.
+    """Files stay whole for the fixtures that their tests share.
 
     Every second worker takes files from the end: those of a package share programs, which each worker traces anew.
     """
@@ -144,9 +144,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return nodeid if "test_notebooks.py" in nodeid else super()._split_scope(nodeid)
-
         def _assign_work_unit(self, node: Any) -> None:
             if self.nodes.index(node) % 2:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)

@@ -15,6 +15,16 @@ from tests.parquet import as_parquet
 COUNTS = ("--method", "counts")
 
 
+def test_a_release_is_that_of_the_same_csv(privrank, votes):
+    found = []
+    for path in (votes, as_parquet(votes)):
+        document = privrank("rank", path, *COUNTS, "--epsilon 900 --max-per-user 2 --json").json()
+        del document["diagnostics"]["data"]
+        found.append(document)
+    assert found[0]["guarantee"]["public"] == ["items"]
+    assert found[1] == found[0]
+
+
 def test_without_privacy(privrank, votes, monkeypatch):
     seen = []
 
