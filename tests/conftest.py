@@ -36,6 +36,11 @@ os.environ.pop("COLUMNS", None)
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")
 )
+# Where Python is told to keep no bytecode, each of the dozens of processes that tests start would compile JAX again,
+# for seconds: they keep it elsewhere.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    bytecode = Path(tempfile.gettempdir()) / "privrank-jax-test-bytecode"
+    os.environ["PYTHONPYCACHEPREFIX"] = os.environ.get("PYTHONPYCACHEPREFIX") or str(bytecode)
 # Most of the suite's time is compiling what runs once on small shapes. Plain loops without LLVM's optimizations take a
 # third of it, and three quarters of that where a program is not split among threads, which the other workers keep busy;
 # PRIVRANK_TEST_OPTIMISED=1 tests the optimized code. Unknown flags end the process, so releases of JAX in which these
@@ -130,7 +135,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Files stay whole for the fixtures that their tests share, but notebooks share nothing and take seconds each.
+    """Files stay whole for the fixtures that their tests share.
 
     Every second worker takes files from the end: those of a package share programs, which each worker traces anew.
     """
@@ -139,9 +144,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadFileScheduling
 
     class Scheduling(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return nodeid if "test_notebooks.py" in nodeid else super()._split_scope(nodeid)
-
         def _assign_work_unit(self, node: Any) -> None:
             if self.nodes.index(node) % 2:
                 self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
@@ -174,13 +176,21 @@ def key() -> jax.Array:
 
 @pytest.fixture
 def privrank():
-    """Run the command in this process: exit code, stdout, stderr, and ``json()`` of stdout."""
+    """Run the command in this process: exit code, stdout, stderr, and ``json()`` of stdout.
+
+    Options may stand in one text: ``privrank("rank", path, "--epsilon 1 --json")``.
+    """
     from typer.testing import CliRunner
 
     from privrank_jax.cli import app
 
     def run(*arguments):
-        result = CliRunner().invoke(app, [str(a) for a in arguments])
+        words = [
+            word
+            for given in map(str, arguments)
+            for word in (given.split() if given.startswith("--") else [given])
+        ]
+        result = CliRunner().invoke(app, words)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return SimpleNamespace(

@@ -117,20 +117,19 @@ def test_win_counts_of_whole_numbers_are_fitted_as_floats(x64):
     ]
     with jax.enable_x64(x64):
         wanted = WinCounts(jnp.asarray(counts, float), ties=jnp.asarray(4.0))
-        for given in (counts, counts.astype(np.uint8), jnp.asarray(counts), counts.tolist()):
-            for wins in (
+        for given in (counts.astype(np.uint8), jnp.asarray(counts), counts.tolist(), counts):
+            made = (
                 WinCounts(given, ties=4),
                 WinCounts(given, ties=np.int64(4)),
                 WinCounts.from_matrix(given, ties=4),
                 dataclasses.replace(wanted, matrix=given),
-            ):
-                assert wins.matrix.dtype == wanted.matrix.dtype
-                np.testing.assert_array_equal(wins.matrix, wanted.matrix)
-                assert wins.ties == 4
+            )
+            for wins in made:
+                np.testing.assert_array_equal(wins.matrix, wanted.matrix, strict=True)
         for function in functions:
-            for ties in (4, np.int64(4)):
-                found = function(WinCounts(counts, ties=ties))
-                np.testing.assert_array_equal(found, function(wanted))
+            value = function(wanted)
+            for wins in made:
+                np.testing.assert_array_equal(function(wins), value)
         halves = pairwise.mle(WinCounts(counts.astype(np.float16))).value
         np.testing.assert_allclose(halves, functions[0](wanted), rtol=1e-5)
         beaten = pairwise.mle(WinCounts(counts > 0)).value

@@ -9,6 +9,7 @@ import base64
 import copy
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -25,26 +26,42 @@ SETTINGS = "__import__('gc').disable(); __import__('tests.shared_contexts').shar
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_notebook_shows_what_is_stored(
-    path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    stored = read(path)
-    if any('read("sushi")' in cell.source for cell in stored.cells):
-        request.getfixturevalue("data_folder")
-    else:
-        monkeypatch.delenv("PRIVRANK_DATA", raising=False)
-    for option in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs"):
-        monkeypatch.setenv(option.upper(), str(jax.config.values[option]))  # compile once
-    executed = copy.deepcopy(stored)
-    NotebookClient(
-        executed,
+# Run before each notebook, which begins without names of others, and with the folder of data or without it.
+PRELUDE = "%reset -f\nget_ipython().execution_count = 0\n__import__('os').environ.update(PRIVRANK_DATA={!r})"
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[NotebookClient]:
+    """One kernel for all notebooks, so that Python starts, and JAX is imported, once."""
+    started = NotebookClient(
+        nbformat.v4.new_notebook(),
         timeout=300,
         kernel_name="python3",
         coalesce_streams=True,
         record_timing=False,
         extra_arguments=[f"--IPKernelApp.exec_lines={SETTINGS}"],
-    ).execute()
+    )
+    programs = {
+        name.upper(): str(jax.config.values[name])  # compile once
+        for name in ("jax_compilation_cache_dir", "jax_persistent_cache_min_compile_time_secs")
+    }
+    started.execute(cleanup_kc=False, env={**os.environ, **programs})
+    yield started
+    started._cleanup_kernel()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook_shows_what_is_stored(
+    path: Path, client: NotebookClient, request: pytest.FixtureRequest
+) -> None:
+    stored = read(path)
+    needed = any('read("sushi")' in cell.source for cell in stored.cells)
+    folder = str(request.getfixturevalue("data_folder")) if needed else ""
+    executed = copy.deepcopy(stored)
+    executed.cells.insert(0, nbformat.v4.new_code_cell(PRELUDE.format(folder)))
+    client.nb = executed
+    client.execute(cleanup_kc=False)
+    del executed.cells[0]
     if os.environ.get("PRIVRANK_STORE_OUTPUTS"):
         store(executed, path)
     else:

@@ -14,8 +14,6 @@ NAMES = (
     "fits",
     "counting",
     "sparse",
-    "memory",
-    "cai_fig1",
     "stream",
     "kwiksort",
     "mallows",
@@ -24,7 +22,6 @@ NAMES = (
     "bounds",
     "local_borda",
     "ldp_footrule",
-    "continual",
     "private_functions",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only

@@ -53,11 +53,7 @@ def ranked(path: Path, choice: tuple[str, ...]) -> tuple[float, float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise RuntimeError(f"{' '.join(command)} ended with status {status}")
-    return (
-        time.perf_counter() - started,
-        usage.ru_utime + usage.ru_stime,
-        usage.ru_maxrss / 1024,
-    )
+    return (time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def main(sizes: tuple[int, ...]) -> None:

@@ -81,11 +81,7 @@ def main() -> None:
             0,
             USERS * 4 * ITEMS,
         ),
-        fits: (
-            lambda: fit(wins).value,
-            0,
-            steps * 4 * FIT_ITEMS**2,
-        ),
+        fits: (lambda: fit(wins).value, 0, steps * 4 * FIT_ITEMS**2),
         "10^6 comparisons counted, 100 items": (lambda: count(winners, losers), 0, 8 * 10**6),
         f"responses of {CROWD:,} users on {pairs} pairs": (
             lambda: respond(key),

@@ -17,14 +17,7 @@ from tests.benchmarks.peers import batched_link_newton, batched_newton, btl_worl
 
 REPLICATES, ITEMS, PER_PAIR = 1000, 30, 300
 BATCHES = ((1000, 5), (10_000, 10), (1000, 30), (100, 100), (1, 700))
-BESIDE = (
-    "fits x items",
-    "dtype",
-    "median time",
-    "NumPy",
-    "times ours",
-    "largest error of a score",
-)
+BESIDE = ("fits x items", "dtype", "median time", "NumPy", "times ours", "largest error of a score")
 LOOPED = 10  # replicates that the looped peers run; their times are scaled up
 
 

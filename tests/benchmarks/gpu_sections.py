@@ -334,15 +334,5 @@ def equality(sizes: Sizes) -> Iterator[Row]:
 
 SECTIONS: dict[str, Section] = {
     section.__name__: section
-    for section in (
-        device,
-        equality,
-        bare_floors,
-        fits,
-        kernels,
-        noise,
-        solvers,
-        loops,
-        overlap,
-    )
+    for section in (device, equality, bare_floors, fits, kernels, noise, solvers, loops, overlap)
 }

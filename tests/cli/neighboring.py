@@ -179,10 +179,7 @@ Preference = tuple[str, str, Any, Any]
 
 def preference_edits(unit: str, *, ties: bool) -> list[Edit]:
     """Neighboring files of preferences: other answers of ``u4`` were chosen."""
-    talk = [
-        [{"role": "assistant", "content": "yes"}],
-        [{"content": "no", "role": "assistant"}],
-    ]
+    talk = [[{"role": "assistant", "content": "yes"}], [{"content": "no", "role": "assistant"}]]
     others = [(f"u{k % 6}", f"p{k}", *("ab", "ba")[k % 2]) for k in range(9) if k % 6 != 4]
     others += [("u1", "p9", *talk)] + [("u2", "p10", "a", "a")] * ties
     own = [(WHO, "p4", "a", "b"), (WHO, "p5", "\u00e9", "e"), (WHO, "p6", *talk)]
@@ -389,10 +386,7 @@ def survey_edits(adjacency: str) -> list[Edit]:
         return [NO_ANSWER if {i, j} <= set(inside) else answer for i, j in _PLACES]
 
     table = {
-        "flip": {
-            "reversed": (low, high),
-            "tied": (low, [TIED_ANSWER] * 15),
-        },
+        "flip": {"reversed": (low, high), "tied": (low, [TIED_ANSWER] * 15)},
         "replace": {
             "others": (gap(range(3, 6), LOW), gap(range(3), HIGH)),
             "reversed": (low, high),

@@ -12,18 +12,7 @@ CHOICES = ["user,chosen,shown"] + [f"u{k // 2},{'ab'[k % 2]},a|b|c" for k in ran
 BALLOTS = ["user,a,b,c"] + [f"u{k},{1 + k % 2},{2 - k % 2},3" for k in range(10)]
 GAUSSIAN = ("--noise", "gaussian", "--max-per-user", 2)
 FLIP = ("--method", "scores", "--adjacency", "flip")
-BOARD = (
-    "--every",
-    "day",
-    "--time",
-    "when",
-    "--start",
-    "2024-01-01",
-    "--steps",
-    3,
-    "--until",
-    "2024-01-03",
-)
+BOARD = ("--every day --time when --start 2024-01-01 --steps 3 --until 2024-01-03",)
 
 
 @pytest.mark.parametrize(

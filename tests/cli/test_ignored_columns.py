@@ -29,37 +29,18 @@ def test_a_consensus_without_facts_on_users(privrank, ballots, given):
 
 def test_synthetic_rankings_of_an_item_with_such_a_name(privrank, ballots, tmp_path):
     out = tmp_path / "out.csv"
-    words = (
-        "privatize",
-        ballots,
-        "--epsilon",
-        1,
-        "--items",
-        "age,Ann,Bo",
-        "--ranks",
-        "--ties",
-        "coin",
-    )
+    words = ("privatize", ballots, "--epsilon 1 --items age,Ann,Bo --ranks --ties coin")
     assert privrank(*words, "--out", out).code == 0
     assert privrank("aggregate", out).code == 0
 
 
 def test_budgets_stand_in_no_items_either(privrank, write, tmp_path):
     path = write("u,1,2,3,0.5", "v,2,1,3,1", header="user,Ann,Bo,wave,eps")
-    words = (
-        "privatize",
-        path,
-        "--epsilon-column",
-        "Eps",
-        "--ignore",
-        "wave",
-        "--out",
-        tmp_path / "o.csv",
-    )
+    words = ("privatize", path, "--epsilon-column Eps --ignore wave --out", tmp_path / "o.csv")
     found = privrank(*words)
     assert found.code == 0, found.err
     path = write("u,1,2", "v,2,1", header="user,Ann,Bo")
-    refused = privrank(*words[:1], path, *words[2:3], "budget", "--out", tmp_path / "p.csv")
+    refused = privrank(*words[:1], path, "--epsilon-column budget", "--out", tmp_path / "p.csv")
     assert "no column 'budget'" in refused.err
     assert "--ignore budget" not in refused.err
 

@@ -84,10 +84,7 @@ def test_a_second_run_shows_what_was_drawn(run):
     assert told["diagnostics"]["noise_deviation"] > 0
 
 
-@pytest.mark.parametrize(
-    "more",
-    [COUNTS, SCORES, (*SCORES, "--adjacency", "flip")],
-)
+@pytest.mark.parametrize("more", [COUNTS, SCORES, (*SCORES, "--adjacency", "flip")])
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
@@ -246,16 +243,7 @@ def test_one_spend_pays_for_all_steps(run, privrank, tmp_path):
     path, ledger = tmp_path / "votes.csv", tmp_path / "votes.ledger"
     path.write_text("\n".join((HEADER, *ROWS[:4])) + "\n")
     made = privrank(
-        "ledger",
-        ledger,
-        "--data",
-        path,
-        "--budget",
-        1.5,
-        "--budget-delta",
-        "1e-5",
-        "--public",
-        "items",
+        "ledger", ledger, "--data", path, "--budget 1.5 --budget-delta 1e-5 --public items"
     )
     assert made.code == 0, made.err
     more = (*COUNTS, "--ledger", ledger)
@@ -344,19 +332,7 @@ def test_an_old_export_spends_no_year(privrank, tmp_path):
     today = np.datetime64("now", "D")
     start = today - np.timedelta64(300, "D")
     last = export(path, start, 140)
-    words = (
-        "leaderboard",
-        path,
-        "--every",
-        "week",
-        "--time",
-        "when",
-        "--start",
-        start,
-        "--steps",
-        52,
-        *USUAL,
-    )
+    words = ("leaderboard", path, "--every week --time when --start", start, "--steps", 52, *USUAL)
     words = (*words, "--max-per-user", 1, "--state", state, "--json")
     refused = privrank(*words)
     assert refused.code == 2

@@ -137,15 +137,7 @@ def test_data_that_change_during_the_work_are_refused(privrank, budget, rankings
 def test_rehearsals_and_results_without_privacy(privrank, budget, write, rankings):
     path = budget(rankings, "0.5")
     rehearsed = privrank(
-        "aggregate",
-        rankings,
-        "--epsilon",
-        "0.5",
-        "--method",
-        "borda",
-        "--simulate",
-        "--ledger",
-        path,
+        "aggregate", rankings, "--epsilon 0.5 --method borda --simulate --ledger", path
     )
     assert rehearsed.code == 0
     assert "a rehearsal spends nothing" in rehearsed.err
@@ -182,17 +174,7 @@ def test_what_is_not_shown_stays_spent(privrank, budget, rankings, monkeypatch):
 
 def test_files_for_others_spend_too(privrank, budget, write, rankings, tmp_path):
     path = budget(rankings, 3)
-    run = (
-        "privatize",
-        rankings,
-        "--epsilon",
-        1,
-        "--ledger",
-        path,
-        "--force",
-        "--drop-user",
-        "--out",
-    )
+    run = ("privatize", rankings, "--epsilon 1 --ledger", path, "--force --drop-user --out")
     result = privrank(*run, tmp_path / "synthetic.csv")
     assert result.code == 0, result.err
     assert "privrank: budget: epsilon 1.5 is left of epsilon 3" in result.err

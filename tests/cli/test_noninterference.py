@@ -19,7 +19,6 @@ import privrank_jax
 from privrank_jax import aggregation
 from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.release import exponential, footrule_costs, integer_noise, weights_in_parts
-from tests.cli import neighboring
 
 slow = pytest.mark.slow
 TRUSTS = {name: method.trusts for name, method in CONSENSUS.items()}
@@ -224,35 +223,6 @@ def test_one_shuffled_answer_per_user(privrank, write, blind, monkeypatch):
     monkeypatch.setattr("secrets.token_bytes", bytes)
     sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(RANKS)]
     run = ("aggregate", "--method", "borda", "--trust", "shuffled", "--delta", 1e-6)
-    one, other = outputs(privrank, sources, *run)
-    assert one == other
-
-
-JSON_VOTES = neighboring.comparison_edits("user", "replace", ties=False)
-JSON_RANKS = neighboring.ranking_edits("user", ties=False, gaps=False)
-
-
-@pytest.mark.parametrize("kind", ["json", "jsonl", "battles.json", "onehot.jsonl", "pairs.json"])
-def test_keys_of_comparisons(privrank, blind, kind, tmp_path):
-    """The first object is that of the user who differs, with other keys in another order."""
-    edit = next(edit for edit in JSON_VOTES if edit.name == "others")
-    run = ("rank", "--max-per-user", 2)
-    _hold_files(privrank, tmp_path, edit, kind, neighboring.write_comparisons, run, budgets=False)
-
-
-@pytest.mark.parametrize("kind", ["wide.json", "long.json", "places.jsonl", "orders.json"])
-def test_keys_of_rankings(privrank, blind, kind, tmp_path):
-    edit = next(edit for edit in JSON_RANKS if edit.name == "reversed")
-    run = ("aggregate", "--method", "borda")
-    _hold_files(privrank, tmp_path, edit, kind, neighboring.write_rankings, run)
-
-
-def _hold_files(privrank, folder, edit, kind, write, run, **options):
-    sources = []
-    for side, rows in (("first", edit.first), ("second", edit.second)):
-        (folder / side).mkdir()
-        sources.append(write(folder / side, rows, kind, **options))
-    assert sources[0].read_text() != sources[1].read_text()
     one, other = outputs(privrank, sources, *run)
     assert one == other
 

@@ -108,16 +108,7 @@ def test_dropped_ties_count_in_no_ledger(privrank, write, tmp_path, ledger, unit
         "privatize", votes, "--epsilon", 1, "--out", out, "--force", "--ties", "drop"
     )
     assert "who compared which items and which answers are ties are taken as public" in dropped.out
-    making = (
-        "ledger",
-        tmp_path / "ties.ledger",
-        "--data",
-        votes,
-        "--budget",
-        1,
-        "--public",
-        "ties",
-    )
+    making = ("ledger", tmp_path / "ties.ledger", "--data", votes, "--budget 1 --public ties")
     refused(privrank(*making), "which answers are ties")
 
 
@@ -138,18 +129,7 @@ def test_what_a_user_is_can_not_change_from_release_to_release(privrank, write, 
 
 def test_each_row_a_user_is_said_in_advance(privrank, write, ledger, tmp_path):
     ranks = write("u,1,2", "u2,2,1", header="user,a,b", name="ranks.csv")
-    run = (
-        "aggregate",
-        ranks,
-        "--epsilon",
-        1,
-        "--method",
-        "borda",
-        "--items",
-        "a,b",
-        "--user",
-        "none",
-    )
+    run = ("aggregate", ranks, "--epsilon 1 --method borda --items a,b --user none")
     refused(privrank(*run, "--ledger", ledger(ranks)), "its users are each row")
     result = privrank(
         *run, "--ledger", ledger(ranks, "--user", "none", name="rows.ledger"), "--json"

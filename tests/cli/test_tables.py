@@ -10,24 +10,19 @@ from privrank_jax._host import evaluate
 from privrank_jax.cli.console import Refusal
 from privrank_jax.data import ComparisonRows
 from privrank_jax.jobs import comparisons, mechanisms
-from privrank_jax.jobs.methods import CONSENSUS
 from tests.parquet import as_parquet
 
 COUNTS = ("--method", "counts")
 
 
-def scores(document) -> dict[str, float]:
-    return {row["item"]: row["score"] for row in document["ranking"]}
-
-
 def test_a_release_is_that_of_the_same_csv(privrank, votes):
-    other = as_parquet(votes)
-    run = (*COUNTS, "--epsilon", 900, "--max-per-user", 2, "--json")
-    of_text, of_table = (privrank("rank", path, *run).json() for path in (votes, other))
-    assert scores(of_table) == scores(of_text)
-    assert of_table["guarantee"] == of_text["guarantee"]
-    of_text["diagnostics"]["data"] = of_table["diagnostics"]["data"]
-    assert of_table["diagnostics"] == of_text["diagnostics"]
+    found = []
+    for path in (votes, as_parquet(votes)):
+        document = privrank("rank", path, *COUNTS, "--epsilon 900 --max-per-user 2 --json").json()
+        del document["diagnostics"]["data"]
+        found.append(document)
+    assert found[0]["guarantee"]["public"] == ["items"]
+    assert found[1] == found[0]
 
 
 def test_without_privacy(privrank, votes, monkeypatch):
@@ -62,7 +57,7 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, 
     monkeypatch.setattr(ComparisonRows, "win_counts", recorded)
     run = ("rank", other, *COUNTS, "--epsilon", 900, "--max-per-user", 1, "--json")
     result = privrank(*run)
-    assert sum(scores(result.json()).values()) == 9
+    assert sum(row["score"] for row in result.json()["ranking"]) == 9
     assert (
         "9 of 18 comparisons were left out, chosen at random, to keep at most 1 per user"
         in result.err
@@ -129,34 +124,8 @@ SLOW = pytest.mark.slow
 BALLOTS = [f"u{k},1,2,3" if k % 3 else f"u{k},2,1," for k in range(40)]
 
 
-@pytest.mark.parametrize(
-    "method",
-    ["none", *(name if name == "borda" else pytest.param(name, marks=SLOW) for name in CONSENSUS)],
-)
-def test_a_consensus_is_that_of_the_same_csv(privrank, write, method):
-    path = write(*BALLOTS, header="user,a,b,c")
-    budget = () if method == "none" else ("--epsilon", 900)
-    if method in ("borda", "noise-all"):
-        budget += ("--noise", "laplace")  # which vanishes there; K-norm noise has a finer lattice
-    for missing in ((), ("--missing", "unknown")) if method == "borda" else ((),):
-        run = ("--method", method, *budget, *missing, "--json")
-        of_text, of_table = (privrank("aggregate", p, *run) for p in (path, as_parquet(path)))
-        assert of_table.err == of_text.err.replace("votes.csv", "votes.parquet")
-        documents = [result.json() for result in (of_text, of_table)]
-        assert [row["item"] for row in documents[0]["ranking"]] == ["a", "b", "c"]
-        for document in documents:
-            document["diagnostics"].pop("data")
-            document["diagnostics"].pop("queries", None)  # of a random sort
-        assert documents[1] == documents[0]
-
-
-def test_rehearsals_and_local_reports_of_rankings(privrank, write):
+def test_users_who_left_items_out_are_counted_for_the_holder(privrank, write):
     other = as_parquet(write(*BALLOTS, header="user,a,b,c"))
-    for options in (("--method", "borda"), ("--trust", "local", "--method", "borda")):
-        run = ("aggregate", other, "--epsilon", 5, "--simulate", "--seed", 1, *options, "--json")
-        found = [privrank(*run) for _ in range(2)]
-        assert [result.code for result in found] == [0, 0]
-        assert found[0].out == found[1].out
     result = privrank("aggregate", other, "--epsilon", 1)
     assert "14 of 40 users did not rank all items" in result.err
     assert "14 of 40" not in result.out

@@ -38,10 +38,7 @@ CASES = {
 def test_the_same_as_by_the_loader(tmp_path, backend, case):
     users, ties, options = CASES[case]
     path = parquet(tmp_path, random_votes(len(case), users, ties))
-    table, rows = (
-        load_comparisons(path, **options),
-        read_comparisons(path, **options),
-    )
+    table, rows = (load_comparisons(path, **options), read_comparisons(path, **options))
     found, wanted = rows.win_counts(), table.arrays().win_counts()
     np.testing.assert_array_equal(found.matrix, wanted.matrix)
     assert float(found.ties) == float(wanted.ties) == table.ties
@@ -49,15 +46,7 @@ def test_the_same_as_by_the_loader(tmp_path, backend, case):
     np.testing.assert_array_equal(tied, table.ties_of_pairs())
     assert np.triu(tied).sum() == table.ties
     assert np.all((tied == tied.T) & (tied <= wanted.comparisons))
-    for name in (
-        "item_names",
-        "has_users",
-        "ties",
-        "name",
-        "notes",
-        "num_items",
-        "questionnaire",
-    ):
+    for name in ("item_names", "has_users", "ties", "name", "notes", "num_items", "questionnaire"):
         assert getattr(rows, name) == getattr(table, name)
     assert len(rows) == len(table)
     if table.has_users:

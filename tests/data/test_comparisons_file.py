@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -208,40 +205,6 @@ def test_parquet_numbers_and_booleans(tmp_path):
 def test_parquet_refusals(tmp_path, columns, message):
     with pytest.raises(DataError, match=message):
         read_comparisons(parquet(tmp_path, f"SELECT {columns}"))
-
-
-CELLS = st.sampled_from(
-    ["a", "b", "A", " a", "", "NaN", "0", "1", "yes", '"', "é", "\0", "\n", ","]
-)
-FILES = st.one_of(
-    st.binary(max_size=60),
-    st.text(max_size=60).map(lambda text: text.encode("utf-8", "surrogatepass")),
-    st.lists(st.lists(CELLS, max_size=5).map(",".join), max_size=5).map(
-        lambda rows: (HEAD + "\n".join(rows)).encode()
-    ),
-    st.lists(st.lists(CELLS, min_size=4, max_size=4).map(",".join), max_size=4).map(
-        lambda rows: (HEAD + "\r\n".join(rows)).encode()
-    ),
-)
-
-
-@settings(
-    max_examples=300,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(content=FILES, public=st.booleans())
-def test_any_bytes_give_a_table_or_an_explained_error(tmp_path, content, public):
-    path = written(tmp_path, content)
-    try:
-        table = read_comparisons(path, items=["a", "b", "0"] if public else None)
-    except DataError as error:
-        assert os.fspath(path.name) in str(error)  # noqa: PT017
-    else:
-        assert len(table) >= 1
-        assert np.all(table.winners != table.losers)
-        assert table.counts_per_user.sum() == len(table)
 
 
 @settings(

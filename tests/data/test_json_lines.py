@@ -63,11 +63,7 @@ def test_other_files(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [
-        ('[{"a": 1},\n {"a": 2}]', [1, 2]),
-        ('{"a": 1}\n\n{"a": 2}\n', [1, 2]),
-        ('{"a": 1}', [1]),
-    ],
+    [('[{"a": 1},\n {"a": 2}]', [1, 2]), ('{"a": 1}\n\n{"a": 2}\n', [1, 2]), ('{"a": 1}', [1])],
 )
 def test_a_json_file_is_a_list_or_lines(tmp_path, text, found):
     path = tmp_path / "x.json"

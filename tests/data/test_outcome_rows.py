@@ -87,10 +87,7 @@ PLAYED = [("Oslo", "Rome", False), ("Rome", "Bonn", True), ("Oslo", "Bonn", Fals
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {"outcome": "res", "tie": "draw"},
-        {"left_score": "hs", "right_score": "as", "tie": None},
-    ],
+    [{"outcome": "res", "tie": "draw"}, {"left_score": "hs", "right_score": "as", "tie": None}],
 )
 def test_games_are_read_by_outcome_or_by_score(tmp_path, options):
     path = tmp_path / "games.csv"

@@ -8,12 +8,7 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.data import (
-    DataError,
-    PreferenceFields,
-    scan_preferences,
-    write_preferences,
-)
+from privrank_jax.data import DataError, PreferenceFields, scan_preferences, write_preferences
 from privrank_jax.jobs.randomize import labels_guarantee
 from tests.promises import promise
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -155,37 +154,6 @@ def test_no_such_file_and_folder(tmp_path):
     (tmp_path / "folder.soc").mkdir()
     with pytest.raises(DataError, match="is a folder: give one file"):
         read_preflib(tmp_path / "folder.soc")
-
-
-PIECES = st.sampled_from(
-    ["1", "2", "3", "4", "-1", "0", ":", ",", "{", "}", " ", "\n", "#", "x", "é", "\0", "2: 1,2\n", "1: {1,2},3\n",
-     "# ALTERNATIVE NAME 4: Dee\n", "# NUMBER VOTERS: 3\n", "3,3,1\n"]
-)  # fmt: skip
-PARTS = st.lists(PIECES, max_size=12).map("".join)
-
-
-@settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    start=st.sampled_from(["", HEAD.replace("# NUMBER", "# N"), "3\n1,a\n2,b\n3,c\n", NEW]),
-    middle=st.one_of(PARTS.map(str.encode), st.binary(max_size=30)),
-    suffix=st.sampled_from([".soc", ".soi", ".toc", ".toi"]),
-)
-def test_any_bytes_give_a_table_or_an_explained_error(tmp_path, start, middle, suffix):
-    path = written(tmp_path, start.encode() + middle, "odd" + suffix)
-    try:
-        table = read_preflib(path)
-    except DataError as error:
-        assert path.name in str(error)  # noqa: PT017
-    else:
-        assert table.num_items >= 2
-        assert np.all(np.any(table.ranks == 0, axis=1))
-        assert table.complete or suffix[3] == "i"
-        assert not table.tied or suffix[1] == "t"
 
 
 ORDERS = st.dictionaries(

@@ -10,7 +10,7 @@ from tests.parquet import as_parquet
 from tests.reference import cells as reference
 
 
-@pytest.mark.parametrize("items", [29, 30, 31, 32, 33, 70])
+@pytest.mark.parametrize("items", [31, 32, 70])
 def test_rankings_of_any_length_are_counted(write, backend, items):
     """Whole ones, ones with ties, ones that begin with the last rank, and ones like nothing.
 
@@ -31,10 +31,7 @@ def test_rankings_of_any_length_are_counted(write, backend, items):
         named = [f"u{k},{line}" for k, line in enumerate(lines)]
         path = write(*named, header=",".join(["user", *(f"i{k}" for k in range(items))]))
         unlike, users = reference.unlike(rows, left_out=False)
-        for read in (
-            read_rankings,
-            lambda path: read_rankings(as_parquet(path)),
-        ):
+        for read in (read_rankings, lambda path: read_rankings(as_parquet(path))):
             if 2 * unlike <= users:
                 assert read(path).num_users == len(rows)
                 continue

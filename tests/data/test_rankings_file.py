@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from privrank_jax.data import DataError
 from privrank_jax.data.ranks import cells_note
@@ -173,33 +171,3 @@ def test_preflib_by_its_suffix(tmp_path):
     assert read_rankings(path, missing="unknown").missing == "unknown"
     with pytest.raises(DataError, match="lists its items and"):
         read_rankings(path, items=["a", "b"])
-
-
-CELLS = st.sampled_from(
-    ["a", "b", "", "NA", "1", "2", "0", "1.5", "user", "item", "rank", '"', "é", "\0", "\n"]
-)
-ROWS = st.lists(st.lists(CELLS, min_size=1, max_size=4).map(",".join), max_size=4)
-FILES = st.one_of(
-    st.binary(max_size=40),
-    st.tuples(st.sampled_from(["user,a,b", "a,b,c", "user,item,rank", ""]), ROWS).map(
-        lambda parts: "\n".join([parts[0], *parts[1]]).encode()
-    ),
-)
-
-
-@settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(content=FILES)
-def test_any_bytes_give_a_table_or_an_explained_error(tmp_path, content):
-    path = written(tmp_path, content)
-    try:
-        table = read_rankings(path)
-    except DataError as error:
-        assert path.name in str(error)  # noqa: PT017
-    else:
-        assert table.num_items >= 2
-        assert table.ranks.min() >= -1

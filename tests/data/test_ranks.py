@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import functools
 import itertools
 from pathlib import Path
 
@@ -14,11 +13,7 @@ from hypothesis import strategies as st
 
 from privrank_jax.data import DataError
 from privrank_jax.data.named_rankings import available_rankings, load_rankings
-from privrank_jax.data.ranks import (
-    cells_note,
-    check_no_numbers_of_rows,
-    unlike_ranks,
-)
+from privrank_jax.data.ranks import cells_note, check_no_numbers_of_rows, unlike_ranks
 from tests.data.readers import load_rankings as loaded
 from tests.data.readers import read_rankings
 from tests.parquet import as_parquet
@@ -63,7 +58,7 @@ def from_zero(rows) -> np.ndarray:
     return np.array([[-1 if rank is None else rank - 1 for rank in row] for row in rows], np.int32)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(rows=ROWS, left_out=st.booleans())
 def test_the_rule_is_that_of_its_words(rows, left_out):
     assert unlike_ranks(from_zero(rows), left_out) == reference.unlike(rows, left_out)
@@ -156,8 +151,8 @@ def test_no_real_file_of_ranks_is_refused(data_folder, file, user):
 # --- ratings are refused, and read where they are called so
 
 
-@pytest.mark.parametrize("blank", [0.0, 0.5, 0.8])
-@pytest.mark.parametrize("items", [3, 5, 8, 10, 20, 50])
+@pytest.mark.parametrize("blank", [0.0, 0.8])
+@pytest.mark.parametrize("items", [3, 5, 50])
 def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank, backend):
     rng = np.random.default_rng(items)
     stars = rng.choice([1, 2, 3, 4, 5], size=(400, items), p=STARS)
@@ -254,9 +249,8 @@ def test_the_words_for_zero_and_decimals_name_ratings(tmp_path):
 
 def test_unknown_cells_and_orders(tmp_path):
     path = table(tmp_path / "votes.csv", [[1, 2]], "ab")
-    for read in (read_rankings, read_rankings):
-        with pytest.raises(ValueError, match="cells must be"):
-            read(path, cells="stars")
+    with pytest.raises(ValueError, match="cells must be"):
+        read_rankings(path, cells="stars")
     orders = tmp_path / "votes.soc"
     orders.write_text("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n3: 2,1\n")
     with pytest.raises(DataError, match=r"leave out cells"):
@@ -266,7 +260,7 @@ def test_unknown_cells_and_orders(tmp_path):
 # --- columns of ids
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(
     rows=st.lists(
         st.one_of(
@@ -312,13 +306,7 @@ ORDERS = [list(p) for p in itertools.permutations([1, 2, 3])]
 @pytest.mark.parametrize("engine", [False, True])
 def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine, backend):
     path = table(tmp_path / "votes.csv", rows, ("nr", "a", "b", "c"), users=False)
-    read = functools.partial(read_rankings) if engine else read_rankings
-    path = as_parquet(path) if engine else path
-    for options in ({}, {"items": ["a", "b", "c"]}):
-        with pytest.raises(
-            DataError, match=r"no column 'user'.*user='COLUMN' .*, or say user=None"
-        ):
-            read(path, cells=cells, **options)
+    read, path = read_rankings, as_parquet(path) if engine else path
     with pytest.raises(DataError, match=message):
         read(path, user=None, cells=cells)
     assert read(path, user="nr", cells=cells).item_names == ("a", "b", "c")
@@ -341,12 +329,9 @@ def test_genuine_columns_that_all_differ_are_kept(tmp_path, backend):
     path = table(tmp_path / "s.csv", slider, "abcde", users=False)
     for file in (path, as_parquet(path)):
         assert read_rankings(file, user=None, cells="ratings").num_users == 12
-        rows = read_rankings(file, user=None, cells="ratings")
-        assert rows.num_users == 12
 
 
 def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tmp_path, backend):
-    scan = functools.partial(read_rankings)
     ten = [[k, k % 5] for k in range(10)]
     above = [[9 + 3 * k, k % 5] for k in range(11)]  # 9 to 39
     for rows, refused in (
@@ -354,13 +339,12 @@ def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tm
         ([[9, 8], *above[1:]], True),
     ):  # fmt: skip
         path = table(tmp_path / "votes.csv", rows, ("nr", "a"), users=False)
-        for read in (read_rankings, lambda path, **given: scan(as_parquet(path), **given)):
-            for cells in ("ratings", "costs"):
-                if not refused:
-                    assert read(path, user=None, cells=cells).num_users == len(rows)
-                    continue
-                with pytest.raises(DataError, match="column 'nr' seems to number the rows"):
-                    read(path, user=None, cells=cells)
+        for file, cells in ((path, "ratings"), (path, "costs"), (as_parquet(path), "ratings")):
+            if not refused:
+                assert read_rankings(file, user=None, cells=cells).num_users == len(rows)
+                continue
+            with pytest.raises(DataError, match="column 'nr' seems to number the rows"):
+                read_rankings(file, user=None, cells=cells)
 
 
 def test_a_column_of_users_is_no_item(tmp_path):

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.data import (
-    DataError,
-    Rankings,
-    SyntheticRankings,
-    write_synthetic_rankings,
-)
+from privrank_jax.data import DataError, Rankings, SyntheticRankings, write_synthetic_rankings
 from privrank_jax.data.reader import read
 from tests.data.readers import load_rankings, read_synthetic_rankings
 

@@ -251,11 +251,7 @@ COLUMNS = {
     "tie": [False, True, None],
     "shown": [["a", "b"], ["a"], []],
 }
-FRAME = [
-    ("ann", "1", "false", ("a", "b")),
-    ("bob", "2", "true", ("a",)),
-    ("ann", None, None, ()),
-]
+FRAME = [("ann", "1", "false", ("a", "b")), ("bob", "2", "true", ("a",)), ("ann", None, None, ())]
 
 
 class Polars:

@@ -17,12 +17,7 @@ USERS, ITEMS = 30, 5
 RANKS = np.array([RNG.permutation(ITEMS) + 1 for _ in range(USERS)])
 STARS = RNG.choice([1, 2, 3, 4, 5], size=(USERS, ITEMS))
 K = np.arange(USERS)
-FLAGS = {
-    "always 1": K * 0 + 1,
-    "1 or 2": 1 + K % 2,
-    "1 to 3": 1 + K % 3,
-    "often 1": 1 + (K % 7 == 0),
-}
+FLAGS = {"always 1": K * 0 + 1, "1 to 3": 1 + K % 3, "often 1": 1 + (K % 7 == 0)}
 
 
 @pytest.fixture
@@ -35,12 +30,9 @@ def read(tmp_path, backend):
         lines = [f"u{k},{','.join(map(str, row))}" for k, row in enumerate(cells)]
         path.write_text("\n".join([header, *lines]) + "\n")
         said = []
-        for file, reader in (
-            (path, read_rankings),
-            (as_parquet(path), lambda file, **given: read_rankings(file, **given)),
-        ):
+        for file in (path, as_parquet(path)):
             try:
-                said.append(reader(file, cells=kind, **options).item_names)
+                said.append(read_rankings(file, cells=kind, **options).item_names)
             except DataError as error:
                 said.append(str(error).replace(file.name, "f"))
         assert said[0] == said[1]
@@ -103,10 +95,8 @@ def test_few_rows_say_nothing(items):
     ("column", "why"),
     [
         (40 + K % 9, "its numbers begin at 40, far above the ratings of most columns"),
-        (1950 + K, "its numbers begin at 1950, far above"),
-        (K * 0 + 3, "it holds 3 in each of 30 rows"),
         (K * 0 + 100, "its numbers begin at 100"),
-        (K * 0 + 7, "it holds 7 in each of 30 rows"),
+        (K * 0 + 3, "it holds 3 in each of 30 rows"),
     ],
 )
 def test_other_scales_among_ratings(read, column, why):

@@ -5,15 +5,8 @@ They read the sources (imports, signatures, docstrings) without importing them, 
 
 from __future__ import annotations
 
-from tests.house.docstrings import undocumented, unreachable_heads
-from tests.house.exports import unexported_types
-from tests.house.files import tests_that_import_tests
-from tests.house.imports import (
-    circles_of_files,
-    circles_of_packages,
-    private_names,
-    upward_imports,
-)
+from tests.house.docstrings import undocumented
+from tests.house.imports import circles_of_files, circles_of_packages, private_names, upward_imports
 from tests.house.products import bare_products
 from tests.house.references import stale_references
 from tests.house.shapes import without_shapes
@@ -34,10 +27,7 @@ RULES = (
     default_promises,
     dict_diagnostics,
     undocumented,
-    unreachable_heads,
     stale_references,
     without_shapes,
-    unexported_types,
     bare_products,
-    tests_that_import_tests,
 )

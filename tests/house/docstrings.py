@@ -112,37 +112,6 @@ def _statements_of(function: Function) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-_HEAD = re.compile(
-    r"this\s+module|module(?:'s)?\s+(?:head|docstring)|head\s+of\s+:mod:`~?([\w.]+)`"
-)
-
-
-def unreachable_heads() -> list[str]:
-    """Docstrings that point to the head of a module which ``help`` cannot show, without the call that shows it.
-
-    A package that exports a function under the name of its module hides the module: ``help`` of that name, and of the
-    name as text, shows the function.
-    """
-    hidden = {
-        f"{NAME}.{module}"
-        for module, name in _exported_names()
-        if module.rpartition(".")[2] == name
-    }
-    wrong = []
-    for module in modules().values():
-        own = f"{NAME}.{module.name}"
-        for node in module.nodes:
-            if not isinstance(node, Function | ast.ClassDef):
-                continue
-            text = ast.get_docstring(node) or ""
-            named = {found[1] or own for found in _HEAD.finditer(text)}
-            for target in sorted(named & hidden):
-                call = f"help(sys.modules[{target.rpartition('.')[2]}.__module__])"
-                if call not in text:
-                    wrong.append(f"{module}:{node.lineno} {node.name}: say ``{call}``")
-    return wrong
-
-
 def undocumented() -> list[str]:
     """Exported functions whose docstrings lack a section or an example; entries of ``WITHOUT_EXAMPLE`` without need."""
     wrong = []

@@ -40,12 +40,7 @@ OF_NUMPY = {
     "pairwise.covariate_tables": {"check_identifiable"},
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
-    "privacy_audit.audited_covariates": {
-        "_davidson_law",
-        "_scores_law",
-        "_sums",
-        "_tied",
-    },
+    "privacy_audit.audited_covariates": {"_davidson_law", "_scores_law", "_sums", "_tied"},
     "privacy_audit.audited_footrule": {"_report_law"},
     "privacy_audit.audited_local": {"_two_sets_law"},
     "privacy_audit.audited_questionnaires": {"_flips"},

@@ -12,11 +12,7 @@ import pytest
 
 from tests.jobs.released import released
 
-PRIVATE: dict[str, Any] = {
-    "adjacency": "flip",
-    "ties": "davidson",
-    "epsilon": 1.0,
-}
+PRIVATE: dict[str, Any] = {"adjacency": "flip", "ties": "davidson", "epsilon": 1.0}
 
 
 @pytest.fixture

@@ -14,17 +14,7 @@ def test_columns_by_other_names(privrank, write):
     run = (
         "rank",
         path,
-        "--epsilon",
-        900,
-        "--user",
-        "judge",
-        "--winner",
-        "better",
-        "--loser",
-        "worse",
-        "--method",
-        "counts",
-        "--json",
+        "--epsilon 900 --user judge --winner better --loser worse --method counts --json",
     )
     refused = privrank(*run)
     assert refused.code == 2

@@ -171,20 +171,7 @@ def test_files_of_two_items_and_an_outcome_have_covariates_too(privrank, battles
 
 
 def test_a_rehearsal_repeats(privrank, battles):
-    run = (
-        "rank",
-        battles,
-        *MLE,
-        *FIT,
-        "--epsilon",
-        1,
-        "--max-per-user",
-        1,
-        "--simulate",
-        "--seed",
-        3,
-        "--json",
-    )
+    run = ("rank", battles, *MLE, *FIT, "--epsilon 1 --max-per-user 1 --simulate --seed 3 --json")
     assert privrank(*run).out == privrank(*run).out
 
 
