@@ -49,7 +49,7 @@ _FOR_SYNTHETIC = (
     "json",
 )
 _FOR_SYNTHETIC += ("out", "plot", "report", "title")
-_UNUSED = ("epsilon", "noise", "delta", "trust", "simulate")
+_UNUSED = ("epsilon", "noise", "delta", "trust", "points", "limit", "adjacency", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -99,6 +99,30 @@ class Request(Budget, RankingColumns, Files, Release):
             "smallest cost.",
         ),
     ] = 0.0
+    points: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW-HIGH",
+            help="scores: the least and the most points that a user may give an item, as on the ballot, such as 0-5. "
+            "Default: 0-1 for --approvals.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            help="scores: the most items that a user may approve of, or give points to; a ballot with more counts as "
+            "blank. Default: any number.",
+        ),
+    ] = None
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove; "
+            "scores alone).",
+        ),
+    ] = "replace"
     items: Items = None
     users: Annotated[
         int | None,
@@ -114,7 +138,7 @@ class Request(Budget, RankingColumns, Files, Release):
         """The promise, if there is one; the data say what is public, and what a user is."""
         if not self.private or self.epsilon is None:
             return None
-        return Privacy(self.epsilon, unit="user", adjacency="replace", delta=self.delta)
+        return Privacy(self.epsilon, unit="user", adjacency=self.adjacency, delta=self.delta)
 
     @functools.cached_property
     def asked(self) -> Asked:
@@ -123,6 +147,8 @@ class Request(Budget, RankingColumns, Files, Release):
 
         method = self.method if self.private else "auto"
         named = {"trust": self.trust, "noise": self.noise, "xi": self.xi}
+        if self.private:
+            named |= {"points": self.points, "limit": self.limit}
         asked = Asked(method=method, accepts=self.accept_idealized, **named)
         if self.private:
             return asked

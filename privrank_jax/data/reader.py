@@ -426,7 +426,8 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
     kept = without(table.name, table.header, given.get("ignore", ()))
     user = spelled_in(kept, given.get("user", "user"))
     orders = order_columns(table.name, kept, user, given.get("order"), given.get("items"))
-    if orders or given.get("count") is not None or given.get("order_separator") is not None:
+    in_memory = given.get("cells") == "approvals" or given.get("order_separator") is not None
+    if orders or given.get("count") is not None or in_memory:
         return _with_origin(read_rankings(table.table(), **given), table.origin)
     from privrank_jax.data.big_rankings import scan_rankings
 
