@@ -282,6 +282,7 @@ def _added_up(points: Array, most: int, limit: int | None) -> Int[Array, "items"
 
 @functools.partial(jax.jit, static_argnames=("noise",))
 def _noisy_totals(key: Key, data: PointTotals, scale: Scalar, middle: Scalar, noise: str) -> Scores:
-    dtype = default_float()
+    given = data.totals.dtype
+    dtype = given if jnp.issubdtype(given, jnp.floating) else default_float()
     added = noise_on_totals(noise, scale, data.num_items).draw(key, dtype)
     return data.totals.astype(dtype) - jnp.asarray(middle, dtype) * data.num_users + added
