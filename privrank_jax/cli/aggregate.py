@@ -25,13 +25,16 @@ HELP = (
     "The noise comes from the entropy of the operating system. Everything on standard output is "
     "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
     "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
-    "--higher-is-better or --lower-is-better: ratings); or a table with columns user, item and rank; or columns "
+    "--higher-is-better or --lower-is-better: ratings; --approvals: yes or no); or a table with columns user, item and "
+    "rank; or columns "
     "user, rank_1, rank_2, ... or user, order (A>B=C or A;B;C), whose cells are items; or a PrefLib file; or a named "
     "data set. A file of synthetic rankings (privrank privatize) is debiased and spends nothing more.\n\n"
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
+    "  privrank aggregate approvals.csv --epsilon 1 --approvals     (noisy totals of approvals)\n\n"
+    "  privrank aggregate stars.csv --epsilon 1 --higher-is-better --method scores --points 1-5     (of points)\n\n"
     "  privrank aggregate ballots.csv --epsilon 1 --user none --count votes     (rows that count several times)\n\n"
     "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
@@ -70,8 +73,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help=f"auto (weights, or borda where noise is large), {described(CONSENSUS)}, none (not private: the best "
-            "ranking, with a proof).",
+            help=f"auto (weights, or borda where noise is large; of approvals scores), {described(CONSENSUS)}, none "
+            "(not private: the best ranking, with a proof).",
         ),
     ] = "auto"
     trust: Annotated[

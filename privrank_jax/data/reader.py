@@ -128,8 +128,9 @@ def read(
         missing: what an item means that a user did not rank: ``"last"`` or ``"unknown"``; default ``"last"``, of
             ratings ``"unknown"``.
         num_users: the public number of users of rankings with a row for each item, with those who ranked nothing.
-        cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better) or ``"ranks"`` (1 = best,
-            whatever they look like); default: ranks, refused where they don't look like any.
+        cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better), ``"approvals"`` (1 or 0, yes
+            or no, x or nothing) or ``"ranks"`` (1 = best, whatever they look like); default: ranks, refused where they
+            don't look like any.
         rejected, prompt, id, keep: of preferences for training, the fields beside ``chosen`` and ``user``, and further
             ones to carry over.
         epsilon: of preferences, the field of personal ε.
