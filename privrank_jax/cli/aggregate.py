@@ -63,8 +63,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet or PrefLib file (.soc, .soi, .toc, .toi; - is "
-            "standard input), or a named data set: coffee-rankings "
+            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib (.soc, .soi, .toc, .toi), OpaVote (.blt) or "
+            "Pabulib file (.pb; - is standard input), or a named data set: coffee-rankings "
             "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
             "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
         ),

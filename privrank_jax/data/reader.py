@@ -239,17 +239,15 @@ def _named(given: Mapping[str, Any], keys: Iterable[str]) -> str:
 def _of_file(
     file: File, sheet: str | int | None, kind: str | Sequence[str] | None, given: dict[str, Any]
 ) -> Any:
-    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
-    from privrank_jax.data.preflib import SUFFIXES, read_preflib
-
-    if file.suffix in (*SUFFIXES, SUFFIX):
+    readers = _own_readers()
+    if file.suffix in readers:
         origin = Origin(file)
         if given.keys() - {"user", "missing"}:
             said = _named(given, sorted(given.keys() - {"user", "missing"}))
             raise DataError(
                 f"{file.name} lists its items and a row for every user itself: leave out {said}"
             )
-        found = (read_kamishima if file.suffix == SUFFIX else read_preflib)(file)
+        found = readers[file.suffix](file)
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
@@ -341,10 +339,16 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    from privrank_jax.data.kamishima import SUFFIX
-    from privrank_jax.data.preflib import SUFFIXES
+    return str(source) in named_sets() or File(source).suffix in _own_readers()
 
-    return str(source) in named_sets() or File(source).suffix in (*SUFFIXES, SUFFIX)
+
+def _own_readers() -> dict[str, Callable[[File], Any]]:
+    """Readers of files that list their items and have a row for every user, by suffix."""
+    from privrank_jax.data.elections import READERS
+    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
+    from privrank_jax.data.preflib import SUFFIXES, read_preflib
+
+    return {SUFFIX: read_kamishima, **dict.fromkeys(SUFFIXES, read_preflib), **READERS}
 
 
 def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
