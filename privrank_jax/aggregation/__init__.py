@@ -28,11 +28,13 @@ from privrank_jax.aggregation.planned_errors import planned_costs
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.private_weights import private_weights
 from privrank_jax.aggregation.proven_errors import proven_errors
+from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_weights
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
     "PairWeights",
+    "PointTotals",
     "PositionHistograms",
     "borda_scores",
     "choose_method",
@@ -40,6 +42,7 @@ __all__ = [
     "dp_borda",
     "dp_footrule",
     "dp_kwiksort",
+    "dp_scores",
     "exponential_kemeny",
     "footrule_optimal",
     "kemeny",

@@ -25,13 +25,16 @@ HELP = (
     "The noise comes from the entropy of the operating system. Everything on standard output is "
     "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
     "FILE is a table with a column user and one column per item, cells ranks (1 = best, ties equal, blank not ranked; "
-    "--higher-is-better or --lower-is-better: ratings); or a table with columns user, item and rank; or columns "
+    "--higher-is-better or --lower-is-better: ratings; --approvals: yes or no); or a table with columns user, item and "
+    "rank; or columns "
     "user, rank_1, rank_2, ... or user, order (A>B=C or A;B;C), whose cells are items; or a PrefLib file; or a named "
     "data set. A file of synthetic rankings (privrank privatize) is debiased and spends nothing more.\n\n"
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
+    "  privrank aggregate approvals.csv --epsilon 1 --approvals     (noisy totals of approvals)\n\n"
+    "  privrank aggregate stars.csv --epsilon 1 --higher-is-better --method scores --points 1-5     (of points)\n\n"
     "  privrank aggregate ballots.csv --epsilon 1 --user none --count votes     (rows that count several times)\n\n"
     "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
     "  privrank aggregate votes.toi --method none     (the best ranking there is, with a proof)"
@@ -49,7 +52,7 @@ _FOR_SYNTHETIC = (
     "json",
 )
 _FOR_SYNTHETIC += ("out", "plot", "report", "title")
-_UNUSED = ("epsilon", "noise", "delta", "trust", "simulate")
+_UNUSED = ("epsilon", "noise", "delta", "trust", "points", "limit", "adjacency", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -60,8 +63,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet or PrefLib file (.soc, .soi, .toc, .toi; - is "
-            "standard input), or a named data set: coffee-rankings "
+            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib (.soc, .soi, .toc, .toi), OpaVote (.blt) or "
+            "Pabulib file (.pb; - is standard input), or a named data set: coffee-rankings "
             "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
             "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
         ),
@@ -70,8 +73,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help=f"auto (weights, or borda where noise is large), {described(CONSENSUS)}, none (not private: the best "
-            "ranking, with a proof).",
+            help=f"auto (weights, or borda where noise is large; of approvals scores), {described(CONSENSUS)}, none "
+            "(not private: the best ranking, with a proof).",
         ),
     ] = "auto"
     trust: Annotated[
@@ -99,6 +102,30 @@ class Request(Budget, RankingColumns, Files, Release):
             "smallest cost.",
         ),
     ] = 0.0
+    points: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LOW-HIGH",
+            help="scores: the least and the most points that a user may give an item, as on the ballot, such as 0-5. "
+            "Default: 0-1 for --approvals.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            help="scores: the most items that a user may approve of, or give points to; a ballot with more counts as "
+            "blank. Default: any number.",
+        ),
+    ] = None
+    adjacency: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove; "
+            "scores alone).",
+        ),
+    ] = "replace"
     items: Items = None
     users: Annotated[
         int | None,
@@ -114,7 +141,7 @@ class Request(Budget, RankingColumns, Files, Release):
         """The promise, if there is one; the data say what is public, and what a user is."""
         if not self.private or self.epsilon is None:
             return None
-        return Privacy(self.epsilon, unit="user", adjacency="replace", delta=self.delta)
+        return Privacy(self.epsilon, unit="user", adjacency=self.adjacency, delta=self.delta)
 
     @functools.cached_property
     def asked(self) -> Asked:
@@ -123,6 +150,8 @@ class Request(Budget, RankingColumns, Files, Release):
 
         method = self.method if self.private else "auto"
         named = {"trust": self.trust, "noise": self.noise, "xi": self.xi}
+        if self.private:
+            named |= {"points": self.points, "limit": self.limit}
         asked = Asked(method=method, accepts=self.accept_idealized, **named)
         if self.private:
             return asked

@@ -27,6 +27,7 @@ _FLAGS = {
     ("cells", "ranks"): "--ranks",
     ("cells", "ratings"): "--higher-is-better",
     ("cells", "costs"): "--lower-is-better",
+    ("cells", "approvals"): "--approvals",
 }
 
 

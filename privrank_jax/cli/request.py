@@ -67,7 +67,12 @@ def adjacency_option(public: str) -> typer.models.OptionInfo:
     )
 
 
-KINDS_OF_CELLS = {"ranks": "ranks", "higher_is_better": "ratings", "lower_is_better": "costs"}
+KINDS_OF_CELLS = {
+    "ranks": "ranks",
+    "higher_is_better": "ratings",
+    "lower_is_better": "costs",
+    "approvals": "approvals",
+}
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 PICTURES = (".png", ".svg", ".pdf")
 
@@ -274,6 +279,13 @@ class RankingColumns(Orders, Counted):
             help="The cells are ratings: the smaller the better, equal ones are ties.",
         ),
     ] = False
+    approvals: Annotated[
+        bool,
+        typer.Option(
+            "--approvals",
+            help="The cells say whether the user approves of the item: 1 or 0, yes or no, x or nothing.",
+        ),
+    ] = False
 
     @property
     def cells(self) -> str | None:
@@ -281,7 +293,7 @@ class RankingColumns(Orders, Counted):
         given = [name for option, name in KINDS_OF_CELLS.items() if getattr(self, option)]
         if len(given) > 1:
             raise Refusal(
-                "give --ranks (1 = best), --higher-is-better or --lower-is-better, not more than one."
+                "give --ranks (1 = best), --higher-is-better, --lower-is-better or --approvals, not more than one."
             )
         return given[0] if given else None
 

@@ -9,6 +9,7 @@ _OPTIONS = {
     ("cells", "ranks"): "--ranks",
     ("cells", "ratings"): "--higher-is-better",
     ("cells", "costs"): "--lower-is-better",
+    ("cells", "approvals"): "--approvals",
     "num_users": "--users",
     "group": "--covariate-group",
 }

@@ -55,6 +55,7 @@ from privrank_jax.data.places import places
 from privrank_jax.data.ranks import (
     CELLS,
     Ends,
+    approval_of,
     cells_note,
     check_like_ranks,
     check_no_numbers_of_raters,
@@ -207,6 +208,10 @@ class Ratings(Rankings):
     def ratings(self) -> Float[np.ndarray, "users items"]:
         """The ratings, (n, m) float64; NaN: not rated. Private."""
         return np.append(self.scale, np.nan)[self.levels]
+
+
+class Approvals(Ratings):
+    """Approvals of m named items by n users: ratings of 1 and 0, where that is public."""
 
 
 def ranks_from_orders(
@@ -447,9 +452,7 @@ def wide_rankings(
         _check_columns(name, columns, ranks, scale, cells, users_named=user is not None)
     notes = (SEEN_ITEMS if not table.form else COLUMNS_ARE_ITEMS,) * (public is None)
     notes = (cells_note(cells), *_notes(notes, user, named.get("count")))
-    made = functools.partial(Rankings, ranks)
-    if scale is not None:
-        made = functools.partial(Ratings, ranks, levels=ranks, scale=scale)
+    made = _made(ranks, scale, cells)
     rankings = made(
         item_names=columns,
         user_names=tuple(people),
@@ -460,6 +463,16 @@ def wide_rankings(
         **table.said(notes=notes, unused=unused),
     )
     return rankings, ranks
+
+
+def _made(
+    ranks: np.ndarray, scale: np.ndarray | None, cells: str | None
+) -> Callable[..., Rankings]:
+    """What rankings, ratings or approvals are made by, of names and notes."""
+    if scale is None:
+        return functools.partial(Rankings, ranks)
+    kind = Approvals if cells == "approvals" else Ratings
+    return functools.partial(kind, ranks, levels=ranks, scale=scale)
 
 
 def _rows_of_users(
@@ -509,12 +522,15 @@ def _levels(
     if cells in (None, "ranks"):
         read = functools.partial(rank_of, most=most if cells is None else None)
         return [faults.read(column, told(read, column)) for column in columns], None
-    rated = [faults.values(column, told(rating_of, column), float) for column in columns]
+    rating = approval_of if cells == "approvals" else rating_of
+    rated = [faults.values(column, told(rating, column), float) for column in columns]
     used = [values[np.unique(column.codes)] for values, column in zip(rated, columns)]
     scale = np.unique(np.concatenate(used)) if used else np.zeros(0)
     scale = scale[~np.isnan(scale)]
     sign = 1.0 if cells == "costs" else -1.0
     scale = scale if cells == "costs" else scale[::-1]
+    if cells == "approvals":
+        scale = np.array([1.0, 0.0])
     found = []
     for values, column in zip(rated, columns):
         at = np.searchsorted(sign * scale, sign * values).astype(np.int32)
@@ -537,6 +553,8 @@ def _check_columns(
             check_no_numbers_of_rows(name, columns, ranks)
         if cells is None:
             check_ranks_of_items(name, columns, ranks)
+        return
+    if cells == "approvals":
         return
     ends = {}
     for column, levels in zip(columns, ranks.T):
@@ -620,9 +638,7 @@ def _long(
     if cells is None:
         check_ranks_of_few(table.name, named["rank"], int(ranks.max()), len(order))
         check_like_ranks(table.name, *unlike_ranks(ranks, left_out=False))
-    made = functools.partial(Rankings, ranks)
-    if scale is not None:
-        made = functools.partial(Ratings, ranks, levels=ranks, scale=scale)
+    made = _made(ranks, scale, cells)
     seen = public is None
     return made(
         item_names=order,

@@ -30,11 +30,12 @@ from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.names import MISSING
 from privrank_jax.data.places import places
 
-CELLS = ("ranks", "ratings", "costs")
+CELLS = ("ranks", "ratings", "costs", "approvals")
 _NOTES = {
     "ranks": "the cells are ranks, 1 = best",
     "ratings": "the cells are ratings, the larger the better; equal ones are ties",
     "costs": "the cells are ratings, the smaller the better; equal ones are ties",
+    "approvals": "the cells say whether the user approves of the item; a blank one does not",
 }
 _AS_RATINGS = f"ratings are read by {say('cells', 'ratings')} or {say('cells', 'costs')}"
 _AS_RANKS = f"ranks, whatever they look like, by {say('cells', 'ranks')}"
@@ -101,6 +102,57 @@ def rating_of(cell: Any) -> float:
             f"rated{_with_a_point(text_of(cell))}"
         )
     return value
+
+
+_APPROVED = (
+    "1",
+    "1.0",
+    "x",
+    "✓",
+    "✔",
+    "☑",
+    "yes",
+    "y",
+    "true",
+    "t",
+    "approve",
+    "approved",
+    "approves",
+)
+_NOT_APPROVED = (
+    "0",
+    "0.0",
+    "✗",
+    "✘",
+    "☐",
+    "no",
+    "n",
+    "false",
+    "f",
+    "disapprove",
+    "disapproved",
+    "not approved",
+)
+_APPROVALS = {**dict.fromkeys(_APPROVED, 1.0), **dict.fromkeys(_NOT_APPROVED, 0.0)}
+
+
+def approval_of(cell: Any) -> float:
+    """1 where a cell says that the user approves of the item, 0 where it says no, or nothing.
+
+    Raises:
+        BadCell: it says something else.
+
+    >>> approval_of("Yes "), approval_of("0"), approval_of("")
+    (1.0, 0.0, 0.0)
+    """
+    if is_nothing(cell):
+        return 0.0
+    found = _APPROVALS.get(text_of(cell).casefold())
+    if found is None:
+        raise BadCell(
+            f"{quoted(cell)} does not say whether the user approves: write 1 or 0, yes or no, x or nothing"
+        )
+    return found
 
 
 def _with_a_point(text: str) -> str:

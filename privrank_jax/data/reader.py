@@ -128,8 +128,9 @@ def read(
         missing: what an item means that a user did not rank: ``"last"`` or ``"unknown"``; default ``"last"``, of
             ratings ``"unknown"``.
         num_users: the public number of users of rankings with a row for each item, with those who ranked nothing.
-        cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better) or ``"ranks"`` (1 = best,
-            whatever they look like); default: ranks, refused where they don't look like any.
+        cells: ``"ratings"`` (the larger the better), ``"costs"`` (the smaller the better), ``"approvals"`` (1 or 0, yes
+            or no, x or nothing) or ``"ranks"`` (1 = best, whatever they look like); default: ranks, refused where they
+            don't look like any.
         rejected, prompt, id, keep: of preferences for training, the fields beside ``chosen`` and ``user``, and further
             ones to carry over.
         epsilon: of preferences, the field of personal ε.
@@ -238,17 +239,15 @@ def _named(given: Mapping[str, Any], keys: Iterable[str]) -> str:
 def _of_file(
     file: File, sheet: str | int | None, kind: str | Sequence[str] | None, given: dict[str, Any]
 ) -> Any:
-    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
-    from privrank_jax.data.preflib import SUFFIXES, read_preflib
-
-    if file.suffix in (*SUFFIXES, SUFFIX):
+    readers = _own_readers()
+    if file.suffix in readers:
         origin = Origin(file)
         if given.keys() - {"user", "missing"}:
             said = _named(given, sorted(given.keys() - {"user", "missing"}))
             raise DataError(
                 f"{file.name} lists its items and a row for every user itself: leave out {said}"
             )
-        found = (read_kamishima if file.suffix == SUFFIX else read_preflib)(file)
+        found = readers[file.suffix](file)
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
@@ -340,10 +339,16 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    from privrank_jax.data.kamishima import SUFFIX
-    from privrank_jax.data.preflib import SUFFIXES
+    return str(source) in named_sets() or File(source).suffix in _own_readers()
 
-    return str(source) in named_sets() or File(source).suffix in (*SUFFIXES, SUFFIX)
+
+def _own_readers() -> dict[str, Callable[[File], Any]]:
+    """Readers of files that list their items and have a row for every user, by suffix."""
+    from privrank_jax.data.elections import READERS
+    from privrank_jax.data.kamishima import SUFFIX, read_kamishima
+    from privrank_jax.data.preflib import SUFFIXES, read_preflib
+
+    return {SUFFIX: read_kamishima, **dict.fromkeys(SUFFIXES, read_preflib), **READERS}
 
 
 def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
@@ -426,7 +431,8 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
     kept = without(table.name, table.header, given.get("ignore", ()))
     user = spelled_in(kept, given.get("user", "user"))
     orders = order_columns(table.name, kept, user, given.get("order"), given.get("items"))
-    if orders or given.get("count") is not None or given.get("order_separator") is not None:
+    in_memory = given.get("cells") == "approvals" or given.get("order_separator") is not None
+    if orders or given.get("count") is not None or in_memory:
         return _with_origin(read_rankings(table.table(), **given), table.origin)
     from privrank_jax.data.big_rankings import scan_rankings
 

@@ -22,7 +22,7 @@ from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.proven_errors import ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows
-from privrank_jax.data.rankings import Rankings
+from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs.beyond_noise import (
     of_majorities,
@@ -49,6 +49,7 @@ from privrank_jax.jobs.methods import (
     check_trust,
     solvers,
 )
+from privrank_jax.jobs.points import scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
 from privrank_jax.jobs.spending import paid
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
@@ -95,6 +96,8 @@ def consensus(
     trust: str = "central",
     noise: str | None = None,
     xi: float = 0.0,
+    points: str | None = None,
+    limit: int | None = None,
     key: Key | None = None,
     accept_idealized: bool = False,
     ledger: Ledger | None = None,
@@ -107,17 +110,22 @@ def consensus(
     Args:
         data: of :func:`privrank_jax.read`. Synthetic rankings are randomized already: they are debiased, and that
             spends nothing.
-        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``. None: no
-            privacy, the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
+        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of scores
+            also for users who are added or removed. None: no privacy, the best ranking there is, with a proof; of
+            synthetic rankings debiased Borda scores.
         method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
             majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
             ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
-            pairs), ``"footrule"`` (the least sum of distances to noisy positions) or ``"exponential"`` (a random
-            ranking, better ones more likely; up to 20 items).
+            pairs), ``"footrule"`` (the least sum of distances to noisy positions), ``"scores"`` (noisy totals of
+            approvals or points; ``"auto"`` for approvals) or ``"exponential"`` (a random ranking, better ones more
+            likely; up to 20 items).
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ); of footrule also ``"tree"``. Default: the best.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
+        points: of scores, the public scale, such as ``"0-5"``; of approvals it is ``"0-1"``.
+        limit: of scores, the most items that one user may approve of, or give points to; a ballot with more counts as
+            blank. Default: any number.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
@@ -135,7 +143,15 @@ def consensus(
     >>> pr.consensus(ballots, promise, key=jax.random.key(0)).names[0]
     'Huila'
     """
-    asked = Asked(method=method, trust=trust, noise=noise, xi=xi, accepts=accept_idealized)
+    asked = Asked(
+        method=method,
+        trust=trust,
+        noise=noise,
+        xi=xi,
+        points=points,
+        limit=limit,
+        accepts=accept_idealized,
+    )
     source = Randomness(key, accept_idealized=accept_idealized)
     if ledger is not None and privacy is None:
         raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
@@ -187,7 +203,7 @@ class Asked:
     """The arguments of :func:`consensus`, but for the data, the promise and the randomness.
 
     Attributes:
-        method, trust, noise, xi: as there.
+        method, trust, noise, xi, points, limit: as there.
         accepts: whether idealized reports are accepted.
         private: whether there is a promise.
     """
@@ -196,6 +212,8 @@ class Asked:
     trust: str = "central"
     noise: str | None = None
     xi: float = 0.0
+    points: str | None = None
+    limit: int | None = None
     accepts: bool = False
 
     @property
@@ -228,6 +246,21 @@ class Asked:
         """The noise: as requested, or the default of the mechanism."""
         return MECHANISMS[self.mechanism].noise_of(self.noise)
 
+    @property
+    def adjacencies(self) -> tuple[str, ...]:
+        """How neighboring data may differ: of auto, that of scores, which it may turn out to be."""
+        return CONSENSUS["scores" if self.method == "auto" else self.method].adjacencies
+
+    def _check_points(self) -> None:
+        if self.points is not None:
+            scale_of(self.points)
+        if self.limit is not None and self.limit < 1:
+            raise ValueError(f"limit (--limit) must be at least 1, got {self.limit}.")
+        if self.method not in ("auto", "scores") and (self.points or self.limit):
+            raise ValueError(
+                f"points (--points) and limit (--limit) are for scores: leave them out of {self.method}."
+            )
+
     def check(self, privacy: Privacy | None) -> None:
         """Refuse what does not go together, before any data are read.
 
@@ -247,10 +280,12 @@ class Asked:
                 "xi (--xi) is for the methods that look for the best ranking: "
                 f"{solvers(CONSENSUS)}, or none."
             )
-        if privacy.kind != ("user", "replace"):
+        if privacy.kind not in [("user", adjacency) for adjacency in self.adjacencies]:
             raise ValueError(
-                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'."
+                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'; scores "
+                "protect users who are added or removed as well."
             )
+        self._check_points()
         if self.shuffled and self.noise is not None:
             raise ValueError("shuffled answers add no noise to sums: leave noise (--noise) out.")
         check_trust(self.record, self.trust, CONSENSUS)
@@ -323,7 +358,7 @@ def _prepared(
 ) -> Prepared:
     check_items(table.name, table.num_items, MAX_ITEMS)
     warnings, partial = private_remark(*table.remarks), table.partial_users
-    if partial:
+    if partial and asked.method != "scores":
         other = "unknown" if table.missing == "last" else "last"
         warnings += private_remark(
             f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "
@@ -345,7 +380,14 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     if data.privacy is None:
         return without_privacy(data, asked)
+    if asked.method == "auto" and isinstance(table, Approvals) and asked.trust == "central":
+        asked = dataclasses.replace(asked, method="scores")
     if asked.method == "auto":
+        if asked.points or asked.limit or data.promise.adjacency != "replace":
+            raise ValueError(
+                f"{table.name} is ranked by weights or borda, which take no points (--points) and no limit (--limit), "
+                "and protect users who are replaced: say method='scores' (--method scores) for totals of points."
+            )
         method = choose_method(
             table.num_items,
             table.num_users,

@@ -178,6 +178,12 @@ MECHANISMS = {
         exact="release.exact_aggregation:exact_borda",
         noises=SHAPED_NOISES,
     ),
+    "dp-scores": Mechanism(
+        label="noisy totals of points",
+        simulated="aggregation:dp_scores",
+        exact="release.scores:exact_scores",
+        noises=SHAPED_NOISES,
+    ),
     "dp-kwiksort": Mechanism(
         label="noisy KwikSort",
         simulated="aggregation:dp_kwiksort",

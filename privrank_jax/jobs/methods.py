@@ -29,6 +29,7 @@ class Method:
         most_items: by trust, the most items that it takes, where it has a limit of its own.
         solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
             accepted.
+        adjacencies: of consensus methods, how neighboring data may differ.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Method:
     idealized: str = ""
     most_items: Mapping[str, int] = dataclasses.field(default_factory=dict)
     solves: bool = False
+    adjacencies: tuple[str, ...] = ("replace",)
 
     @property
     def trusts(self) -> tuple[str, ...]:
@@ -126,6 +128,13 @@ CONSENSUS = _by_name(
         },
         mechanisms={"central": ("dp-footrule",), "local": ("ldp-footrule",)},
         most_items={"local": 200},
+    ),
+    Method(
+        name="scores",
+        help="noisy totals of approvals or points, for --approvals or with --points",
+        run={"central": "jobs.points:by_points"},
+        mechanisms={"central": ("dp-scores",)},
+        adjacencies=("replace", "add-remove"),
     ),
     Method(
         name="exponential",

@@ -40,6 +40,7 @@ _MODULES = (
     "audited_continual",
     "audited_selections",
     "audited_consensus",
+    "audited_scores",
     "audited_weights",
     "audited_footrule",
     "audited_footrule_tree",

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
     from privrank_jax.release.randomized_response import exact_randomized_response
+    from privrank_jax.release.scores import exact_scores
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -55,6 +56,7 @@ _HOMES = {
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
+    "exact_scores": "scores",
     "exact_shuffled_pair_weights": "one_pair",
     "exact_top_k": "noisy_counts",
     "exact_weights": "weights_in_parts",
@@ -80,6 +82,7 @@ __all__ = [
     "exact_perturbed_mle",
     "exact_randomized_response",
     "exact_samplers_available",
+    "exact_scores",
     "exact_shuffled_pair_weights",
     "exact_top_k",
     "exact_weights",

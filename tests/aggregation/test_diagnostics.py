@@ -61,6 +61,12 @@ RUNS = {
             key, aggregation.PositionHistograms.from_ranks(ranks), user(0.5)
         ),
     ),
+    "dp_scores": (
+        diagnostics.ScoreDiagnostics,
+        lambda key, ranks: aggregation.dp_scores(
+            key, aggregation.PointTotals.from_points(ranks), user(0.5)
+        ),
+    ),
     "ldp_footrule": (diagnostics.FootruleDiagnostics, asking(aggregation.ldp_footrule)),
     "shuffled_pair_weights": (
         diagnostics.ShuffledDiagnostics,

@@ -262,6 +262,24 @@ def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) ->
     return found
 
 
+def rating_edits(adjacency: str) -> list[Edit]:
+    """Neighboring tables of ratings from 1 to 4: those of ``u4`` replaced, or there or not."""
+    rows = [(f"u{k}", ranks) for k, ranks in enumerate([*STRICT, *STRICT[:3], *TIED, *PARTIAL])]
+    low, high = (1, 1, 1, 1), (4, 4, 4, 4)
+    table = {
+        "replace": {
+            "all": (low, high),
+            "another": ((4, 1, 1, 1), (1, 4, 1, 1)),
+            "nothing": ((4, 3, 2, 1), NOTHING),
+        },
+        "add-remove": {"gone": (high, None), "here": (None, low), "one": (None, (4, 1, 1, 1))},
+    }
+    return [
+        Edit(name, *([*rows[:4], *([(WHO, own)] if own else []), *rows[5:]] for own in pair))
+        for name, pair in table[adjacency].items()
+    ]
+
+
 def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool = False) -> Path:
     """``wide.csv``, ``long.parquet`` and the like, ``preflib`` or ``order``; blank where an item was not ranked.
 

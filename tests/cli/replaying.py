@@ -29,6 +29,11 @@ class Command:
     choices: bool = False
 
     @property
+    def rated(self):
+        """Whether its cells are ratings."""
+        return "--higher-is-better" in self.words
+
+    @property
     def kinds(self):
         """Kinds of files, see :mod:`tests.cli.neighboring`; those of JSON are :attr:`objects`."""
         if self.preferences:
@@ -37,7 +42,8 @@ class Command:
             return ("csv", "tsv", "parquet")
         kinds = ("wide.csv", "long.csv", "wide.tsv", "wide.parquet", "long.parquet")
         # Files without columns have no column of budgets.
-        return kinds if "--epsilon-column" in self.words else (*kinds, "preflib", "order")
+        without = "--epsilon-column" in self.words or self.rated
+        return kinds if without else (*kinds, "preflib", "order")
 
     @property
     def objects(self):
@@ -46,7 +52,8 @@ class Command:
             return ("json", "jsonl")
         if not self.rankings:
             return ("json", "jsonl", "battles.jsonl", "onehot.json", "pairs.jsonl")
-        return ("wide.json", "wide.jsonl", "long.jsonl", "places.json", "orders.jsonl")
+        kinds = ("wide.json", "wide.jsonl", "long.jsonl")
+        return kinds if self.rated else (*kinds, "places.json", "orders.jsonl")
 
     def arguments(self, source, *more):
         first, *rest = self.words.split()
@@ -60,6 +67,8 @@ class Command:
             return neighboring.preference_edits(unit, ties="--ties" in self.words)
         if self.choices:
             return neighboring.comparison_edits(unit, adjacency, ties=False, last=last)
+        if self.rated:
+            return neighboring.rating_edits(adjacency)
         private = self.words.startswith("privatize")
         ties = not private or "--ties" in self.words
         if not self.rankings:

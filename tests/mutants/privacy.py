@@ -61,6 +61,17 @@ PRIVACY = (
         ("errors = np.maximum(np.asarray(about.standard_errors), usual)", "errors = np.asarray(about.standard_errors)"),
     ),
     *mutants_of(
+        "aggregation/scores.py",
+        "tests/aggregation/test_scores.py",
+        ("most * size(min(num_items, 2 * given)), 0.0", "most * size(given), 0.0"),
+        ("most * size(min(num_items, 2 * given)), 0.0", "size(min(num_items, 2 * given)), 0.0"),
+        ("(most * size(num_items) / 2, most / 2)", "(most * size(num_items) / 4, most / 2)"),
+        ("(most * size(given), 0.0))", "(most * size(given) / 2, 0.0))"),
+        ("counted = jnp.clip(points, 0, most)", "counted = jnp.maximum(points, 0)"),
+        ("        counted = jnp.where(valid, counted, 0)", "        pass"),
+        ("keepdims=True) <= limit", "keepdims=True) <= limit + 1"),
+    ),
+    *mutants_of(
         "aggregation/bounds.py",
         "tests/jobs/test_beyond_noise.py",
         ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),

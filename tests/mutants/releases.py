@@ -52,6 +52,13 @@ RELEASES = (
         ("if queries + len(asked) > budget:", "if queries > budget:"),
     ),
     *mutants_of(
+        "release/scores.py",
+        "tests/release/test_scores.py",
+        ("attained, parts * change, body)", "attained, change, body)"),
+        ("2 * totals - data.most * int(data.num_users), 2", "2 * totals, 2"),
+        ("attained, *rules, noise)", 'attained, *rules, "k-norm")'),
+    ),
+    *mutants_of(
         "release/intervals.py",
         "tests/release/test_intervals.py",
         ("while Fraction(value) > bound:", "while Fraction(value) > 2 * bound:"),

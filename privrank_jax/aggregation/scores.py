@@ -1,0 +1,288 @@
+r"""Totals of approvals or points, private in the central model: approval voting, score voting, plurality.
+
+A ballot x gives each of m items 0 to c whole points; an approval is one point of c = 1. A public rule may allow points
+for at most k items (k = 1: plurality). Points outside of [0, c] are cut to it, and a ballot with points for more than
+k items counts as blank, so what follows holds for all data. T = Σ x over the users is published with noise; items are
+ranked by it.
+
+**Replace.** The change of T is x' - x, any vector of whole numbers with entries in [-c, c] where k = m. It lies in the
+cube c[-1, 1]^m and is a vertex of it where a ballot that gives c to some items is replaced by the ballot that gives c
+to the others. So K-norm noise of that shape at scale c/ε is ε-DP, and at no smaller scale
+(:mod:`privrank_jax.privacy.geometry`); its variance is (m + 1)(m + 2)c²/(3ε²) for each item, a sixth of that of
+Laplace noise for large m. At most t = min(m, 2k) entries change, each by at most c, which is attained by ballots
+without a common item: ct in ℓ₁, c√t in ℓ₂.
+
+**Add or remove.** The change is ±x. Let the ballot count as x - c/2 instead, the *middle* c/2 subtracted for each
+item: all totals then move by the same number, -nc/2, and their order and differences stay. ±(x - c/2) lies in
+(c/2)[-1, 1]^m, again up to its vertices, so cube noise of half the scale serves, cm/2 in ℓ₁, c√m/2 in ℓ₂. Without a
+middle it is c in the cube, ck in ℓ₁ and c√k in ℓ₂. The smaller number is taken; which one it is depends on m, c and k
+alone. The number n of users is private here. With a middle, a total above 0 says that an item has more than half of
+all points.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int, Integer
+
+from privrank_jax._types import Count, Key, Scalar, Scores
+from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
+from privrank_jax.comparisons import default_float
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.bodies import Noise
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.geometry import Cube
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import SHAPED_NOISES, kept_by_noise
+from privrank_jax.privacy.privacy import Privacy
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class PointTotals:
+    """Totals of the points that n users give to m items.
+
+    Attributes:
+        totals: ``(m,)`` int32, the points of each item.
+        num_users: n, blank ballots included.
+        most: c, the most points that an item can get from one user; public.
+        limit: k, the most items that one user may give points to; public. None: all.
+    """
+
+    totals: Int[Array, "items"]
+    num_users: Count
+    most: int = dataclasses.field(default=1, metadata={"static": True})
+    limit: int | None = dataclasses.field(default=None, metadata={"static": True})
+
+    @classmethod
+    def from_points(
+        cls,
+        points: Integer[Array | np.ndarray, "users items"],
+        *,
+        most: int = 1,
+        limit: int | None = None,
+    ) -> PointTotals:
+        """Add up ballots.
+
+        Args:
+            points: ``(n, m)`` integers; cut to 0 to ``most``. A ballot with points for more than ``limit`` items counts
+                as blank.
+            most: c >= 1.
+            limit: k >= 1.
+
+        Raises:
+            ValueError: points that are no integers or no matrix, ``most`` or ``limit`` below 1.
+
+        >>> PointTotals.from_points(jnp.array([[3, 0, 0], [0, 1, 0], [1, 1, 1]]), most=2, limit=2).totals.tolist()
+        [2, 1, 0]
+        """
+        shape, dtype = jnp.shape(points), jnp.result_type(points)
+        if len(shape) != 2 or not shape[1]:
+            raise ValueError(
+                f"points must have shape (users, items), one item at least, got {shape}."
+            )
+        if not jnp.issubdtype(dtype, jnp.integer):
+            raise ValueError(
+                f"points must be integers, got {dtype}: round them, or count smaller points."
+            )
+        _check_rules(most, limit)
+        return cls(_added_up(points, most, limit), shape[0], most, limit)
+
+    @property
+    def num_items(self) -> int:
+        """m."""
+        return self.totals.shape[0]
+
+
+def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") -> Estimate:
+    """Totals of approvals or points with noise.
+
+    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
+    adjacency replace or add-remove, and whatever these cover; what a user can change, and its proof, are at the head of
+    this module.
+
+    Args:
+        key: PRNG key.
+        data: totals of n users.
+        privacy: what is promised: unit user, adjacency replace or add-remove. ε and δ may be traced; ε = ∞ adds no
+            noise.
+        noise: ``"k-norm"``, in the shape of a cube; ``"laplace"``; or ``"gaussian"`` for a promise with δ > 0.
+            :func:`least_noise` says which of the first two is smaller.
+
+    Returns:
+        ``value``: noisy totals ``(m,)``, JAX's default float, in points less n times the middle, high = preferred.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ScoreDiagnostics`, which hold the
+        middle.
+
+    Raises:
+        TypeError: data that are not totals of points.
+        ValueError: a promise that this can't keep, Gaussian noise without δ.
+
+    >>> points = PointTotals.from_points(jnp.tile(jnp.array([1, 1, 0]), (200, 1)))
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> totals = dp_scores(jax.random.key(0), points, privacy).value
+    >>> bool(totals[0] > totals[2]) and bool(totals[1] > totals[2])
+    True
+    """
+    attained = of_ballots(privacy, "dp_scores", noise)
+    check_totals(data, "dp_scores")
+    scale, middle = scores_scale(
+        data.num_items, attained, most=data.most, limit=data.limit, noise=noise
+    )
+    value = _noisy_totals(key, data, scale, middle, noise)
+    return Estimate(value, Guarantee(privacy, attained), ScoreDiagnostics(scale, middle))
+
+
+def scores_scale(
+    num_items: int,
+    privacy: Privacy,
+    *,
+    most: int = 1,
+    limit: int | None = None,
+    noise: str = "k-norm",
+) -> tuple[Scalar, float]:
+    """Scale of the noise that :func:`dp_scores` adds to the totals, in points, and the middle.
+
+    Args:
+        num_items: m >= 1.
+        privacy: as for :func:`dp_scores`.
+        most, limit: c and k, as for :class:`PointTotals`.
+        noise: as for :func:`dp_scores`.
+
+    Returns:
+        c/ε or c/(2ε), the factor of the cube, for K-norm noise; λ or σ of each total for the others. And the middle, 0
+        or c/2.
+
+    Raises:
+        ValueError: as :func:`dp_scores`; ``most`` or ``limit`` below 1.
+
+    >>> votes = Privacy(0.5, unit="user", adjacency="replace")
+    >>> turnout = Privacy(0.5, unit="user", adjacency="add-remove")
+    >>> scores_scale(10, votes), scores_scale(10, turnout)
+    ((2.0, 0.0), (1.0, 0.5))
+    >>> scores_scale(10, votes, limit=2, noise="laplace"), scores_scale(10, turnout, limit=2, noise="laplace")
+    ((8.0, 0.0), (4.0, 0.0))
+    """
+    attained = of_ballots(privacy, "dp_scores", noise)
+    change, middle = scores_change(num_items, attained, most, limit, noise)
+    return additive_scale(noise, attained, change, change), middle
+
+
+def scores_change(
+    num_items: int, privacy: Privacy, most: int, limit: int | None, noise: str
+) -> tuple[float, float]:
+    """How far one user moves the totals, in the norm of the noise, and the middle; proof at the head of this module.
+
+    Args:
+        num_items: m.
+        privacy: whose adjacency counts.
+        most, limit, noise: as for :func:`scores_scale`.
+
+    Raises:
+        ValueError: ``most`` or ``limit`` below 1.
+
+    >>> private = Privacy(1.0, unit="user", adjacency="add-remove")
+    >>> scores_change(4, private, 1, None, "laplace"), scores_change(4, private, 1, 1, "laplace")
+    ((2.0, 0.5), (1.0, 0.0))
+    """
+    _check_rules(most, limit)
+    size = {"k-norm": lambda _: 1.0, "laplace": float, "gaussian": math.sqrt}[noise]
+    given = num_items if limit is None else min(limit, num_items)
+    if privacy.adjacency != "add-remove":
+        return most * size(min(num_items, 2 * given)), 0.0
+    return min((most * size(num_items) / 2, most / 2), (most * size(given), 0.0))
+
+
+def least_noise(
+    num_items: int, privacy: Privacy, *, most: int = 1, limit: int | None = None
+) -> str:
+    """The noise of ``"k-norm"`` and ``"laplace"`` that has the smaller variance, by public facts alone.
+
+    Arguments: as for :func:`scores_scale`.
+
+    >>> promise = Privacy(1.0, unit="user", adjacency="replace")
+    >>> least_noise(10, promise), least_noise(10, promise, limit=1)
+    ('k-norm', 'laplace')
+    """
+    cube, _ = scores_change(num_items, privacy, most, limit, "k-norm")
+    apart, _ = scores_change(num_items, privacy, most, limit, "laplace")
+    of_cube = noise_on_totals("k-norm", cube, num_items).deviation()
+    return "k-norm" if of_cube <= math.sqrt(2) * apart else "laplace"
+
+
+def noise_on_totals(kind: str, scale: Scalar, num_items: int) -> Noise:
+    """Noise of this kind and scale on totals of points.
+
+    Args:
+        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+        scale: from :func:`scores_scale`.
+        num_items: m.
+
+    >>> noise_on_totals("k-norm", 2.0, 2).deviation() ** 2  # (m + 1)(m + 2)/3 · 2²
+    16.0
+    """
+    if kind == "k-norm":
+        return Noise(kind, scale, Cube(jnp.ones(num_items, bool)))
+    return Noise.independent(kind, scale, num_items)
+
+
+def of_ballots(privacy: Privacy, by: str, noise: str) -> Privacy:
+    """The privacy that ``by`` attains where ``privacy`` is asked for; it protects whole ballots.
+
+    Args:
+        privacy: unit user, adjacency replace or add-remove, or any promise that these cover.
+        by: name of the mechanism.
+        noise: one of ``"k-norm"``, ``"laplace"`` and ``"gaussian"``.
+
+    Raises:
+        TypeError, ValueError: as :func:`~privrank_jax.privacy.noise.kept_by_noise`; a promise with ``contributions``.
+    """
+    kinds = ("user", "replace"), ("user", "add-remove")
+    attained = kept_by_noise(noise, privacy, by, *kinds, noises=SHAPED_NOISES)
+    if privacy.contributions is not None:
+        raise ValueError(
+            f"{by} protects each user's whole ballot: leave contributions out of the promise."
+        )
+    return attained
+
+
+def check_totals(data: PointTotals, by: str) -> None:
+    """Raise ``TypeError`` unless the data are :class:`PointTotals`.
+
+    Args:
+        data: of a private function.
+        by: its name.
+    """
+    if not isinstance(data, PointTotals):
+        raise TypeError(
+            f"{by} takes PointTotals, got {type(data).__name__}: add ballots up with PointTotals.from_points."
+        )
+
+
+def _check_rules(most: int, limit: int | None) -> None:
+    for name, number in (("most", most), ("limit", limit)):
+        if number is not None and number < 1:
+            raise ValueError(f"{name} must be at least 1, got {number}.")
+
+
+@functools.partial(jax.jit, static_argnames=("most", "limit"))
+def _added_up(points: Array, most: int, limit: int | None) -> Int[Array, "items"]:
+    counted = jnp.clip(points, 0, most).astype(jnp.int32)
+    if limit is not None:
+        valid = jnp.sum(counted > 0, axis=1, keepdims=True) <= limit
+        counted = jnp.where(valid, counted, 0)
+    return jnp.sum(counted, axis=0)
+
+
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _noisy_totals(key: Key, data: PointTotals, scale: Scalar, middle: Scalar, noise: str) -> Scores:
+    given = data.totals.dtype
+    dtype = given if jnp.issubdtype(given, jnp.floating) else default_float()
+    added = noise_on_totals(noise, scale, data.num_items).draw(key, dtype)
+    return data.totals.astype(dtype) - jnp.asarray(middle, dtype) * data.num_users + added

@@ -1,0 +1,52 @@
+r"""Totals of approvals or points with exact discrete noise, for real releases.
+
+Totals of whole points are integers, on which integer noise (:mod:`~privrank_jax.release.integer_noise`) is drawn
+exactly. With a middle of c/2, twice the totals less nc are integers, which change by twice as much. What one user
+changes, in the norm of each noise, is that of the simulated twin; proof at the head of
+:mod:`privrank_jax.aggregation.scores`. Dividing by 2 is post-processing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
+from privrank_jax.aggregation.scores import PointTotals, check_totals, of_ballots, scores_change
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+
+
+def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") -> Estimate:
+    """Totals of approvals or points plus exact discrete noise; the twin of :func:`~privrank_jax.aggregation.dp_scores`.
+
+    **Guarantee.** As for the twin; proof at the head of this module.
+
+    Args:
+        data, noise: as for the twin.
+        privacy: as for the twin, ε finite.
+
+    Returns:
+        ``value``: noisy totals, ``(m,)`` float64 NumPy array of whole or half points, less n times the middle, high =
+        preferred. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.aggregation.diagnostics.ScoreDiagnostics`.
+
+    Raises:
+        TypeError, ValueError, ImportError: as for the twin and all exact releases (:mod:`privrank_jax.release`).
+
+    >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
+    >>> points = PointTotals.from_points(np.array([[1, 0, 1]] * 1000))
+    >>> exact_scores(points, privacy).value.argmin().item()
+    1
+    """
+    attained = exact_promise(of_ballots(privacy, "exact_scores", noise))
+    check_totals(data, "exact_scores")
+    items, rules = data.num_items, (data.most, data.limit)
+    change, middle = scores_change(items, attained, *rules, noise)
+    totals, parts = np.asarray(data.totals, np.int64), 1
+    if middle:
+        totals, parts = 2 * totals - data.most * int(data.num_users), 2
+    body = items if noise == "k-norm" else None
+    add_noise, scale = integer_noise(noise, attained, parts * change, body)
+    about = ScoreDiagnostics(scale / parts, middle)
+    return exact_estimate(add_noise(totals) / parts, privacy, attained, about)

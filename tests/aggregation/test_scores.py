@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import PointTotals, dp_scores
+from privrank_jax.aggregation.scores import (
+    least_noise,
+    noise_on_totals,
+    scores_change,
+    scores_scale,
+)
+from privrank_jax.privacy import Privacy
+from tests.reference import scores as reference
+
+ADJACENCIES = ("replace", "add-remove")
+NOISES = ("k-norm", "laplace", "gaussian")
+
+
+def user(epsilon=1.0, adjacency="replace", **more):
+    return Privacy(epsilon, unit="user", adjacency=adjacency, **more)
+
+
+@pytest.mark.parametrize(("most", "limit"), [(1, None), (1, 2), (3, None), (3, 1)])
+def test_ballots_are_added_up_by_the_rules(most, limit):
+    ballots = np.random.default_rng(most).integers(-2, 6, (40, 4))
+    found = PointTotals.from_points(ballots, most=most, limit=limit)
+    assert found.totals.tolist() == reference.totals(ballots.tolist(), most, limit)
+    assert (found.num_users, found.num_items) == (40, 4)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("noise", NOISES)
+def test_no_user_moves_totals_farther_and_some_user_as_far(noise, adjacency):
+    """All ballots of up to four items; a cube holds more than a limit allows, but no smaller one does."""
+    for items, most, limit in itertools.product((1, 2, 3, 4), (1, 2), (None, 1, 2)):
+        change, middle = scores_change(items, user(1.0, adjacency), most, limit, noise)
+        attained = reference.largest_change(items, most, limit, adjacency, noise, middle)
+        assert change == pytest.approx(attained), (items, most, limit)
+        other = reference.largest_change(items, most, limit, adjacency, noise, most / 2)
+        assert adjacency == "replace" or change <= other + 1e-9
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_scales_are_the_change_over_epsilon(adjacency):
+    privacy = user(0.5, adjacency)
+    for noise in ("k-norm", "laplace"):
+        change, middle = scores_change(5, privacy, 2, 2, noise)
+        assert scores_scale(5, privacy, most=2, limit=2, noise=noise) == (change / 0.5, middle)
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("noise", NOISES)
+def test_noise_is_centered_and_as_wide_as_said(noise, adjacency, key):
+    data = PointTotals(jnp.array([10, 0, 5]), 20)
+    privacy = user(2.0, adjacency, **({"delta": 1e-3} if noise == "gaussian" else {}))
+    run = jax.vmap(lambda k: dp_scores(k, data, privacy, noise=noise).value)
+    scale, middle = scores_scale(3, privacy, noise=noise)
+    deviation = noise_on_totals(noise, float(scale), 3).deviation()
+    errors = np.asarray(run(jax.random.split(key, 4000))) - (np.array([10, 0, 5]) - 20 * middle)
+    assert np.abs(errors.mean(0)).max() < 5 * deviation / 4000**0.5
+    assert errors.std() == pytest.approx(deviation, rel=0.06)
+
+
+def test_without_noise_the_totals_come_back(key):
+    data = PointTotals.from_points(np.array([[1, 0], [1, 1], [0, 0]]))
+    assert dp_scores(key, data, user(jnp.inf)).value.tolist() == [2.0, 1.0]
+    assert dp_scores(key, data, user(jnp.inf, "add-remove")).value.tolist() == [0.5, -0.5]
+
+
+def test_the_smaller_noise_is_chosen_by_public_facts():
+    for items, limit, adjacency in itertools.product((1, 3, 10, 40), (None, 1, 3), ADJACENCIES):
+        privacy, rules = user(1.0, adjacency), {"most": 2, "limit": limit}
+        deviations = {
+            noise: noise_on_totals(
+                noise, scores_scale(items, privacy, noise=noise, **rules)[0], items
+            ).deviation()
+            for noise in ("k-norm", "laplace")
+        }
+        chosen = least_noise(items, privacy, **rules)
+        assert deviations[chosen] == min(deviations.values())
+
+
+@pytest.mark.parametrize(
+    ("points", "rules", "said"),
+    [
+        (np.zeros(3, int), {}, r"\(users, items\)"),
+        (np.zeros((3, 0), int), {}, "one item"),
+        (np.full((2, 2), 0.5), {}, "integers"),
+        (np.zeros((2, 2), int), {"most": 0}, "most must be at least 1"),
+        (np.zeros((2, 2), int), {"limit": 0}, "limit must be at least 1"),
+    ],
+)
+def test_bad_ballots_are_refused(points, rules, said):
+    with pytest.raises(ValueError, match=said):
+        PointTotals.from_points(points, **rules)
+
+
+def test_bad_promises_and_data_are_refused(key):
+    data = PointTotals(jnp.array([1, 2]), 3)
+    with pytest.raises(TypeError, match="from_points"):
+        dp_scores(key, np.zeros((2, 2), int), user())
+    with pytest.raises(ValueError, match="comparison"):
+        dp_scores(key, data, Privacy(1.0, unit="comparison", adjacency="replace"))
+    with pytest.raises(ValueError, match="contributions"):
+        dp_scores(key, data, user(contributions=3))
+    with pytest.raises(ValueError, match="delta"):
+        dp_scores(key, data, user(), noise="gaussian")
+    with pytest.raises(ValueError, match="noise"):
+        dp_scores(key, data, user(), noise="tree")

@@ -1,0 +1,133 @@
+"""``pr.consensus`` of approvals and points: totals, their intervals, what is public and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import privrank_jax as pr
+from tests.parquet import as_parquet
+
+
+def user(epsilon=1000.0, adjacency="replace", delta=0.0):
+    return pr.Privacy(epsilon, unit="user", adjacency=adjacency, delta=delta)
+
+
+@pytest.fixture
+def approvals(write):
+    """Of 30 users all approve of Tea, 20 of Milk and 9 of Water."""
+    rows = [f"u{k},{'x' if k < 20 else ''},yes,{'no' if k < 21 else 1}" for k in range(30)]
+    return write(*rows, header="user,Milk,Tea,Water", name="approvals.csv")
+
+
+@pytest.fixture
+def stars(write):
+    """Of 20 users; Bo has no rating of one half, Cy is beyond the scale."""
+    rows = [f"u{k},{4 + k % 2},{'' if k < 10 else 3},9" for k in range(20)]
+    return write(*rows, header="user,Ann,Bo,Cy", name="stars.csv")
+
+
+def test_approvals_are_ranked_by_the_share_of_users(approvals):
+    for path in (approvals, as_parquet(approvals)):
+        found = pr.consensus(pr.read(path, cells="approvals"), user())
+        assert found.names == ["Tea", "Milk", "Water"]
+        assert found.scores == pytest.approx(np.array([20, 30, 9]) / 30, abs=1e-9)
+        assert found.facts["method"] == "scores"
+        assert found.guarantee.numerics == "exact"
+        assert any(
+            "surely approved by more than half of the users: Milk, Tea" in n for n in found.notes
+        )
+
+
+def test_the_number_of_users_is_private_where_they_are_added(approvals):
+    data = pr.read(approvals, cells="approvals")
+    found = pr.consensus(data, user(adjacency="add-remove"))
+    assert found.scores == pytest.approx([5, 15, -6])
+    assert found.guarantee.adjacency == "add-remove"
+    assert "users" not in found.facts
+    said = " ".join([found.title, *found.notes, found.certainty.words])
+    assert not re.search(r"\b30\b", said)
+    assert "surely approved by more than half of the users: Milk, Tea" in said
+
+
+def test_points_are_cut_to_the_scale_and_blanks_get_the_least(stars):
+    data = pr.read(stars, cells="ratings")
+    found = pr.consensus(data, user(), method="scores", points="1-5")
+    assert found.scores == pytest.approx([4.5, 2.0, 5.0])
+    assert found.facts["points"] == [1, 5]
+    assert any("20 ratings lie outside of 1 to 5" in warning for warning in found.warnings)
+    assert not any("20" in note for note in found.notes)
+
+
+def test_a_ballot_with_too_many_items_counts_as_blank(approvals):
+    data = pr.read(approvals, cells="approvals")
+    found = pr.consensus(data, user(), limit=1)
+    assert found.scores == pytest.approx(
+        [0.0, 1 / 30, 0.0]
+    )  # that of the user who is for Tea alone
+    assert any("29 ballots name more than 1 items" in warning for warning in found.warnings)
+    assert any("more than 1 item" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+@pytest.mark.parametrize(
+    ("noise", "delta"), [("k-norm", 0.0), ("laplace", 0.0), ("gaussian", 1e-4)]
+)
+@pytest.mark.parametrize("simulated", [False, True])
+def test_intervals_hold_all_scores_as_often_as_said(
+    approvals, adjacency, noise, delta, simulated, key
+):
+    """Of 60 releases at 95 %, fewer than 49 hold all with probability 5e-5."""
+    import jax
+
+    data, held = pr.read(approvals, cells="approvals"), 0
+    true = np.array([20, 30, 9])
+    true = true / 30 if adjacency == "replace" else true - 15
+    for number in range(60):
+        drawn = jax.random.fold_in(key, number) if simulated else None
+        found = pr.consensus(data, user(0.5, adjacency, delta), noise=noise, key=drawn)
+        low, high = (found.certainty.intervals[end] for end in ("low", "high"))
+        held += bool(np.all((low - 1e-9 <= true) & (true <= high + 1e-9)))
+    assert held >= 49
+
+
+def test_the_default_noise_is_the_smaller_one(write):
+    """Of six items, K-norm noise has the variance 56/3, and Laplace noise 8 for one vote each, 72 otherwise."""
+    path = write("u1,x,,,,,", header="user,a,b,c,d,e,f", name="approvals.csv")
+    data = pr.read(path, cells="approvals")
+    for limit, noise in ((None, "K-norm"), (1, "Laplace")):
+        assert noise in pr.consensus(data, user(), limit=limit).facts["noise"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"method": "scores"}, r"say which points a user may give.*--points 0-5"),
+        ({"method": "scores", "points": "5-1"}, "is no scale"),
+        ({"method": "scores", "points": "many"}, "is no scale"),
+        ({"method": "scores", "points": "1-5", "limit": 0}, "at least 1"),
+        ({"method": "scores", "points": "1-5", "trust": "local"}, "needs someone who holds all"),
+        ({"method": "borda", "points": "1-5"}, "are for scores"),
+        ({"points": "1-5"}, r"say method='scores'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(stars, asked, said):
+    with pytest.raises(ValueError, match=said):
+        pr.consensus(pr.read(stars, cells="ratings"), user(), **asked)
+
+
+def test_other_data_are_refused(write, stars):
+    halves = write("u1,0.5,1", "u2,1,0", header="user,a,b", name="halves.csv")
+    with pytest.raises(ValueError, match="whole"):
+        pr.consensus(pr.read(halves, cells="ratings"), user(), method="scores", points="0-1")
+    costs = pr.read(stars, cells="costs")
+    with pytest.raises(ValueError, match="--approvals"):
+        pr.consensus(costs, user(), method="scores", points="0-5")
+    with pytest.raises(ValueError, match="--approvals"):
+        pr.consensus(pr.read("coffee-rankings"), user(), method="scores")
+    with pytest.raises(ValueError, match="users who are replaced"):
+        pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"))
+    with pytest.raises(ValueError, match="scores protect users who are added"):
+        pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="borda")
