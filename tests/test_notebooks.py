@@ -27,7 +27,7 @@ LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the r
 
 
 # Run before each notebook, which begins without names of others, and with the folder of data or without it.
-PRELUDE = "%reset -f\nget_ipython().execution_count = 0\n__import__('os').environ.update(PRIVRANK_DATA={!r})"
+PRELUDE = "%reset -f\n__import__('os').environ.update(PRIVRANK_DATA={!r})"
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +69,17 @@ def test_notebook_shows_what_is_stored(
 
 
 def store(executed: nbformat.NotebookNode, path: Path) -> None:
-    """Write a notebook with its outputs, but without the version of Python and without warnings."""
+    """Write a notebook with its outputs, numbered from 1, but without the version of Python and without warnings."""
     executed.metadata.language_info = {"name": "python"}
+    number = 0
     for cell in executed.cells:
         if cell.cell_type == "code":
             cell.outputs = visible(cell)
+            number += 1
+            cell.execution_count = number
             for output in cell.outputs:
+                if "execution_count" in output:
+                    output.execution_count = number
                 if "image/png" in output.get("data", {}):
                     output.data["image/png"] = with_few_colors(output.data["image/png"])
     nbformat.write(executed, path)
