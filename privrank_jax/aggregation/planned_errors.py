@@ -29,7 +29,7 @@ from typing import NamedTuple
 import jax
 import numpy as np
 from jaxtyping import Float, Int
-from scipy import optimize, special
+from scipy import special
 
 from privrank_jax._host.evaluate import evaluate, quickly
 from privrank_jax._validate import check_nonnegative
@@ -219,6 +219,8 @@ def _solved(crowd: _Crowd, scales: np.ndarray, *, clipped: bool) -> np.ndarray:
 
 
 def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+    from scipy.optimize import linear_sum_assignment  # takes time to import
+
     items = len(crowd.weights)
     if row.trust == "central":
         unit, noise = _tree_noise(items, row.noise)
@@ -238,7 +240,7 @@ def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> n
         ]
     noisy = crowd.costs + np.array(scales)[:, None, None, None] * unit
     costs = noisy.reshape(-1, items, items)
-    ranks = np.array([optimize.linear_sum_assignment(one)[1] for one in costs])
+    ranks = np.array([linear_sum_assignment(one)[1] for one in costs])
     return crowd.excess(ranks).reshape(len(settings), -1).mean(axis=1)
 
 

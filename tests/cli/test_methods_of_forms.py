@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.data.table import DELIMITERS, OBJECTS, PARQUET, SHEETS, TABLES
-from privrank_jax.jobs.methods import CONSENSUS, RANK, TRUSTS
+from privrank_jax.jobs.methods import RANK, TRUSTS
+from tests.of_rankings import CONSENSUS
 from tests.parquet import as_parquet
 
 ITEMS = ("ash", "elm", "oak")

@@ -17,8 +17,8 @@ import pytest
 
 import privrank_jax
 from privrank_jax import aggregation
-from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.release import exponential, footrule_costs, integer_noise, weights_in_parts
+from tests.of_rankings import CONSENSUS
 
 slow = pytest.mark.slow
 TRUSTS = {name: method.trusts for name, method in CONSENSUS.items()}

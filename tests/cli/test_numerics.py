@@ -12,6 +12,7 @@ from privrank_jax.cli import app
 from privrank_jax.jobs import consensus, methods
 from privrank_jax.jobs.mechanisms import MECHANISMS, Randomness
 from privrank_jax.release.ledger import Ledger
+from tests import of_rankings
 
 RANK = (
     "rank",
@@ -22,6 +23,7 @@ RANK = (
 COUNTS = (*RANK, "--method", "counts")
 FLIP = ("--adjacency", "flip")
 AGGREGATE = ("aggregate", "rankings")
+POINTS = (*AGGREGATE, "--method", "scores", "--higher-is-better", "--points", "1-3")
 LOCAL = ("--trust", "local")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
 # Command and options, how a release is drawn, and whether OpenDP draws it.
@@ -37,11 +39,13 @@ CASES = [
     (AGGREGATE, "exact", False),
     *(
         ((*AGGREGATE, "--method", name, *noise), "exact", drawn in made.opendp)
-        for name, method in methods.CONSENSUS.items()
+        for name, method in of_rankings.CONSENSUS.items()
         for made in [MECHANISMS[method.mechanism("central")]]
         for drawn in made.noises
         for noise in [{"gaussian": GAUSSIAN, made.noises[0]: ()}.get(drawn, ("--noise", drawn))]
     ),
+    (POINTS, "exact", False),
+    ((*POINTS, "--noise", "laplace"), "exact", True),
     ((*AGGREGATE, *LOCAL), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "footrule"), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", False),

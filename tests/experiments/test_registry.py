@@ -158,11 +158,13 @@ def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
             cell = {k: v for k, v in study.cells[first].items() if k not in study.static}
             static = {k: study.cells[first][k] for k in study.static}
 
-            def trial(key, traced, study=study, static=static):
-                return study.trial(key, {**traced, **static})
+            traced = []
 
-            found = flatten(jax.eval_shape(trial, KEY, cell), study.axes)
-            for value, places in zip(found.values, found.places, strict=True):
+            def trial(key, traced, study=study, static=static, traces=traced):
+                traces.append(flatten(study.trial(key, {**traced, **static}), study.axes))
+
+            jax.eval_shape(trial, KEY, cell)
+            for value, places in zip(traced[0].values, traced[0].places, strict=True):
                 assert value.shape == (() if len(places) == 1 else (len(places),))
 
 

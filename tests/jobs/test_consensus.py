@@ -10,9 +10,9 @@ import pytest
 from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.jobs import consensus
-from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.privacy import Privacy
 from tests.jobs.released import agreed
+from tests.of_rankings import CONSENSUS
 from tests.parquet import as_parquet
 from tests.promises import user
 
@@ -28,7 +28,7 @@ def found(path, **options):
     return result.names, result
 
 
-@pytest.mark.parametrize("method", ["auto", *(name for name in CONSENSUS if name != "scores")])
+@pytest.mark.parametrize("method", ["auto", *CONSENSUS])
 def test_central_methods_find_what_all_say(unanimous, method):
     names, result = found(unanimous, method=method)
     assert names == ["Rome", "Oslo", "Bern"]

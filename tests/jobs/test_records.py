@@ -12,7 +12,7 @@ from privrank_jax.aggregation.proven_errors import proven_errors
 from privrank_jax.jobs.mechanisms import MECHANISMS
 from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust
 from privrank_jax.privacy import Privacy
-from tests import methods_table
+from tests import methods_table, of_rankings
 
 RECORDS = [*CONSENSUS.values(), *RANK.values()]
 OF_OTHER_JOBS = {"noisy-design", "randomized-response", "preference-labels", "mallows-sample"}
@@ -42,10 +42,7 @@ def test_limits_are_those_of_the_functions():
     assert not any(limits.values())
 
 
-OF_RANKINGS = [method for method in CONSENSUS.values() if method.name != "scores"]
-
-
-@pytest.mark.parametrize("method", OF_RANKINGS, ids=lambda method: method.name)
+@pytest.mark.parametrize("method", of_rankings.CONSENSUS.values(), ids=lambda method: method.name)
 def test_all_that_a_curator_can_draw_is_planned(method):
     """Points have no disagreement that a bound could be of."""
     rows = proven_errors(

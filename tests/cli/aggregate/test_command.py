@@ -11,9 +11,9 @@ import pytest
 from privrank_jax import aggregation, metrics
 from privrank_jax.aggregation import bounds
 from privrank_jax.data.named_rankings import load_rankings
-from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_samplers_available
+from tests.of_rankings import CONSENSUS
 
 REHEARSAL = ("--simulate", "--seed", 1)
 NOBODY = ("--user", "none")
@@ -23,7 +23,7 @@ PRIVATE = [
         (method.name, trust)
         for method in CONSENSUS.values()
         for trust in method.trusts
-        if trust != "shuffled" and method.name != "scores"  # which is of approvals and points
+        if trust != "shuffled"
     ),
 ]
 EXACT = ("borda", "kwiksort", "noise-all")

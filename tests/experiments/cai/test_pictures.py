@@ -53,11 +53,13 @@ def made_up(name, mean):
             static = {key: first[key] for key in study.static}
             traced = {key: value for key, value in first.items() if key not in static}
 
-            def trial(key, traced, study=study, static=static):
-                return study.trial(key, {**traced, **static})
+            traces = []
 
-            found = flatten(jax.eval_shape(trial, RUN_KEY, traced), study.axes).labels
-            for index, labels in itertools.product(group, found):
+            def trial(key, traced, study=study, static=static, traces=traces):
+                traces.append(flatten(study.trial(key, {**traced, **static}), study.axes))
+
+            jax.eval_shape(trial, RUN_KEY, traced)
+            for index, labels in itertools.product(group, traces[0].labels):
                 row = {"study": study.name, **study.cells[index], **columns(labels, study.axes)}
                 tail = {"standard_error": 1e-5, "replicates": 100, "nonfinite": 0}
                 rows.append({**row, "mean": mean(row), **tail})
