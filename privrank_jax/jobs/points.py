@@ -69,7 +69,8 @@ def by_points(data: Prepared, asked: Asked) -> Ranking:
     blank = "is not approved" if approved else f"gets {low} points"
     notes.append(f"an item of which a user says nothing {blank}")
     if totals.limit is not None:
-        notes.append(f"a ballot with more than {totals.limit} items counts as blank")
+        several = "s" * (totals.limit > 1)
+        notes.append(f"a ballot with more than {totals.limit} item{several} counts as blank")
     if low or totals.most > 1:
         notes.append(
             f"points outside of {low} to {low + totals.most} count as the nearest of these"
@@ -133,7 +134,7 @@ def _totals(data: Prepared, asked: Asked) -> tuple[PointTotals, int, tuple[str, 
             f"{beyond:,} ratings lie outside of {low} to {high} and count as the nearest of these."
         )
     if asked.limit is not None and (many := int(np.sum(np.sum(points > 0, axis=1) > asked.limit))):
-        remarks.append(f"{many:,} ballots name more than {asked.limit} items and count as blank.")
+        remarks.append(f"{many:,} ballots name more items than the limit and count as blank.")
     totals = PointTotals.from_points(points, most=high - low, limit=asked.limit)
     return totals, low, private_remark(*remarks)
 

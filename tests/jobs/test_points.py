@@ -67,8 +67,8 @@ def test_a_ballot_with_too_many_items_counts_as_blank(approvals):
     assert found.scores == pytest.approx(
         [0.0, 1 / 30, 0.0]
     )  # that of the user who is for Tea alone
-    assert any("29 ballots name more than 1 items" in warning for warning in found.warnings)
-    assert any("more than 1 item" in note for note in found.notes)
+    assert any("29 ballots name more items" in warning for warning in found.warnings)
+    assert any("more than 1 item counts" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
