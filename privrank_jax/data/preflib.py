@@ -1,9 +1,11 @@
-"""PrefLib's files of orders, ``.soc``, ``.soi``, ``.toc`` and ``.toi``; a faulty file is refused as a whole.
+"""PrefLib's files of orders, ``.soc``, ``.soi``, ``.toc`` and ``.toi``, and of categories, ``.cat``.
 
-s: strict orders, t: with ties; c: every alternative ranked, i: some may be left out. The format since 2022 has a header
-of lines ``# KEY: value`` (with ``# ALTERNATIVE NAME k: name``), then lines ``count: 1,{2,3},4``. The one before has the
-number of alternatives, a line ``k,name`` for each, a line ``voters,sum of counts,unique orders``, then lines
-``count,1,{2,3},4``. Alternatives are numbered from 1, the best comes first, those in braces are tied.
+A faulty file is refused as a whole. In a suffix, s stands for strict orders, t for ties, c for complete ones, i for
+those that may leave alternatives out. The format since 2022 has a header of lines ``# KEY: value`` (with ``#
+ALTERNATIVE NAME k: name``), then lines ``count: 1,{2,3},4``. The one before has the number of alternatives, a line
+``k,name`` for each, a line ``voters,sum of counts,unique orders``, then lines ``count,1,{2,3},4``. Alternatives are
+numbered from 1, the best comes first, those in braces are tied. A line of categories (since 2022) has a group for each
+of them, the best first, ``{}`` for none.
 """
 
 from __future__ import annotations
@@ -17,22 +19,28 @@ import numpy as np
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.file import File
 from privrank_jax.data.names import form
-from privrank_jax.data.rankings import MOST_CELLS, Rankings
+from privrank_jax.data.rankings import MOST_CELLS, Approvals, Rankings, Ratings
 
 SUFFIXES = {
     ".soc": "complete orders without ties",
     ".soi": "orders without ties, which may leave alternatives out",
     ".toc": "complete orders, which may have ties",
     ".toi": "orders that may have ties and leave alternatives out",
+    ".cat": "categories",
 }
 _GROUP = r"\s*(?:\d+|\{\s*\d+(?:\s*,\s*\d+)*\s*\})\s*"
 _ORDER = re.compile(rf"{_GROUP}(?:,{_GROUP})*", re.ASCII)
+_CATEGORIES = re.compile(
+    rf"(?:{_GROUP}|\s*\{{\s*\}}\s*)(?:,(?:{_GROUP}|\s*\{{\s*\}}\s*))*", re.ASCII
+)
 _NAME_KEY = re.compile(r"ALTERNATIVE NAME (\d+)", re.ASCII)
 _LONGEST_NUMBER = 18  # digits; int() of more may take long, and none is meant
 _TOTALS = {
     "NUMBER ALTERNATIVES": "alternatives",
     "NUMBER VOTERS": "voters",
     "NUMBER UNIQUE ORDERS": "unique orders",
+    "NUMBER UNIQUE PREFERENCES": "unique orders",
+    "NUMBER CATEGORIES": "categories",
 }
 
 Line = tuple[int, str]
@@ -42,18 +50,19 @@ def read_preflib(file: File) -> Rankings:
     """Read a PrefLib file of orders, new format or old.
 
     Args:
-        file: ends in .soc, .soi, .toc or .toi.
+        file: ends in .soc, .soi, .toc, .toi or .cat.
 
     Returns:
         One row per voter. Alternatives left out are rank -1, by PrefLib's rule behind those that are ranked
-        (``missing="last"``).
+        (``missing="last"``). Two categories are approvals of the first; more are ratings, from the number of categories
+        less 1 down to 0.
 
     Raises:
         DataError: what is wrong, in which line, and how to fix it: an alternative named twice or twice in an
             order, an unknown one, a count below 1, ties or gaps that the suffix excludes, totals that do not
             match, an empty file, no orders.
     """
-    suffix = file.checked(SUFFIXES, "of PrefLib, .soc, .soi, .toc and .toi files are read")
+    suffix = file.checked(SUFFIXES, "of PrefLib, .soc, .soi, .toc, .toi and .cat files are read")
     return parse_preflib(file.lines(), file.name, suffix)
 
 
@@ -175,7 +184,10 @@ def _table(content: _Content, name: str, suffix: str) -> Rankings:
     for number, count, order in content.orders:
         where = f"{name}, line {number}"
         counts.append(_number(where, "the count of an order", count, least=1))
-        row = _order(where, order, content.names, suffix)
+        if suffix == ".cat":
+            row = _categories(where, order, content)
+        else:
+            row = _order(where, order, content.names, suffix)
         twin = seen.setdefault(row, number)
         if twin != number:
             raise DataError(f"{where}: the order of line {twin} again: add the two counts up")
@@ -187,11 +199,46 @@ def _table(content: _Content, name: str, suffix: str) -> Rankings:
             f"{name}: {sum(counts):,} voters times {items:,} alternatives is more than this reader accepts "
             f"({MOST_CELLS:,})"
         )
-    return Rankings(
-        np.repeat(np.array(rows, np.int32), counts, axis=0),
-        item_names=tuple(content.names[k] for k in range(1, items + 1)),
-        name=name,
-    )
+    ranks = np.repeat(np.array(rows, np.int32), counts, axis=0)
+    said = {"item_names": tuple(content.names[k] for k in range(1, items + 1)), "name": name}
+    if suffix != ".cat":
+        return Rankings(ranks, **said)
+    groups = content.stated["categories"][1]
+    scale = np.arange(groups - 1, -1, -1, dtype=float)
+    if groups == 2:
+        ranks = np.where(ranks == 0, 0, 1).astype(np.int32)
+        return Approvals(ranks, levels=ranks, scale=scale, **said)
+    return Ratings(ranks, levels=ranks, scale=scale, **said)
+
+
+def _categories(where: str, text: str, content: _Content) -> tuple[int, ...]:
+    """The category of each alternative, from 0, -1 where it is in none."""
+    if "categories" not in content.stated:
+        raise DataError(f"{where}: .cat files need a line # NUMBER CATEGORIES: 2")
+    groups = re.findall(r"\{[^}]*\}|\d+", text)
+    if not _CATEGORIES.fullmatch(text) or len(groups) > content.stated["categories"][1]:
+        raise DataError(
+            f"{where}: {_cut(text.strip())} does not list its categories: write the alternatives of each: "
+            "3,{1,2},{}"
+        )
+    found = [-1] * len(content.names)
+    for place, group in enumerate(groups):
+        for one in re.findall(r"\d+", group):
+            k = _known(where, one, content.names)
+            if found[k - 1] >= 0:
+                raise DataError(f"{where}: alternative {k} is in two categories: remove one")
+            found[k - 1] = place
+    return tuple(found)
+
+
+def _known(where: str, text: str, names: dict[int, str]) -> int:
+    """The number of an alternative that there is."""
+    k = _number(where, "the number of an alternative", text, least=0)
+    if k not in names:
+        raise DataError(
+            f"{where}: there is no alternative {k}, only 1 to {len(names)}: fix the order or the header"
+        )
+    return k
 
 
 def _order(where: str, order: str, names: dict[int, str], suffix: str) -> tuple[int, ...]:
@@ -210,11 +257,7 @@ def _order(where: str, order: str, names: dict[int, str], suffix: str) -> tuple[
                 f"to .t{suffix[2:]}"
             )
         for text in members:
-            k = _number(where, "the number of an alternative", text, least=0)
-            if k not in names:
-                raise DataError(
-                    f"{where}: there is no alternative {k}, only 1 to {len(names)}: fix the order or the header"
-                )
+            k = _known(where, text, names)
             if ranks[k - 1] >= 0:
                 raise DataError(f"{where}: alternative {k} appears twice in one order: remove one")
             ranks[k - 1] = before

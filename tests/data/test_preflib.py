@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from privrank_jax.data import DataError
 from privrank_jax.data.file import File
 from privrank_jax.data.preflib import read_preflib as read_file
+from privrank_jax.data.rankings import Approvals
 
 HEAD = """# FILE NAME: votes.toi
 # TITLE: Small: three
@@ -140,6 +141,48 @@ def test_new_format_refusals(tmp_path, old, new, name, message):
 def test_old_format_refusals(tmp_path, old, new, message):
     with pytest.raises(DataError, match=message):
         read_preflib(written(tmp_path, OLD.replace(old, new, 1)))
+
+
+CATEGORIES = """# DATA TYPE: cat
+# NUMBER ALTERNATIVES: 3
+# NUMBER VOTERS: 6
+# NUMBER UNIQUE PREFERENCES: 3
+# NUMBER CATEGORIES: 2
+# CATEGORY NAME 1: Yes
+# CATEGORY NAME 2: No
+# ALTERNATIVE NAME 1: Ann
+# ALTERNATIVE NAME 2: Bob
+# ALTERNATIVE NAME 3: Cy
+3: 2,{1,3}
+2: {},{1,2,3}
+1: {1,3}
+"""
+
+
+def test_two_categories_are_approvals_and_more_are_ratings(tmp_path):
+    found = read_preflib(written(tmp_path, CATEGORIES, "votes.cat"))
+    assert isinstance(found, Approvals)
+    assert found.ratings.tolist() == [[0, 1, 0]] * 3 + [[0, 0, 0]] * 2 + [[1, 0, 1]]
+    three = CATEGORIES.replace("CATEGORIES: 2", "CATEGORIES: 3")
+    found = read_preflib(written(tmp_path, three.replace("1: {1,3}", "1: {},1,3"), "votes.cat"))
+    assert not isinstance(found, Approvals)
+    assert found.ratings[-1].tolist()[::2] == [1, 0]
+    assert found.levels[-1].tolist() == [1, -1, 2]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("# NUMBER CATEGORIES: 2\n", "", "need a line # NUMBER CATEGORIES"),
+        ("3: 2,{1,3}", "3: 2,1,3", "line 11: .* does not list its categories"),
+        ("3: 2,{1,3}", "3: 2,{1,2}", "line 11: alternative 2 is in two categories"),
+        ("3: 2,{1,3}", "3: 2,{1,4}", "line 11: there is no alternative 4"),
+        ("VOTERS: 6", "VOTERS: 7", "7 voters are stated"),
+    ],
+)
+def test_categories_that_are_refused(tmp_path, old, new, message):
+    with pytest.raises(DataError, match=message):
+        read_preflib(written(tmp_path, CATEGORIES.replace(old, new, 1), "votes.cat"))
 
 
 def test_too_many_voters_are_refused_before_they_are_counted_out(tmp_path):
