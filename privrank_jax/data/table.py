@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax.data.cells import selected
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import SEPARATORS, File
@@ -287,6 +288,7 @@ def _parsed(text: str, place: str) -> Any:
 
 def _json_word(value: Any, place: str) -> Word:
     """A value as text, or a tuple of texts; numbers are text already."""
+    value = selected(value)
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
