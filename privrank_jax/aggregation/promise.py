@@ -1,24 +1,32 @@
-"""The promise of mechanisms on rankings: each user gives one ranking, which may be replaced by any other."""
+"""The promise of mechanisms on rankings and ballots: each user gives one, which may be replaced by any other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from privrank_jax.privacy.noise import NOISES, kept_by_noise
-from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.privacy import Kind, Privacy
+
+REPLACED: tuple[Kind, ...] = (("user", "replace"),)
+"""Units and adjacencies of mechanisms on rankings."""
 
 
 def of_rankings(
-    privacy: Privacy, by: str, noise: str = "laplace", noises: Sequence[str] = NOISES
+    privacy: Privacy,
+    by: str,
+    noise: str = "laplace",
+    noises: Sequence[str] = NOISES,
+    kinds: Sequence[Kind] = REPLACED,
 ) -> Privacy:
-    """The privacy that ``by``, which protects unit user, adjacency replace, attains where ``privacy`` is asked for.
+    """The privacy that ``by``, which protects whole rankings or ballots, attains where ``privacy`` is asked for.
 
     Args:
-        privacy: what is asked for: unit user, adjacency replace, or any promise that these cover.
+        privacy: what is asked for: one of ``kinds``, or any promise that these cover.
         by: name of the mechanism.
         noise: one of ``noises``; δ = 0 is attained unless it is ``"gaussian"``. ``"laplace"`` for mechanisms without
             noise.
         noises: the kinds of noise that it has.
+        kinds: units and adjacencies that it protects, the weakest first.
 
     Raises:
         TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
@@ -28,10 +36,10 @@ def of_rankings(
     >>> of_rankings(Privacy(1.0, unit="user", adjacency="replace", delta=1e-6), "dp_borda").delta
     0.0
     """
-    attained = kept_by_noise(noise, privacy, by, ("user", "replace"), noises=noises)
+    attained = kept_by_noise(noise, privacy, by, *kinds, noises=noises)
     if privacy.contributions is not None:
         raise ValueError(
-            f"{by} protects each user's whole ranking, not single comparisons: leave contributions out "
+            f"{by} protects all that a user says, not single comparisons: leave contributions out "
             "of the promise."
         )
     return attained

@@ -25,6 +25,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,14 +35,18 @@ from jaxtyping import Array, Int, Integer
 
 from privrank_jax._types import Count, Key, Scalar, Scores
 from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
+from privrank_jax.aggregation.promise import REPLACED, of_rankings
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES, kept_by_noise
-from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.noise import SHAPED_NOISES
+from privrank_jax.privacy.privacy import Kind, Privacy
+
+KINDS: tuple[Kind, ...] = (*REPLACED, ("user", "add-remove"))
+"""Units and adjacencies that totals of points protect."""
 
 
 @jax.tree_util.register_dataclass
@@ -49,13 +55,13 @@ class PointTotals:
     """Totals of the points that n users give to m items.
 
     Attributes:
-        totals: ``(m,)`` int32, the points of each item.
+        totals: ``(m,)`` integers, the points of each item.
         num_users: n, blank ballots included.
         most: c, the most points that an item can get from one user; public.
         limit: k, the most items that one user may give points to; public. None: all.
     """
 
-    totals: Int[Array, "items"]
+    totals: Int[Array | np.ndarray, "items"]
     num_users: Count
     most: int = dataclasses.field(default=1, metadata={"static": True})
     limit: int | None = dataclasses.field(default=None, metadata={"static": True})
@@ -92,7 +98,8 @@ class PointTotals:
                 f"points must be integers, got {dtype}: round them, or count smaller points."
             )
         _check_rules(most, limit)
-        return cls(_added_up(points, most, limit), shape[0], most, limit)
+        add = _added_up(np) if isinstance(points, np.ndarray) else _ADDED_UP
+        return cls(add(points, most, limit), shape[0], most, limit)
 
     @property
     def num_items(self) -> int:
@@ -130,7 +137,7 @@ def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-
     >>> bool(totals[0] > totals[2]) and bool(totals[1] > totals[2])
     True
     """
-    attained = of_ballots(privacy, "dp_scores", noise)
+    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, KINDS)
     check_totals(data, "dp_scores")
     scale, middle = scores_scale(
         data.num_items, attained, most=data.most, limit=data.limit, noise=noise
@@ -169,7 +176,7 @@ def scores_scale(
     >>> scores_scale(10, votes, limit=2, noise="laplace"), scores_scale(10, turnout, limit=2, noise="laplace")
     ((8.0, 0.0), (4.0, 0.0))
     """
-    attained = of_ballots(privacy, "dp_scores", noise)
+    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, KINDS)
     change, middle = scores_change(num_items, attained, most, limit, noise)
     return additive_scale(noise, attained, change, change), middle
 
@@ -228,28 +235,8 @@ def noise_on_totals(kind: str, scale: Scalar, num_items: int) -> Noise:
     16.0
     """
     if kind == "k-norm":
-        return Noise(kind, scale, Cube(jnp.ones(num_items, bool)))
+        return Noise(kind, scale, Cube.of_numbers(num_items))
     return Noise.independent(kind, scale, num_items)
-
-
-def of_ballots(privacy: Privacy, by: str, noise: str) -> Privacy:
-    """The privacy that ``by`` attains where ``privacy`` is asked for; it protects whole ballots.
-
-    Args:
-        privacy: unit user, adjacency replace or add-remove, or any promise that these cover.
-        by: name of the mechanism.
-        noise: one of ``"k-norm"``, ``"laplace"`` and ``"gaussian"``.
-
-    Raises:
-        TypeError, ValueError: as :func:`~privrank_jax.privacy.noise.kept_by_noise`; a promise with ``contributions``.
-    """
-    kinds = ("user", "replace"), ("user", "add-remove")
-    attained = kept_by_noise(noise, privacy, by, *kinds, noises=SHAPED_NOISES)
-    if privacy.contributions is not None:
-        raise ValueError(
-            f"{by} protects each user's whole ballot: leave contributions out of the promise."
-        )
-    return attained
 
 
 def check_totals(data: PointTotals, by: str) -> None:
@@ -271,13 +258,20 @@ def _check_rules(most: int, limit: int | None) -> None:
             raise ValueError(f"{name} must be at least 1, got {number}.")
 
 
-@functools.partial(jax.jit, static_argnames=("most", "limit"))
-def _added_up(points: Array, most: int, limit: int | None) -> Int[Array, "items"]:
-    counted = jnp.clip(points, 0, most).astype(jnp.int32)
-    if limit is not None:
-        valid = jnp.sum(counted > 0, axis=1, keepdims=True) <= limit
-        counted = jnp.where(valid, counted, 0)
-    return jnp.sum(counted, axis=0)
+def _added_up(xp: Any) -> Callable[..., Any]:
+    """Totals of ballots by NumPy, which compiles nothing, or by JAX."""
+
+    def add(points: Any, most: int, limit: int | None) -> Any:
+        counted = xp.clip(points, 0, most).astype(np.int32)
+        if limit is not None:
+            valid = xp.sum(counted > 0, axis=1, keepdims=True) <= limit
+            counted = xp.where(valid, counted, 0)
+        return xp.sum(counted, axis=0)
+
+    return add
+
+
+_ADDED_UP = jax.jit(_added_up(jnp), static_argnames=("most", "limit"))
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
@@ -285,4 +279,4 @@ def _noisy_totals(key: Key, data: PointTotals, scale: Scalar, middle: Scalar, no
     given = data.totals.dtype
     dtype = given if jnp.issubdtype(given, jnp.floating) else default_float()
     added = noise_on_totals(noise, scale, data.num_items).draw(key, dtype)
-    return data.totals.astype(dtype) - jnp.asarray(middle, dtype) * data.num_users + added
+    return jnp.asarray(data.totals, dtype) - jnp.asarray(middle, dtype) * data.num_users + added

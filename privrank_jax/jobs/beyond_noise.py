@@ -10,6 +10,7 @@ import numpy as np
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.aggregation.scores import PointTotals, noise_on_totals, scores_change
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.privacy import noise_law
@@ -166,7 +167,7 @@ def _chained(better: np.ndarray) -> np.ndarray:
 def _score_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float:
     """Half-width that holds the noise of all scores."""
     if asked.noise_drawn != "k-norm":
-        return _independent_reach(drawn, asked.noise_drawn, num_items, num_users)
+        return _independent_reach(drawn, asked.noise_drawn, num_items, 0.5 / num_users)
     body = Zonotope.of_all_pairs(num_items)
     if not drawn.exact:
         return Noise("k-norm", drawn.scale, body).reach(LEVEL)
@@ -188,7 +189,7 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
             return cube_lattice_reach(pairs, LEVEL, epsilon / CHANGE) / (CHANGE * num_users)
         return Noise("k-norm", 1 / (epsilon * num_users), Cube.of_pairs(num_items)).reach(LEVEL)
     if asked.method != "weights":
-        return _independent_reach(drawn, asked.noise_drawn, pairs, num_users)
+        return _independent_reach(drawn, asked.noise_drawn, pairs, 0.5 / num_users)
     # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
     # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
     square = (num_items - 1) * float(about.gradient_scale) ** 2
@@ -198,7 +199,25 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
     return reach + drawn.exact / num_users
 
 
-def _independent_reach(drawn: Drawn, noise: str, numbers: int, num_users: int) -> float:
-    """The same for independent noise, exact noise on half-integer totals."""
+def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
+    """Half-width that holds the noise of all totals of points.
+
+    Args:
+        totals: what the noise was added to.
+        noise: its kind.
+        drawn: the release.
+    """
+    items, promise = totals.num_items, drawn.guarantee.promise
+    change, middle = scores_change(items, promise, totals.most, totals.limit, noise)
+    step = 0.5 if middle else 1.0
+    if noise == "k-norm" and drawn.exact:
+        return step * cube_lattice_reach(items, LEVEL, float(promise.epsilon) * step / change)
+    if noise == "k-norm":
+        return noise_on_totals(noise, drawn.scale, items).reach(LEVEL)
+    return _independent_reach(drawn, noise, items, step)
+
+
+def _independent_reach(drawn: Drawn, noise: str, numbers: int, step: float) -> float:
+    """The same for independent noise, exact noise on multiples of ``step``."""
     reach = Noise.independent(noise, drawn.scale, numbers).reach(LEVEL)
-    return reach + 0.5 / num_users * drawn.exact
+    return reach + step * drawn.exact

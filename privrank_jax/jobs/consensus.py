@@ -192,6 +192,9 @@ def agreed(
                 "privrank_jax.rank (`privrank rank`)."
             )
         asked.check(privacy)
+        central = privacy is not None and asked.trust == "central"
+        if central and asked.method == "auto" and isinstance(data, Approvals):
+            asked = dataclasses.replace(asked, method="scores")
         found = _release(_prepared(data, privacy, asked, source), asked)
         if found.guarantee is not None:
             source.check(found.guarantee.numerics)
@@ -380,8 +383,6 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     if data.privacy is None:
         return without_privacy(data, asked)
-    if asked.method == "auto" and isinstance(table, Approvals) and asked.trust == "central":
-        asked = dataclasses.replace(asked, method="scores")
     if asked.method == "auto":
         if asked.points or asked.limit or data.promise.adjacency != "replace":
             raise ValueError(

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from privrank_jax.aggregation.scores import PointTotals, least_noise, noise_on_totals, scores_change
+from privrank_jax.aggregation.scores import PointTotals, least_noise
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings
+from privrank_jax.jobs.beyond_noise import reach_of_points
 from privrank_jax.jobs.checks import private_remark
-from privrank_jax.jobs.mechanisms import Drawn, draw
+from privrank_jax.jobs.mechanisms import draw
 from privrank_jax.jobs.result import Ranking, best_first, of_noise
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked, Prepared
 
-LEVEL = 0.95
 _SCALE = re.compile(r"\s*(-?\d{1,6})\s*(?:-|:|to)\s*(-?\d{1,6})\s*")
 
 
@@ -51,7 +49,7 @@ def by_points(data: Prepared, asked: Asked) -> Ranking:
     rules = {"most": totals.most, "limit": totals.limit}
     noise = asked.noise or least_noise(totals.num_items, private, **rules)
     drawn = draw("dp-scores", data.source, totals, private, noise=noise)
-    reach = _reach(totals, noise, drawn)
+    reach = reach_of_points(totals, noise, drawn)
     value, middle = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.middle)
     open_number = private.adjacency != "add-remove"
     approved = totals.most == 1 and low == 0
@@ -137,19 +135,6 @@ def _totals(data: Prepared, asked: Asked) -> tuple[PointTotals, int, tuple[str, 
         remarks.append(f"{many:,} ballots name more items than the limit and count as blank.")
     totals = PointTotals.from_points(points, most=high - low, limit=asked.limit)
     return totals, low, private_remark(*remarks)
-
-
-def _reach(totals: PointTotals, noise: str, drawn: Drawn) -> float:
-    """Half-width that holds the noise of all totals, in points."""
-    items = totals.num_items
-    if not drawn.exact:
-        return noise_on_totals(noise, drawn.scale, items).reach(LEVEL)
-    promise = drawn.guarantee.promise
-    change, middle = scores_change(items, promise, totals.most, totals.limit, noise)
-    step = 0.5 if middle else 1.0
-    if noise == "k-norm":
-        return step * cube_lattice_reach(items, LEVEL, float(promise.epsilon) * step / change)
-    return Noise.independent(noise, drawn.scale, items).reach(LEVEL) + step
 
 
 def _meaning(open_number: bool, middle: float, approved: bool) -> str:

@@ -80,6 +80,18 @@ class Cube:
         above = np.triu(np.ones((num_items, num_items), bool), 1)
         return cls(_placed(above & mask[:, None] & mask[None, :]))
 
+    @classmethod
+    def of_numbers(cls, dimension: int) -> Cube:
+        """[-1, 1]^d.
+
+        Args:
+            dimension: d >= 1.
+
+        >>> int(Cube.of_numbers(3).dimension)
+        3
+        """
+        return cls(_placed(np.ones(dimension, bool)))
+
     @property
     def dimension(self) -> Count:
         """The number of coordinates."""

@@ -11,8 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
-from privrank_jax.aggregation.scores import PointTotals, check_totals, of_ballots, scores_change
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.scores import KINDS, PointTotals, check_totals, scores_change
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
 
@@ -39,7 +41,7 @@ def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") 
     >>> exact_scores(points, privacy).value.argmin().item()
     1
     """
-    attained = exact_promise(of_ballots(privacy, "exact_scores", noise))
+    attained = exact_promise(of_rankings(privacy, "exact_scores", noise, SHAPED_NOISES, KINDS))
     check_totals(data, "exact_scores")
     items, rules = data.num_items, (data.most, data.limit)
     change, middle = scores_change(items, attained, *rules, noise)

@@ -89,6 +89,7 @@ COMMANDS = {  # in this order: what the first of them import is looked at
         *["--trust", "local"],
     ],
     "no privacy, rankings": ["aggregate", "votes.csv", "--method", "none"],
+    "approvals": ["aggregate", "approvals.csv", "--epsilon", "1", "--approvals"],
 }
 ASKED = {  # of all users: noise in the shape of a questionnaire, whose law is simulated
     "survey": ["rank", "cemspc", "--epsilon", "1"],
@@ -106,6 +107,7 @@ def answers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("answers")
     (folder / "pairs.csv").write_text(COMPARISONS, encoding="utf-8")
     (folder / "votes.csv").write_text(RANKINGS, encoding="utf-8")
+    (folder / "approvals.csv").write_text("user,a,b,c\nu1,x,,x\nu2,x,x,\n", encoding="utf-8")
     (folder / "choices.csv").write_text(CHOICES, encoding="utf-8")
     pairs = ["user,winner,loser", *(f"u{i},item{i},item{i + 1}" for i in range(220))]
     (folder / "long.csv").write_text("\n".join(pairs), encoding="utf-8")

@@ -67,8 +67,8 @@ PRIVACY = (
         ("most * size(min(num_items, 2 * given)), 0.0", "size(min(num_items, 2 * given)), 0.0"),
         ("(most * size(num_items) / 2, most / 2)", "(most * size(num_items) / 4, most / 2)"),
         ("(most * size(given), 0.0))", "(most * size(given) / 2, 0.0))"),
-        ("counted = jnp.clip(points, 0, most)", "counted = jnp.maximum(points, 0)"),
-        ("        counted = jnp.where(valid, counted, 0)", "        pass"),
+        ("counted = xp.clip(points, 0, most)", "counted = xp.maximum(points, 0)"),
+        ("            counted = xp.where(valid, counted, 0)", "            pass"),
         ("keepdims=True) <= limit", "keepdims=True) <= limit + 1"),
     ),
     *mutants_of(
