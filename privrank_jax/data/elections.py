@@ -110,7 +110,7 @@ def read_pabulib(file: File) -> Rankings:
     sections = _sections(file)
     about = {row.get("key", ""): row.get("value", "") for _, row in sections["META"]}
     kind = about.get("vote_type", "").strip().lower()
-    readers: dict[str, Callable[..., Any]] = {"approval": _approvals, "ordinal": _orders}
+    readers: dict[str, Callable[..., Any]] = {"approval": _approvals, "ordinal": Rankings}
     readers |= dict.fromkeys(_POINTS, _points)
     if kind not in readers:
         raise DataError(
@@ -155,17 +155,13 @@ def read_pabulib(file: File) -> Rankings:
 
 def _approvals(table: np.ndarray, **said: Any) -> Rankings:
     levels = np.where(table > 0, 0, 1).astype(np.int32)
-    return Approvals(levels, levels=levels, scale=np.array([1.0, 0.0]), **said)
-
-
-def _orders(table: np.ndarray, **said: Any) -> Rankings:
-    return Rankings(table, **said)
+    return Approvals.of_levels(levels, np.array([1.0, 0.0]), **said)
 
 
 def _points(table: np.ndarray, **said: Any) -> Rankings:
     scale, levels = np.unique(-np.maximum(table, 0), return_inverse=True)
     levels = levels.reshape(table.shape).astype(np.int32)
-    return Ratings(levels, levels=levels, scale=-scale.astype(float), **said)
+    return Ratings.of_levels(levels, -scale.astype(float), **said)
 
 
 def _sections(file: File) -> dict[str, list[tuple[int, dict[str, str]]]]:

@@ -207,8 +207,8 @@ def _table(content: _Content, name: str, suffix: str) -> Rankings:
     scale = np.arange(groups - 1, -1, -1, dtype=float)
     if groups == 2:
         ranks = np.where(ranks == 0, 0, 1).astype(np.int32)
-        return Approvals(ranks, levels=ranks, scale=scale, **said)
-    return Ratings(ranks, levels=ranks, scale=scale, **said)
+        return Approvals.of_levels(ranks, scale, **said)
+    return Ratings.of_levels(ranks, scale, **said)
 
 
 def _categories(where: str, text: str, content: _Content) -> tuple[int, ...]:

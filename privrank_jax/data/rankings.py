@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -203,6 +203,13 @@ class Ratings(Rankings):
         super().__post_init__()
         self.levels.setflags(write=False)
         self.scale.setflags(write=False)
+
+    @classmethod
+    def of_levels(
+        cls, levels: Int[np.ndarray, "users items"], scale: Float[np.ndarray, "levels"], **said: Any
+    ) -> Self:
+        """Ratings by their places on the scale; ``said`` are the other attributes of rankings."""
+        return cls(levels, levels=levels, scale=scale, **said)
 
     @property
     def ratings(self) -> Float[np.ndarray, "users items"]:
@@ -472,7 +479,7 @@ def _made(
     if scale is None:
         return functools.partial(Rankings, ranks)
     kind = Approvals if cells == "approvals" else Ratings
-    return functools.partial(kind, ranks, levels=ranks, scale=scale)
+    return functools.partial(kind.of_levels, ranks, scale)
 
 
 def _rows_of_users(

@@ -104,7 +104,7 @@ def rating_of(cell: Any) -> float:
     return value
 
 
-_APPROVED = (
+_APPROVED = [
     "1",
     "1.0",
     "x",
@@ -118,22 +118,12 @@ _APPROVED = (
     "approve",
     "approved",
     "approves",
-)
-_NOT_APPROVED = (
-    "0",
-    "0.0",
-    "✗",
-    "✘",
-    "☐",
-    "no",
-    "n",
-    "false",
-    "f",
-    "disapprove",
-    "disapproved",
-    "not approved",
-)
-_APPROVALS = {**dict.fromkeys(_APPROVED, 1.0), **dict.fromkeys(_NOT_APPROVED, 0.0)}
+]
+_NOT_APPROVED = ["0", "0.0", "✗", "✘", "☐", "no", "n", "false", "f", "disapprove", "disapproved"]
+_APPROVALS = {
+    **dict.fromkeys(_APPROVED, 1.0),
+    **dict.fromkeys([*_NOT_APPROVED, "not approved"], 0.0),
+}
 
 
 def approval_of(cell: Any) -> float:
