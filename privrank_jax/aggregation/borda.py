@@ -21,6 +21,11 @@ of all scores, m(m-1)/2, is the same for all votes, and public. So K-norm noise 
 sums to 0, is ε-DP, and at no smaller scale (:mod:`privrank_jax.privacy.geometry`). Its variance is about half of that
 of Laplace noise.
 
+**Add or remove.** The number n of users is private here, so n(s - (m-1)/2), the sum of the centered scores, is
+published. One user more or less changes it by that user's Σ_{i<j} σ_ij/2·(e_i - e_j), which lies in ½Z(K_m) and is a
+vertex of it for a full ranking. So noise of scale 1/(2ε) serves, again at no smaller scale. In ℓ₁ and ℓ₂ the change is
+half of that above, as the farthest points of the permutohedron lie opposite to each other about its center.
+
 The ranking by such scores costs K ≤ 5·OPT + 2‖e‖₁; see :mod:`privrank_jax.aggregation.borda_theorem`.
 """
 
@@ -50,7 +55,7 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
-from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import (
     MISSING,
@@ -141,17 +146,20 @@ def dp_borda(
     """Borda scores with noise.
 
     **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
-    adjacency replace, and whatever these cover; what a user can change, and its proof, are at the head of this module.
+    adjacency replace or add-remove, and whatever these cover; what a user can change, and its proof, are at the head of
+    this module.
 
     Args:
         key: PRNG key.
         weights: of n users.
-        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
+        privacy: what is promised: unit user, adjacency replace or add-remove. ε and δ may be traced; ε = ∞ adds no
+            noise.
         noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
             δ > 0.
 
     Returns:
         ``value``: noisy scores ``(m,)``, dtype of the weights, in items beaten, high = preferred; 0 for masked items;
+        under add-remove they are sums over users of how far each score is above the middle (m - 1)/2.
         ``rankings.ranks_from_scores(value, mask)`` sorts them. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`.
 
@@ -165,11 +173,12 @@ def dp_borda(
     >>> bool(scores[0] > scores[1] > scores[2])
     True
     """
-    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES)
+    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES, ADDED)
     w, users, mask = shares_of_users(weights, "dp_borda")
     items = w.shape[0] if mask is None else jnp.sum(mask)
     scale = dp_borda_scale(items, users, privacy, noise=noise)
-    value = _noisy_scores(key, w, mask, scale, noise)
+    summed = users if attained.adjacency == "add-remove" else None
+    value = _noisy_scores(key, w, mask, scale, summed, noise)
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
@@ -178,7 +187,8 @@ def dp_borda_scale(
 ) -> Scalar:
     """Scale of the noise that :func:`dp_borda` adds to the scores, in items beaten.
 
-    1/(nε), the factor of the zonotope, for K-norm noise; λ or σ of each score for the others.
+    1/(nε), the factor of the zonotope, for K-norm noise; λ or σ of each score for the others. Under add-remove all are
+    n/2 times that, as the scores are summed.
 
     Args:
         num_items: m, may be traced; one item, without any pair, counts as two.
@@ -193,13 +203,14 @@ def dp_borda_scale(
     >>> dp_borda_scale(10, 1000, privacy), dp_borda_scale(10, 1000, privacy, noise="laplace")
     (0.002, 0.1)
     """
-    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES)
+    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES, ADDED)
+    share = 0.5 if attained.adjacency == "add-remove" else 1 / num_users
     if noise == "k-norm":
-        return additive_scale(noise, attained, 1 / num_users, math.inf)
+        return additive_scale(noise, attained, share, math.inf)
     traced = is_traced(num_items)
     num_items = jnp.maximum(num_items, 2) if traced else max(np.asarray(num_items).item(), 2)
     first, second = borda_sensitivity(num_items), borda_sensitivity(num_items, 2)
-    return additive_scale(noise, attained, first / num_users, second / num_users)
+    return additive_scale(noise, attained, first * share, second * share)
 
 
 def ldp_borda(
@@ -388,7 +399,14 @@ def noise_on_scores(kind: str, scale: Scalar, num_items: int, mask: Mask | None 
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_scores(key: Key, w: PairMatrix, mask: Mask | None, scale: Scalar, noise: str) -> Scores:
+def _noisy_scores(
+    key: Key, w: PairMatrix, mask: Mask | None, scale: Scalar, summed: Count | None, noise: str
+) -> Scores:
+    """Mean scores, or, ``summed`` over so many users, centered ones, with noise."""
     added = noise_on_scores(noise, scale, w.shape[0], mask)
-    noisy = _borda_scores(w, mask) + added.draw(key, w.dtype)
+    scores = _borda_scores(w, mask)
+    if summed is not None:
+        items = w.shape[0] if mask is None else jnp.sum(mask)
+        scores = jnp.asarray(summed, w.dtype) * (scores - 0.5 * (items - 1))
+    noisy = scores + added.draw(key, w.dtype)
     return noisy if mask is None else jnp.where(mask, noisy, 0)

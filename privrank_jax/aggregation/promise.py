@@ -1,4 +1,7 @@
-"""The promise of mechanisms on rankings and ballots: each user gives one, which may be replaced by any other."""
+"""The promise of mechanisms on rankings and ballots: each user gives one, which may be replaced by any other.
+
+Some mechanisms also promise that a user who is there can't be told from one who is not.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from privrank_jax.privacy.privacy import Kind, Privacy
 
 REPLACED: tuple[Kind, ...] = (("user", "replace"),)
 """Units and adjacencies of mechanisms on rankings."""
+ADDED: tuple[Kind, ...] = (*REPLACED, ("user", "add-remove"))
+"""Those of mechanisms that keep the number of users private as well, where that is asked for."""
 
 
 def of_rankings(

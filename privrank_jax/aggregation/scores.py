@@ -35,7 +35,7 @@ from jaxtyping import Array, Int, Integer
 
 from privrank_jax._types import Count, Key, Scalar, Scores
 from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
-from privrank_jax.aggregation.promise import REPLACED, of_rankings
+from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.bodies import Noise
@@ -43,10 +43,7 @@ from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import SHAPED_NOISES
-from privrank_jax.privacy.privacy import Kind, Privacy
-
-KINDS: tuple[Kind, ...] = (*REPLACED, ("user", "add-remove"))
-"""Units and adjacencies that totals of points protect."""
+from privrank_jax.privacy.privacy import Privacy
 
 
 @jax.tree_util.register_dataclass
@@ -137,7 +134,7 @@ def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-
     >>> bool(totals[0] > totals[2]) and bool(totals[1] > totals[2])
     True
     """
-    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, KINDS)
+    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, ADDED)
     check_totals(data, "dp_scores")
     scale, middle = scores_scale(
         data.num_items, attained, most=data.most, limit=data.limit, noise=noise
@@ -176,7 +173,7 @@ def scores_scale(
     >>> scores_scale(10, votes, limit=2, noise="laplace"), scores_scale(10, turnout, limit=2, noise="laplace")
     ((8.0, 0.0), (4.0, 0.0))
     """
-    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, KINDS)
+    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, ADDED)
     change, middle = scores_change(num_items, attained, most, limit, noise)
     return additive_scale(noise, attained, change, change), middle
 

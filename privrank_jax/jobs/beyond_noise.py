@@ -38,16 +38,20 @@ class AskedOf(Protocol):
 
 
 _SCORE = "The score of an item is how many others a user, on average, ranks behind it"
+_SUM = (
+    "The score of an item is half of how many more others users rank behind it than ahead of it, added up; how many "
+    "users there are is not published"
+)
 _ANSWERS = ", with who was asked what, taken as normal"
 _IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
 
 
-def of_scores(scores: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn) -> Certainty:
+def of_scores(scores: np.ndarray, num_users: int | None, asked: AskedOf, drawn: Drawn) -> Certainty:
     """Certainty of noisy Borda scores.
 
     Args:
         scores: ``(m,)``, as released.
-        num_users: n.
+        num_users: n; None for sums over a private number of users.
         asked: the arguments.
         drawn: the release.
     """
@@ -55,7 +59,7 @@ def of_scores(scores: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn) 
         scores,
         _score_reach(scores.size, num_users, asked, drawn),
         what="scores",
-        more=f". {_SCORE}",
+        more=f". {_SUM if num_users is None else _SCORE}",
     )
 
 
@@ -164,15 +168,16 @@ def _chained(better: np.ndarray) -> np.ndarray:
         better = longer
 
 
-def _score_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float:
+def _score_reach(num_items: int, num_users: int | None, asked: AskedOf, drawn: Drawn) -> float:
     """Half-width that holds the noise of all scores."""
+    step, change = (0.5, CHANGE // 2) if num_users is None else (0.5 / num_users, CHANGE)
     if asked.noise_drawn != "k-norm":
-        return _independent_reach(drawn, asked.noise_drawn, num_items, 0.5 / num_users)
+        return _independent_reach(drawn, asked.noise_drawn, num_items, step)
     body = Zonotope.of_all_pairs(num_items)
     if not drawn.exact:
         return Noise("k-norm", drawn.scale, body).reach(LEVEL)
     epsilon = float(drawn.guarantee.promise.epsilon)
-    step = 0.5 / num_users / zonotope_parts(CHANGE, epsilon)
+    step /= zonotope_parts(change, epsilon)
     return step * noise_law.lattice_reach(body, LEVEL, step / drawn.scale)
 
 

@@ -20,6 +20,7 @@ from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.bounds import SPLIT
 from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
+from privrank_jax.aggregation.promise import REPLACED
 from privrank_jax.aggregation.proven_errors import ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
@@ -110,9 +111,9 @@ def consensus(
     Args:
         data: of :func:`privrank_jax.read`. Synthetic rankings are randomized already: they are debiased, and that
             spends nothing.
-        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of scores
-            also for users who are added or removed. None: no privacy, the best ranking there is, with a proof; of
-            synthetic rankings debiased Borda scores.
+        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda
+            and scores also for users who are added or removed, whose number is then private. None: no privacy, the best
+            ranking there is, with a proof; of synthetic rankings debiased Borda scores.
         method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
             majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
             ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
@@ -251,8 +252,8 @@ class Asked:
 
     @property
     def adjacencies(self) -> tuple[str, ...]:
-        """How neighboring data may differ: of auto, that of scores, which it may turn out to be."""
-        return CONSENSUS["scores" if self.method == "auto" else self.method].adjacencies
+        """How neighboring data may differ; auto counts as borda."""
+        return self.record.adjacencies if self.trust == "central" else REPLACED[0][1:]
 
     def _check_points(self) -> None:
         if self.points is not None:
@@ -284,9 +285,10 @@ class Asked:
                 f"{solvers(CONSENSUS)}, or none."
             )
         if privacy.kind not in [("user", adjacency) for adjacency in self.adjacencies]:
+            added = [name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies]
             raise ValueError(
-                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'; scores "
-                "protect users who are added or removed as well."
+                "a consensus protects users who are replaced: take unit='user' and adjacency='replace'. With trust "
+                f"central {' and '.join(added)} protect users who are added or removed as well."
             )
         self._check_points()
         if self.shuffled and self.noise is not None:
@@ -324,6 +326,11 @@ class Prepared:
         """What is promised."""
         assert self.privacy is not None
         return self.privacy
+
+    @property
+    def open_number(self) -> bool:
+        """Whether the number of users is public: it is, unless users may be added or removed."""
+        return self.privacy is None or self.privacy.adjacency != "add-remove"
 
     @functools.cached_property
     def ranks(self) -> np.ndarray:
@@ -384,19 +391,21 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
     if data.privacy is None:
         return without_privacy(data, asked)
     if asked.method == "auto":
-        if asked.points or asked.limit or data.promise.adjacency != "replace":
+        if asked.points or asked.limit:
             raise ValueError(
-                f"{table.name} is ranked by weights or borda, which take no points (--points) and no limit (--limit), "
-                "and protect users who are replaced: say method='scores' (--method scores) for totals of points."
+                f"{table.name} is ranked by weights or borda, which take no points (--points) and no limit (--limit): "
+                "say method='scores' (--method scores) for totals of points."
             )
-        method = choose_method(
-            table.num_items,
-            table.num_users,
-            data.promise,
-            trust=asked.trust,
-            noise=asked.noise_drawn,
-            mechanism="privunit" if asked.accepts else _ONE_PAIR,
-        )
+        method = "borda"
+        if data.open_number:  # or else nothing may depend on it
+            method = choose_method(
+                table.num_items,
+                table.num_users,
+                data.promise,
+                trust=asked.trust,
+                noise=asked.noise_drawn,
+                mechanism="privunit" if asked.accepts else _ONE_PAIR,
+            )
         asked = dataclasses.replace(asked, method=method)
     check_items_of(asked.record, asked.trust, table.name, table.num_items)
     mechanism = _mechanism(data, asked)
@@ -433,7 +442,7 @@ def _central_borda(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     drawn = _draw(data, asked, noise=asked.noise_drawn)
     scores = np.asarray(drawn.estimate.value)
-    certainty = of_scores(scores, table.num_users, asked, drawn)
+    certainty = of_scores(scores, table.num_users if data.open_number else None, asked, drawn)
     found = result(data, asked, drawn, scores=scores, noise=asked.noise_drawn)
     return dataclasses.replace(found, certainty=certainty)
 
@@ -682,7 +691,7 @@ def result(
     else:
         order = np.argsort(np.asarray(drawn.estimate.value if ranks is None else ranks))
     notes, facts = list(_notes(data)), dict(facts or {})
-    proven = _proven(data, asked, noise) if bounded else ()
+    proven = _proven(data, asked, noise) if bounded and data.open_number else ()
     for row in proven:
         limit: Limit = {"ratio": row.ratio, "additive": row.additive}
         facts["expected_cost_bound"] = limit
@@ -763,7 +772,8 @@ def _bound_words(limit: Limit, data: Prepared, asked: Asked) -> str:
 
 def _title(data: Prepared, named: str) -> str:
     table = data.table
-    return f"{table.name}: consensus of {table.num_users:,} rankings of {table.num_items} items, by {named}"
+    of = f"{table.num_users:,}" if data.open_number else "all users'"
+    return f"{table.name}: consensus of {of} rankings of {table.num_items} items, by {named}"
 
 
 def _notes(data: Prepared) -> tuple[str, ...]:
@@ -777,7 +787,7 @@ def _facts(data: Prepared, asked: Asked, **facts: object) -> dict[str, object]:
         "method": asked.method if data.privacy is not None else "none",
         "data": table.name,
         "items": table.num_items,
-        "users": table.num_users,
+        "users": table.num_users if data.open_number else None,
         "missing": table.missing,
         **facts,
         "seed": data.source.seed,

@@ -29,7 +29,7 @@ class Method:
         most_items: by trust, the most items that it takes, where it has a limit of its own.
         solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
             accepted.
-        adjacencies: of consensus methods, how neighboring data may differ.
+        adjacencies: of consensus methods, how neighboring data may differ; all but the first with trust central alone.
     """
 
     name: str
@@ -92,6 +92,7 @@ CONSENSUS = _by_name(
             "local": ("one-pair-weights", "ldp-borda-subsets"),
         },
         idealized="ldp-borda",
+        adjacencies=("replace", "add-remove"),
     ),
     Method(
         name="kwiksort",

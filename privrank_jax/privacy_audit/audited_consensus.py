@@ -1,4 +1,4 @@
-"""Audited consensus of rankings in the central model: two users and three items; one user is replaced."""
+"""Audited consensus of rankings in the central model: two users and three items; one user is replaced, or joins."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from privrank_jax.privacy_audit.rows import (
     laplace,
     named,
     on,
+    under_k_norm,
     under_laplace,
 )
 
@@ -60,6 +61,23 @@ def number(ranks: Array) -> Array:
 def on_weights(mechanism: Callable[..., Any], **options: Any) -> Release:
     """Turn a function of the weights of two users into ``(key, w, privacy) -> Estimate``."""
     return on(mechanism, lambda w: PairWeights(w, USERS), **options)
+
+
+def on_counts(mechanism: Callable[..., Any], **options: Any) -> Release:
+    """Turn it into a release of counts, whose diagonal holds the number of users."""
+
+    def made(counts: Array) -> PairWeights:
+        return PairWeights(
+            jnp.where(jnp.eye(NUM_ITEMS, dtype=bool), 0, counts) / counts[0, 0], counts[0, 0]
+        )
+
+    return on(mechanism, made, **options)
+
+
+def centered(counts: np.ndarray) -> np.ndarray:
+    """Sums over users of how far each score is above the middle, of stacked counts."""
+    users = counts[:, :1, 0]
+    return totals(counts) - users - 0.5 * (NUM_ITEMS - 1) * users
 
 
 def pairs_of(data: np.ndarray) -> np.ndarray:
@@ -168,6 +186,11 @@ _CHANGES = np.array(list(itertools.permutations((2.0, 0.0, -2.0)))) / USERS
 _SCORE_FACETS = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
 _SHIFTED = under_laplace(totals, _TIED, _AGREED)
 _SCORES: dict[str, Any] = CENTRAL | {"changes": _CHANGES}
+ADDED: dict[str, Any] = {
+    "promise": dataclasses.replace(USER, adjacency="add-remove"),
+    "instances": functools.partial(neighbors.joined, neighbors.with_gaps(NUM_ITEMS)),
+}
+ALONE, BOTH = (neighbors.counts(np.stack(users)) for users in ([_REVERSAL], [_REVERSAL, _RANKING]))
 
 AUDITED = (
     audited(
@@ -187,6 +210,22 @@ AUDITED = (
         on_weights(aggregation.dp_borda, noise="laplace"),
         commands=("aggregate --method borda --noise laplace",),
         **_SCORES | _SHIFTED,
+    ),
+    audited(
+        "dp-borda-add-remove",
+        "centered Borda scores, summed over users, + K-norm noise",
+        on_counts(aggregation.dp_borda),
+        commands=("aggregate --method borda --adjacency add-remove",),
+        **ADDED,
+        **under_k_norm(centered, _SCORE_FACETS, ALONE, BOTH),
+    ),
+    audited(
+        "dp-borda-add-remove-laplace",
+        "centered Borda scores, summed over users, + Laplace",
+        on_counts(aggregation.dp_borda, noise="laplace"),
+        commands=("aggregate --method borda --adjacency add-remove --noise laplace",),
+        **ADDED,
+        **under_laplace(centered, ALONE, BOTH),
     ),
     audited(
         "noise-all",

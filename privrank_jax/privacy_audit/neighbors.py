@@ -194,6 +194,27 @@ def profiles(
     return Instances(np.array(data), _over_bases(near, count, len(rankings)))
 
 
+def joined(rankings: np.ndarray) -> Instances:
+    """Counts of all profiles of one user, and of that user and one who joins; the number of users is on the diagonal.
+
+    Args:
+        rankings: of one user, ``(K, m)``.
+    """
+    data, pairs = [], []
+    for base in rankings:
+        alone = len(data)
+        data.append(counts(base[None]))
+        for own in rankings:
+            pairs.append((alone, len(data)))
+            data.append(counts(np.stack([base, own])))
+    return Instances(np.array(data), np.array(pairs))
+
+
+def counts(rankings: np.ndarray) -> np.ndarray:
+    """n times :func:`weights`, and n on the diagonal; ``(m, m)``."""
+    return len(rankings) * (weights(rankings) + np.eye(rankings.shape[1]))
+
+
 def moved_ranks(num_items: int) -> Instances:
     """All rankings without ties; two are neighbors if they agree after the removal of one item."""
 

@@ -15,6 +15,10 @@ For Laplace and Gaussian noise, sensitivities are those of the simulated twins: 
 Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`, ``noise_all`` and
 ``dp_kwiksort``.
 
+Under add-remove the number of users is not public, so twice the *centered* scores, Σ σ_ij(e_i - e_j) summed over users,
+are released. One user more or less changes them by such a vector with σ_ij in {-1, 0, 1}: c = 1, on the same lattice,
+and half of the sensitivities.
+
 **KwikSort.** There are at most q queries. Each is an integer of sensitivity 2 with discrete Laplace noise that OpenDP
 proves to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition. Or it has discrete
 Gaussian noise of σ such that q queries, of 4/(2σ²)-zCDP each, which adds up over adaptive queries, are (ε₁, δ)-DP by
@@ -41,7 +45,7 @@ from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
@@ -75,7 +79,8 @@ def exact_borda(
 
     Returns:
         ``value``: noisy scores, ``(m,)`` float64 NumPy array, in items beaten, high = preferred; n times them are
-        multiples of 1/2, or of a smaller power of 1/2 for K-norm noise at ε > 8. ``guarantee``. ``diagnostics``:
+        multiples of 1/2, or of a smaller power of 1/2 for K-norm noise at ε > 8. Under add-remove they are summed over
+        users and centered, as those of the twin. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten; 1/(nε) for K-norm noise.
 
     Raises:
@@ -86,7 +91,7 @@ def exact_borda(
     >>> exact_borda([[2, 0, 1]] * 1000, privacy).value.argmax().item()
     1
     """
-    attained = exact_promise(of_rankings(privacy, "exact_borda", noise, SHAPED_NOISES))
+    attained = exact_promise(of_rankings(privacy, "exact_borda", noise, SHAPED_NOISES, ADDED))
     users, items = checked_rankings(data, missing)
     if isinstance(data, PairWeights):
         totals = data.twice.sum(axis=1)
@@ -94,13 +99,16 @@ def exact_borda(
         with jax.enable_x64(True):
             scores = np.asarray(quickly(functools.partial(user_scores, missing=missing), data))
         totals = np.rint(2 * scores.sum(axis=0)).astype(np.int64)
+    change, divisor = CHANGE, users
+    if attained.adjacency == "add-remove":
+        totals, change, divisor = totals - users * (items - 1), CHANGE // 2, 1
     if noise == "k-norm":
-        add_noise, scale = integer_noise(noise, attained, CHANGE, Graph.of_all_pairs(items))
+        add_noise, scale = integer_noise(noise, attained, change, Graph.of_all_pairs(items))
     else:
-        change = 2 * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
-        add_noise, scale = integer_noise(noise, attained, change)
-    about = NoiseDiagnostics(scale / 2 / users)
-    return exact_estimate(add_noise(totals) / 2 / users, privacy, attained, about)
+        farthest = change * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
+        add_noise, scale = integer_noise(noise, attained, farthest)
+    about = NoiseDiagnostics(scale / 2 / divisor)
+    return exact_estimate(add_noise(totals) / 2 / divisor, privacy, attained, about)
 
 
 def exact_noise_all(

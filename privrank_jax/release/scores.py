@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
-from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.scores import KINDS, PointTotals, check_totals, scores_change
+from privrank_jax.aggregation.promise import ADDED, of_rankings
+from privrank_jax.aggregation.scores import PointTotals, check_totals, scores_change
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
@@ -41,7 +41,7 @@ def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") 
     >>> exact_scores(points, privacy).value.argmin().item()
     1
     """
-    attained = exact_promise(of_rankings(privacy, "exact_scores", noise, SHAPED_NOISES, KINDS))
+    attained = exact_promise(of_rankings(privacy, "exact_scores", noise, SHAPED_NOISES, ADDED))
     check_totals(data, "exact_scores")
     items, rules = data.num_items, (data.most, data.limit)
     change, middle = scores_change(items, attained, *rules, noise)

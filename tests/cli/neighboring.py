@@ -222,16 +222,22 @@ PARTIAL = [(None, 1, 2, None), (1, None, 1, None), (None, None, None, None)]
 NOTHING = PARTIAL[-1]
 
 
-def ranking_edits(unit: str, *, ties: bool, gaps: bool, nothing: bool = True) -> list[Edit]:
-    """Neighboring tables of rankings: that of ``u4`` replaced, or changed in the rank of one item.
+def ranking_edits(
+    unit: str, adjacency: str = "replace", *, ties: bool, gaps: bool, nothing: bool = True
+) -> list[Edit]:
+    """Neighboring tables of rankings: that of ``u4`` replaced, there or not, or changed in the rank of one item.
 
     Args:
         unit: ``"user"`` or ``"rank"``.
+        adjacency: ``"replace"`` or ``"add-remove"``.
         ties: whether there may be any.
         gaps: whether users may leave items out.
         nothing: with gaps, whether they may leave all out.
     """
     others = [*STRICT, *STRICT[:3], *TIED * ties, *PARTIAL[: 2 + nothing] * gaps]
+    if adjacency == "add-remove":
+        pairs = {"gone": ((1, 2, 3, 4), None), "here": (None, (3, 1, 2, 4))}
+        return [_joined(name, others, *pair) for name, pair in pairs.items()]
     table = {
         "reversed": ("user", (1, 2, 3, 4), (4, 3, 2, 1)),
         "one of the others'": ("user", (2, 4, 3, 1), (1, 3, 2, 4)),
@@ -275,9 +281,14 @@ def rating_edits(adjacency: str) -> list[Edit]:
         "add-remove": {"gone": (high, None), "here": (None, low), "one": (None, (4, 1, 1, 1))},
     }
     return [
-        Edit(name, *([*rows[:4], *([(WHO, own)] if own else []), *rows[5:]] for own in pair))
-        for name, pair in table[adjacency].items()
+        _joined(name, [row for _, row in rows], *pair) for name, pair in table[adjacency].items()
     ]
+
+
+def _joined(name: str, others: list[Any], *pair: Any) -> Edit:
+    """Tables with these rows, but for that of ``u4``, which is one of the pair, or not there where that is None."""
+    rows = [(f"u{k}", row) for k, row in enumerate(others)]
+    return Edit(name, *([*rows[:4], *([(WHO, own)] if own else []), *rows[5:]] for own in pair))
 
 
 def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool = False) -> Path:

@@ -75,7 +75,9 @@ class Command:
             return neighboring.comparison_edits(unit, adjacency, ties=ties, last=last)
         ties = ties and kind not in ("order", "places.json")
         gaps = not private and kind not in ("order", "places.json")
-        return neighboring.ranking_edits(unit, ties=ties, gaps=gaps, nothing=kind != "preflib")
+        return neighboring.ranking_edits(
+            unit, adjacency, ties=ties, gaps=gaps, nothing=kind != "preflib"
+        )
 
     def write(self, folder, rows, kind):
         folder.mkdir(exist_ok=True, parents=True)
