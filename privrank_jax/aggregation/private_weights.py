@@ -29,6 +29,10 @@ direction of g and of c, that of b has variance v₁ in every direction (:mod:`p
 for g, and all are uncorrelated. So generalized least squares is the mean of the two estimates of g by inverse
 variances, and c comes from the pairs: 1/σ_g² = m/v₁ + 1/v₂, σ_c² = v₂.
 
+**Add or remove.** The number of users is private, and n·x is published in the place of 1/2 + x. One user more or less
+changes it by x_u, \|x_ij\| ≤ 1/2: half of what was said above in every direction, again attained by any ranking. So all
+scales are halved. What φ is best depends on n, so φ is 0 there unless it is given.
+
 **Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
 the factor of James and Stein, so the estimated posterior mean of c where its directions are independent, normal and
 alike. A solver minimizes a cost that is linear in the weights, and the expected cost is least for the posterior mean.
@@ -50,7 +54,7 @@ from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, S
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
-from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import additive_scale
@@ -93,20 +97,21 @@ def private_weights(
 ) -> Estimate:
     """Private pairwise weights whose Borda scores may be sharper than their cycles, for any solver.
 
-    **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace, and whatever
-    these cover; sensitivities and their proof are at the head of this module:
+    **Guarantee.** ε-DP with K-norm noise, (ε, δ)-DP with Gaussian noise; unit user, adjacency replace or add-remove,
+    and whatever these cover; sensitivities and their proof are at the head of this module:
     ``help(sys.modules[private_weights.__module__])``.
 
     Args:
-        key, weights, privacy: as for :func:`~privrank_jax.aggregation.noise_all`.
+        key, weights, privacy: as for :func:`~privrank_jax.aggregation.noise_all`; adjacency add-remove as well.
         noise: ``"k-norm"``, or ``"gaussian"`` for a promise with δ > 0.
         focus: φ in [0, 1], the share of the budget for the Borda scores alone, may be traced: 0 is noise-all, 1 Borda;
-            None takes :func:`default_focus`, from public facts only.
+            None takes :func:`default_focus`, from public facts only, and 0 under add-remove.
         shrink: ``"james-stein"`` multiplies the cycle part by s, found from the release itself; ``"none"`` keeps it.
 
     Returns:
         ``value``: ``(m, m)``, dtype of the weights, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
-        columns of masked items. ``guarantee``. ``diagnostics``: :class:`WeightsDiagnostics`.
+        columns of masked items. Under add-remove it is antisymmetric: half of how many more users have i ahead of j
+        than j ahead of i. ``guarantee``. ``diagnostics``: :class:`WeightsDiagnostics`, in the unit of the value.
 
     Raises:
         TypeError, ValueError: as for :func:`~privrank_jax.aggregation.noise_all`; a focus out of range, unknown names.
@@ -117,16 +122,17 @@ def private_weights(
     [[0.0, 0.75], [0.25, 0.0]]
     """
     check_choice("shrink", shrink, SHRINKAGES)
-    attained = of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES)
+    attained = of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES, ADDED)
     w, users, mask = shares_of_users(weights, "private_weights")
     items = w.shape[0] if mask is None else jnp.sum(mask)
-    unit = jnp.asarray(unit_scale(attained, noise) / users, w.dtype)
+    summed = attained.adjacency == "add-remove"
+    unit = jnp.asarray(unit_scale(attained, noise) / (2 if summed else users), w.dtype)
     of_scores, of_pairs = precisions(items, w.shape[0], noise)
     if focus is None:
-        focus = _default_focus(unit, of_pairs, noise)
+        focus = 0.0 if summed else _default_focus(unit, of_pairs, noise)
     check_focus(focus)
     shares = (jnp.asarray(share, w.dtype) for share in (unit, focus, of_scores, of_pairs))
-    value, diagnostics = _release(key, w, mask, *shares, noise, shrink)
+    value, diagnostics = _release(key, w, mask, users if summed else None, *shares, noise, shrink)
     return Estimate(value, Guarantee(privacy, attained), diagnostics)
 
 
@@ -263,6 +269,7 @@ def _release(
     key: Key,
     w: PairMatrix,
     mask: Mask | None,
+    summed: Count | None,
     scale: Array,
     focus: Array,
     of_scores: Array,
@@ -270,6 +277,7 @@ def _release(
     noise: str,
     shrink: str,
 ) -> tuple[PairMatrix, WeightsDiagnostics]:
+    """Shares of users, or what lies above half of them, ``summed`` over so many, with noise."""
     items, dtype = w.shape[0], w.dtype
     keep = jnp.ones(items, bool) if mask is None else mask
     real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
@@ -290,9 +298,12 @@ def _release(
     root = 0.5 if noise == "gaussian" else 1.0
     for_scores, for_pairs = (jnp.where(part > 0, part, 1) ** root for part in (focus, 1 - focus))
     x = antisymmetric(jnp.where(real, w - 0.5, 0))
+    if summed is not None:
+        x *= jnp.asarray(summed, dtype)
     pairs = x + scale / for_pairs * antisymmetric(jnp.where(real, upper, 0))
     scores = jnp.sum(x, axis=1) + scale / for_scores * drawn
-    return combined(scores, pairs, keep, scale, focus, of_scores, of_pairs, noise, shrink)
+    middle = 0.5 if summed is None else 0.0
+    return combined(scores, pairs, keep, middle, scale, focus, of_scores, of_pairs, noise, shrink)
 
 
 def antisymmetric(x: PairMatrix) -> PairMatrix:
@@ -306,6 +317,7 @@ def combined(
     scores: Scores,
     pairs: PairMatrix,
     keep: Mask,
+    middle: Numbers,
     scale: Array,
     focus: Array,
     of_scores: Array,
@@ -319,7 +331,8 @@ def combined(
         scores: ``(m,)`` noisy b, summing to 0.
         pairs: ``(m, m)`` noisy w - 1/2, antisymmetric.
         keep: ``(m,)`` bool, real items; the entries of others are 0.
-        scale: that of :func:`unit_scale` over n.
+        middle: 1/2, or 0 for sums over users; what a tied pair has.
+        scale: that of :func:`unit_scale` over n, or half of it.
         focus: φ.
         of_scores: precision of the scores, of :func:`precisions`.
         of_pairs: precision of the pairs.
@@ -338,7 +351,7 @@ def combined(
         factor = _shrink_factor(cycles, count, cycle_scale)
     factor = jnp.where(cycle > 0, factor, 0)
     slope = (scores[:, None] - scores) / count
-    value = jnp.where(real, 0.5 + slope + factor * cycles, 0)
+    value = jnp.where(real, middle + slope + factor * cycles, 0)
     return value, WeightsDiagnostics(scale / jnp.sqrt(gradient), cycle_scale, factor)
 
 

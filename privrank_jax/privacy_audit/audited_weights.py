@@ -22,7 +22,16 @@ from privrank_jax import aggregation
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy_audit import laws, shapes
-from privrank_jax.privacy_audit.audited_consensus import CENTRAL, NUM_ITEMS, USER, on_weights
+from privrank_jax.privacy_audit.audited_consensus import (
+    ADDED,
+    ALONE,
+    BOTH,
+    CENTRAL,
+    NUM_ITEMS,
+    USER,
+    on_counts,
+    on_weights,
+)
 from privrank_jax.privacy_audit.registry import Facts
 from privrank_jax.privacy_audit.rows import audited
 
@@ -58,12 +67,17 @@ def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts)
     return laws.gaussian_epsilon(np.round(np.sqrt(square), 12), 1.0, privacy.delta)
 
 
-_COMMON: dict[str, Any] = {
-    **CENTRAL,
+def _above_half(counts: np.ndarray) -> np.ndarray:
+    """Half of how many more users have i ahead of j than j ahead of i, of stacked counts."""
+    return 0.5 * (counts - counts.transpose(0, 2, 1))
+
+
+_SUM: dict[str, Any] = {
     # The direction in which a reversal moves them.
     "reduce": lambda noisy: jnp.sum(noisy[_UPPER]),
     "sees": "the sum of the weights above the diagonal",
 }
+_COMMON: dict[str, Any] = CENTRAL | _SUM
 _SETTINGS: dict[str, Any] = {"focus": _FOCUS, "shrink": "none"}
 
 AUDITED = (
@@ -86,5 +100,14 @@ AUDITED = (
         loss=_loss,
         commands=("aggregate --method weights --noise gaussian --delta 1e-6",),
         **_COMMON | {"promise": dataclasses.replace(USER, delta=0.01)},
+    ),
+    audited(
+        "private-weights-add-remove",
+        "Borda scores and all pairs, summed over users, K-norm noise, ε/2 for each",
+        on_counts(aggregation.private_weights, **_SETTINGS),
+        law=lambda counts, privacy, facts: _law(_above_half(counts), privacy, facts),
+        neighbors=(ALONE, BOTH),
+        **_SUM,
+        **ADDED,
     ),
 )

@@ -1,9 +1,10 @@
 r"""Private weights from exact releases of Borda scores and of all pairs, for a consensus.
 
-Twice n times the Borda scores, t, and twice the numbers of users who rank i before j, p, are integers. Replacing one
-user changes t within twice the complete zonotope, and each entry of p by at most 2; ‖Δt‖² ≤ 4m(m²-1)/3 and ‖Δp‖² ≤
-4m(m-1)/2, both attained by a ranking and its reversal (:mod:`privrank_jax.aggregation.borda`). Everything after the
-two noisy vectors is post-processing.
+A user orders the pair i < j by σ_ij in {-1, 0, 1} (:mod:`privrank_jax.release.exact_aggregation`). With p the sum of
+these over all users, and t_i the sum of what i is ahead by, Σ_j σ_ij, both are integers. Replacing one user changes t
+within cZ(K_m), c = 2, the complete zonotope, and each entry of p by at most c; ‖Δt‖² ≤ c²m(m²-1)/3 and ‖Δp‖² ≤
+c²m(m-1)/2, both attained by a ranking and its reversal (:mod:`privrank_jax.aggregation.borda`). Under add-remove c = 1,
+attained by any ranking. Everything after the two noisy vectors is post-processing.
 
 **K-norm noise**: t at ε₁ = φε, rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly.
 Both draws are those of :mod:`privrank_jax.release.k_norm`.
@@ -13,7 +14,7 @@ on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squ
 + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP
 (:mod:`privrank_jax.release.gaussian_budget`). So neither two releases, nor the lattice, nor rounding costs privacy: the
 law before rounding is that of the simulated twin. Its noise on g has precision m/σ_t² + 1/σ_p² in doubled units, which
-is μ²(φ/A + (1 - φ)/(A + C))/4 as there; the noise on the sum of t, which is public, is projected out.
+is μ²(φ/A + (1 - φ)/(A + C))/4 as there; the noise on the sum of t, which is 0, is projected out.
 """
 
 from __future__ import annotations
@@ -37,11 +38,12 @@ from privrank_jax.aggregation.private_weights import (
     default_focus,
     precisions,
 )
-from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.exact_aggregation import (
+    CHANGE,
     UserRankings,
     checked_rankings,
     twice_counts,
@@ -71,26 +73,31 @@ def exact_weights(
     twin.
 
     Returns:
-        ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.private_weights.WeightsDiagnostics`.
+        ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; under add-remove as the
+        twin. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.private_weights.WeightsDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_weights([[0, 1]] * 1000, privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     check_choice("shrink", shrink, SHRINKAGES)
-    attained = exact_promise(of_rankings(privacy, "exact_weights", noise, WEIGHT_NOISES))
+    attained = exact_promise(of_rankings(privacy, "exact_weights", noise, WEIGHT_NOISES, ADDED))
     users, items = checked_rankings(data, missing)
+    change, divisor, middle = CHANGE, users, 0.5
+    if attained.adjacency == "add-remove":
+        change, divisor, middle = CHANGE // 2, 1, 0.0
+        focus = 0.0 if focus is None else focus
     share = float(default_focus(items, users, attained, noise=noise) if focus is None else focus)
     check_focus(share)
-    counts = twice_counts(data, missing)
+    counts = twice_counts(data, missing) - users * (1 - np.eye(items, dtype=np.int64))
     above = np.triu_indices(items, 1)
     release = _gaussian if noise == "gaussian" else _k_norm
-    totals, pairs, scale = release(counts.sum(axis=1), counts[above], share, attained)
-    scores = totals / (2 * users)
+    totals, pairs, scale = release(counts.sum(axis=1), counts[above], change, share, attained)
+    scores = totals / (2 * divisor)
     x = np.zeros((items, items))
-    x[above] = pairs / (2 * users) - 0.5
-    shares = map(np.float64, (scale / users, share, *precisions(items, items, noise)))
+    x[above] = pairs / (2 * divisor)
+    scale *= change / (2 * divisor)
+    shares = map(np.float64, (middle, scale, share, *precisions(items, items, noise)))
     combine = functools.partial(combined, noise=noise, shrink=shrink)
     with jax.enable_x64(True):
         value, diagnostics = quickly(
@@ -101,15 +108,15 @@ def exact_weights(
 
 
 def _k_norm(
-    totals: np.ndarray, pairs: np.ndarray, share: float, attained: Privacy
+    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Noisy doubled totals and pair counts, zeros for a release that has no share, and 1/ε."""
+    """Noisy t and p, zeros for a release that has no share, and 1/ε."""
     for_scores, for_pairs = split_epsilon(attained.epsilon, share)
     noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
     if for_scores:
-        noisy = discrete_zonotope(Graph.of_all_pairs(totals.size), 2, for_scores)[0](totals)
+        noisy = discrete_zonotope(Graph.of_all_pairs(totals.size), change, for_scores)[0](totals)
     if for_pairs:
-        above = discrete_cube(pairs.size, 2, for_pairs)[0](pairs)
+        above = discrete_cube(pairs.size, change, for_pairs)[0](pairs)
     return noisy, above, 1 / attained.epsilon
 
 
@@ -128,11 +135,11 @@ def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
 
 
 def _gaussian(
-    totals: np.ndarray, pairs: np.ndarray, share: float, attained: Privacy
+    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Noisy doubled totals and pair counts, zeros for a release that has no share, and 1/μ."""
+    """Noisy t and p, zeros for a release that has no share, and 1/μ."""
     budget = gaussian_budget(attained.epsilon, attained.delta)
-    scales = deviations(totals.size, Fraction(share), budget)
+    scales = deviations(totals.size, change, Fraction(share), budget)
     parts = [(part, scale) for part, scale in zip((totals, pairs), scales) if scale is not None]
     released = gaussian_mechanism(
         np.concatenate([part for part, _ in parts]),
@@ -172,19 +179,23 @@ def gaussian_mechanism(
 
 
 def deviations(
-    num_items: int, share: Fraction, budget: Fraction
+    num_items: int, change: int, share: Fraction, budget: Fraction
 ) -> tuple[Fraction | None, Fraction | None]:
     """σ_t and σ_p, None for a release that has no share.
 
     Args:
         num_items: m >= 2.
+        change: c.
         share: φ in [0, 1].
         budget: μ.
     """
-    m = num_items
-    squares = (Fraction(4 * m * (m * m - 1), 3), share), (Fraction(2 * m * (m - 1)), 1 - share)
+    m, square = num_items, change**2
+    squares = (
+        (Fraction(square * m * (m * m - 1), 3), share),
+        (Fraction(square * m * (m - 1), 2), 1 - share),
+    )
     first, second = (
-        root_above(square / (part * budget**2)) if part else None for square, part in squares
+        root_above(moved / (part * budget**2)) if part else None for moved, part in squares
     )
     return first, second
 

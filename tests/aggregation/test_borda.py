@@ -18,6 +18,7 @@ from privrank_jax.aggregation.borda import (
     score_radius,
     user_scores,
 )
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.vectors import report_covariance, report_norm
 from tests.promises import guarantee_of, noise_of, user
 from tests.reference import borda as reference_borda
@@ -85,6 +86,47 @@ def test_sensitivity_is_attained_and_never_exceeded(items):
     assert np.linalg.norm(scores - (items - 1) / 2, axis=1).max() == pytest.approx(
         score_radius(items)
     )
+
+
+@pytest.mark.parametrize("items", [1, 2, 3, 4])
+@pytest.mark.parametrize("noise", ["k-norm", "laplace", "gaussian"])
+def test_one_user_more_moves_centered_sums_by_half_of_what_another_does(noise, items):
+    """Over all rankings, ties and gaps of both rules included; those of all orders attain the bound."""
+    users = reference_borda.incomplete_rankings(items)
+    scores = np.array([reference_borda.pair_shares(*user).sum(1) for user in users])
+    moved = scores - (items - 1) / 2
+    if (
+        noise == "k-norm"
+    ):  # the least r with moved in rZ(K_m): its largest k entries are at most rk(m - k)
+        ordered, sizes = -np.sort(-moved, axis=1).cumsum(axis=1)[:, :-1], np.arange(1, items)
+        largest, delta = (ordered / (sizes * (items - sizes))).max(initial=0.0), 0.0
+    else:
+        delta = 1e-5 if noise == "gaussian" else 0.0
+        largest = np.linalg.norm(moved, 2 if delta else 1, axis=1).max()
+    privacy = Privacy(0.7, unit="user", adjacency="add-remove", delta=delta)
+    scale = float(dp_borda_scale(items, 10, privacy, noise=noise))
+    assert scale == dp_borda_scale(items, 1000, privacy, noise=noise)
+    if items > 1:
+        wanted = (
+            reference_calibration.gaussian_scale(largest, 0.7, delta) if delta else largest / 0.7
+        )
+        assert scale == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("private", [aggregation.dp_borda, aggregation.private_weights])
+def test_sums_of_a_private_number_of_users(private, key):
+    """Without noise they are those of the users one by one; masked items have none."""
+    privacy = Privacy(jnp.inf, unit="user", adjacency="add-remove")
+    shares = np.array([reference_borda.pair_shares(user) for user in USERS])
+    margins = np.where(np.eye(4), 0, shares - 0.5).sum(0)
+    for mask in (None, np.array([True, False, True, True])):
+        keep = np.ones(4, bool) if mask is None else mask
+        wanted = np.where(keep[:, None] & keep, margins, 0)
+        found = private(key, PairWeights(PairWeights.from_ranks(USERS).matrix, 4, mask), privacy)
+        if private is aggregation.dp_borda:
+            wanted = wanted.sum(1)
+        np.testing.assert_allclose(found.value, wanted, atol=1e-6)
+        assert found.guarantee.adjacency == "add-remove"
 
 
 def test_k_norm_noise_has_the_stated_distribution(key):

@@ -18,12 +18,15 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import dp_borda_scale
 from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.privacy import Privacy
 from privrank_jax.release import (
     exact_aggregation,
     exact_borda,
     exact_kwiksort,
     exact_noise_all,
+    exact_weights,
     integer_noise,
+    weights_in_parts,
 )
 from privrank_jax.release.exact_aggregation import _sort
 from privrank_jax.release.spanning_trees import Graph
@@ -173,6 +176,68 @@ def test_k_norm_noise_has_the_change_of_one_user(release, monkeypatch):
         assert shape == 3
         np.testing.assert_allclose(values, 10 * w[np.triu_indices(3, 1)])
     assert found.diagnostics.noise_scale == pytest.approx(1 / (5 * 0.3))
+
+
+@pytest.mark.parametrize(
+    ("release", "noise"),
+    [
+        *((exact_borda, noise) for noise in ("k-norm", "laplace", "gaussian")),
+        *((exact_weights, noise) for noise in ("k-norm", "gaussian")),
+    ],
+)
+def test_one_user_more_moves_the_integers_by_what_the_noise_is_for(release, noise, monkeypatch):
+    """What noise is added to moves, for every ranking that joins, by what the sampler is told, at most, and so far."""
+    told, seen, spent = [], [], []
+
+    def sampler(shape, change, *_, **__):
+        told.append((shape, change))
+        return lambda values: seen.append(np.array(values)) or np.asarray(values, float), 1.0
+
+    def gaussian(values, parts, _, budget):
+        spent.append(
+            (np.repeat([float(s) for _, s in parts], [n for n, _ in parts]), float(budget))
+        )
+        seen.append(np.array(values))
+        return values.astype(float)
+
+    for module, names in (
+        (integer_noise, ("discrete_cube", "discrete_zonotope")),
+        (weights_in_parts, ("discrete_cube", "discrete_zonotope")),
+    ):
+        for name in names:
+            monkeypatch.setattr(module, name, sampler)
+    for name in ("discrete_laplace", "discrete_gaussian"):
+        monkeypatch.setattr(integer_noise, name, lambda change, *_: sampler(None, change))
+    monkeypatch.setattr(weights_in_parts, "gaussian_mechanism", gaussian)
+    privacy = Privacy(
+        1.0, unit="user", adjacency="add-remove", delta=1e-5 if noise == "gaussian" else 0.0
+    )
+    options = {"focus": 0.5, "shrink": "none"} if release is exact_weights else {}
+    joining = [*itertools.product(range(-1, 3), repeat=3)]
+    found = {}
+    for own in [None, *joining]:
+        seen.clear()
+        rows = np.array([*RANKS, *([] if own is None else [own])])
+        with jax.enable_x64(True):
+            value = release(rows, privacy, noise=noise, **options).value
+            margins = np.asarray(PairWeights.from_ranks(rows).matrix) - 0.5 * (1 - np.eye(3))
+        wanted = len(rows) * (margins.sum(1) if release is exact_borda else margins)
+        np.testing.assert_allclose(value, wanted, atol=1e-9)  # the noise is 0 here
+        found[own] = [*seen]
+    parts = len(found[None])
+    for part in range(parts):
+        moved = [found[own][part] - found[None][part] for own in joining]
+        if spent:
+            scales, budget = spent[0]
+            assert max(np.linalg.norm(one / scales) for one in moved) == pytest.approx(budget)
+            continue
+        shape, change = told[part]
+        if isinstance(shape, Graph):
+            gauge = max(abs(one).max() / 2 for one in moved)  # of three items
+        else:
+            order = {"k-norm": np.inf, "laplace": 1, "gaussian": 2}[noise]
+            gauge = max(np.linalg.norm(one, order) for one in moved)
+        assert gauge == pytest.approx(change)
 
 
 def test_noise_all_without_noise_is_the_weights():

@@ -44,7 +44,7 @@ def test_the_parts_of_epsilon_never_exceed_it(epsilon, share):
 def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
     """In fractions, for the changes that a ranking and its reversal attain."""
     budget = gaussian_budget(0.7, 1e-6)
-    of_totals, of_pairs = deviations(items, Fraction(share), budget)
+    of_totals, of_pairs = deviations(items, 2, Fraction(share), budget)
     ranks = np.arange(items)
     up, down = (reference_borda.pair_shares(r) for r in (ranks, ranks[::-1]))
     pairs = (2 * (up - down))[np.triu_indices(items, 1)]
