@@ -122,8 +122,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove; "
-            "scores alone).",
+            help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove: borda, "
+            "weights and scores, at half the noise; the number of users is then private).",
         ),
     ] = "replace"
     items: Items = None

@@ -107,7 +107,7 @@ def of_scores_from_reports(
 
 
 def of_majorities(
-    weights: np.ndarray, ranks: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn
+    weights: np.ndarray, ranks: np.ndarray, num_users: int | None, asked: AskedOf, drawn: Drawn
 ) -> Certainty:
     """Certainty of noisy weights: i is surely better than j if surely most users have it ahead.
 
@@ -118,7 +118,7 @@ def of_majorities(
     Args:
         weights: ``(m, m)``, as released, before any shrinkage; clipped to [0, 1] or not.
         ranks: ``(m,)`` ranks that are published for them.
-        num_users: n.
+        num_users: n; None where the weights are 1/2 plus sums over a private number of users.
         asked: the arguments.
         drawn: the release.
     """
@@ -170,7 +170,7 @@ def _chained(better: np.ndarray) -> np.ndarray:
 
 def _score_reach(num_items: int, num_users: int | None, asked: AskedOf, drawn: Drawn) -> float:
     """Half-width that holds the noise of all scores."""
-    step, change = (0.5, CHANGE // 2) if num_users is None else (0.5 / num_users, CHANGE)
+    step, change = _grid(num_users)
     if asked.noise_drawn != "k-norm":
         return _independent_reach(drawn, asked.noise_drawn, num_items, step)
     body = Zonotope.of_all_pairs(num_items)
@@ -181,8 +181,16 @@ def _score_reach(num_items: int, num_users: int | None, asked: AskedOf, drawn: D
     return step * noise_law.lattice_reach(body, LEVEL, step / drawn.scale)
 
 
-def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float | None:
+def _grid(num_users: int | None) -> tuple[float, int]:
+    """The step of exact noise on scores and weights, and how many steps one user may change a pair by."""
+    return (0.5, CHANGE // 2) if num_users is None else (0.5 / num_users, CHANGE)
+
+
+def _weight_reach(
+    num_items: int, num_users: int | None, asked: AskedOf, drawn: Drawn
+) -> float | None:
     """Half-width that holds the noise of all weights; None if they were made of scores alone."""
+    step, change = _grid(num_users)
     pairs = num_items * (num_items - 1) // 2
     epsilon = float(drawn.guarantee.promise.epsilon)
     about = drawn.estimate.diagnostics
@@ -191,17 +199,17 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
         return None
     if asked.noise_drawn == "k-norm":  # which spends all of the budget on pairs, or all on scores
         if drawn.exact:
-            return cube_lattice_reach(pairs, LEVEL, epsilon / CHANGE) / (CHANGE * num_users)
-        return Noise("k-norm", 1 / (epsilon * num_users), Cube.of_pairs(num_items)).reach(LEVEL)
+            return step * cube_lattice_reach(pairs, LEVEL, epsilon / change)
+        return Noise("k-norm", change * step / epsilon, Cube.of_pairs(num_items)).reach(LEVEL)
     if asked.method != "weights":
-        return _independent_reach(drawn, asked.noise_drawn, pairs, 0.5 / num_users)
+        return _independent_reach(drawn, asked.noise_drawn, pairs, step)
     # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
-    # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
+    # It is alike on all pairs. Rounding it to integers moves a weight by less than one user, which is two steps.
     square = (num_items - 1) * float(about.gradient_scale) ** 2
     square += (num_items - 1) * (num_items - 2) / 2 * of_cycles**2
     deviation = math.sqrt(square / pairs)
     reach = Noise.independent("gaussian", deviation, pairs).reach(LEVEL)
-    return reach + drawn.exact / num_users
+    return reach + 2 * step * drawn.exact
 
 
 def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:

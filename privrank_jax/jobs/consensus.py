@@ -111,9 +111,9 @@ def consensus(
     Args:
         data: of :func:`privrank_jax.read`. Synthetic rankings are randomized already: they are debiased, and that
             spends nothing.
-        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda
-            and scores also for users who are added or removed, whose number is then private. None: no privacy, the best
-            ranking there is, with a proof; of synthetic rankings debiased Borda scores.
+        privacy: the promise, for users who are replaced: ``Privacy(1.0, unit="user", adjacency="replace")``; of borda,
+            weights and scores also for users who are added or removed, whose number is then private. None: no privacy,
+            the best ranking there is, with a proof; of synthetic rankings debiased Borda scores.
         method: ``"auto"`` (weights, or borda where noise is large), ``"weights"`` (the best ranking for noisy
             majorities whose cycles are reduced by as much as may be noise), ``"borda"`` (noisy mean scores),
             ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
@@ -288,7 +288,12 @@ class Asked:
             added = [name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies]
             raise ValueError(
                 "a consensus protects users who are replaced: take unit='user' and adjacency='replace'. With trust "
-                f"central {' and '.join(added)} protect users who are added or removed as well."
+                f"central {', '.join(added)} protect users who are added or removed as well."
+            )
+        if self.xi and privacy.adjacency == "add-remove":
+            raise ValueError(
+                "xi (--xi) is a share of the disagreements of all users, whose number is private under adjacency "
+                "add-remove: leave it out."
             )
         self._check_points()
         if self.shuffled and self.noise is not None:
@@ -525,13 +530,17 @@ def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
 
 
 def _central_weights(data: Prepared, asked: Asked) -> Ranking:
-    users = data.table.num_users
     drawn = _draw(data, asked, noise=asked.noise_drawn, shrink="none")
-    unshrunk = np.asarray(drawn.estimate.value)
+    unshrunk, users = np.asarray(drawn.estimate.value), data.table.num_users
+    if not data.open_number:  # sums over users: majorities are above 1/2 as those of shares are
+        unshrunk, users = unshrunk + 0.5 * (1 - np.eye(len(unshrunk))), None
     about = drawn.estimate.diagnostics
     value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
+    weights = np.asarray(value)
+    if users is None:
+        weights = 0.5 + (weights - 0.5) / max(2 * np.abs(weights - 0.5).max(), 1)
     # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
-    weights = np.clip(np.asarray(value), 0, 1)
+    weights = np.clip(weights, 0, 1)
     about = dataclasses.replace(about, cycle_factor=factor)
     drawn = dataclasses.replace(
         drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
@@ -611,6 +620,11 @@ def solved(
     """Find the best ranking for noisy weights; its certificate depends on those alone."""
     best = aggregation.kemeny(np.asarray(weights), asked.xi)
     found, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
+    if not data.open_number:  # costs are known up to a factor alone
+        found = {"solver": best.solver, "of": "noisy weights"}
+        words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
+        if best.ratio > 1 + 1e-9:
+            words = "the order found to agree with most of the noisy majorities, by their size; without a proof"
     whole = result(
         data,
         asked,

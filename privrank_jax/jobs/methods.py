@@ -77,6 +77,7 @@ CONSENSUS = _by_name(
         run={"central": "jobs.consensus:_central_weights"},
         mechanisms={"central": ("private-weights",)},
         solves=True,
+        adjacencies=("replace", "add-remove"),
     ),
     Method(
         name="borda",

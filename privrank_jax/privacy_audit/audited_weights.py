@@ -107,6 +107,10 @@ AUDITED = (
         on_counts(aggregation.private_weights, **_SETTINGS),
         law=lambda counts, privacy, facts: _law(_above_half(counts), privacy, facts),
         neighbors=(ALONE, BOTH),
+        commands=(
+            "aggregate --method weights --adjacency add-remove",
+            "aggregate --method auto --adjacency add-remove --missing unknown",
+        ),
         **_SUM,
         **ADDED,
     ),

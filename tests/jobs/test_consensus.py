@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import re
 
+import jax
 import numpy as np
 import pytest
 
+import privrank_jax as pr
 from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.jobs import consensus
 from privrank_jax.privacy import Privacy
+from privrank_jax.release.exact_aggregation import counted_weights
 from tests.jobs.released import agreed
 from tests.of_rankings import CONSENSUS
 from tests.parquet import as_parquet
@@ -240,3 +244,48 @@ def test_what_noisy_votes_prove_is_said_of_them(write):
     assert any(
         note.startswith("by the noisy votes, the average user disagrees") for note in found.notes
     )
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize(
+    ("method", "noise", "delta"),
+    [
+        ("borda", "k-norm", 0.0),
+        ("borda", "laplace", 0.0),
+        ("borda", "gaussian", 1e-4),
+        ("weights", "k-norm", 0.0),
+        ("weights", "gaussian", 1e-4),
+    ],
+)
+@pytest.mark.parametrize("simulated", [False, True])
+def test_users_who_may_come_or_go(write, method, noise, delta, missing, simulated, key):
+    """Of 40 releases at 95 %, fewer than 31 hold all true values with probability 5e-5; their number is not told."""
+    rows = [f"u{k},{'1,2,3' if k % 4 else '2,,1'}" for k in range(37)]
+    path = write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
+    data, held = pr.read(path, missing=missing), 0
+    margins = 37 * (np.asarray(counted_weights(data.ranks, missing).matrix) - 0.5)
+    np.fill_diagonal(margins, 0.0)
+    promise = pr.Privacy(0.5, unit="user", adjacency="add-remove", delta=delta)
+    for number in range(40):
+        drawn = jax.random.fold_in(key, number) if simulated else None
+        found = pr.consensus(data, promise, method=method, noise=noise, key=drawn)
+        if method == "borda":
+            low, high = (found.certainty.intervals[end] for end in ("low", "high"))
+            true = margins.sum(1)
+            held += bool(np.all((low - 1e-9 <= true) & (true <= high + 1e-9)))
+        else:
+            held += bool(np.all(margins[found.certainty.better] > 0))
+    assert held >= 31
+    said = " ".join([found.title, *found.notes, found.certainty.words, repr(found.facts)])
+    assert found.guarantee.adjacency == "add-remove"
+    assert not re.search(r"\b37\b", said)
+
+
+def test_the_method_of_a_private_number_of_users_does_not_depend_on_it(write):
+    promise = pr.Privacy(1.0, unit="user", adjacency="add-remove")
+    for users in (3, 3000):
+        rows = (f"u{k},1,2,3" for k in range(users))
+        data = pr.read(write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv"))
+        assert pr.consensus(data, promise).facts["method"] == "borda"
+        with pytest.raises(ValueError, match="leave it out"):
+            pr.consensus(data, promise, method="weights", xi=0.1)

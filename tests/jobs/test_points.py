@@ -127,7 +127,7 @@ def test_other_data_are_refused(write, stars):
         pr.consensus(costs, user(), method="scores", points="0-5")
     with pytest.raises(ValueError, match="--approvals"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="scores")
-    with pytest.raises(ValueError, match="users who are replaced"):
-        pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"))
-    with pytest.raises(ValueError, match="scores protect users who are added"):
-        pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="borda")
+    with pytest.raises(ValueError, match="weights, borda, scores protect users who are added"):
+        pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="footrule")
+    with pytest.raises(ValueError, match="protects users who are replaced"):
+        pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), trust="local")
