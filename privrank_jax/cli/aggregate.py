@@ -122,8 +122,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove: borda, "
-            "weights and scores, at half the noise; the number of users is then private).",
+            help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove, of "
+            "borda, weights and scores: half the noise, and the number of users is private).",
         ),
     ] = "replace"
     items: Items = None

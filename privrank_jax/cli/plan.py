@@ -26,7 +26,9 @@ HELP = (
     "  privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)\n\n"
     "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
     "  privrank plan --rankings --items 10 --users 1000 --epsilon 1 --plot plan.png\n\n"
-    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95"
+    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95\n\n"
+    "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02\n\n"
+    "  privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5"
 )
 
 
@@ -34,15 +36,39 @@ HELP = (
 class Design(Saved):
     """A survey to plan: the options of one run."""
 
-    items: Annotated[int, typer.Option(metavar="M", help="Number of items.")]
+    items: Annotated[
+        int | None, typer.Option(metavar="M", help="Number of items; of labels none.")
+    ] = None
     rankings: Annotated[
         bool, typer.Option("--rankings", help="Plan a consensus of whole rankings, one per user.")
+    ] = False
+    points: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCALE",
+            help="Plan totals of points on this scale, such as 0-5, as of privrank aggregate --method scores; 0-1 for "
+            "approvals.",
+        ),
+    ] = None
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K", help="With --points: the most items that a user may give points to."
+        ),
+    ] = None
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels",
+            help="Plan preference labels for training, --max-per-user of each user, as of privrank privatize; --target "
+            "is as how many labels without privacy they are to count.",
+        ),
     ] = False
     epsilon: Annotated[
         float | None,
         typer.Option(
             help="Privacy budget of one answer, with --epsilon-max the smallest of them; of a user with --rankings, "
-            "--trust central or --trust shuffled."
+            "--points, --labels, --trust central or --trust shuffled."
         ),
     ] = None
     epsilon_max: Annotated[

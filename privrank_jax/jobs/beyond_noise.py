@@ -10,13 +10,19 @@ import numpy as np
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
-from privrank_jax.aggregation.scores import PointTotals, noise_on_totals, scores_change
+from privrank_jax.aggregation.scores import (
+    PointTotals,
+    noise_on_totals,
+    scores_change,
+    scores_scale,
+)
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_aggregation import CHANGE
 from privrank_jax.release.k_norm import zonotope_parts
 
@@ -221,13 +227,41 @@ def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
         drawn: the release.
     """
     items, promise = totals.num_items, drawn.guarantee.promise
-    change, middle = scores_change(items, promise, totals.most, totals.limit, noise)
+    rules = {"most": totals.most, "limit": totals.limit, "noise": noise}
+    if drawn.exact:
+        return reach_on_totals(items, promise, **rules, scale=drawn.scale)
+    return noise_on_totals(noise, drawn.scale, items).reach(LEVEL)
+
+
+def reach_on_totals(
+    num_items: int,
+    promise: Privacy,
+    *,
+    most: int,
+    limit: int | None,
+    noise: str,
+    scale: float | None = None,
+    level: float = LEVEL,
+) -> float:
+    """The same for exact noise of this kind, before there are data.
+
+    Args:
+        num_items: m.
+        promise: what is promised.
+        most, limit: as of :class:`~privrank_jax.aggregation.PointTotals`.
+        noise: its kind.
+        scale: that of the release; None: that of its simulated twin, of which exact Gaussian noise has a few percent
+            more.
+        level: the probability with which it holds all.
+    """
+    change, middle = scores_change(num_items, promise, most, limit, noise)
     step = 0.5 if middle else 1.0
-    if noise == "k-norm" and drawn.exact:
-        return step * cube_lattice_reach(items, LEVEL, float(promise.epsilon) * step / change)
     if noise == "k-norm":
-        return noise_on_totals(noise, drawn.scale, items).reach(LEVEL)
-    return _independent_reach(drawn, noise, items, step)
+        return step * cube_lattice_reach(num_items, level, float(promise.epsilon) * step / change)
+    if scale is None:
+        found, _ = scores_scale(num_items, promise, most=most, limit=limit, noise=noise)
+        scale = float(found)
+    return Noise.independent(noise, scale, num_items).reach(level) + step
 
 
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, step: float) -> float:

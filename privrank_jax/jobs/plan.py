@@ -1,4 +1,4 @@
-"""Users, budget or error of a survey, of scores that a curator publishes, or of a consensus, before there are data."""
+"""Users, budget or error before there are data: of surveys, scores, consensus rankings, points and labels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,18 @@ import inspect
 from privrank_jax.jobs.checks import about_delta
 from privrank_jax.jobs.plan_consensus import plan_consensus
 from privrank_jax.jobs.plan_design import Design, Plan
+from privrank_jax.jobs.plan_labels import plan_labels
+from privrank_jax.jobs.plan_points import plan_points
 from privrank_jax.jobs.plan_scores import plan_scores, plan_survey
 
 
 def plan(
-    items: int,
+    items: int | None = None,
     *,
     rankings: bool = False,
+    points: str | None = None,
+    limit: int | None = None,
+    labels: bool = False,
     epsilon: float | None = None,
     epsilon_max: float | None = None,
     target: float | None = None,
@@ -39,12 +44,16 @@ def plan(
     Give two of ``epsilon``, ``target`` and ``users`` to get the third; all three tell how many more users it takes.
 
     Args:
-        items: number of items.
+        items: number of items; None for labels.
         rankings: plan a consensus of whole rankings, one per user; else comparisons.
-        epsilon: budget of one answer; of a user with ``rankings`` or a trust other than local.
+        points: plan totals of points on this scale, such as ``"0-5"``; ``"0-1"`` for approvals.
+        limit: of points: the most items that one user may give points to.
+        labels: plan preference labels for training.
+        epsilon: budget of one answer; of a user with ``rankings``, ``points``, ``labels`` or a trust other than local.
         epsilon_max: users choose budgets of an answer evenly between ``epsilon`` and this.
-        target: error wanted: largest error of a score, or with ``rankings`` the pairs per user that the consensus may
-            cost above the best one.
+        target: error wanted: largest error of a score, or of the mean points per user; with ``rankings`` the pairs per
+            user that the consensus may cost above the best one; with ``labels`` the number of labels without privacy
+            that say as much.
         users: number of users.
         share_observed: share of all pairs that a user is asked.
         spread: scores to plan for, evenly from minus this.
@@ -53,11 +62,11 @@ def plan(
             Default: on average.
         trust: ``"local"``: each user randomizes the answers, the default of comparisons; ``"shuffled"``: each answers
             one question, and a shuffler hides who sent which; ``"central"``: a curator sees all, the default of
-            rankings; of comparisons it plans the scores of ``privrank rank``.
+            rankings and points; of comparisons it plans the scores of ``privrank rank``.
         delta: of shuffled reports, or of Gaussian noise.
         question: of shuffled comparisons: ``"secret"`` or ``"public"``, which pair a user answers for.
         method: of rankings: plan for one method only.
-        max_per_user: of curators: comparisons of each user.
+        max_per_user: of curators: comparisons of each user; of labels: labels of each user, 1 by default.
         adjacency: of curators: how neighbors differ in a user.
         exposure: of curators: items are shown in proportion to 1/rank to this power.
         near: of curators: whether opponents are near in strength.
@@ -78,9 +87,13 @@ def plan(
     design.check(inspect.signature(plan).parameters)
     import jax
 
-    of_kind = {"survey": plan_survey, "scores": plan_scores, "consensus": plan_consensus}[
-        design.kind
-    ]
+    of_kind = {
+        "survey": plan_survey,
+        "scores": plan_scores,
+        "consensus": plan_consensus,
+        "points": plan_points,
+        "labels": plan_labels,
+    }[design.kind]
     with jax.enable_x64(design.kind != "survey"):
         found = of_kind(design)
     large = about_delta(delta, found.facts["users"], "user")

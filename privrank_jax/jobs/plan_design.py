@@ -25,16 +25,22 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "error": ("largest", "pairs"),
 }
 MOST_USERS, MOST_SHUFFLED = 10**15, 10**9
-_MOST_ITEMS = {"survey": 5_000, "scores": 300, "consensus": 200}
+_MOST_ITEMS = {"survey": 5_000, "scores": 300, "consensus": 200, "points": 10_000, "labels": 0}
 _MOST_PER_USER, _MOST_EXPOSURE = 10**6, 10.0
 _CRUDE = 0.5  # beyond this error the theory, one linear step, is too crude to plan with
 _STEPS, _WIDTH = 8, 10  # numbers of users in a picture, and their factor to either side of the plan
 _OF_SURVEYS = ("link", "share_observed", "epsilon_max", "question")
 _OF_CURATORS = ("max_per_user", "adjacency", "exposure", "near", "error")
+_OF_RANKINGS = ("rankings", "method", "optimum")
 _UNUSED = {  # by what is planned, and by the trust
-    "survey": ("method", "optimum", *_OF_CURATORS),
-    "scores": ("method", "optimum", *_OF_SURVEYS, "delta"),
-    "consensus": (*_OF_SURVEYS, *_OF_CURATORS),
+    "survey": (*_OF_RANKINGS, "limit", *_OF_CURATORS),
+    "scores": (*_OF_RANKINGS, "limit", *_OF_SURVEYS, "delta"),
+    "consensus": (*_OF_SURVEYS, "limit", *_OF_CURATORS),
+    "points": (*_OF_RANKINGS, *_OF_SURVEYS, "spread", "max_per_user", "exposure", "near", "error"),
+    "labels": (
+        *(*_OF_RANKINGS, *_OF_SURVEYS, "items", "points", "limit", "spread", "confidence", "delta"),
+        *("adjacency", "exposure", "near", "error"),
+    ),
     "local": ("delta",),
     "shuffled": ("share_observed", "epsilon_max"),
     "central": (),
@@ -43,7 +49,10 @@ _WHAT = {
     "survey": "a survey of comparisons",
     "scores": "scores that a curator publishes",
     "consensus": "a consensus of rankings",
+    "points": "totals of points",
+    "labels": "preference labels",
 }
+_TRUSTS = {"points": "central", "labels": "local"}
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -103,14 +112,17 @@ class Design(types.SimpleNamespace):
 
     @property
     def kind(self) -> str:
-        """``"consensus"`` of rankings, ``"scores"`` that a curator publishes, or a ``"survey"``."""
+        """What is planned: the names are those of what is not used, above."""
+        if self.labels or self.points is not None:
+            return "labels" if self.labels else "points"
         scores = "scores" if self.trusted == "central" else "survey"
         return "consensus" if self.rankings else scores
 
     @property
     def trusted(self) -> str:
         """The trust: as given, or the default of what is planned."""
-        return self.trust or ("central" if self.rankings else "local")
+        central = self.rankings or (self.points is not None and not self.labels)
+        return self.trust or ("central" if central else "local")
 
     @property
     def most_users(self) -> int:
@@ -149,10 +161,13 @@ class Design(types.SimpleNamespace):
         for name, choices in _CHOICES.items():
             check_choice(name, getattr(self, name), choices)
         most, many = _MOST_ITEMS[self.kind], self.most_users
+        if self.items is None and self.kind != "labels":
+            raise ValueError("give the number of items (--items).")
         largest = 0.5 if self.error == "pairs" else math.inf  # a coin has half of all pairs wrong
         budgets = f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; 1 is usual"
         for name, fits, words in (
-            ("items", lambda m: 2 <= m <= most, f"from 2 to {most:,} here"),
+            ("items", lambda m: 2 <= m <= most or not most, f"from 2 to {most:,} here"),
+            ("limit", lambda k: k >= 1, "at least 1"),
             ("epsilon", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
             ("epsilon_max", lambda e: SMALLEST_EPSILON <= e <= LARGEST_EPSILON, budgets),
             ("users", lambda n: 1 <= n <= many, f"from 1 to {many:,}"),
@@ -181,6 +196,14 @@ class Design(types.SimpleNamespace):
                 raise ValueError(
                     f"{_option(name)} does not apply to {_WHAT[self.kind]}, trust={self.trusted!r}: leave it out."
                 )
+        if self.trusted != (only := _TRUSTS.get(self.kind, self.trusted)):
+            raise ValueError(
+                f"{_WHAT[self.kind]} are planned for trust={only!r} (--trust {only}) alone."
+            )
+        if self.kind == "points" and self.adjacency == "flip":
+            raise ValueError(
+                "totals of points protect users under adjacency replace or add-remove."
+            )
         if self.trusted == "shuffled" and not self.delta:
             raise ValueError(
                 "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
@@ -243,7 +266,7 @@ class Design(types.SimpleNamespace):
                 "upper": f"not exceeded with probability {self.certainty:g}",
             }
             points = []
-            for users in _numbers(facts["users"], self.most_users):
+            for users in numbers_near(facts["users"], self.most_users):
                 with jax.enable_x64(self.kind != "survey"):
                     error, clear = errors(users)
                 ours = {name: float(getattr(error, name)) for name in (meant, "upper")}
@@ -272,6 +295,10 @@ class Design(types.SimpleNamespace):
         goal = f"a largest error of at most {self.target:g} {on}"
         if self.error == "pairs":
             goal = f"at most {self.target:g} of all pairs in the wrong order"
+        return self.reached(goal, epsilon, needed)
+
+    def reached(self, goal: str, epsilon: float, needed: int | None) -> str:
+        """How the goal is reached: by so many users, or by this ε."""
         if self.epsilon is None:
             return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
         if self.users is None:
@@ -285,10 +312,60 @@ def _option(name: str) -> str:
     return f"{name} (--{name.replace('_', '-')})"
 
 
-def _numbers(users: int, most: int) -> list[int]:
+def whole_users(users: Any, most: int = MOST_USERS) -> int:
+    """A number of users that were found to be needed, as a whole one, reduced by a millionth for float32 rounding.
+
+    Args:
+        users: the number.
+        most: the largest one.
+
+    Raises:
+        ValueError: it is larger, or NaN.
+
+    >>> whole_users(3.2), whole_users(0.0)
+    (4, 1)
+    """
+    if not float(users) <= most:
+        raise ValueError(
+            f"the target takes more than {most:,} users, if it can be reached at all: take a larger target (--target) "
+            "or epsilon (--epsilon), or a smaller spread (--spread)."
+        )
+    return max(math.ceil(float(users) * (1 - 1e-6)), 1)
+
+
+def least_epsilon(reached: Callable[[float], bool]) -> float:
+    """The least ε of those that plans take which suffices, to a thousandth.
+
+    Args:
+        reached: whether an ε does; a larger one does as well.
+
+    Raises:
+        ValueError: none does.
+
+    >>> round(least_epsilon(lambda epsilon: epsilon >= 0.3), 3)
+    0.3
+    """
+    low, high = SMALLEST_EPSILON, LARGEST_EPSILON
+    if reached(low):
+        return low
+    if not reached(high):
+        raise ValueError(
+            "no epsilon is enough for the target (--target): take another, or more users (--users)."
+        )
+    while high > low * 1.001:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+def numbers_near(users: int, most: int) -> list[int]:
     """Numbers of users about a plan, evenly spaced on a logarithmic axis; the plan's is one of them.
 
-    >>> _numbers(1000, 10**15)[::4], _numbers(1, 10**15)[0], _numbers(10**15, 10**15)[-1] == 10**15
+    Args:
+        users: that of the plan.
+        most: the largest number.
+
+    >>> numbers_near(1000, 10**15)[::4], numbers_near(1, 10**15)[0], numbers_near(10**15, 10**15)[-1] == 10**15
     ([100, 1000, 10000], 1, True)
     """
     steps = (_WIDTH ** (2 * k / _STEPS - 1) for k in range(_STEPS + 1))

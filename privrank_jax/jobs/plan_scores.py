@@ -7,22 +7,12 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from privrank_jax.jobs.plan_design import MOST_SHUFFLED, MOST_USERS, Design, Plan
+from privrank_jax.jobs.plan_design import MOST_SHUFFLED, Design, Plan, whole_users
 
 _ONE_ANSWER = 1.01  # a share of pairs typed with three digits makes no more of one pair
 _FEW_ITEMS = 200  # for which NumPy takes less time than to compile
 
 Value = TypeVar("Value")
-
-
-def _whole(users: Any, most: int = MOST_USERS) -> int:
-    """A number of users that were found to be needed, as a whole one, reduced by a millionth for float32 rounding."""
-    if not float(users) <= most:  # NaN too
-        raise ValueError(
-            f"the target takes more than {most:,} users, if it can be reached at all: take a larger target (--target) "
-            "or epsilon (--epsilon), or a smaller spread (--spread)."
-        )
-    return max(math.ceil(float(users) * (1 - 1e-6)), 1)
 
 
 def _too_few(design: Design, clear: float, what: str) -> ValueError:
@@ -60,12 +50,12 @@ def plan_survey(design: Design) -> Plan:
     needed = free = None
     if design.target is not None and design.epsilon is not None:
         enough = functools.partial(computed, planner.users_needed, scores)
-        free = _whole(enough(math.inf, design.target, **goal))
+        free = whole_users(enough(math.inf, design.target, **goal))
         if shuffled:
             needed = _users_of_shuffled(design, lambda e: float(enough(e, design.target, **goal)))
         else:
             budgets = computed(planner.uniform_budgets, low, high)
-            needed = _whole(enough(budgets, design.target, **goal))
+            needed = whole_users(enough(budgets, design.target, **goal))
 
     def errors(users: int) -> tuple[Any, Any]:
         budgets = _shuffled(design, users, low) if shuffled else None
@@ -214,9 +204,9 @@ def _users_of_shuffled(design: Design, users_needed: Callable[[float], float]) -
     assert epsilon is not None
 
     def needed(users: int) -> int:
-        return _whole(users_needed(_shuffled(design, users, epsilon)), MOST_SHUFFLED)
+        return whole_users(users_needed(_shuffled(design, users, epsilon)), MOST_SHUFFLED)
 
-    low = _whole(users_needed(math.inf), MOST_SHUFFLED)
+    low = whole_users(users_needed(math.inf), MOST_SHUFFLED)
     high = max(needed(low), low)
     while high - low > max(1, 1e-4 * low):
         middle = (low + high) // 2
@@ -225,7 +215,7 @@ def _users_of_shuffled(design: Design, users_needed: Callable[[float], float]) -
             high = middle
         else:
             low, high = middle, min(high, found)
-    return _whole(high, MOST_SHUFFLED)
+    return whole_users(high, MOST_SHUFFLED)
 
 
 def plan_scores(design: Design) -> Plan:
@@ -262,10 +252,10 @@ def plan_scores(design: Design) -> Plan:
             raise _too_few(design, clear, "privacy")
     if design.target is not None:
         enough = functools.partial(planner.users_for_release, scores, target=design.target, **goal)
-        free = _whole(enough(promise(math.inf)))
+        free = whole_users(enough(promise(math.inf)))
         needed = design.users  # at the ε that was found for them
         if design.epsilon is not None:
-            needed = _whole(enough(promise(epsilon)))
+            needed = whole_users(enough(promise(epsilon)))
     users = design.users or needed or 1
     error, clear = error_at(users, epsilon), error_at(users, math.inf)
     told = design.told(

@@ -26,12 +26,27 @@ CONSENSUS = ("plan", "--rankings", "--items", 5, "--users", 100, "--epsilon", 1)
         ),
         (("--rankings", "--epsilon", 1, "--target", 0.8), "which aggregate takes by --method exponential"),
         (("--rankings", "--epsilon", 1, "--target", 0.2, "--method", "borda"), "no users found that suffices"),
+        (("--points", "0-1", "--epsilon", 1, "--target", 0.05), "For an error of every share of users of at most"),
     ],
 )  # fmt: skip
 def test_in_words(privrank, more, words):
     result = privrank("plan", "--items", 6, *more)
     assert result.code == 0, result.err
     assert words in " ".join(result.out.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("--items", 5, "--points", "0-5", "--users", 90), ("--labels", "--target", 90)],
+)
+def test_points_and_labels_are_drawn_and_written(privrank, tmp_path, words):
+    out, picture = tmp_path / "plan.csv", tmp_path / "plan.svg"
+    found = privrank(
+        "plan", *words, "--epsilon", 1, "--json", "--out", out, "--plot", picture
+    ).json()
+    (row,) = csv.DictReader(out.open())
+    assert int(row["users"]) == found["users"]
+    assert "<svg" in picture.read_text()
 
 
 def test_a_survey_is_drawn_and_written(privrank, tmp_path):

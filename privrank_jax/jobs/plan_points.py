@@ -1,0 +1,109 @@
+"""A plan of totals of approvals or points: users, ε, or how far the noise may move what is published."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from privrank_jax._promise import Privacy
+from privrank_jax.jobs.plan_design import (
+    MOST_USERS,
+    Design,
+    Plan,
+    least_epsilon,
+    numbers_near,
+    whole_users,
+)
+
+
+def plan_points(design: Design) -> Plan:
+    """Plan the totals that ``privrank aggregate --method scores`` publishes."""
+    from privrank_jax.aggregation.scores import least_noise, noise_on_totals, scores_scale
+    from privrank_jax.jobs.beyond_noise import reach_on_totals
+    from privrank_jax.jobs.points import scale_of
+
+    low, high = scale_of(design.points)
+    rules = {"most": high - low, "limit": design.limit}
+    approved = (low, high) == (0, 1)
+
+    def promised(epsilon: float) -> Privacy:
+        return Privacy(epsilon, unit="user", adjacency=design.adjacency, delta=design.delta)
+
+    noise = "gaussian" if design.delta else least_noise(design.items, promised(1.0), **rules)
+
+    def reach(epsilon: float) -> float:
+        """How far the noise moves any of the totals, with the probability that was asked for."""
+        promise = promised(epsilon)
+        return reach_on_totals(design.items, promise, **rules, noise=noise, level=design.certainty)
+
+    epsilon, users, needed = design.epsilon, design.users, None
+    if design.target is not None and epsilon is not None:
+        needed = whole_users(reach(epsilon) / design.target)
+    elif epsilon is None:
+        epsilon = least_epsilon(lambda one: reach(one) <= design.target * users)
+    users = users or needed or 1
+    scale, middle = scores_scale(design.items, promised(epsilon), **rules, noise=noise)
+    deviation = float(noise_on_totals(noise, scale, design.items).deviation())
+    error = reach(epsilon)
+    found = design.told(
+        "items", "trust", "points", "limit", "adjacency", "confidence", "target"
+    ) | {
+        "users": users,
+        "users_needed": needed,
+        "more_users": None if needed is None else max(needed - (design.users or 0), 0),
+        "epsilon": epsilon,
+        "delta": design.delta,
+        "noise": noise,
+        "noise_scale": float(scale),
+        "middle": middle,
+        "deviation": deviation,
+        "error_of_total": error,
+        "error": error / users,
+    }
+    unit = "users" if approved else "points"
+    share = "share of users" if approved else "mean of points"
+    sure = f"not exceeded with probability {design.certainty:g}"
+    rows = [
+        ("users", f"{users:,}"),
+        *([] if needed is None else [("users needed for the target", f"{needed:,}")]),
+        ("epsilon of a user", f"{epsilon:.3g}"),
+        ("noise", noise),
+        (f"standard deviation of a total, {unit}", f"{deviation:.3g}"),
+        (f"error of any total, {unit}, {sure}", f"{error:.3g}"),
+        (f"error of any {share}, {sure}", f"{error / users:.3g}"),
+        ("items are told apart from a difference of", f"{2 * error / users:.3g}"),
+    ]
+    what = "approvals" if approved else f"points from {low} to {high}"
+    limited = f", at most {design.limit} of one user" if design.limit else ""
+    title = f"{what} of {design.items} items{limited}"
+    opening = (
+        "In this plan a curator holds all ballots and publishes only noisy totals (--trust central), as privrank "
+        "aggregate --method scores does. epsilon counts for a user, with the whole ballot. Errors are those of the "
+        "noise alone, the same whatever the users say."
+    )
+    goal = f"an error of every {share} of at most {design.target} with probability {design.certainty:g}"
+    answer = "The error falls as 1/(users · epsilon): twice the users halve it."
+    if design.target is not None:
+        answer = design.reached(goal, epsilon, needed)
+    change = "is replaced by any other" if design.adjacency == "replace" else "is added or removed"
+    protected = f"A user is protected with epsilon = {epsilon:.3g}"
+    protected += f", delta = {design.delta:g}" * bool(design.delta)
+    protected += f": against a change in which a user, with the whole ballot, {change}."
+
+    def draw() -> Any:
+        from privrank_jax.plotting import planned_errors
+
+        points = [
+            {"users": number, "upper": error / number} for number in numbers_near(users, MOST_USERS)
+        ]
+        return planned_errors(
+            points,
+            {"upper": sure},
+            (users, error / users),
+            target=design.target,
+            guarantee_text=protected,
+            title=title,
+            y_label=f"error of a {share}",
+        )
+
+    columns = {"plan": [row[0] for row in rows], "": [row[1] for row in rows]}
+    return Plan(title, opening, columns, (answer, protected), found, [found], (), draw)
