@@ -5,6 +5,7 @@ A data set is ``(K,)``, the place of the chosen item in each of K fixed sets.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from typing import Any
@@ -19,7 +20,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.audited_comparisons import gap
 from privrank_jax.privacy_audit.neighbors import Instances, those_near
 from privrank_jax.privacy_audit.registry import Facts
-from privrank_jax.privacy_audit.rows import audited, laplace, on
+from privrank_jax.privacy_audit.rows import audited, gaussian, laplace, on
 
 Array = jax.Array
 
@@ -88,6 +89,18 @@ AUDITED = (
         instances=functools.partial(_instances, most=2),
         commands=("rank --max-per-user 2 --method mle --adjacency flip", "rank --max-per-user 2"),
         **_COUNTS,
+    ),
+    audited(
+        "noisy-choices-gaussian",
+        "totals of choices + Gaussian noise at δ = 0.01, one user of L = 2 choices",
+        on(pairwise.noisy_counts, _choices, noise="gaussian"),
+        neighbors=(_FIRST, np.array([1, 1, 0])),
+        promise=dataclasses.replace(USER, delta=0.01),
+        instances=functools.partial(_instances, most=2),
+        reduce=gap,
+        sees="the gap between the totals of items 0 and 1",
+        loss=gaussian(lambda data: _totals(data).astype(float)),
+        remark="Balle and Wang (2018)",
     ),
     audited(
         "perturbed-plackett-luce",

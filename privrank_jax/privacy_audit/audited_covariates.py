@@ -174,6 +174,18 @@ AUDITED = (
         **under_k_norm(_sums, _SUM_FACETS, _WON, _LOST_TWO),
     ),
     audited(
+        "covariate-sums-gaussian",
+        "sums of comparisons with covariates + Gaussian noise at δ = 0.01, outcomes of one user flip",
+        _on_outcomes(pairwise.noisy_counts, _TWO, noise="gaussian"),
+        commands=(f"{_USERS_LEFT} --covariate length --noise gaussian --delta 1e-6",),
+        note="pairwise/covariates.py; Balle and Wang (2018)",
+        neighbors=(_WON, _LOST_TWO),
+        reduce=lambda noisy: jnp.sum(noisy * np.subtract(*_sums(np.array([_WON, _LOST_TWO])))),
+        sees="the sums along the neighbors' difference",
+        loss=gaussian(_sums),
+        **_BOTH | {"promise": dataclasses.replace(USER, delta=0.01)},
+    ),
+    audited(
         "covariate-ties-questionnaire",
         "sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
         _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson", noise="k-norm"),
