@@ -308,9 +308,9 @@ class Ledger:
         if not self._takes_new_data:
             raise LedgerError(
                 f"{self.path} is the ledger of the series {series!r}, and {name} is not among its data sets: "
-                f"nothing was spent. If it belongs to the series, say --series {series!r}: it then joins with this "
-                "release, and all of its releases count toward the one budget of the series. If its people are in no "
-                "other data set of the series, give it a ledger of its own."
+                f"nothing was spent. If it belongs to the series, give series (--series {series!r}): it joins with "
+                "this release then, and all of its releases count toward the one budget of the series. If its people "
+                "are in no other data set of the series, give it a ledger of its own."
             )
         if not sha256:
             raise LedgerError(
