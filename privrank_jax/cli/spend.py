@@ -137,8 +137,8 @@ class Spending:
         if self._was_paid():
             return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         # The file was read between two checks of its content.
-        data = (sha256_of(self._request.file) or "", self._request.file.name)
-        ledger.check_data(*data)
+        source = (sha256_of(self._request.file) or "", self._request.file.name)
+        ledger.check_data(*source)
         used = price(guarantee, ledger)
         self._check_covers(used)
         if self._request.simulate:
@@ -152,7 +152,7 @@ class Spending:
                 numerics=guarantee.numerics,
                 command=self._command,
                 method=f"{method}, {self._paid_as}" if self._paid_as else method,
-                data=data,
+                source=source,
             )
         return left_in(ledger)
 

@@ -216,7 +216,7 @@ def randomize(
         if not made.rehearsal:
             about = {"trust": made.guarantee.trust, "numerics": made.guarantee.numerics}
             about["command"], about["method"] = "privatize", "randomized answers"
-            ledger.spend(used, **about, data=(data.sha256, made.name))
+            ledger.spend(used, **about, source=(data.sha256, made.name))
     return made
 
 

@@ -54,7 +54,7 @@ def paid(
             numerics=ranking.guarantee.numerics,
             command=job,
             method=f"{method}, {paid_as}" if paid_as else method,
-            data=(sha256, name),
+            source=(sha256, name),
         )
         words = left_in(ledger)
     return dataclasses.replace(

@@ -373,7 +373,7 @@ class Ledger:
             other.account.budget,
             command="ledger",
             method=f"all of {as_text(other.path.name)}",
-            data=(other._identity[1], f"{other.account.data} ({other.path.name})"),
+            source=(other._identity[1], f"{other.account.data} ({other.path.name})"),
         )
         self.mark_printed(number)
         return number
@@ -422,7 +422,7 @@ class Ledger:
         numerics: str = "unknown",
         command: str = "",
         method: str = "",
-        data: tuple[str, str] | None = None,
+        source: tuple[str, str] | None = None,
     ) -> int:
         """Spend ε and δ, recorded on disk when this returns; call it before any part of the result is shown.
 
@@ -431,7 +431,7 @@ class Ledger:
                 shortest decimal.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
-            data: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
+            source: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
 
         Returns:
             The number of the spend, for :meth:`mark_printed`.
@@ -444,20 +444,20 @@ class Ledger:
         self.check_covers(privacy)
         with self._writing():
             self.check(privacy)
-            row = (now(), command, method, *cells(privacy), trust, numerics, self._joining(data))
+            row = (now(), command, method, *cells(privacy), trust, numerics, self._joining(source))
             number = self._chains["spends"].extend([row])
         self._copy_to_main_file()
         return number
 
-    def _joining(self, data: tuple[str, str] | None) -> int:
+    def _joining(self, source: tuple[str, str] | None) -> int:
         """The number of these data, which have then joined the series; within a transaction."""
-        if data is None:
+        if source is None:
             if self.series:
                 raise LedgerError(
-                    f"{self.path} is the ledger of a series: say which data are released (data=...)."
+                    f"{self.path} is the ledger of a series: say which data are released (source=...)."
                 )
             return 1
-        sha256, name = data
+        sha256, name = source
         known = self._data_set(sha256, name)
         if known:
             return known

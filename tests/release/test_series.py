@@ -54,11 +54,11 @@ def test_one_budget_over_all_data_sets(series):
     path = series(1)
     with Ledger(path, series=NAME) as ledger:
         for number in (0, 1, 2, 1):
-            ledger.spend(promise("0.25"), data=data(number))
+            ledger.spend(promise("0.25"), source=data(number))
         assert ledger.left() == (0, 0)
         for number in (0, 3):  # one that has joined, and one that has not
             with pytest.raises(BudgetExhausted, match=f"the data of the series '{NAME}' can't be"):
-                ledger.spend(promise("0.01"), data=data(number))
+                ledger.spend(promise("0.01"), source=data(number))
         assert [one.data_set for one in ledger.spends()] == [1, 2, 3, 2]
         assert [(one.number, one.data) for one in ledger.data_sets()] == [
             (1, "survey.csv"), (2, "survey.csv"), (3, "2.csv")
@@ -72,30 +72,30 @@ def test_other_data_join_only_where_the_series_is_named(series):
     with Ledger(path) as ledger:
         assert ledger.series == NAME
         for known in (lambda: ledger.check_data(*data(1)),
-                      lambda: ledger.spend(promise(1), data=data(1))):  # fmt: skip
+                      lambda: ledger.spend(promise(1), source=data(1))):  # fmt: skip
             with pytest.raises(LedgerError, match=f"'{NAME}', and survey.csv is not .*--series"):
                 known()
-        ledger.spend(promise(1), data=data(0))  # counts toward the series all the same
+        ledger.spend(promise(1), source=data(0))  # counts toward the series all the same
     with Ledger(path, series="  citizen   survey ") as ledger:
         ledger.check_data(*data(1))
         assert (
             len(ledger.data_sets()) == 1
         )  # a look adds nothing, nor does a release that is refused
         with pytest.raises(BudgetExhausted):
-            ledger.spend(promise(1.5), data=data(1))
+            ledger.spend(promise(1.5), source=data(1))
         with pytest.raises(LedgerError, match="not enough to be counted"):
-            ledger.spend(promise(0.5, adjacency="flip"), data=data(1))
+            ledger.spend(promise(0.5, adjacency="flip"), source=data(1))
         assert len(ledger.data_sets()) == 1
-        ledger.spend(promise("0.5"), data=data(1))
+        ledger.spend(promise("0.5"), source=data(1))
     with Ledger(path) as ledger:
-        ledger.spend(promise("0.5"), data=data(1))  # it has joined
+        ledger.spend(promise("0.5"), source=data(1))  # it has joined
         assert ledger.left() == (0, 0)
 
 
 def test_what_has_no_content_joins_nothing(series):
     with Ledger(series(1), series=NAME) as ledger:
         with pytest.raises(LedgerError, match="no content by which"):
-            ledger.spend(promise(1), data=("", "made in Python"))
+            ledger.spend(promise(1), source=("", "made in Python"))
         with pytest.raises(LedgerError, match="say which data are released"):
             ledger.spend(promise(1))
         assert ledger.spends() == []
@@ -109,9 +109,9 @@ def test_a_ledger_of_one_data_set_is_no_series(made):
         assert ledger.series == ""
         assert ledger.data_sets() == [DataSet(1, ledger.account.created, "votes.csv")]
         ledger.spend(promise(1))
-        ledger.spend(promise("0.5"), data=("ab" * 32, "votes.csv"))
+        ledger.spend(promise("0.5"), source=("ab" * 32, "votes.csv"))
         for refused in (lambda: ledger.check_data(*data(1)),
-                        lambda: ledger.spend(promise("0.1"), data=data(1))):  # fmt: skip
+                        lambda: ledger.spend(promise("0.1"), source=data(1))):  # fmt: skip
             with pytest.raises(
                 LedgerError, match=r"other content: every data set .* --series NAME"
             ):
@@ -134,8 +134,8 @@ def test_a_ledger_becomes_that_of_a_series_with_what_it_has_spent(made):
         Ledger(path, series="another")
     with Ledger(path, series=NAME) as ledger:
         with pytest.raises(BudgetExhausted, match=r"epsilon 0\.5 left"):
-            ledger.spend(promise(1), data=data(1))
-        ledger.spend(promise("0.5"), data=data(1))
+            ledger.spend(promise(1), source=data(1))
+        ledger.spend(promise("0.5"), source=data(1))
         ledger.check_data("ab" * 32, "votes.csv")
         assert [one.data for one in ledger.data_sets()] == ["votes.csv", "survey.csv"]
         assert [one.data_set for one in ledger.spends()] == [1, 2]
@@ -190,7 +190,7 @@ def test_any_order_of_releases_keeps_the_budget(steps):
             allowed = fits and adjacency == "replace" and (named or number in joined)
             with Ledger(path, series=NAME if named else None) as ledger:
                 try:
-                    ledger.spend(promise(*asked, adjacency=adjacency), data=data(number))
+                    ledger.spend(promise(*asked, adjacency=adjacency), source=data(number))
                 except LedgerError:
                     assert not allowed
                     continue
@@ -216,7 +216,7 @@ def test_the_sum_is_the_exact_loss_of_a_person_in_all_files(series):
         path = series("2.2", name=f"{outcome}.ledger")
         with Ledger(path, series=NAME) as ledger:
             for number, epsilon in releases:
-                ledger.spend(promise(epsilon), data=data(number))
+                ledger.spend(promise(epsilon), source=data(number))
 
         def chance(bits, outcome=outcome, releases=releases):
             answers = [
@@ -240,7 +240,7 @@ def test_the_sum_is_the_exact_loss_of_a_person_in_all_files(series):
         "DELETE FROM joined",
         "UPDATE joined SET series = 'other'",
         "UPDATE joined SET fingerprint = link",
-        "INSERT OR REPLACE INTO joined SELECT number, time, series, 'x', fingerprint, link FROM joined",
+        "INSERT OR REPLACE INTO joined SELECT number, time, series, 'x', link, link FROM joined",
         "INSERT OR REPLACE INTO joined SELECT 9, time, series, data, fingerprint, link FROM joined WHERE number = 2",
         "UPDATE spends SET data_set = 2 WHERE number = 1",
     ],
@@ -249,7 +249,7 @@ def test_a_series_stays_as_it_was_written(series, statement):
     path = series(2)
     with Ledger(path, series=NAME) as ledger:
         for number in (0, 1):
-            ledger.mark_printed(ledger.spend(promise(1), data=data(number)))
+            ledger.mark_printed(ledger.spend(promise(1), source=data(number)))
     connection = sqlite3.connect(path)
     with pytest.raises(sqlite3.IntegrityError, match=r"never (altered|replaced|deleted)"):
         connection.execute(statement)
@@ -281,8 +281,8 @@ def test_ledgers_of_version_4_are_taken_over_as_they_were(made):
         ledger.make_series(NAME)
     with Ledger(path, series=NAME) as ledger:
         with pytest.raises(BudgetExhausted):
-            ledger.spend(promise(1), data=data(1))
-        ledger.spend(promise("0.5"), data=data(1))
+            ledger.spend(promise(1), source=data(1))
+        ledger.spend(promise("0.5"), source=data(1))
     altered = made(3, name="altered")
     with Ledger(altered) as ledger:
         ledger.spend(promise(1))
@@ -302,7 +302,7 @@ sys.stdin.read(1)
 try:
     for turn in range(100):
         with Ledger(sys.argv[1], series="citizen survey") as ledger:
-            ledger.spend(release, data=(sys.argv[2 + turn % 2], "a.csv"))
+            ledger.spend(release, source=(sys.argv[2 + turn % 2], "a.csv"))
         os.write(1, b"p")
 except BudgetExhausted:
     sys.exit(3)
