@@ -98,7 +98,7 @@ def right_guesses(
     Returns:
         One for each draw; of answers that are equally likely, the first is guessed.
 
-    >>> right_guesses([[0.0, -1.0, -1.0], [-2.0, 0.0, 0.0]], [0, 1], [0, 1, 1]).tolist()
+    >>> right_guesses([[0.0, -0.5, -0.5], [-2.0, 0.0, 0.0]], [0, 1], [0, 1, 1]).tolist()
     [False, True]
     """
     logs = np.asarray(log_densities, float)
