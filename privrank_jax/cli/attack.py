@@ -323,5 +323,5 @@ def _draw(
     out.mkdir(parents=True, exist_ok=True)
     paths = [out / name for name in PICTURES]
     for figure, path in zip(figures, paths, strict=True):
-        plotting.save(figure, path)
+        plotting.save(figure, path, colors=64)
     return [str(path) for path in paths], ""

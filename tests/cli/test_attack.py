@@ -82,7 +82,10 @@ def test_the_demo_tells_and_draws_it(privrank, tmp_path, monkeypatch):
     assert "bike lane, library, playground, market hall" in result.out
     assert "2,000 draws" in result.out
     for name in attack.PICTURES:
-        assert Image.open(tmp_path / "new" / name).size[0] > 1000
+        picture = Image.open(tmp_path / "new" / name)
+        assert picture.size[0] > 1000
+        assert len(picture.convert("RGB").getcolors()) <= 64
+        assert (tmp_path / "new" / name).stat().st_size < 60_000
     document = privrank("demo", "--attack", "--out", tmp_path / "new", "--json").json()
     assert document["ballot"][0] == "bike lane"
     assert document["battles"][0] == ["Dahlia", "Cedar"]
