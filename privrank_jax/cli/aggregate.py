@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.checks import check_already_randomized, check_rehearsal, warn_unused
+from privrank_jax.cli.checks import check_already_randomized, check_release, warn_unused
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
@@ -163,7 +163,7 @@ class Request(Budget, RankingColumns, Files, Release):
 def aggregate(request: Request) -> None:
     """Release a consensus of many rankings under differential privacy."""
     request.check_files(Path(request.source), request.ledger)
-    check_rehearsal(request)
+    check_release(request)
     from privrank_jax.cli.reading import NO_EPSILON, check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin

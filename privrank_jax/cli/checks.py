@@ -9,8 +9,10 @@ from privrank_jax.cli.options import Options, option
 from privrank_jax.cli.request import Release
 
 
-def check_rehearsal(request: Release) -> None:
-    """Refuse a seed that is invalid or would make a release predictable."""
+def check_release(request: Release) -> None:
+    """Refuse a series without its ledger, and a seed that is invalid or would make a release predictable."""
+    if request.series is not None and request.ledger is None:
+        raise Refusal("--series names the series of a ledger: give --ledger FILE too.")
     if request.seed is None:
         return
     if not request.simulate:

@@ -7,7 +7,9 @@ import itertools
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Annotated, TypedDict
+
+import typer
 
 from privrank_jax.cli import hardware
 from privrank_jax.cli.console import (
@@ -50,8 +52,10 @@ HELP = (
     "First the four voters of Alabi et al., Table 1, ranked with and without privacy; then 1,000 simulated "
     "surveys for each of several privacy budgets, run as one batched program, with a table and a picture. "
     "Takes less than a minute.\n\n"
-    "Example:\n\n"
-    "  privrank demo --out pictures"
+    "With --attack it shows instead what exact rankings reveal of one person, and how little private ones do.\n\n"
+    "Examples:\n\n"
+    "  privrank demo --out pictures\n\n"
+    "  privrank demo --attack"
 )
 
 
@@ -69,6 +73,14 @@ class Votes(TypedDict):
 class Request(Folder, Seed, Json):
     """The options of one run."""
 
+    attack: Annotated[
+        bool,
+        typer.Option(
+            "--attack",
+            help="Read one person's answers off exact rankings, and guess them from private ones.",
+        ),
+    ] = False
+
 
 @command
 def demo(request: Request) -> None:
@@ -78,6 +90,11 @@ def demo(request: Request) -> None:
     import jax
 
     hardware.keep_programs()
+    if request.attack:
+        from privrank_jax.cli import attack
+
+        attack.run(jax.random.key(request.seed), request.seed, request.out, as_json=request.json)
+        return
     started = time.perf_counter()
     vote_key, study_key = jax.random.split(jax.random.key(request.seed))
     votes = rank_voters(vote_key)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 import typer
 
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.checks import check_rehearsal
+from privrank_jax.cli.checks import check_release
 from privrank_jax.cli.console import Refusal, Side, print_table
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
@@ -118,7 +118,7 @@ class Request(Budget, ComparisonColumns, Files, Release):
 def leaderboard(request: Request) -> None:
     """Publish a leaderboard after each step of a public schedule, under one budget for all of them."""
     request.check_files(Path(request.source), request.ledger, request.state)
-    check_rehearsal(request)
+    check_release(request)
     if request.epsilon is None:
         raise Refusal("--epsilon is missing: how much privacy to spend is your choice, such as 1.")
     from privrank_jax.cli.reading import read_data

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import shlex
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +20,7 @@ from privrank_jax.cli.console import (
     print_json,
     print_paragraphs,
     print_table,
+    say,
 )
 from privrank_jax.cli.options import Json, command
 from privrank_jax.cli.request import User
@@ -37,11 +40,15 @@ HELP = (
     "Each data set has its own ledger file, which identifies the data by their content. Releases with --ledger spend "
     "from it before they print, are refused beyond its budget, and are never refunded: the budget of a release that "
     "was killed stays spent. Budgets of several releases add up.\n\n"
+    "A series of data sets about the same people, such as a survey of every year, has one ledger and one budget: with "
+    "--series NAME a release adds its file to the series.\n\n"
     "Examples:\n\n"
     "  privrank ledger votes.ledger --data votes.csv --budget 3     (make it, once)\n\n"
     "  privrank aggregate votes.csv --epsilon 0.5 --ledger votes.ledger\n\n"
     "  privrank ledger votes.ledger                                 (what was spent, what is left)\n\n"
-    "  privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)"
+    "  privrank ledger votes.ledger --delta 1e-6                    (and what that comes to, tightly)\n\n"
+    "  privrank ledger survey.ledger --series 'citizen survey' --data 2025.csv --budget 3\n\n"
+    "  privrank aggregate 2026.csv --epsilon 0.5 --ledger survey.ledger --series 'citizen survey'"
 )
 _GIVEN_TOGETHER = "--data FILE and --budget EPSILON together make a ledger: give both"
 
@@ -69,6 +76,21 @@ class Request(Json):
             help="Budget of delta; it can't be changed either. 0 allows no release with a --delta.",
         ),
     ] = "0"
+    series: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Make it the ledger of the series with this public name, such as 'citizen survey': its budget is for "
+            "all data sets together that join the series. So becomes a ledger that exists, with its budget.",
+        ),
+    ] = None
+    count: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="LEDGER",
+            help="Count this other ledger of data of the series too, at its whole budget, whatever it spends of that.",
+        ),
+    ] = None
     unit: Annotated[
         str, typer.Option(metavar="NAME", help="What is protected: user, comparison or rank.")
     ] = "user"
@@ -106,7 +128,9 @@ class Request(Json):
 @command
 def ledger(request: Request) -> None:
     """Make the privacy budget of a data set, or show what was spent of it."""
-    if request.given - {"file", "json", "delta"}:
+    if request.count is not None and request.series is None:
+        raise Refusal("--count is for the ledger of a series: say which by --series NAME.")
+    if request.given - {"file", "json", "delta", "series", "count"}:
         if request.delta is not None:
             raise Refusal(
                 "--delta is for showing a ledger that exists; the delta of its budget is --budget-delta."
@@ -114,6 +138,8 @@ def ledger(request: Request) -> None:
         if request.data is None or request.budget is None:
             raise Refusal(f"{_GIVEN_TOGETHER}; without them, {request.file} is shown.")
         _make(request, request.data, request.budget)
+    if request.series is not None:
+        _make_series(request, request.series)
     delta = None if request.delta is None else amount(request.delta, "--delta", zero=True)
     with Ledger(request.file) as found:
         _show(found, delta, as_json=request.json)
@@ -153,6 +179,22 @@ def _make(request: Request, data: str, budget: str) -> None:
         create(request.file, promise, data=Path(data).name, sha256=sha256)
 
 
+def _make_series(request: Request, name: str) -> None:
+    """Make the ledger that of a series, unless it is, and count another one."""
+    with Ledger(request.file) as found:
+        known, whole = found.series, numbers(found.account.budget)
+        found.make_series(name)
+        if not known and "data" not in request.given:
+            say(
+                f"{request.file} is the ledger of the series {found.series!r} from now on: its "
+                f"{in_words(*whole, whole[1])} is the budget of all its data sets together, and counts all that was "
+                f"spent from {found.account.data}."
+            )
+    if request.count is not None:
+        with Ledger(request.file, series=name) as found, Ledger(request.count) as other:
+            found.count(other)
+
+
 def _users(request: Request, data: str, header: list[str], *, trained: bool) -> str:
     """What one user is."""
     from privrank_jax.data.header import spelled_in
@@ -187,6 +229,7 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             {
                 "ledger": str(found.path),
                 "data": account.data,
+                **_series_facts(found),
                 **_facts(account.budget),
                 "created": account.created,
                 "budget": _pair(budget),
@@ -204,9 +247,11 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             }
         )
         return
+    series = found.series
     rows = [
         (
             str(one.number),
+            *((str(one.data_set),) if series else ()),
             one.time[:19].replace("T", " "),
             one.command,
             one.method,
@@ -217,11 +262,16 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         )
         for one in spends
     ]
-    title = _title(found.path.name, account)
+    title = _title(found)
     if rows:
-        print_table(title, _HEADINGS, rows)
+        number, *headings = _HEADINGS
+        of: tuple[tuple[str, Side], ...] = (("data set", "right"),) if series else ()
+        print_table(title, (number, *of, *headings), rows)
     else:
-        print_paragraphs(title, _NOTHING_SPENT.format(found.path.name))
+        named = f" --series {shlex.quote(series)}" if series else ""
+        print_paragraphs(title, _NOTHING_SPENT.format(found.path.name + named))
+    if series:
+        _print_data_sets(found)
     print_paragraphs(
         f"Left: {in_words(*left, budget[1])} of {in_words(*budget)}. Spent: {in_words(*spent, budget[1])}."
     )
@@ -238,9 +288,35 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         )
 
 
-def _title(name: str, account: Account) -> str:
+def _series_facts(found: Ledger) -> dict[str, object]:
+    """The series and what was spent from each of its data sets; nothing for a ledger of one data set."""
+    if not found.series:
+        return {}
+    sets = [{**vars(one), "spent": _pair(found.spent(one.number))} for one in found.data_sets()]
+    return {"series": found.series, "data_sets": sets}
+
+
+def _print_data_sets(found: Ledger) -> None:
+    counts = collections.Counter(one.data_set for one in found.spends())
+    rows = [
+        (
+            str(one.number),
+            one.data,
+            one.time[:10],
+            str(counts[one.number]),
+            *map(plain, found.spent(one.number)),
+        )
+        for one in found.data_sets()
+    ]
+    print_table(f"The data sets of the series {found.series!r}", _SETS, rows)
+    print_paragraphs(_SUM)
+
+
+def _title(found: Ledger) -> str:
+    account, series = found.account, found.series
     promised = account.budget.neighbors
-    title = f"{name}: releases from {account.data}, {dataclasses.replace(promised, public=()).in_words()}"
+    of = f"the series {series!r}" if series else account.data
+    title = f"{found.path.name}: releases from {of}, {dataclasses.replace(promised, public=()).in_words()}"
     if not promised.public:
         return title
     return f"{title}; they may take as public {listed(PUBLIC[fact] for fact in promised.public)}"
@@ -283,6 +359,18 @@ _NOTHING_SPENT = (
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "
     "what is left is counted by the plain sum."
+)
+_SUM = (
+    "In the worst case the same person is in all of these data sets, so what is spent from them adds up: whatever one "
+    "person answered in each may change."
+)
+_SETS: tuple[tuple[str, Side], ...] = (
+    ("data set", "right"),
+    ("name", "left"),
+    ("joined", "left"),
+    ("releases", "right"),
+    ("epsilon", "right"),
+    ("delta", "right"),
 )
 _HEADINGS: tuple[tuple[str, Side], ...] = (
     ("no.", "right"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from privrank_jax.cli.checks import check_rehearsal
+from privrank_jax.cli.checks import check_release
 from privrank_jax.cli.console import Refusal, Side, print_json, print_paragraphs, print_table, warn
 from privrank_jax.cli.options import Json, Options, command
 from privrank_jax.cli.request import ComparisonColumns, RankingColumns, Release
@@ -164,7 +164,7 @@ class Request(ComparisonColumns, RankingColumns, PreferenceOptions, Json, Releas
             from privrank_jax.jobs.checks import check_size
 
             check_size(self.epsilon)
-        check_rehearsal(self)
+        check_release(self)
         self.check_out()
 
     def check_out(self) -> None:

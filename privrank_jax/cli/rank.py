@@ -12,7 +12,7 @@ import typer
 
 from privrank_jax._neighbors import ADJACENCIES, COMPARISON_UNITS
 from privrank_jax._promise import Privacy
-from privrank_jax.cli.checks import check_already_randomized, check_rehearsal, warn_unused
+from privrank_jax.cli.checks import check_already_randomized, check_release, warn_unused
 from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
@@ -246,7 +246,7 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
 def rank(request: Request) -> None:
     """Rank items by pairwise comparisons, under differential privacy."""
     request.check_files(Path(request.source), request.ledger)
-    check_rehearsal(request)
+    check_release(request)
     from privrank_jax.cli.reading import NO_EPSILON, check_randomized, read_data
     from privrank_jax.cli.show import publish
     from privrank_jax.cli.spend import begin

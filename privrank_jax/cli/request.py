@@ -312,6 +312,13 @@ class Release(Text):
             help="Spend from this ledger of the data before anything is printed (see privrank ledger).",
         ),
     ] = None
+    series: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Public name of the series that the ledger is of, such as a survey of every year: the data join it.",
+        ),
+    ] = None
     simulate: Annotated[
         bool,
         typer.Option(

@@ -56,7 +56,8 @@ class Spending:
     """
 
     def __init__(self, command: str, request: Release, paid_as: str = "") -> None:
-        self._ledger = None if request.ledger is None else Ledger(request.ledger)
+        path = request.ledger
+        self._ledger = None if path is None else Ledger(path, series=request.series)
         self._paid_as = paid_as
         if self._ledger is not None:
             at_end(self._ledger.close)
@@ -136,7 +137,8 @@ class Spending:
         if self._was_paid():
             return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         # The file was read between two checks of its content.
-        ledger.check_data(sha256_of(self._request.file) or "", self._request.source)
+        source = (sha256_of(self._request.file) or "", self._request.file.name)
+        ledger.check_data(*source)
         used = price(guarantee, ledger)
         self._check_covers(used)
         if self._request.simulate:
@@ -150,6 +152,7 @@ class Spending:
                 numerics=guarantee.numerics,
                 command=self._command,
                 method=f"{method}, {self._paid_as}" if self._paid_as else method,
+                source=source,
             )
         return left_in(ledger)
 

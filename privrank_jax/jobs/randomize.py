@@ -215,7 +215,8 @@ def randomize(
         ledger.check(used)
         if not made.rehearsal:
             about = {"trust": made.guarantee.trust, "numerics": made.guarantee.numerics}
-            ledger.spend(used, command="privatize", method="randomized answers", **about)
+            about["command"], about["method"] = "privatize", "randomized answers"
+            ledger.spend(used, **about, source=(data.sha256, made.name))
     return made
 
 

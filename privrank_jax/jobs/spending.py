@@ -54,6 +54,7 @@ def paid(
             numerics=ranking.guarantee.numerics,
             command=job,
             method=f"{method}, {paid_as}" if paid_as else method,
+            source=(sha256, name),
         )
         words = left_in(ledger)
     return dataclasses.replace(
@@ -70,7 +71,8 @@ def left_in(ledger: Ledger) -> str:
     """What is left of a budget, in words."""
     epsilon, delta = numbers(ledger.account.budget)
     left, whole = in_words(*ledger.left(), delta), in_words(epsilon, delta)
-    return f"budget: {left} is left of {whole} ({ledger.path.name})"
+    of = f" of the series {ledger.series!r}" if ledger.series else ""
+    return f"budget: {left} is left of {whole}{of} ({ledger.path.name})"
 
 
 def price(guarantee: Guarantee, ledger: Ledger) -> Privacy:

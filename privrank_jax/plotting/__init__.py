@@ -11,13 +11,17 @@ from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
 from privrank_jax.plotting.noise_shapes import noise_shapes
 from privrank_jax.plotting.planned import planned_costs, planned_errors
+from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 from privrank_jax.plotting.study_curves import study_curves
 
 __all__ = [
     "LINES",
     "MARKERS",
     "PALETTE",
+    "Guess",
     "audit_bounds",
+    "best_guesses",
+    "changed_leaderboards",
     "check_picture",
     "event_probabilities",
     "method_map",

@@ -39,12 +39,13 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+def save(figure: Figure, path: str | os.PathLike[str], *, colors: int | None = None) -> None:
     """Write a figure atomically, in the format of the suffix (png, pdf, svg).
 
     Args:
         figure: as the functions of :mod:`privrank_jax.plotting` return it.
         path: path of the file; an existing one is replaced.
+        colors: of a PNG: how many it may have, such as 64, which take half of the bytes. Default: all.
 
     Raises:
         ValueError: a suffix that matplotlib does not write.
@@ -56,6 +57,12 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     kind = _format(figure, target)
     with whole_file(target) as temporary, one_warning():
         figure.savefig(temporary, format=kind, dpi=200)
+        if colors is not None and kind == "png":
+            from PIL import Image  # a requirement of matplotlib
+
+            with Image.open(temporary) as picture:
+                few = picture.convert("RGB").quantize(colors, dither=Image.Dither.NONE)
+            few.save(temporary, "PNG", optimize=True)
 
 
 def svg(figure: Figure) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from privrank_jax.privacy_audit.empirical import AuditResult, audit, clopper_pearson
 from privrank_jax.privacy_audit.enumeration import WorstCase, exact_loss, worst_case
+from privrank_jax.privacy_audit.guesses import battles_between, guess_bound, right_guesses
 from privrank_jax.privacy_audit.losses import (
     perturbed_mle_log_density,
     top_item_log_probability,
@@ -22,12 +23,15 @@ __all__ = [
     "Release",
     "WorstCase",
     "audit",
+    "battles_between",
     "clopper_pearson",
     "exact_loss",
     "get",
+    "guess_bound",
     "names",
     "noise_draws",
     "perturbed_mle_log_density",
+    "right_guesses",
     "top_item_log_probability",
     "worst_case",
 ]

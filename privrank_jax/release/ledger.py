@@ -29,8 +29,21 @@ belong to it; it belongs on a local disk, where the data are kept (WAL does not 
 **Alteration.** Triggers keep ordinary statements from altering, replacing or deleting rows, and rows are chained, so
 that a ledger that was altered without them is refused (:mod:`privrank_jax.release.ledger_chain`). That holds against
 accidents and other tools, not against someone who may write to the file and makes a new chain, or puts an older copy of
-the file in its place. Rows of version 3, which had no chain, are chained as they are found when the file is first
-opened.
+the file in its place. Files of versions 3 and 4 are brought to this version when they are first opened; rows of version
+3, which had no chain, are chained as they are found.
+
+**A series** of data sets with a public name, such as a survey of every year, has one ledger and one budget. Its
+neighbors differ in one unit of each of its data sets: D = (D_1, ..., D_k) and D' are neighbors if, for each i, D_i and
+D'_i are equal or neighbors of the ledger. So they cover a person who is in all of the files, whatever that person
+answered in each, and rows that several files repeat. Theorem: releases of (ε_j, δ_j), each of one D_i, with noise of
+its own, which may be chosen after seeing the earlier ones, are together (Σ ε_j, Σ δ_j) private for these neighbors.
+Proof: given what came before, release j is a function of D_i and of its own noise alone; D_i and D'_i are equal or
+neighbors, so it is (ε_j, δ_j) private for D and D' too, and composition, with its filter, is that of one data set. That
+also covers files which come into being later, and answers in them that depend on earlier releases, for it allows that
+both D_i and D'_i are chosen after seeing these (k-fold adaptive composition; Dwork, Rothblum, Vadhan 2010, and Rogers
+et al. for the filter). A sum is needed, for the same person may be in all files; a maximum would do for files that
+share nobody. All releases of a data set that has joined count toward the series, whoever makes them through this
+ledger. What another ledger spends is counted at the whole budget of that ledger (:meth:`Ledger.count`), or not at all.
 
 **Leaderboards.** A ledger also remembers which steps of a leaderboard over time were published
 (:mod:`privrank_jax.release.published_steps`), by hashes that reveal nothing of the data without the leaderboard's key.
@@ -52,7 +65,7 @@ from typing import Any
 
 from privrank_jax._neighbors import Neighbors
 from privrank_jax._promise import Privacy
-from privrank_jax.release.ledger_chain import PUBLISHED, SPENDS, Chain, migrate
+from privrank_jax.release.ledger_chain import JOINED, PUBLISHED, SPENDS, Chain, migrate
 from privrank_jax.release.ledger_file import (
     APPLICATION,
     BUDGET,
@@ -64,6 +77,7 @@ from privrank_jax.release.ledger_file import (
     BudgetExhausted,
     LedgerError,
     amount,
+    as_text,
     cells,
     clearly,
     connect,
@@ -80,6 +94,7 @@ from privrank_jax.release.ledger_file import (
 __all__ = [
     "Account",
     "BudgetExhausted",
+    "DataSet",
     "Ledger",
     "LedgerError",
     "Privacy",
@@ -109,6 +124,21 @@ class Account:
 
 
 @dataclasses.dataclass(frozen=True)
+class DataSet:
+    """One data set of a ledger.
+
+    Attributes:
+        number: from 1, in the order in which they joined the series.
+        time: when it joined, UTC, ISO 8601.
+        data: its name, for human readers; another year's file may have the same one.
+    """
+
+    number: int
+    time: str
+    data: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Spend:
     """One release.
 
@@ -120,6 +150,7 @@ class Spend:
         trust, numerics: of its guarantee.
         state: ``"printed"``, or ``"spent"`` for a result that may not have been shown: its process was killed or
             failed. Both count.
+        data_set: the number of the data set; 1 outside of a series.
         privacy: what the release promises; ε and δ are decimals.
     """
 
@@ -130,6 +161,7 @@ class Spend:
     trust: str
     numerics: str
     state: str
+    data_set: int
     privacy: Privacy
 
 
@@ -138,10 +170,13 @@ class Ledger:
 
     Args:
         path: the file.
+        series: name of the series that the ledger is of. With it, data that the ledger does not know join the series
+            when their first release is paid for; without it, they are refused.
         wait: seconds to wait for other processes.
 
     Raises:
-        LedgerError: the file is missing, not a ledger, damaged, not accessible, or in use for longer than ``wait``.
+        LedgerError: the file is missing, not a ledger, damaged, not accessible, in use for longer than ``wait``, or not
+            of this series.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
@@ -157,7 +192,9 @@ class Ledger:
     is exhausted: these data can't be used again.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, wait: float = WAIT) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, series: str | None = None, wait: float = WAIT
+    ) -> None:
         self.path = Path(path)
         if not self.path.exists():
             raise LedgerError(
@@ -174,13 +211,16 @@ class Ledger:
                 self._connection.execute("PRAGMA fullfsync = ON")
                 self._connection.execute("BEGIN")  # one state of the file
                 self.account = self._account()
-                self._chains = [
-                    Chain(self.path, self._connection, self._identity[0], table, columns)
-                    for table, columns in (("spends", SPENDS), ("published", PUBLISHED))
-                ]
-                for chain in self._chains:
+                self._chains = {
+                    table: Chain(self.path, self._connection, self._identity[0], table, columns)
+                    for table, columns in _CHAINED.items()
+                }
+                for chain in self._chains.values():
                     chain.check()
                 self._connection.execute("COMMIT")
+                self._takes_new_data = series is not None
+                if series is not None:
+                    self._check_series(_name(series))
             except BaseException:
                 self._connection.close()
                 raise
@@ -195,20 +235,42 @@ class Ledger:
         """Close the file."""
         self._connection.close()
 
+    @property
+    def series(self) -> str:
+        """Name of the series that the ledger is of; "" where it is of one data set."""
+        with clearly(self.path):
+            return next((row[2] for row in self._joined()), "")
+
+    def data_sets(self) -> list[DataSet]:
+        """The data sets of the series, in order; outside of a series the one of the ledger."""
+        with clearly(self.path):
+            found = [DataSet(number, time, data) for number, time, _, data, _ in self._joined()]
+        return found or [DataSet(1, self.account.created, self.account.data)]
+
+    def _joined(self) -> list[Any]:
+        query = f"SELECT {', '.join(JOINED)} FROM joined ORDER BY number"
+        return [self._words(row, 1) for row in self._connection.execute(query)]
+
     def spends(self) -> list[Spend]:
         """All spends, in order."""
-        columns = "number, time, command, method, trust, numerics, state"
+        columns = "number, data_set, time, command, method, trust, numerics, state"
         with clearly(self.path):
             rows = self._connection.execute(
                 f"SELECT {columns}, {PROMISE} FROM spends ORDER BY number"
             ).fetchall()
-            return [Spend(*self._words(row[:7], 1), privacy=self._promise(row[7:])) for row in rows]
+        spends = []
+        for number, data_set, *row in rows:
+            words = self._words(row)
+            promise = self._promise(words[6:])
+            spends.append(Spend(number, *words[:6], data_set=data_set, privacy=promise))
+        return spends
 
-    def spent(self) -> tuple[Decimal, Decimal]:
-        """The sums of ε and of δ over all spends, exact."""
+    def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:
+        """The sums of ε and of δ over all spends, exact; or over those of the data set with this number."""
         epsilon = delta = Decimal(0)
+        query = "SELECT epsilon, delta FROM spends WHERE data_set = coalesce(?, data_set)"
         with clearly(self.path):
-            for one, other in self._connection.execute("SELECT epsilon, delta FROM spends"):
+            for one, other in self._connection.execute(query, (data_set,)):
                 epsilon = EXACT.add(epsilon, amount(one, "epsilon", zero=True))
                 delta = EXACT.add(delta, amount(other, "delta", zero=True))
         return epsilon, delta
@@ -222,13 +284,99 @@ class Ledger:
         return epsilon, delta
 
     def check_data(self, sha256: str, name: str) -> None:
-        """Refuse data other than those of the ledger."""
-        key, known = self._identity
-        if not hmac.compare_digest(fingerprint(key, sha256), known):
+        """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined."""
+        with clearly(self.path):
+            self._data_set(sha256, name)
+
+    def _data_set(self, sha256: str, name: str) -> int:
+        """The number of these data; 0 if they have yet to join the series."""
+        key, own = self._identity
+        joined = self._joined()
+        content = fingerprint(key, sha256)
+        for number, known in [(1, own), *((row[0], row[4]) for row in joined)]:
+            if hmac.compare_digest(content, known):
+                return number
+        if not joined:
             raise LedgerError(
                 f"{self.path} is the ledger of {self.account.data}, and {name} has other content: every data set has "
-                "a ledger of its own. Changed data need a new one, and users who remain in them spend from both."
+                "a ledger of its own. Changed data need a new one, and users who remain in them spend from both. If "
+                "both are of one series with the same people, such as a survey of every year, one budget can cover "
+                f"them together: `privrank ledger {self.path} --series NAME` makes this ledger that of a series, and "
+                "releases with --series NAME add their data to it."
             )
+        series = joined[0][2]
+        if not self._takes_new_data:
+            raise LedgerError(
+                f"{self.path} is the ledger of the series {series!r}, and {name} is not among its data sets: "
+                f"nothing was spent. If it belongs to the series, give series (--series {series!r}): it joins with "
+                "this release then, and all of its releases count toward the one budget of the series. If its people "
+                "are in no other data set of the series, give it a ledger of its own."
+            )
+        if not sha256:
+            raise LedgerError(
+                f"{name} has no content by which a series could know it again: read it from a file."
+            )
+        return 0
+
+    def make_series(self, name: str) -> None:
+        """Make this the ledger of a series, whose first data set is the one that it has; its budget stays.
+
+        Args:
+            name: public name of the series.
+
+        Raises:
+            LedgerError: the ledger is of another series, or the name is empty or can't be printed.
+        """
+        name = _name(name)
+        with self._writing():
+            if not self.series:
+                row = (now(), name, self.account.data, self._identity[1])
+                self._chains["joined"].extend([row])
+        self._check_series(name)
+        self._copy_to_main_file()
+
+    def _check_series(self, name: str) -> None:
+        known = self.series
+        if not known:
+            raise LedgerError(
+                f"{self.path} is the ledger of {self.account.data} alone, and not of a series {name!r}: `privrank "
+                f"ledger {self.path} --series {name!r}` makes these data the first of the series, with the budget "
+                "that the ledger has."
+            )
+        if known != name:
+            raise LedgerError(
+                f"{self.path} is the ledger of the series {known!r}, not of {name!r}."
+            )
+
+    def count(self, other: Ledger) -> int:
+        """Spend the whole budget of another ledger, so that its releases count toward this series, past and future.
+
+        Args:
+            other: the ledger of data that belong to the series, which goes on by itself.
+
+        Returns:
+            The number of the spend.
+
+        Raises:
+            BudgetExhausted: the budget left is smaller. Nothing was spent.
+            LedgerError: this ledger was opened without its series, the other one was counted before, or promises less.
+        """
+        if self.path.samefile(other.path):
+            raise LedgerError(f"{other.path} is the ledger of the series itself.")
+        known = fingerprint(self._identity[0], other._identity[1])
+        with clearly(self.path):
+            if any(known == row[4] for row in self._joined()):
+                raise LedgerError(
+                    f"{other.path} was counted before, at its whole budget: nothing was spent."
+                )
+        number = self.spend(
+            other.account.budget,
+            command="ledger",
+            method=f"all of {as_text(other.path.name)}",
+            source=(other._identity[1], f"{other.account.data} ({other.path.name})"),
+        )
+        self.mark_printed(number)
+        return number
 
     def covers(self, promised: Privacy | Neighbors) -> bool:
         """Whether the ledger accepts such a promise, whatever its ε and δ."""
@@ -263,7 +411,7 @@ class Ledger:
             raise BudgetExhausted(
                 f"{self.path} has {in_words(*left, delta, asked[1])} left of {in_words(epsilon, delta, asked[1])}, and "
                 f"this release asks for {in_words(*asked, delta)}: nothing was spent and nothing is released. "
-                f"{_advice(left, asked)}"
+                f"{_advice(left, asked, self.series)}"
             )
 
     def spend(
@@ -274,6 +422,7 @@ class Ledger:
         numerics: str = "unknown",
         command: str = "",
         method: str = "",
+        source: tuple[str, str] | None = None,
     ) -> int:
         """Spend ε and δ, recorded on disk when this returns; call it before any part of the result is shown.
 
@@ -282,21 +431,38 @@ class Ledger:
                 shortest decimal.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
+            source: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
 
         Returns:
             The number of the spend, for :meth:`mark_printed`.
 
         Raises:
             BudgetExhausted: the budget left is smaller. Nothing was spent.
-            LedgerError: the promise is weaker than the ledger's, or the file can't be written.
+            LedgerError: the promise is weaker than the ledger's, the data are not the ledger's, or the file can't be
+                written.
         """
         self.check_covers(privacy)
         with self._writing():
             self.check(privacy)
-            row = (now(), command, method, *cells(privacy), trust, numerics)
-            number = self._chains[0].extend([row])
+            row = (now(), command, method, *cells(privacy), trust, numerics, self._joining(source))
+            number = self._chains["spends"].extend([row])
         self._copy_to_main_file()
         return number
+
+    def _joining(self, source: tuple[str, str] | None) -> int:
+        """The number of these data, which have then joined the series; within a transaction."""
+        if source is None:
+            if self.series:
+                raise LedgerError(
+                    f"{self.path} is the ledger of a series: say which data are released (source=...)."
+                )
+            return 1
+        sha256, name = source
+        known = self._data_set(sha256, name)
+        if known:
+            return known
+        content = fingerprint(self._identity[0], sha256)
+        return self._chains["joined"].extend([(now(), self.series, as_text(name), content)])
 
     def witnesses(self, board: str) -> list[str]:
         """Witnesses of the published steps of a leaderboard, in order.
@@ -320,7 +486,7 @@ class Ledger:
         with self._writing():
             known = len(self.witnesses(board))
             rows = [(board, step, one) for step, one in enumerate(witnesses, 1) if step > known]
-            self._chains[1].extend(rows)
+            self._chains["published"].extend(rows)
         self._copy_to_main_file()
 
     @contextlib.contextmanager
@@ -364,9 +530,9 @@ class Ledger:
                 f"{self.path} is not a ledger of privrank, but another SQLite database."
             )
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (3, VERSION):
+        if version not in (3, 4, VERSION):
             raise LedgerError(
-                f"{self.path} has version {version}, and this privrank reads versions 3 and {VERSION}: make a new "
+                f"{self.path} has version {version}, and this privrank reads versions 3 to {VERSION}: make a new "
                 f"ledger with what is left of its budget, as shown by the version of privrank that made it."
             )
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
@@ -398,9 +564,23 @@ class Ledger:
         return row
 
 
-def _advice(left: tuple[Decimal, Decimal], asked: tuple[Decimal, Decimal]) -> str:
+_CHAINED = {"spends": SPENDS, "published": PUBLISHED, "joined": JOINED}
+
+
+def _name(series: str) -> str:
+    """The name of a series with single blanks, by which it is compared."""
+    name = " ".join(series.split())
+    if not name or not name.isprintable():
+        raise LedgerError(
+            f"a series needs a name of letters that can be printed, such as 'citizen survey', got {series!r}."
+        )
+    return name
+
+
+def _advice(left: tuple[Decimal, Decimal], asked: tuple[Decimal, Decimal], series: str) -> str:
     if left[0] == 0:
-        return "The budget is exhausted: these data can't be used again."
+        whose = f"the data of the series {series!r}" if series else "these data"
+        return f"The budget is exhausted: {whose} can't be used again."
     if asked[1] > left[1] and left[1] == 0:
         return "Release without a delta: leave --noise gaussian and --delta out."
     return "Ask for less."

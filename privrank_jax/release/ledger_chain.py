@@ -31,9 +31,10 @@ from privrank_jax.release.ledger_file import (
 
 SPENDS = (
     "number", "time", "command", "method", "epsilon", "delta", "unit", "adjacency", "contributions", "public", "users",
-    "trust", "numerics",
+    "trust", "numerics", "data_set",
 )  # fmt: skip
 PUBLISHED = ("number", "board", "step", "witness")
+JOINED = ("number", "time", "series", "data", "fingerprint")
 
 
 class Chain:
@@ -43,7 +44,7 @@ class Chain:
         path: the ledger.
         connection: to it.
         secret: its key, hexadecimal digits.
-        table: ``"spends"`` or ``"published"``.
+        table: ``"spends"``, ``"published"`` or ``"joined"``.
         columns: those that are chained, the number first.
     """
 
@@ -108,7 +109,9 @@ class Chain:
 
 
 def migrate(path: Path, connection: sqlite3.Connection) -> None:
-    """Chain the rows of a ledger of version 3 as they are found, with the triggers of this version.
+    """Bring a ledger of version 3 or 4 to this version, with its triggers and a chain of all columns.
+
+    Rows of version 3, which had no chain, are chained as they are found; those of version 4 must fit their chain.
 
     Args:
         path: the ledger.
@@ -116,13 +119,19 @@ def migrate(path: Path, connection: sqlite3.Connection) -> None:
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if connection.execute("PRAGMA user_version").fetchone()[0] == 3:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version != VERSION:  # no other process has brought it there meanwhile
+            (key,) = connection.execute("SELECT key FROM ledger").fetchone()
+            if version == 4:
+                Chain(path, connection, key, "spends", SPENDS[:-1]).check()
             query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
             for (name,) in connection.execute(query).fetchall():
                 connection.execute(f'DROP TRIGGER "{name}"')
-            connection.execute("ALTER TABLE spends ADD COLUMN link TEXT NOT NULL DEFAULT ''")
-            connection.execute(TABLES["published"])
-            (key,) = connection.execute("SELECT key FROM ledger").fetchone()
+            if version == 3:
+                connection.execute("ALTER TABLE spends ADD COLUMN link TEXT NOT NULL DEFAULT ''")
+                connection.execute(TABLES["published"])
+            connection.execute("ALTER TABLE spends ADD COLUMN data_set INTEGER NOT NULL DEFAULT 1")
+            connection.execute(TABLES["joined"])
             for number, link, _ in Chain(path, connection, key, "spends", SPENDS).links():
                 connection.execute("UPDATE spends SET link = ? WHERE number = ?", (link, number))
             for trigger in TRIGGERS:

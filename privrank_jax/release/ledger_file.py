@@ -22,7 +22,7 @@ from privrank_jax._promise import Privacy
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
-VERSION = 4
+VERSION = 5
 TABLES = {
     "ledger": """CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -53,7 +53,8 @@ TABLES = {
     trust TEXT NOT NULL,
     numerics TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'spent' CHECK (state IN ('spent', 'printed')),
-    link TEXT NOT NULL
+    link TEXT NOT NULL,
+    data_set INTEGER NOT NULL DEFAULT 1
 )""",
     "published": """CREATE TABLE published (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -63,10 +64,18 @@ TABLES = {
     link TEXT NOT NULL,
     UNIQUE (board, step)
 )""",
+    "joined": """CREATE TABLE joined (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    time TEXT NOT NULL,
+    series TEXT NOT NULL,
+    data TEXT NOT NULL,
+    fingerprint TEXT NOT NULL CHECK (length(fingerprint) = 64),
+    link TEXT NOT NULL
+)""",
 }
 _SPEND = (
     "({0}.number, {0}.time, {0}.command, {0}.method, {0}.epsilon, {0}.delta, {0}.unit, {0}.adjacency, "
-    "{0}.contributions, {0}.public, {0}.users, {0}.trust, {0}.numerics, {0}.link)"
+    "{0}.contributions, {0}.public, {0}.users, {0}.trust, {0}.numerics, {0}.link, {0}.data_set)"
 )
 # An INSERT OR REPLACE deletes rows without their triggers, and SET rowid = ... is no update of the column number.
 TRIGGERS = (
@@ -90,6 +99,13 @@ TRIGGERS = (
     "CREATE TRIGGER published_is_new BEFORE INSERT ON published WHEN EXISTS "
     "(SELECT 1 FROM published WHERE number = NEW.number OR (board, step) = (NEW.board, NEW.step)) "
     "BEGIN SELECT RAISE(ABORT, 'a published step is never replaced'); END",
+    "CREATE TRIGGER joined_stays BEFORE DELETE ON joined "
+    "BEGIN SELECT RAISE(ABORT, 'a data set of a series is never deleted'); END",
+    "CREATE TRIGGER joined_as_it_is BEFORE UPDATE ON joined "
+    "BEGIN SELECT RAISE(ABORT, 'a data set of a series is never altered'); END",
+    "CREATE TRIGGER joined_is_new BEFORE INSERT ON joined WHEN EXISTS "
+    "(SELECT 1 FROM joined WHERE number = NEW.number OR fingerprint = NEW.fingerprint) "
+    "BEGIN SELECT RAISE(ABORT, 'a data set of a series is never replaced'); END",
 )
 # Doubles reach from 5e-324 to 1.8e308: every sum of such decimals is exact, or raises.
 EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
@@ -133,9 +149,6 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
     promised = cells(budget)
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
-    data = data.encode("utf-8", "backslashreplace").decode(
-        "utf-8"
-    )  # file names need not be valid text
     try:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     except FileExistsError:
@@ -147,7 +160,7 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
     # A file that can't be filled stays behind, empty: removing it could conflict with another process.
     with clearly(path), contextlib.closing(connect(path, WAIT)) as connection:
         key = secrets.token_hex(32)
-        _fill(connection, path, (data, key, fingerprint(key, sha256), *promised, now()))
+        _fill(connection, path, (as_text(data), key, fingerprint(key, sha256), *promised, now()))
 
 
 def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> None:
@@ -214,6 +227,11 @@ def numbers(privacy: Privacy) -> tuple[Decimal, Decimal]:
 def fingerprint(key: str, sha256: str) -> str:
     """HMAC-SHA-256 of a content's hash, in hexadecimal digits; it reveals nothing without the key."""
     return hmac.new(bytes.fromhex(key), sha256.encode(), hashlib.sha256).hexdigest()
+
+
+def as_text(name: str) -> str:
+    """A file name as text that SQLite can store; file names need not be valid text."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def content_sha256(path: str | os.PathLike[str]) -> str:

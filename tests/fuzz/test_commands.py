@@ -47,6 +47,7 @@ RELEASE = {
     "--noise": words("laplace", "gaussian"),
     "--simulate": FLAG,
     "--seed": integers("1"),
+    "--series": words("survey", "", "\x1b"),
     "--ledger": st.sampled_from(("votes.ledger",) * 4 + ("no.ledger", "votes.csv", "folder", "", "other.ledger")),
     "--items": st.sampled_from(LISTS),
     "--json": FLAG,

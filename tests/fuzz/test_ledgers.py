@@ -31,6 +31,8 @@ MAKING = {
     "--public": words("items", "ranked-items", "ties", "none"),
     "--user": words("user", "none", "winner"),
     "--delta": numbers("1e-6"),
+    "--series": words("survey", "", "\x1b"),
+    "--count": st.sampled_from(("whole.ledger", "votes.csv", "no.ledger", "folder")),
     "--json": FLAG,
 }
 

@@ -217,4 +217,14 @@ PRIVACY = (
         ("if promised.contributions > most:", "if promised.contributions < most:"),
         ("        return self.contributions\n", "        return 1\n"),
     ),
+    *mutants_of(
+        "privacy_audit/guesses.py",
+        "tests/privacy_audit/test_guesses.py",
+        ("best + float(np.exp(-epsilon)) *", "best + float(np.exp(-2 * epsilon)) *"),
+        ("best + float(np.exp(-epsilon)) *", "best + float(np.exp(-epsilon / 2)) *"),
+        ("best = float(chances.max())", "best = float(chances.min())"),
+        ("likely.argmax(axis=1)", "likely.argmin(axis=1)"),
+        ("if lost[loser] and loser != winner:", "if lost[loser]:"),
+        ("least = so_far[-1][1] if", "least = 0 if"),
+    ),
 )  # fmt: skip

@@ -9,6 +9,7 @@ from privrank_jax import Privacy
 from privrank_jax.release.ledger import (
     Ledger,
 )
+from privrank_jax.release.ledger_chain import SPENDS, Chain
 from privrank_jax.release.ledger_file import TRIGGERS
 
 USERS = {"unit": "user", "adjacency": "replace"}
@@ -31,10 +32,31 @@ def as_version_3(path, *statements):
     for trigger in TRIGGERS:
         connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
     for statement in (
-        *statements, "DROP TABLE published", "ALTER TABLE spends DROP COLUMN link", *_TRIGGERS_OF_VERSION_3,
-        "PRAGMA user_version = 3",
+        *statements, "DROP TABLE published", "DROP TABLE joined", "ALTER TABLE spends DROP COLUMN link",
+        "ALTER TABLE spends DROP COLUMN data_set", *_TRIGGERS_OF_VERSION_3, "PRAGMA user_version = 3",
     ):  # fmt: skip
         connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def as_version_4(path, *statements):
+    """Turn a ledger into one of version 4 of the file, which knew no series; then further statements."""
+    connection = sqlite3.connect(path)
+    for trigger in TRIGGERS:
+        connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
+    connection.execute("DROP TABLE joined")
+    connection.execute("ALTER TABLE spends DROP COLUMN data_set")
+    (key,) = connection.execute("SELECT key FROM ledger").fetchone()
+    for number, link, _ in Chain(path, connection, key, "spends", SPENDS[:-1]).links():
+        connection.execute("UPDATE spends SET link = ? WHERE number = ?", (link, number))
+    for statement in statements:
+        connection.execute(statement)
+    for trigger in TRIGGERS:
+        if " ON joined" not in trigger:
+            former = trigger.replace(", NEW.data_set", "").replace(", OLD.data_set", "")
+            connection.execute(former)
+    connection.execute("PRAGMA user_version = 4")
     connection.commit()
     connection.close()
 

@@ -13,7 +13,7 @@ from tests.release.ledgers import as_version_3, promise, spent
 
 CHEAPER = (
     "INTO spends SELECT number, time, command, method, '0.1', delta, unit, adjacency, contributions, public, users, "
-    "trust, numerics, state, link FROM spends"
+    "trust, numerics, state, link, data_set FROM spends"
 )
 
 

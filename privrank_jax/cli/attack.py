@@ -1,0 +1,327 @@
+"""``privrank demo --attack``: what exact leaderboards and totals tell of one person, and what private ones do.
+
+All data are made up. The best guess of the private publications is that of somebody who knows everything else and the
+law of the noise; it is measured over many draws, and held against :func:`privrank_jax.privacy_audit.guess_bound`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from privrank_jax.cli.console import Side, print_json, print_paragraphs, print_table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from privrank_jax._types import Key
+    from privrank_jax.plotting.revealed import Guess
+    from privrank_jax.privacy_audit.guesses import Battles
+
+MODELS = ("Aster", "Birch", "Cedar", "Dahlia", "Elm", "Fern")
+VOTERS, MOST = 40, 3  # battles of a voter
+PROJECTS = ("playground", "library", "bike lane", "market hall")
+STREET = 12  # ballots
+EPSILON, DRAWS = 1.0, 40_000
+PICTURES = ("one-voter-on-a-leaderboard.png", "guesses-about-one-person.png")
+
+
+@dataclasses.dataclass(frozen=True)
+class Arena:
+    """An arena whose leaderboard is published exactly after every voter.
+
+    Attributes:
+        boards: ``(voters + 1, models, 2)``, wins and losses after each voter, the first before all.
+        explained: the sets of battles that explain the change by each voter.
+    """
+
+    boards: np.ndarray
+    explained: list[list[Battles]]
+
+    @property
+    def revealed(self) -> int:
+        """Of how many voters all battles are revealed."""
+        return sum(len(sets) == 1 for sets in self.explained)
+
+    @property
+    def target(self) -> int:
+        """The voter with the most battles of those of whom they are; the last of several."""
+        alone = [voter for voter, sets in enumerate(self.explained) if len(sets) == 1]
+        return max(alone, key=lambda voter: (len(self.explained[voter][0]), voter))
+
+
+def made_up_arena(seed: int) -> Arena:
+    """Voters with one to three battles each, and what the leaderboards reveal of them."""
+    import numpy as np
+
+    from privrank_jax.privacy_audit.guesses import battles_between
+
+    random = np.random.default_rng(seed)
+    pairs = list(itertools.combinations(range(len(MODELS)), 2))
+    boards = [np.zeros((len(MODELS), 2), int)]
+    for _ in range(VOTERS):
+        board = boards[-1].copy()
+        for pair in random.choice(pairs, random.integers(1, MOST + 1), replace=False):
+            better = random.random() < 1 / (1 + math.exp(0.5 * (pair[0] - pair[1])))
+            board[pair[:: 1 if better else -1], (0, 1)] += 1
+        boards.append(board)
+    explained = [battles_between(*two) for two in itertools.pairwise(boards)]
+    return Arena(np.array(boards), explained)
+
+
+def made_up_ballots(seed: int) -> np.ndarray:
+    """``(street, projects)`` ranks of the projects, 0 = best."""
+    import numpy as np
+
+    random = np.random.default_rng(seed)
+    return np.array([random.permutation(len(PROJECTS)) for _ in range(STREET)])
+
+
+def guess_votes(key: Key, arena: Arena) -> tuple[list[Guess], np.ndarray]:
+    """Guesses about the target's battles from private win totals, and how these show the true ones."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from privrank_jax import pairwise
+    from privrank_jax._promise import Privacy
+    from privrank_jax.comparisons import WinCounts
+
+    (battles,) = arena.explained[arena.target]
+    outcomes = np.array(list(itertools.product((0, 1), repeat=len(battles))))
+    possible = np.zeros((len(outcomes), len(MODELS), len(MODELS)))
+    for (winner, loser), turned in zip(battles, outcomes.T):
+        possible[turned == 0, winner, loser] += 1
+        possible[turned == 1, loser, winner] += 1
+    promise = Privacy(EPSILON, unit="user", adjacency="replace", contributions=MOST)
+
+    def release(key: Key, matrix: Any) -> Any:
+        found = pairwise.noisy_counts(key, WinCounts(matrix), promise)
+        return found.value, found.diagnostics.noise_scale
+
+    def log_densities(published: Any, scale: Any) -> Any:
+        return -jnp.abs(published - possible.sum(2)).sum(1) / scale
+
+    # The wins of all others are known, so they are left out: they would only be subtracted again.
+    logs, truth, published = _draws(key, release, log_densities, possible)
+    questions: dict[str, Any] = {"who won one of the battles": outcomes[:, 0]}
+    if len(battles) > 1:
+        questions[f"who won all {len(battles)} battles"] = None
+    return _guesses(logs, truth, possible.sum(2), questions), published[truth == 0][0]
+
+
+def guess_ballot(key: Key, ballots: np.ndarray) -> list[Guess]:
+    """Guesses about the last ballot from private Borda scores of all."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from privrank_jax import aggregation
+    from privrank_jax._promise import Privacy
+    from privrank_jax.aggregation import PairWeights
+    from privrank_jax.privacy.geometry import Zonotope, gauge
+
+    orders = np.array(list(itertools.permutations(range(len(PROJECTS)))))
+    matrices = np.array([
+        PairWeights.from_ranks(np.concatenate([ballots[:-1], order[None]])).matrix for order in orders
+    ])  # fmt: skip
+    promise = Privacy(EPSILON, unit="user", adjacency="replace")
+    body = Zonotope.of_all_pairs(len(PROJECTS))
+
+    def release(key: Key, matrix: Any) -> Any:
+        return aggregation.dp_borda(key, PairWeights(matrix, STREET), promise).value, 1 / EPSILON
+
+    def log_densities(published: Any, scale: Any) -> Any:
+        import jax
+
+        noise = STREET * (published - matrices.sum(2))
+        return -jax.vmap(lambda one: gauge(body, one))(noise) / scale
+
+    logs, truth, _ = _draws(key, release, log_densities, jnp.asarray(matrices))
+    questions = {"which project came first": orders.argmin(1), "the whole ballot": None}
+    return _guesses(logs, truth, matrices.sum(2).round(6), questions)
+
+
+def guess_answer(key: Key) -> list[Guess]:
+    """Guesses of an answer that a person randomizes before it leaves home: the report itself is the best guess."""
+    import numpy as np
+
+    from privrank_jax import privacy
+
+    def release(key: Key, bit: Any) -> Any:
+        return privacy.randomized_response(key, bit, EPSILON), 1 / EPSILON
+
+    def log_densities(published: Any, scale: Any) -> Any:
+        return (published == bits) / scale
+
+    bits = np.array([False, True])
+    logs, truth, _ = _draws(key, release, log_densities, bits)
+    return _guesses(logs, truth, bits[:, None], {"an answer, randomized at home": None})
+
+
+def _draws(key: Key, release: Callable[..., Any], log_densities: Callable[..., Any], possible: Any) -> Any:  # fmt: skip
+    """Values, each equally likely; what was published of each, and its log densities under all of them."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    choice, noise = jax.random.split(key)
+    keys = jax.random.split(noise, DRAWS)
+    truth = jax.random.randint(choice, (DRAWS,), 0, len(possible))
+
+    def one(key: Key, value: Any) -> Any:
+        published, scale = release(key, jnp.asarray(possible)[value])
+        return log_densities(published, scale), published
+
+    logs, published = jax.jit(jax.vmap(one))(keys, truth)
+    return np.asarray(logs), np.asarray(truth), np.asarray(published)
+
+
+def _guesses(
+    logs: np.ndarray, truth: np.ndarray, totals: np.ndarray, questions: dict[str, Any]
+) -> list[Guess]:
+    """How often questions are answered rightly; ``totals`` are what an exact publication shows of each value."""
+    import numpy as np
+
+    from privrank_jax.plotting.revealed import Guess
+    from privrank_jax.privacy_audit.guesses import guess_bound, right_guesses
+
+    exactly = np.where((totals[:, None] == totals).all(-1), 0.0, -np.inf)
+    found = []
+    for question, answers in questions.items():
+        given = np.arange(logs.shape[1]) if answers is None else answers
+        prior = np.unique(given, return_counts=True)[1] / len(given)
+        best = float(right_guesses(logs, truth, answers).mean())
+        exact = float(right_guesses(exactly, np.arange(len(totals)), answers).mean())
+        bound = guess_bound(EPSILON, prior)
+        found.append(Guess(question, float(prior.max()), best, bound, exact))
+    return found
+
+
+def run(key: Key, seed: int, out: Path, *, as_json: bool) -> None:
+    """Make up the data, attack both kinds of publications, draw the pictures, and tell it."""
+    import jax
+
+    arena, ballots = made_up_arena(seed), made_up_ballots(seed)
+    keys = jax.random.split(key, 3)
+    votes, noisy = guess_votes(keys[0], arena)
+    guesses = [*votes, *guess_ballot(keys[1], ballots), *guess_answer(keys[2])]
+    pictures, remark = _draw(arena, noisy, guesses, out)
+    if as_json:
+        print_json(
+            {
+                "voters": VOTERS,
+                "voters_revealed": arena.revealed,
+                "battles": [[MODELS[item] for item in pair] for pair in arena.explained[arena.target][0]],
+                "ballot": _ballot_left(ballots),
+                "epsilon": EPSILON,
+                "draws": DRAWS,
+                "guesses": [one._asdict() for one in guesses],
+                "pictures": pictures,
+            }
+        )  # fmt: skip
+        return
+    _tell(arena, ballots, guesses)
+    print_paragraphs(f"Pictures: {', '.join(pictures)}" if pictures else remark)
+
+
+def _ballot_left(ballots: np.ndarray) -> list[str]:
+    """The last ballot, best first, from exact points of all and the other ballots."""
+    points = len(PROJECTS) - 1 - ballots
+    left = points.sum(0) - points[:-1].sum(0)
+    return [PROJECTS[k] for k in left.argsort()[::-1]]
+
+
+def _tell(arena: Arena, ballots: np.ndarray, guesses: list[Guess]) -> None:
+    before, after = arena.boards[arena.target : arena.target + 2].tolist()
+    (battles,) = arena.explained[arena.target]
+    numbers: list[tuple[str, Side]] = [
+        (name, "right") for name in ("before: won", "lost", "after: won", "lost")
+    ]
+    heads: list[tuple[str, Side]] = [("model", "left"), *numbers, ("change", "left")]
+    rows = []
+    for name, old, new in zip(MODELS, before, after, strict=True):
+        gained = [
+            f"{new[k] - old[k]:+d} {word}"
+            for k, word in enumerate(("won", "lost"))
+            if new[k] > old[k]
+        ]
+        rows.append([name, *map(str, (*old, *new)), ", ".join(gained)])  # fmt: skip
+    print_table(
+        "Two exact leaderboards of an arena (made up); one person voted in between", heads, rows
+    )
+    points = len(PROJECTS) - 1 - ballots
+    totals, known = points.sum(0), points[:-1].sum(0)
+    print_paragraphs(
+        f"Subtract one from the other, and her votes are left: {_battles(battles)}. Nothing else explains the change. "
+        f"Of {arena.revealed} of the {VOTERS} voters all votes can be told in this way, of the others a few "
+        "possibilities stay.",
+    )
+    print_table(
+        f"{STREET} neighbors rank {len(PROJECTS)} projects; the council publishes the exact points",
+        [("project", "left"), ("points of all", "right"), (f"of the {STREET - 1} that a friend knows", "right"),
+         ("left", "right")],
+        [[name, *map(str, row)] for name, *row in zip(PROJECTS, totals, known, totals - known, strict=True)],
+    )  # fmt: skip
+    print_paragraphs(
+        f"What is left is the ballot of the twelfth, from first to last: {', '.join(_ballot_left(ballots))}.",
+        "",
+    )
+    print_table(
+        f"The same published with epsilon = {EPSILON:g}: how often the best guess is right, in {DRAWS:,} draws",
+        [("what is asked", "left"), ("blind guess", "right"), ("best guess", "right"), ("promise", "right"),
+         ("exact", "right")],
+        [[one.question, *(f"{share:.1%}" for share in one[1:])] for one in guesses],
+    )  # fmt: skip
+    print_paragraphs(
+        "The best guess is that of somebody who knows everything but this person's answers, and how the noise is "
+        f"drawn; it was measured to within {2 * math.sqrt(0.25 / DRAWS):.1%}. The promise: nobody, whatever they know "
+        f"or compute, guesses more than {guesses[0].bound:.1%} of the answers rightly if two are equally likely, "
+        "e^epsilon/(1 + e^epsilon), and fewer if there are more answers. An answer that is randomized at home comes "
+        "up to that; totals over several people stay below.",
+    )
+
+
+def _battles(battles: Battles) -> str:
+    words = [f"{MODELS[winner]} beat {MODELS[loser]}" for winner, loser in battles]
+    return ", ".join(words)
+
+
+def _draw(
+    arena: Arena, noisy: np.ndarray, guesses: list[Guess], out: Path
+) -> tuple[list[str], str]:
+    """Paths of the pictures, or none and why."""
+    from privrank_jax import plotting
+
+    before, after = arena.boards[arena.target : arena.target + 2]
+    won = (after - before)[:, 0]
+    battles = arena.explained[arena.target][0]
+    try:
+        figures = [
+            plotting.changed_leaderboards(
+                MODELS,
+                won,
+                noisy,
+                epsilon=EPSILON,
+                title=f"One person voted in {len(battles)} battles: what does the next leaderboard tell?",
+                guarantee_text="An arena of chat models, made up. Left: the difference of two exact leaderboards is "
+                "what one person answered. Right: the same votes, hidden in the noise that protects each person, "
+                "whether or not anybody knows the board before.",
+            ),
+            plotting.best_guesses(
+                guesses,
+                epsilon=EPSILON,
+                title="How often is a guess about one person right?",
+                guarantee_text="Guesses of somebody who knows all other people's answers. Blue: the share of "
+                f"{DRAWS:,} private publications from which the best possible guess is right.",
+            ),
+        ]
+    except ImportError as error:
+        return [], f"No pictures: {error}"
+    out.mkdir(parents=True, exist_ok=True)
+    paths = [out / name for name in PICTURES]
+    for figure, path in zip(figures, paths, strict=True):
+        plotting.save(figure, path, colors=64)
+    return [str(path) for path in paths], ""
