@@ -56,12 +56,12 @@ def minimax_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None 
 def schulze_paths(
     weights: PairWeights | PairMatrixLike, mask: MaskLike | None = None
 ) -> PairMatrix:
-    """The largest p_ij such that a path from item i to item j has no smaller lead; -∞ where there is no path.
+    """The largest p_ij such that a path from item i to item j has no smaller lead.
 
     Arguments and errors: as for :func:`minimax_scores`.
 
     Returns:
-        ``(m, m)`` in the dtype of the weights; the diagonal means nothing.
+        ``(m, m)`` in the dtype of the weights; 0 on the diagonal, and in the rows and columns of masked items.
 
     >>> schulze_paths([[0.0, 1.0, 0.25], [0.0, 0.0, 0.75], [0.75, 0.25, 0.0]])[0].tolist()[1:]
     [1.0, 0.5]
@@ -74,11 +74,11 @@ def schulze_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None 
 
     Arguments, results and errors: as for :func:`minimax_scores`.
 
-    >>> schulze_scores([[0.0, 1.0, 0.25], [0.0, 0.0, 0.75], [0.75, 0.25, 0.0]]).tolist()
-    [1.5, 0.0, 1.5]
+    >>> schulze_scores([[0.0, 1.0, 0.375], [0.0, 0.0, 0.75], [0.625, 0.25, 0.0]]).tolist()
+    [2.0, 1.0, 0.0]
     """
     lead, keep = _leads(weights, mask)
-    return copeland_scores(jnp.where(keep[:, None] & keep, _paths(lead, keep), 0), keep)
+    return copeland_scores(_paths(lead, keep), keep)
 
 
 def ranked_pairs_scores(
@@ -129,7 +129,8 @@ def _paths(lead: Array, keep: Mask) -> Array:
     def through(item: Array, paths: Array) -> Array:
         return jnp.maximum(paths, jnp.minimum(paths[:, item, None], paths[item]))
 
-    return jax.lax.fori_loop(0, keep.size, through, jnp.where(_others(keep), lead, -jnp.inf))
+    direct = jnp.where(_others(keep), lead, -jnp.inf)
+    return jnp.where(_others(keep), jax.lax.fori_loop(0, keep.size, through, direct), 0)
 
 
 @jax.jit
