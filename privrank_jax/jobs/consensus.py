@@ -574,17 +574,16 @@ def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
 
 def _central_weights(data: Prepared, asked: Asked) -> Ranking:
     drawn = _draw(data, asked, noise=asked.noise_drawn, shrink="none")
-    unshrunk, users = np.asarray(drawn.estimate.value), data.table.num_users
+    released, users, middle = np.asarray(drawn.estimate.value), data.table.num_users, 0.0
     if not data.open_number:  # sums over users: majorities are above 1/2 as those of shares are
-        unshrunk, users = unshrunk + 0.5 * (1 - np.eye(len(unshrunk))), None
-    about = drawn.estimate.diagnostics
+        users, middle = None, 0.5 * (1 - np.eye(len(released)))
+    unshrunk, about = released + middle, drawn.estimate.diagnostics
     value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
-    weights = np.asarray(value) - (0.5 * (1 - np.eye(len(unshrunk))) if users is None else 0)
     about = dataclasses.replace(about, cycle_factor=factor)
     drawn = dataclasses.replace(
         drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
     )
-    found = by_weights(data, asked, drawn, np.asarray(value), asked.noise_drawn)
+    found = by_weights(data, asked, drawn, np.asarray(value) - middle, asked.noise_drawn)
     if asked.rule is not None and not math.isfinite(float(about.cycle_scale)):
         found = dataclasses.replace(found, notes=(*found.notes, _NO_CYCLES))
     ranks = np.argsort(found.order)

@@ -113,6 +113,7 @@ AUDITED = (
         commands=(
             "aggregate --method weights --adjacency add-remove",
             "aggregate --method auto --adjacency add-remove --missing unknown",
+            "aggregate --rule borda --adjacency add-remove --matrix private.csv",
         ),
         **_SUM,
         **ADDED,

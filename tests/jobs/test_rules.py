@@ -130,6 +130,23 @@ def test_the_holder_hears_of_the_method_that_spends_all_on_scores(unanimous):
     assert not told(rule="borda", trust="local", epsilon=1000)
 
 
+def test_of_a_private_number_of_users_leads_are_published(unanimous):
+    """Sixty users agree: half of how many more have Rome ahead of Oslo is 30."""
+    added = Privacy(100.0, unit="user", adjacency="add-remove")
+    scores = {"copeland": [0, 1, 2], "minimax": [-60, -60, 60], "borda": [-60, 0, 60]}
+    for rule in NAMES:
+        found = pr.consensus(pr.read(unanimous), added, rule=rule)
+        truth = [[0, -30, -30], [30, 0, -30], [30, 30, 0]]  # of Bern, Oslo and Rome
+        np.testing.assert_allclose(found.matrix, truth, atol=1)
+        assert (found.facts["method"], found.names[0]) == ("weights", "Rome")
+        assert not any("on average" in one or "share" in one for one in (*found.notes, found.certainty.words))  # fmt: skip
+        if rule in SCORED:
+            np.testing.assert_allclose(found.scores, scores[rule], atol=3)
+            ends = found.certainty.intervals
+            assert np.all((ends["low"] <= scores[rule]) & (scores[rule] <= ends["high"]))
+            assert np.all(ends["high"] - ends["low"] < 10)
+
+
 # --- what is certain -------------------------------------------------------------------------------
 
 
@@ -150,7 +167,7 @@ def test_what_is_certain_is_true_wherever_the_noise_is_within_reach(rule):
         reach = (0.005, 0.05, 0.3)[trial % 3]
         released = moved(truth, reach, rng)
         shown = np.argsort(np.argsort(-scores_by(rule, released), kind="stable"))
-        found = beyond_noise._by_rule(rule, released, shown, reach, "")
+        found = beyond_noise._by_rule(rule, released, shown, reach)
         scores = np.array(naive.RULES[rule](truth))
         ranks = np.asarray(ranks_from_scores(scores))
         if rule == "ranked-pairs":
@@ -177,7 +194,7 @@ def test_two_items_are_told_apart_no_later_than_the_noise_allows(rule):
     def better(lead, reach):
         weights = np.full((3, 3), 0.5)
         weights[0, 1:], weights[1:, 0] = 0.5 + lead / 2, 0.5 - lead / 2
-        return beyond_noise._by_rule(rule, weights, np.arange(3), reach, "").better[0, 1]
+        return beyond_noise._by_rule(rule, weights, np.arange(3), reach).better[0, 1]
 
     least = {"schulze": 2, "minimax": 2, "borda": 8 / 3}[rule]  # leads apart, in units of the reach
     assert better(least * 0.1 + 0.001, 0.1)
@@ -225,11 +242,12 @@ def test_what_does_not_go_together_is_refused(asked, message):
         consensus.Asked(**asked).check(user(1.0))
 
 
-def test_a_rule_of_weights_is_for_users_who_are_replaced():
+def test_noise_on_all_weights_is_for_users_who_are_replaced():
     added = Privacy(1.0, unit="user", adjacency="add-remove")
-    consensus.Asked().check(added)  # of approvals, which are not read yet
-    with pytest.raises(ValueError, match="a consensus protects users who are replaced"):
-        consensus.Asked(rule="schulze").check(added)
+    consensus.Asked(rule="schulze").check(added)
+    for asked in ({"method": "noise-all"}, {"trust": "local"}):
+        with pytest.raises(ValueError, match="a consensus protects users who are replaced"):
+            consensus.Asked(rule="schulze", **asked).check(added)
 
 
 @pytest.mark.parametrize("name", ["stv", "IRV", "hare", "instant_runoff", "ranked-choice voting"])

@@ -70,6 +70,10 @@ def test_other_forms_of_the_file(privrank, votes, tmp_path):
     about = {row[0]: row[1] for row in book["guarantee"].iter_rows(values_only=True)}
     assert about["weights"].startswith("shares of users")
     assert "Differentially private with epsilon = 30" in about["guarantee"]
+    added = ("aggregate", votes, "--epsilon", 30, "--adjacency", "add-remove", *REHEARSAL)
+    assert privrank(*added, "--matrix", paths[".xlsx"]).code == 0
+    rows = openpyxl.load_workbook(paths[".xlsx"])["guarantee"].iter_rows(values_only=True)
+    assert next(rows)[1].startswith("half of how many more users")
 
 
 def test_without_privacy_it_is_exact(privrank, votes, tmp_path):
