@@ -52,8 +52,8 @@ PRIVACY = (
     *mutants_of(
         "jobs/beyond_noise.py",
         "tests/jobs/test_beyond_noise.py",
-        ("epsilon / CHANGE)", "epsilon)"),
-        ("/ (CHANGE * num_users)", "/ (2 * CHANGE * num_users)"),
+        ("(pairs, LEVEL, epsilon / change)", "(pairs, LEVEL, epsilon)"),
+        ("(0.5 / num_users, CHANGE)", "(0.25 / num_users, CHANGE)"),
         ("(num_items - 1) * (num_items - 2) / 2 *", "(num_items - 1) *"),
         ("ahead = _chained(better)", "ahead = better.T"),
         ("if not np.all((best", "if np.all((best"),
@@ -72,11 +72,10 @@ PRIVACY = (
     *mutants_of(
         "jobs/consensus.py",
         "tests/jobs/test_rules.py",
-        ("return dataclasses.replace(found, matrix=weights)", "return dataclasses.replace(found, matrix=data.weights.matrix)"),
+        ("replace(found, matrix=weights)", "replace(found, matrix=np.asarray(data.weights.matrix))"),
         ('"scores": scores, "bounded": False}', '"scores": scores, "bounded": True}'),
         ("if self.rule is not None and not self.record.solves:", "if False:"),
         ("np.asarray(value) - middle, asked.noise_drawn", "np.asarray(value), asked.noise_drawn"),
-        ("weights.twice.astype(float)", "2 * weights.num_users * np.asarray(weights.matrix)"),
         ('= np.minimum(ends[f"{name}low"], shown)', '= ends[f"{name}low"]'),
         ("if asked.rule is not None and not math.isfinite(float(about.cycle_scale)):", "if False:"),
     ),
