@@ -90,14 +90,14 @@ def test_without_privacy_each_rule_is_its_naive_twin(split):
 
 
 def test_votes_that_are_tied_stand_in_the_order_of_the_list(write):
-    """Users rank two others behind b on average, and as many behind d; sums of shares of thirds have d ahead of b."""
-    path = write("4,2,3,1", "3,2,4,1", "1,2,3,4", header="a,b,c,d", name="rankings.csv")
+    """Users rank 5/3 others behind a on average, and as many behind d; sums of shares of thirds have d ahead of a."""
+    path = write("2,4,1,3", "3,2,4,1", "2,4,1,3", header="a,b,c,d", name="rankings.csv")
     found = agreed(path, epsilon=None, rule="borda", read={"user": None})
     with jax.enable_x64(True):
         summed = scores_by("borda", found.matrix)
-    assert summed[1] < summed[3]
-    assert found.names == ["b", "d", "a", "c"]
-    np.testing.assert_allclose(found.scores, [4 / 3, 2, 2 / 3, 2], atol=1e-12)
+    assert summed[0] < summed[3]
+    assert found.names == ["c", "a", "d", "b"]
+    np.testing.assert_allclose(found.scores, [5 / 3, 2 / 3, 2, 5 / 3], atol=1e-12)
 
 
 def test_a_rule_turns_approvals_and_large_noise_to_weights(write):
