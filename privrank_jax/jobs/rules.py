@@ -1,6 +1,6 @@
 """Rules of a consensus: how the weights of all pairs, once they are released, become an order.
 
-Nothing here imports JAX until items are ranked, so that options can be checked before anything heavy is loaded.
+Nothing here imports JAX or NumPy until items are ranked, so that options can be checked before anything heavy is loaded.
 """
 
 from __future__ import annotations
@@ -8,10 +8,10 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING
 
-import numpy as np
-from jaxtyping import Float
-
 if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float
+
     from privrank_jax.jobs.result import Ranking
 
 KEMENY = "kemeny"
@@ -119,6 +119,8 @@ def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.
         rule: a name in :data:`RULES`.
         weights: of all pairs, noisy or not.
     """
+    import numpy as np
+
     from privrank_jax._host.evaluate import quickly
     from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
 
