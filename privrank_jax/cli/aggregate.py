@@ -15,6 +15,8 @@ from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
 from privrank_jax.jobs.methods import CONSENSUS, described, solvers
+from privrank_jax.jobs.rules import HELP as RULES_HELP
+from privrank_jax.jobs.rules import KEMENY
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked
@@ -32,6 +34,7 @@ HELP = (
     "Examples:\n\n"
     "  privrank aggregate votes.soc --epsilon 1\n\n"
     "  privrank aggregate votes.csv --epsilon 1 --method kwiksort --json\n\n"
+    "  privrank aggregate votes.csv --epsilon 1 --rule schulze --matrix pairs.csv     (another rule, and its input)\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
     "  privrank aggregate approvals.csv --epsilon 1 --approvals     (noisy totals of approvals)\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --higher-is-better --method scores --points 1-5     (of points)\n\n"
@@ -51,7 +54,7 @@ _FOR_SYNTHETIC = (
     "user",
     "json",
 )
-_FOR_SYNTHETIC += ("out", "plot", "report", "title")
+_FOR_SYNTHETIC += ("rule", "matrix", "out", "plot", "report", "title")
 _UNUSED = ("epsilon", "noise", "delta", "trust", "points", "limit", "adjacency", "simulate")
 
 
@@ -102,6 +105,22 @@ class Request(Budget, RankingColumns, Files, Release):
             "smallest cost.",
         ),
     ] = 0.0
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"none, {solvers(CONSENSUS)}: how the noisy majorities of all pairs become an order, which costs "
+            f"nothing more: {RULES_HELP}. Without --method it takes weights, or noise-all where users randomize.",
+        ),
+    ] = None
+    matrix: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Methods as for --rule: write the shares of users who rank the item of a row before that of a column, "
+            "with the noise, for other tools (.csv, .tsv, .xlsx, .json).",
+        ),
+    ] = None
     points: Annotated[
         str | None,
         typer.Option(
@@ -149,7 +168,8 @@ class Request(Budget, RankingColumns, Files, Release):
         from privrank_jax.jobs.consensus import Asked
 
         method = self.method if self.private else "auto"
-        named = {"trust": self.trust, "noise": self.noise, "xi": self.xi}
+        rule = KEMENY if self.matrix and self.rule is None else self.rule
+        named = {"trust": self.trust, "noise": self.noise, "xi": self.xi, "rule": rule}
         if self.private:
             named |= {"points": self.points, "limit": self.limit}
         asked = Asked(method=method, accepts=self.accept_idealized, **named)

@@ -75,6 +75,7 @@ KINDS_OF_CELLS = {
 }
 TABLES = (".csv", ".tsv", ".json", ".parquet", ".xlsx")
 PICTURES = (".png", ".svg", ".pdf")
+MATRICES = (".csv", ".tsv", ".xlsx", ".json")  # names of columns in Parquet ignore case
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -385,7 +386,9 @@ class Saved(Json):
     def files(self) -> dict[str, Path]:
         """The files to write, by the options that name them."""
         named = [("--out", path) for path in self.out or ()]
-        named += [(option(name), getattr(self, name, None)) for name in ("plot", "report")]
+        named += [
+            (option(name), getattr(self, name, None)) for name in ("plot", "report", "matrix")
+        ]
         return {f"{name} {path}": path for name, path in named if path is not None}
 
     def check_files(self, *kept: Path | None) -> None:
@@ -397,7 +400,7 @@ class Saved(Json):
         check_paths(self.files, *kept)
         for given, path in self.files.items():
             name, suffix = given.split()[0], path.suffix.lower()
-            known = {"--plot": PICTURES, "--report": self.PAGES}.get(name)
+            known = {"--plot": PICTURES, "--report": self.PAGES, "--matrix": MATRICES}.get(name)
             known = known or (*TABLES, *PICTURES, *self.PAGES)
             if suffix not in known:
                 raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")

@@ -122,9 +122,11 @@ def write_files(
     """
     done, failed = [], {}
     with told_by(warn):
-        for path in files.files.values():
+        for given, path in files.files.items():
             try:
-                if path.suffix.lower() in files.PAGES:
+                if given.startswith("--matrix "):
+                    _write_matrix(ranking, path, files.line(command))
+                elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
                 else:
                     write_file(ranking, path, _about(ranking, files.line(command)))
@@ -149,6 +151,24 @@ def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, st
     from privrank_jax.plotting import save
 
     save(result.plot(), path)
+
+
+def _write_matrix(ranking: Ranking, path: Path, line: str) -> None:
+    """Write the weights of all pairs: a row and a column for each item, and its name before its row and its column."""
+    assert ranking.matrix is not None
+    rows, corner = ranking.matrix.tolist(), "item"
+    while corner in ranking.items:
+        corner += "_"
+    table = [
+        {corner: name, **dict(zip(ranking.items, row))} for name, row in zip(ranking.items, rows)
+    ]
+    whole = ranking.to_dict()
+    document = {"items": list(ranking.items), "weights": rows}
+    document |= {name: whole[name] for name in ("guarantee", "diagnostics")}
+    meaning = "shares of users who rank the item of the row before that of the column"
+    if ranking.guarantee is not None and ranking.guarantee.adjacency == "add-remove":
+        meaning = "half of how many more users rank the item of the row before that of the column than after"
+    write_table(path, table, document, [("weights", meaning), *_about(ranking, line)])
 
 
 def write_table(

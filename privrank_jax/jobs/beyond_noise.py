@@ -7,9 +7,11 @@ from typing import Protocol
 
 import numpy as np
 
+from privrank_jax._host.evaluate import quickly
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.aggregation.majority_rules import schulze_paths
 from privrank_jax.aggregation.scores import (
     PointTotals,
     noise_on_totals,
@@ -18,6 +20,7 @@ from privrank_jax.aggregation.scores import (
 )
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
+from privrank_jax.jobs.rules import KEMENY, scores_by
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
@@ -40,6 +43,11 @@ class AskedOf(Protocol):
     @property
     def noise_drawn(self) -> str:
         """Name of the noise."""
+        ...
+
+    @property
+    def rule(self) -> str | None:
+        """Name of the rule that ranks by weights; None for Kemeny's."""
         ...
 
 
@@ -129,11 +137,18 @@ def of_majorities(
         drawn: the release.
     """
     reach = _weight_reach(len(weights), num_users, asked, drawn)
-    return Certainty() if reach is None else _majorities(weights, ranks, reach, "")
+    if reach is None:
+        return Certainty()
+    return _by_rule(asked.rule, weights, ranks, reach, summed=num_users is None)
 
 
 def of_majorities_from_answers(
-    weights: np.ndarray, ranks: np.ndarray, num_users: int, mechanism: str, epsilon: float
+    weights: np.ndarray,
+    ranks: np.ndarray,
+    num_users: int,
+    mechanism: str,
+    epsilon: float,
+    rule: str | None = None,
 ) -> Certainty:
     """Certainty of weights from one answer per user, as :func:`of_majorities`.
 
@@ -143,11 +158,49 @@ def of_majorities_from_answers(
         num_users: n.
         mechanism: ``"one-pair"`` or ``"shuffled-pair"``.
         epsilon: of a report.
+        rule: by which they were ranked; None for Kemeny's.
     """
     items = len(weights)
     deviation = report_deviation(items, num_users, epsilon, mechanism)
     reach = Noise.independent("gaussian", deviation, items * (items - 1) // 2).reach(LEVEL)
-    return _majorities(weights, ranks, reach, _ANSWERS)
+    return _by_rule(rule, weights, ranks, reach, more=_ANSWERS)
+
+
+def _by_rule(
+    rule: str | None,
+    weights: np.ndarray,
+    ranks: np.ndarray,
+    reach: float,
+    *,
+    summed: bool = False,
+    more: str = "",
+) -> Certainty:
+    """What is certain of the ranking by a rule, where no weight is off by more than ``reach``.
+
+    How far scores and paths are off then is at the head of :mod:`privrank_jax.aggregation.majority_rules`. Copeland's
+    score is the number of majorities, each of which is sure, or for either item.
+    """
+    items = len(weights)
+    if rule in (None, KEMENY, "ranked-pairs"):
+        return _majorities(weights, ranks, reach, more)
+    if rule == "schulze":
+        paths = np.asarray(quickly(schulze_paths, weights))
+        better = paths - 2 * reach > paths.T + 2 * reach
+        ends = {"rank_low": better.sum(axis=0), "rank_high": items - 1 - better.sum(axis=1)}
+        words = (
+            "for the ranks by Schulze's rule before the noise, all items together; they cover the privacy noise "
+            f"alone{more}"
+        )
+        return Certainty(better, ends, words)
+    if rule == "copeland":
+        sure = weights - reach > 0.5
+        low, high = sure.sum(axis=1), items - 1 - sure.sum(axis=0)
+    else:
+        scores, off = scores_by(rule, weights), (2 if rule == "minimax" else items - 1) * reach
+        if rule == "borda" and summed:  # over users, each of whom has this much on average
+            scores = scores - 0.5 * (items - 1)
+        low, high = scores - off, scores + off
+    return of_noise((low + high) / 2, (high - low) / 2, what="scores", more=more)
 
 
 def _majorities(weights: np.ndarray, ranks: np.ndarray, reach: float, more: str) -> Certainty:

@@ -10,10 +10,11 @@ from typing import TypedDict
 
 import jax
 import numpy as np
+from jaxtyping import Float
 
 from privrank_jax import aggregation
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._types import Key, PairMatrixLike
+from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method, choose_report
@@ -52,6 +53,7 @@ from privrank_jax.jobs.methods import (
 )
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
+from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by
 from privrank_jax.jobs.spending import paid
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
@@ -74,6 +76,11 @@ _SIMULATED_USERS = (
     "it at home; the guarantee is that of the reports, and the holder of the file knows the rankings"
 )
 
+_NO_CYCLES = (
+    "with so few users at this epsilon all of the budget went to scores, of which the weights of pairs are made: they "
+    "have no cycles, and every rule ranks by these scores"
+)
+_SCORES_ALONE = "method='borda' (--method borda) spends all of the budget on these scores."
 _SIMULATED_SHUFFLER = (
     "shuffled trust: users and shuffler were simulated here, from a file of raw rankings, whose holder knows them. The "
     "shuffler must receive one report of each user over channels that nobody else reads, wait until all are there, "
@@ -97,6 +104,7 @@ def consensus(
     trust: str = "central",
     noise: str | None = None,
     xi: float = 0.0,
+    rule: str | None = None,
     points: str | None = None,
     limit: int | None = None,
     key: Key | None = None,
@@ -124,6 +132,10 @@ def consensus(
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ); of footrule also ``"tree"``. Default: the best.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
+        rule: how the noisy weights of all pairs become an order, at no further cost: ``"kemeny"``, the default,
+            ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"`` or ``"borda"``
+            (:mod:`privrank_jax.aggregation.majority_rules`). It takes ``method="weights"`` or ``"noise-all"``, which
+            release them as ``matrix``; ``"auto"`` is weights then, and noise-all where users randomize.
         points: of scores, the public scale, such as ``"0-5"``; of approvals it is ``"0-1"``.
         limit: of scores, the most items that one user may approve of, or give points to; a ballot with more counts as
             blank. Default: any number.
@@ -149,6 +161,7 @@ def consensus(
         trust=trust,
         noise=noise,
         xi=xi,
+        rule=rule,
         points=points,
         limit=limit,
         accepts=accept_idealized,
@@ -186,7 +199,7 @@ def agreed(
                     "consensus adds no noise and spends nothing more. Leave out the promise; for another epsilon, "
                     "randomize the rankings again (both together then spend the sum)."
                 )
-            return consensus_of_synthetic(data, asked.method, asked.xi)
+            return consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
         if not isinstance(data, Rankings | RankingRows):
             raise ValueError(
                 f"a consensus is of rankings, not of {what_is(data)}: comparisons, choices and reports are ranked by "
@@ -194,7 +207,7 @@ def agreed(
             )
         asked.check(privacy)
         central = privacy is not None and asked.trust == "central"
-        if central and asked.method == "auto" and isinstance(data, Approvals):
+        if central and asked.is_open and isinstance(data, Approvals):
             asked = dataclasses.replace(asked, method="scores")
         found = _release(_prepared(data, privacy, asked, source), asked)
         if found.guarantee is not None:
@@ -207,7 +220,7 @@ class Asked:
     """The arguments of :func:`consensus`, but for the data, the promise and the randomness.
 
     Attributes:
-        method, trust, noise, xi, points, limit: as there.
+        method, trust, noise, xi, rule, points, limit: as there.
         accepts: whether idealized reports are accepted.
         private: whether there is a promise.
     """
@@ -216,9 +229,15 @@ class Asked:
     trust: str = "central"
     noise: str | None = None
     xi: float = 0.0
+    rule: str | None = None
     points: str | None = None
     limit: int | None = None
     accepts: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the method is still to be chosen."""
+        return self.method == "auto" and self.rule is None
 
     @property
     def local(self) -> bool:
@@ -241,9 +260,16 @@ class Asked:
         return self.record.mechanism(self.trust, self.accepts)
 
     @property
+    def named(self) -> str:
+        """The method; auto counts as borda, and with a rule it is one that releases the weights of all pairs."""
+        if self.method != "auto":
+            return self.method
+        return "borda" if self.rule is None else "noise-all" if self.at_home else "weights"
+
+    @property
     def record(self) -> Method:
-        """The record of the method; auto counts as borda."""
-        return CONSENSUS["borda" if self.method == "auto" else self.method]
+        """The record of the method."""
+        return CONSENSUS[self.named]
 
     @property
     def noise_drawn(self) -> str:
@@ -252,7 +278,7 @@ class Asked:
 
     @property
     def adjacencies(self) -> tuple[str, ...]:
-        """How neighboring data may differ; auto counts as borda."""
+        """How neighboring data may differ."""
         return self.record.adjacencies if self.trust == "central" else REPLACED[0][1:]
 
     def _check_points(self) -> None:
@@ -260,9 +286,9 @@ class Asked:
             scale_of(self.points)
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"limit (--limit) must be at least 1, got {self.limit}.")
-        if self.method not in ("auto", "scores") and (self.points or self.limit):
+        if not self.is_open and self.method != "scores" and (self.points or self.limit):
             raise ValueError(
-                f"points (--points) and limit (--limit) are for scores: leave them out of {self.method}."
+                f"points (--points) and limit (--limit) are for scores: leave them out of {self.named}."
             )
 
     def check(self, privacy: Privacy | None) -> None:
@@ -277,8 +303,14 @@ class Asked:
             raise ValueError(f"xi (--xi) must be finite and at least 0, got {self.xi:g}.")
         if self.noise is not None:
             check_choice("noise (--noise)", self.noise, tuple(LAWS))
+        check_rule(self.rule, self.xi)
         if privacy is None:
             return
+        if self.rule is not None and not self.record.solves:
+            raise ValueError(
+                f"{self.method} does not release the noisy weights of all pairs, of which a rule (--rule) makes an "
+                f"order and a matrix (--matrix) consists: take {solvers(CONSENSUS)}, or leave method (--method) out."
+            )
         if self.xi and not self.record.solves:
             raise ValueError(
                 "xi (--xi) is for the methods that look for the best ranking: "
@@ -395,7 +427,7 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     if data.privacy is None:
         return without_privacy(data, asked)
-    if asked.method == "auto":
+    if asked.is_open:
         if asked.points or asked.limit:
             raise ValueError(
                 f"{table.name} is ranked by weights or borda, which take no points (--points) and no limit (--limit): "
@@ -412,6 +444,7 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
                 mechanism="privunit" if asked.accepts else _ONE_PAIR,
             )
         asked = dataclasses.replace(asked, method=method)
+    asked = dataclasses.replace(asked, method=asked.named)
     check_items_of(asked.record, asked.trust, table.name, table.num_items)
     mechanism = _mechanism(data, asked)
     MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)  # refuses early
@@ -519,33 +552,40 @@ def _central_noise_all(data: Prepared, asked: Asked) -> Ranking:
     users = data.table.num_users
     drawn = _draw(data, asked, noise=asked.noise_drawn)
     weights = np.asarray(drawn.estimate.value)
-    found = solved(data, asked, drawn, weights, asked.noise_drawn)
+    found = by_weights(data, asked, drawn, weights, asked.noise_drawn)
     ranks = np.argsort(found.order)
     return _with_certainty(found, of_majorities(weights, ranks, users, asked, drawn))
 
 
 def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
-    """Add what the noise leaves certain, or why that is little."""
+    """Add what the noise leaves certain, or why that is little.
+
+    What is shown may lie outside of intervals that were found before cycles of weights were reduced: they are made to
+    hold it, and the truth all the more.
+    """
+    ends = dict(certainty.intervals)
+    for name, shown in (("rank_", np.argsort(found.order)), ("", found.scores)):
+        if shown is not None and f"{name}low" in ends:
+            ends[f"{name}low"] = np.minimum(ends[f"{name}low"], shown)
+            ends[f"{name}high"] = np.maximum(ends[f"{name}high"], shown)
+    certainty = dataclasses.replace(certainty, intervals=ends)
     return dataclasses.replace(found, certainty=certainty, notes=(*found.notes, *certainty.notes))
 
 
 def _central_weights(data: Prepared, asked: Asked) -> Ranking:
     drawn = _draw(data, asked, noise=asked.noise_drawn, shrink="none")
-    unshrunk, users = np.asarray(drawn.estimate.value), data.table.num_users
+    released, users, middle = np.asarray(drawn.estimate.value), data.table.num_users, 0.0
     if not data.open_number:  # sums over users: majorities are above 1/2 as those of shares are
-        unshrunk, users = unshrunk + 0.5 * (1 - np.eye(len(unshrunk))), None
-    about = drawn.estimate.diagnostics
+        users, middle = None, 0.5 * (1 - np.eye(len(released)))
+    unshrunk, about = released + middle, drawn.estimate.diagnostics
     value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
-    weights = np.asarray(value)
-    if users is None:
-        weights = 0.5 + (weights - 0.5) / max(2 * np.abs(weights - 0.5).max(), 1)
-    # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
-    weights = np.clip(weights, 0, 1)
     about = dataclasses.replace(about, cycle_factor=factor)
     drawn = dataclasses.replace(
         drawn, estimate=dataclasses.replace(drawn.estimate, diagnostics=about)
     )
-    found = solved(data, asked, drawn, weights, asked.noise_drawn)
+    found = by_weights(data, asked, drawn, np.asarray(value) - middle, asked.noise_drawn)
+    if asked.rule is not None and not math.isfinite(float(about.cycle_scale)):
+        found = dataclasses.replace(found, notes=(*found.notes, _NO_CYCLES))
     ranks = np.argsort(found.order)
     return _with_certainty(found, of_majorities(unshrunk, ranks, users, asked, drawn))
 
@@ -557,13 +597,13 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
     else:
         mechanism = _local_mechanism(items * (items - 1) // 2, data.promise.epsilon)
         drawn = _draw(data, asked, mechanism=mechanism)
-    weights = np.clip(np.asarray(drawn.estimate.value), 0, 1)
-    found = solved(data, asked, drawn, weights, mechanism, mechanism=mechanism)
+    weights = np.asarray(drawn.estimate.value)
+    found = by_weights(data, asked, drawn, weights, mechanism, mechanism=mechanism)
     if asked.mechanism not in _ANSWERS:
         return found
     ranks = np.argsort(found.order)
     epsilon = _report_epsilon(data, asked, drawn)
-    certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon)
+    certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon, asked.rule)
     return _with_certainty(found, certainty)
 
 
@@ -595,52 +635,77 @@ def _local_mechanism(dimension: int, epsilon: float) -> str:
 
 
 def without_privacy(data: Prepared, asked: Asked) -> Ranking:
-    """Find the consensus of least disagreement, with its certificate."""
-    best = aggregation.kemeny(data.weights, asked.xi)
-    found, words = _certificate(best, data.table.num_items, "")
-    return Ranking(
+    """Find the consensus of least disagreement, with its certificate, or that of another rule."""
+    weights = data.weights
+    told = {
+        "items": data.table.item_names,
+        "guarantee": None,
+        "matrix": np.asarray(weights.matrix),
+        "warnings": data.warnings,
+    }
+    remarks = (*_notes(data), *data.table.remarks)
+    if asked.rule in RULES:
+        # Whole numbers are tied where the votes are.
+        scores = scores_by(asked.rule, weights.twice.astype(float))
+        if asked.rule != "copeland":
+            scores = scores / (2 * weights.num_users)
+        found = Ranking(
+            title=_title(data, f"{RULES[asked.rule].title}, without privacy"),
+            order=best_first(scores),
+            facts=_facts(data, asked, rule=asked.rule),
+            scores=scores,
+            notes=remarks,
+            **told,
+        )
+        return explained(found, asked.rule)
+    best = aggregation.kemeny(weights, asked.xi)
+    certificate, words = _certificate(best, data.table.num_items, "")
+    found = Ranking(
         title=_title(data, "least disagreement (Kemeny), without privacy"),
-        items=data.table.item_names,
         order=np.argsort(best.ranks),
-        guarantee=None,
-        facts=_facts(data, asked, certificate=found, xi=asked.xi),
-        notes=(words, *_notes(data), *data.table.remarks),
-        warnings=(*data.warnings, *_unproven(best, asked)),
+        facts=_facts(data, asked, rule=asked.rule, certificate=certificate, xi=asked.xi),
+        notes=(words, *remarks),
+        **told,
     )
+    return _unless_proven(found, best, asked)
 
 
-def solved(
+def by_weights(
     data: Prepared,
     asked: Asked,
     drawn: Drawn,
-    weights: PairMatrixLike,
+    weights: Float[np.ndarray, "items items"],
     noise: str,
     **facts: str,
 ) -> Ranking:
-    """Find the best ranking for noisy weights; its certificate depends on those alone."""
-    best = aggregation.kemeny(np.asarray(weights), asked.xi)
-    found, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
-    if not data.open_number:  # costs are known up to a factor alone
-        found = {"solver": best.solver, "of": "noisy weights"}
-        words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
-        if best.ratio > 1 + 1e-9:
-            words = "the order found to agree with most of the noisy majorities, by their size; without a proof"
-    whole = result(
-        data,
-        asked,
-        drawn,
-        named="Kemeny ranking of noisy weights",
-        ranks=best.ranks,
-        noise=noise,
+    """Rank by noisy weights, as the rule says, and publish them; what is said depends on them alone."""
+    given = {"noise": noise, "facts": {"rule": asked.rule, **facts}}
+    if asked.rule in RULES:
+        scores, named = scores_by(asked.rule, weights), RULES[asked.rule].title
+        told = {"named": f"{named} on noisy weights", "scores": scores, "bounded": False}
+        found = result(data, asked, drawn, **told, **given)
+        found = explained(found, asked.rule, summed=not data.open_number)
+        if asked.rule == "borda" and not asked.at_home:
+            found = dataclasses.replace(found, warnings=(*found.warnings, _SCORES_ALONE))
+    else:
+        # Weights outside of [0, 1] are clipped, so that costs and their certificate are those of votes.
+        votes = np.clip(weights, 0, 1)
+        if not data.open_number:
+            votes = 0.5 + weights / max(2 * np.abs(weights).max(), 1)
+        best = aggregation.kemeny(votes, asked.xi)
+        certificate, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
+        if not data.open_number:  # costs are known up to a factor alone
+            certificate = {"solver": best.solver, "of": "noisy weights"}
+            words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
+            if best.ratio > 1 + 1e-9:
+                words = "the order found to agree with most of the noisy majorities, by their size; without a proof"
+        given["facts"]["certificate"] = certificate
         # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
-        bounded=best.ratio <= 1 + asked.xi,
-        facts={"certificate": found, **facts},
-    )
-    return dataclasses.replace(
-        whole,
-        notes=(words, *whole.notes),
-        warnings=(*whole.warnings, *_unproven(best, asked)),
-    )
+        bounded = best.ratio <= 1 + asked.xi
+        named = "Kemeny ranking of noisy weights"
+        found = result(data, asked, drawn, named=named, ranks=best.ranks, bounded=bounded, **given)
+        found = _unless_proven(dataclasses.replace(found, notes=(words, *found.notes)), best, asked)
+    return dataclasses.replace(found, matrix=weights)
 
 
 def by_footrule(data: Prepared, asked: Asked, drawn: Drawn, noise: str | None = None) -> Ranking:
@@ -665,14 +730,15 @@ def by_footrule(data: Prepared, asked: Asked, drawn: Drawn, noise: str | None = 
     return dataclasses.replace(whole, notes=(words, *whole.notes))
 
 
-def _unproven(best: ProvenRanking, asked: Asked) -> tuple[str, ...]:
+def _unless_proven(found: Ranking, best: ProvenRanking, asked: Asked) -> Ranking:
     """Warn if the solver ran out of time."""
     if best.ratio <= 1 + asked.xi:
-        return ()
-    return (
+        return found
+    warning = (
         f"no ranking was proven to be within xi (--xi) {asked.xi:g} of the best in a minute; the best one found is "
-        "shown, and the notes say what is proven of it. A larger xi ends sooner.",
+        "shown, and the notes say what is proven of it. A larger xi ends sooner."
     )
+    return dataclasses.replace(found, warnings=(*found.warnings, warning))
 
 
 def result(

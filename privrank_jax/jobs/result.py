@@ -87,6 +87,10 @@ class Ranking:
         told_by: beginning of the sentence on which items can be told apart.
         notes: remarks that are part of the release.
         warnings: remarks for the holder of the data alone; no guarantee covers them.
+        matrix: ``(m, m)``, shares of users who rank the item of the row before that of the column, in the order of
+            ``items``; of a private ranking with noise, which may lead below 0 and above 1. Where the number of users
+            is private, half of how many more users rank the one before the other than after. None where not all of
+            these were released.
     """
 
     title: str
@@ -102,6 +106,7 @@ class Ranking:
     told_by: str = "At this budget"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    matrix: Float[np.ndarray, "items items"] | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.title!r}>"
@@ -315,7 +320,7 @@ class Ranking:
         promised = () if guarantee is None else (guarantee.attained, *guarantee.also)
         numbers = [one.epsilon for one in promised] + [one.delta for one in promised]
         numbers += [fact for fact in self.facts.values() if isinstance(fact, float)]
-        shown = [] if self.scores is None else [self.scores]
+        shown = [one for one in (self.scores, self.matrix) if one is not None]
         ends = self.certainty.intervals.values()
         shown += [end for end in ends if np.issubdtype(end.dtype, np.floating)]
         if not all(map(math.isfinite, numbers)) or not all(

@@ -14,6 +14,7 @@ from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.reports import TRUSTED
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
+from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -21,19 +22,30 @@ METHODS = ("auto", "borda", "none")
 _LEVEL = 0.95
 
 
-def consensus_of_synthetic(rankings: SyntheticRankings, method: str, xi: float) -> Ranking:
+def consensus_of_synthetic(
+    rankings: SyntheticRankings, method: str, xi: float, rule: str | None
+) -> Ranking:
     """Debias the rankings: Borda scores (``"auto"``, ``"borda"``), or the best ranking for debiased pairs (``"none"``).
 
     Args:
         rankings: the rankings, each drawn with its ε.
         method: one of :data:`METHODS`.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
+        rule: how debiased pairs become an order, for which ``"auto"`` takes them; None: by Kemeny's rule, if they are
+            taken.
 
     Raises:
-        ValueError: another method, which would protect rankings that are not randomized.
+        ValueError: another method, which would protect rankings that are not randomized; a rule that does not fit.
     """
     check_choice("method (--method) of synthetic rankings", method, METHODS)
-    return _best(rankings, xi) if method == "none" else _borda(rankings)
+    check_rule(rule, xi)
+    if rule is not None and method == "borda":
+        raise ValueError(
+            "a rule (--rule) or a matrix (--matrix) of synthetic rankings is of debiased pairs: leave method "
+            "(--method) out, or take rule='borda' (--rule borda)."
+        )
+    by_pairs = method == "none" or rule is not None
+    return _best(rankings, xi, rule) if by_pairs else _borda(rankings)
 
 
 def rankings_guarantee(rankings: SyntheticRankings, numerics: str, note: str = "") -> Guarantee:
@@ -81,7 +93,7 @@ def _better(scores: np.ndarray, errors: np.ndarray) -> np.ndarray:
     return scores[:, None] - scores > reach
 
 
-def _best(rankings: SyntheticRankings, xi: float) -> Ranking:
+def _best(rankings: SyntheticRankings, xi: float, rule: str | None) -> Ranking:
     table = rankings.table
     try:
         found = mallows.debiased_pairs(table.ranks, rankings.epsilon)
@@ -90,14 +102,19 @@ def _best(rankings: SyntheticRankings, xi: float) -> Ranking:
     w = np.asarray(found.value)
     if table.missing == "last":
         w = _missing_last(w, table.ranks)
-    best = aggregation.kemeny(w - min(0.0, w.min()), xi)
     errors = np.asarray(found.diagnostics.standard_errors)[np.triu_indices(len(w), 1)]
     unsure = float(np.median(errors[np.isfinite(errors)])) if np.isfinite(errors).any() else None
     spread = "unknown" if unsure is None else f"{unsure:.2g} in the middle"
-    words = (
-        f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); the standard error of a pair's share "
-        f"of users is {spread}"
-    )
+    certificate, scores, named = None, None, "least disagreement with debiased pairs (Kemeny)"
+    if rule in RULES:
+        scores, named = scores_by(rule, w), f"{RULES[rule].title} on debiased pairs"
+        order, by = best_first(scores), ""
+    else:
+        best = aggregation.kemeny(w - min(0.0, w.min()), xi)
+        order, ratio = np.argsort(best.ranks), best.ratio if math.isfinite(best.ratio) else None
+        certificate = {"ratio": ratio, "solver": best.solver}
+        by = f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); "
+    words = f"{by}the standard error of a pair's share of users is {spread}"
     warnings = ()
     if unsure is None:
         warnings = ("no pair was ranked by two users of weight: the error of this is not known.",)
@@ -105,26 +122,27 @@ def _best(rankings: SyntheticRankings, xi: float) -> Ranking:
         warnings = (
             "single pairs are mostly noise at these budgets: borda sums over pairs and needs far less budget.",
         )
-    certificate = {
-        "ratio": best.ratio if math.isfinite(best.ratio) else None,
-        "solver": best.solver,
-    }
-    return Ranking(
+    facts = {"rule": rule, "certificate": certificate}
+    facts = {name: value for name, value in facts.items() if value is not None}
+    ranking = Ranking(
         items=table.item_names,
-        title=_title(rankings, "by least disagreement with debiased pairs (Kemeny)"),
-        order=np.argsort(best.ranks),
+        title=_title(rankings, f"by {named}"),
+        order=order,
         guarantee=rankings_guarantee(rankings, "unknown", _note(rankings)),
         facts=_facts(
             rankings,
             "debiased pairs",
             found,
-            certificate=certificate,
+            **facts,
             pair_standard_error=unsure,
             rounding=float(found.diagnostics.rounding),
         ),
+        scores=scores,
         notes=(words, *_notes(rankings)),
         warnings=warnings,
+        matrix=w,
     )
+    return explained(ranking, rule) if rule in RULES else ranking
 
 
 def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -236,7 +236,7 @@ AUDITED = (
         law=_ON_PAIRS["k-norm"],
         commands=(
             "aggregate --method noise-all",
-            "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown",
+            "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown --rule borda",
         ),
         **CENTRAL,
     ),
@@ -247,7 +247,9 @@ AUDITED = (
         reduce=lambda noisy: jnp.min(noisy[_UPPER]),
         sees="the least noisy weight above the diagonal",
         law=_ON_PAIRS["laplace"],
-        commands=("aggregate --method noise-all --noise laplace",),
+        commands=(
+            "aggregate --method noise-all --noise laplace --rule copeland --matrix private.json",
+        ),
         **CENTRAL,
     ),
     audited(

@@ -88,8 +88,9 @@ AUDITED = (
         law=_law,
         commands=(
             "aggregate --method weights",
-            "aggregate --method weights --missing unknown",
+            "aggregate --method weights --missing unknown --rule ranked-pairs",
             "aggregate --method auto",
+            "aggregate --rule minimax --matrix private.csv",
         ),
         **_COMMON,
     ),
@@ -98,7 +99,9 @@ AUDITED = (
         "Borda scores and all pairs, Gaussian noise at δ = 0.01",
         on_weights(aggregation.private_weights, noise="gaussian", **_SETTINGS),
         loss=_loss,
-        commands=("aggregate --method weights --noise gaussian --delta 1e-6",),
+        commands=(
+            "aggregate --method weights --noise gaussian --delta 1e-6 --rule schulze --matrix private.csv",
+        ),
         **_COMMON | {"promise": dataclasses.replace(USER, delta=0.01)},
     ),
     audited(
@@ -110,6 +113,7 @@ AUDITED = (
         commands=(
             "aggregate --method weights --adjacency add-remove",
             "aggregate --method auto --adjacency add-remove --missing unknown",
+            "aggregate --rule borda --adjacency add-remove --matrix private.csv",
         ),
         **_SUM,
         **ADDED,

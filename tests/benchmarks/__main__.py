@@ -23,6 +23,7 @@ NAMES = (
     "local_borda",
     "ldp_footrule",
     "private_functions",
+    "rules",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
 

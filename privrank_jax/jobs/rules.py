@@ -1,0 +1,145 @@
+"""Rules of a consensus: how the weights of all pairs, once they are released, become an order.
+
+Nothing here imports JAX or NumPy until items are ranked, so that options can be checked before anything heavy is loaded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from jaxtyping import Float
+
+    from privrank_jax.jobs.result import Ranking
+
+KEMENY = "kemeny"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Rule:
+    """A rule but Kemeny's, which looks for the order of least disagreement.
+
+    Attributes:
+        title: what the title of a result says.
+        help: what it does, in a few words.
+        words: how it ranks, for the notes of a result.
+        summed: the same where weights are sums over a private number of users; "" where that makes no difference.
+        score_name: what its scores are; "" where they only number the items.
+    """
+
+    title: str
+    help: str
+    words: str
+    summed: str = ""
+    score_name: str = ""
+
+
+RULES = {
+    "copeland": Rule(
+        title="Copeland's rule",
+        help="how many others each item beats",
+        words="an item has 1 for each other item that more users rank behind it than ahead of it, and 1/2 for each "
+        "where both are as many; equal scores stand in the order of the list of items",
+        score_name="items beaten",
+    ),
+    "ranked-pairs": Rule(
+        title="ranked pairs",
+        help="the clearest majorities first, unless earlier ones contradict",
+        words="majorities are taken one after another, the clearest first, unless those taken before say the opposite "
+        "by a chain; pairs with equally clear majorities, and items without one, in the order of the list of items",
+    ),
+    "schulze": Rule(
+        title="Schulze's rule",
+        help="the stronger chain of majorities",
+        words="an item is ahead of another if its strongest chain of majorities to the other is stronger than any "
+        "back, a chain being as strong as its narrowest majority; items that this leaves equal stand in the order of "
+        "the list of items",
+    ),
+    "minimax": Rule(
+        title="minimax",
+        help="the narrowest win or widest loss",
+        words="an item has its lead over the other one against which it does worst: the share of users who rank it "
+        "ahead, less the share who rank it behind; equal scores stand in the order of the list of items",
+        summed="an item has its lead over the other one against which it does worst: the number of users who rank it "
+        "ahead, less the number who rank it behind; equal scores stand in the order of the list of items",
+        score_name="least lead",
+    ),
+    "borda": Rule(
+        title="Borda scores",
+        help="the mean score; method borda has less noise",
+        words="an item has the number of others that a user, on average, ranks behind it; equal scores stand in the "
+        "order of the list of items",
+        summed="an item has half of how many more others users rank behind it than ahead of it, added up; equal scores "
+        "stand in the order of the list of items",
+        score_name="score",
+    ),
+}
+"""By the name that ``rule`` and ``--rule`` take; ``"kemeny"`` is one more."""
+
+HELP = "kemeny (least disagreement; the default), " + ", ".join(
+    f"{name} ({rule.help})" for name, rule in RULES.items()
+)
+
+_ROUNDS = ("stv", "irv", "rcv", "hare", "instant-runoff", "ranked-choice", "single-transferable")
+
+
+def check_rule(rule: str | None, xi: float) -> None:
+    """Refuse a rule that there is not, or that takes no ξ.
+
+    Args:
+        rule: as for :func:`privrank_jax.consensus`.
+        xi: ξ.
+
+    Raises:
+        ValueError: with what to do.
+    """
+    if rule is None or rule == KEMENY:
+        return
+    names = ", ".join((KEMENY, *RULES))
+    if rule.lower().replace("_", "-").startswith(_ROUNDS):
+        raise ValueError(
+            f"rule (--rule) {rule}: instant run-off and the single transferable vote drop one item after another, "
+            "which weights of pairs do not determine: they need whole ballots, and one ballot that changes who is "
+            "dropped first may change all that follows, so no little noise hides it. Take ranked-pairs or schulze: "
+            "they use the same ballots, and have first the item that a majority prefers to any other, if there is one. "
+            f"All rules: {names}."
+        )
+    if rule not in RULES:
+        raise ValueError(f"rule (--rule) must be one of {names}, got {rule!r}.")
+    if xi:
+        raise ValueError(f"xi (--xi) is for the rule kemeny: leave it out of {rule}.")
+
+
+def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.ndarray, "items"]:
+    """The scores of a rule, high = best; equal ones are ranked in the order of the list of items.
+
+    Args:
+        rule: a name in :data:`RULES`.
+        weights: of all pairs, noisy or not.
+    """
+    import numpy as np
+
+    from privrank_jax._host.evaluate import quickly
+    from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
+
+    function = FUNCTIONS[rule]
+    # Ranked pairs take a step for each pair, which are too many for NumPy then.
+    run = quickly if len(weights) <= 100 else (lambda function, weights: function(weights))
+    return np.asarray(run(function, weights))
+
+
+def explained(found: Ranking, name: str, *, summed: bool = False) -> Ranking:
+    """A ranking by the scores of a rule, with how it came about; scores that only number the items are not shown.
+
+    Args:
+        found: the ranking.
+        name: of the rule, in :data:`RULES`.
+        summed: whether weights are sums over a private number of users.
+    """
+    rule = RULES[name]
+    scores, score_name = (found.scores, rule.score_name) if rule.score_name else (None, "score")
+    words = rule.summed if summed and rule.summed else rule.words
+    notes = (f"{rule.title}: {words}", *found.notes)
+    return dataclasses.replace(found, scores=scores, score_name=score_name, notes=notes)

@@ -1,0 +1,284 @@
+"""Rules of a consensus: what each says, that nothing false stands beside it, and what is refused."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import privrank_jax as pr
+from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
+from privrank_jax.jobs import beyond_noise, consensus
+from privrank_jax.jobs.rules import KEMENY, RULES, check_rule, scores_by
+from privrank_jax.privacy import Privacy
+from privrank_jax.rankings import ranks_from_scores
+from tests.jobs.released import agreed
+from tests.promises import user
+from tests.reference import majority_rules as naive
+
+NAMES = (KEMENY, *RULES)
+SCORED = [name for name, rule in RULES.items() if rule.score_name]
+
+
+@pytest.fixture
+def unanimous(write):
+    rows = [f"u{k},2,1,3" for k in range(60)]
+    return write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
+
+
+@pytest.fixture
+def split(write):
+    """A cycle: Oslo over Rome by 30 of 60, Rome over Bern by 20, Bern over Oslo by 10."""
+    rows = ["1,2,3"] * 25 + ["3,1,2"] * 15 + ["2,3,1"] * 20
+    rows = [f"u{k},{row}" for k, row in enumerate(rows)]
+    return write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
+
+
+def test_all_tables_have_the_same_rules():
+    assert list(RULES) == list(FUNCTIONS) == list(naive.RULES)
+    for name in NAMES:
+        assert f'``"{name}"``' in pr.consensus.__doc__
+
+
+@pytest.mark.parametrize("rule", NAMES)
+@pytest.mark.parametrize(
+    ("asked", "method"),
+    [
+        ({}, "weights"),
+        ({"method": "noise-all", "seed": 1}, "noise-all"),
+        ({"method": "weights", "noise": "gaussian", "delta": 1e-6}, "weights"),
+        ({"trust": "local"}, "noise-all"),
+        ({"trust": "local", "accept_idealized": True}, "noise-all"),
+        ({"trust": "shuffled", "delta": 1e-6}, "noise-all"),
+        ({"epsilon": None}, "none"),
+    ],
+)
+def test_each_rule_finds_what_all_say(unanimous, rule, asked, method):
+    found = agreed(unanimous, rule=rule, **{"epsilon": 1000.0, **asked})
+    assert found.names[0] == "Rome"
+    # Minimax has both others beaten by all.
+    assert rule == "minimax" or found.names == ["Rome", "Oslo", "Bern"]
+    assert (found.facts["rule"], found.facts["method"]) == (rule, method)
+    # Exact K-norm noise at this ε is next to none, answers of users have some.
+    close = 0.2 if "trust" in asked else 0.1
+    truth = [[0, 0, 0], [1, 0, 0], [1, 1, 0]]  # of Bern, Oslo and Rome
+    np.testing.assert_allclose(found.matrix, truth, atol=close)
+    said = " ".join((found.title, *found.notes))
+    of_kemeny = ("Kemeny" in said, "expected_cost_bound" in found.facts or method == "none")
+    assert of_kemeny == ((True, True) if rule == KEMENY else (False, method == "none"))
+    assert ("certificate" in found.facts) == (rule == KEMENY) == ("disagrees with" in said)
+    if rule != KEMENY:
+        assert found.notes[0].startswith(f"{RULES[rule].title}: ")
+        assert RULES[rule].title in found.title
+    assert (found.scores is not None) == (rule in SCORED)
+    if rule in SCORED:
+        expected = {"copeland": [0, 1, 2], "minimax": [-1, -1, 1], "borda": [0, 1, 2]}[rule]
+        np.testing.assert_allclose(found.scores, expected, atol=2 * close)
+        assert RULES[rule].score_name in found.columns()
+
+
+def test_without_privacy_each_rule_is_its_naive_twin(split):
+    for rule in RULES:
+        found = agreed(split, epsilon=None, rule=rule)
+        expected = naive.RULES[rule](found.matrix)
+        assert np.argsort(found.order).tolist() == ranks_from_scores(expected).tolist()
+        if rule in SCORED:
+            np.testing.assert_allclose(found.scores, expected, atol=1e-12)
+    assert agreed(split, epsilon=None, rule="schulze").names == ["Oslo", "Rome", "Bern"]
+    plain, named = (agreed(split, epsilon=None, rule=rule).facts for rule in (None, KEMENY))
+    assert {**plain, "rule": KEMENY} == named
+
+
+def test_votes_that_are_tied_stand_in_the_order_of_the_list(write):
+    """Users rank 5/3 others behind a on average, and as many behind d; sums of shares of thirds have d ahead of a."""
+    path = write("2,4,1,3", "3,2,4,1", "2,4,1,3", header="a,b,c,d", name="rankings.csv")
+    found = agreed(path, epsilon=None, rule="borda", read={"user": None})
+    with jax.enable_x64(True):
+        summed = scores_by("borda", found.matrix)
+    assert summed[0] < summed[3]
+    assert found.names == ["c", "a", "d", "b"]
+    np.testing.assert_allclose(found.scores, [5 / 3, 2 / 3, 2, 5 / 3], atol=1e-12)
+
+
+def test_a_rule_turns_approvals_and_large_noise_to_weights(write):
+    rows = [f"u{k},1,{k % 2},0" for k in range(60)]
+    path = write(*rows, header="user,Oslo,Rome,Bern", name="approvals.csv")
+    options = {"read": {"cells": "approvals"}, "seed": 1, "epsilon": 50}
+    assert agreed(path, **options).facts["method"] == "scores"
+    found = agreed(path, rule="copeland", **options)
+    assert (found.facts["method"], found.names[0]) == ("weights", "Oslo")
+
+
+def test_of_scores_alone_it_is_said_that_every_rule_is_the_same(unanimous):
+    found = {rule: agreed(unanimous, rule=rule, epsilon=0.05, seed=3) for rule in NAMES}
+    assert "cycle_scale" not in found["schulze"].facts  # it is infinite
+    for one in found.values():
+        assert one.names == found["borda"].names
+        assert sum("every rule ranks by these scores" in note for note in one.notes) == 1
+        assert not one.certainty.intervals
+    assert "every rule" not in " ".join(agreed(unanimous, rule="borda", seed=3).notes)
+    plain = agreed(unanimous, method="weights", epsilon=0.05, seed=3)
+    assert plain.names == found[KEMENY].names
+    assert not any("every rule" in note for note in plain.notes)
+
+
+def test_the_holder_hears_of_the_method_that_spends_all_on_scores(unanimous):
+    def told(**asked):
+        return any("--method borda" in one for one in agreed(unanimous, seed=1, **asked).warnings)
+
+    assert told(rule="borda")
+    assert not told(rule="copeland")
+    assert not told(rule="borda", trust="local", epsilon=1000)
+
+
+def test_of_a_private_number_of_users_leads_are_published(unanimous):
+    """Sixty users agree: half of how many more have Rome ahead of Oslo is 30."""
+    added = Privacy(100.0, unit="user", adjacency="add-remove")
+    scores = {"copeland": [0, 1, 2], "minimax": [-60, -60, 60], "borda": [-60, 0, 60]}
+    for rule in NAMES:
+        found = pr.consensus(pr.read(unanimous), added, rule=rule)
+        truth = [[0, -30, -30], [30, 0, -30], [30, 30, 0]]  # of Bern, Oslo and Rome
+        np.testing.assert_allclose(found.matrix, truth, atol=1)
+        np.testing.assert_allclose(found.matrix, -found.matrix.T, atol=1e-9)
+        assert (found.facts["method"], found.names[0]) == ("weights", "Rome")
+        said = " ".join((*found.notes, found.certainty.words))
+        assert "on average" not in said
+        assert "share" not in said
+        if rule in SCORED:
+            np.testing.assert_allclose(found.scores, scores[rule], atol=3)
+            ends = found.certainty.intervals
+            assert np.all((ends["low"] <= scores[rule]) & (scores[rule] <= ends["high"]))
+            assert np.all(ends["high"] - ends["low"] < 10)
+            middle = (ends["low"] + ends["high"]) / 2
+            assert rule != "borda" or found.scores.tolist() == pytest.approx(middle.tolist())
+
+
+# --- what is certain -------------------------------------------------------------------------------
+
+
+def moved(weights, reach, rng):
+    """The same, no entry off by more than ``reach``."""
+    errors = np.triu(rng.uniform(-reach, reach, weights.shape), 1)
+    return weights + errors - errors.T
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_what_is_certain_is_true_wherever_the_noise_is_within_reach(rule):
+    """Of all weights that may be those of the users: their scores, their ranks, and which item is better."""
+    rng, told = np.random.default_rng(2), 0
+    for trial in range(300):
+        shares = rng.uniform(size=(5, 5))
+        truth = np.where(np.triu(np.ones((5, 5), bool), 1), shares, 1 - shares.T)
+        np.fill_diagonal(truth, 0)
+        reach = (0.005, 0.05, 0.3)[trial % 3]
+        released = moved(truth, reach, rng)
+        shown = np.argsort(np.argsort(-scores_by(rule, released), kind="stable"))
+        found = beyond_noise._by_rule(rule, released, shown, reach)
+        scores = np.array(naive.RULES[rule](truth))
+        ranks = np.asarray(ranks_from_scores(scores))
+        if rule == "ranked-pairs":
+            beats = truth > 0.5
+            assert not np.any(found.better & ~beats)
+            if len({*beats.sum(axis=1)}) < 5:  # a cycle, of which nothing is said
+                continue
+        else:
+            assert not np.any(found.better & (scores[:, None] <= scores))
+        told += int(found.better.sum())
+        ends = found.intervals
+        if "rank_low" in ends:
+            assert np.all((ends["rank_low"] <= ranks) & (ranks <= ends["rank_high"]))
+        if "low" in ends:
+            assert np.all((ends["low"] <= scores + 1e-6) & (scores <= ends["high"] + 1e-6))
+        assert ("low" in ends) == (rule in SCORED)
+    assert told > 300
+
+
+@pytest.mark.parametrize("rule", ["schulze", "minimax", "borda"])
+def test_two_items_are_told_apart_no_later_than_the_noise_allows(rule):
+    """Item 0 leads both others, by a little more or less than twice what scores or paths are off."""
+
+    def better(lead, reach):
+        weights = np.full((3, 3), 0.5)
+        weights[0, 1:], weights[1:, 0] = 0.5 + lead / 2, 0.5 - lead / 2
+        return beyond_noise._by_rule(rule, weights, np.arange(3), reach).better[0, 1]
+
+    least = {"schulze": 2, "minimax": 2, "borda": 8 / 3}[rule]  # leads apart, in units of the reach
+    assert better(least * 0.1 + 0.001, 0.1)
+    assert not better(least * 0.1 - 0.001, 0.1)
+
+
+def test_intervals_hold_what_is_shown(unanimous):
+    """Scores 0, 1 and 2 beside intervals about 9, 5 and 1, and ranks beside those of these."""
+    shown = agreed(unanimous, rule="copeland", seed=1, epsilon=1000)
+    assert shown.scores.tolist() == [0, 1, 2]
+    centers = np.array([9.0, 5.0, 1.0])
+    told = beyond_noise.of_noise(centers, 0.5, what="scores")
+    ends = consensus._with_certainty(shown, told).certainty.intervals
+    assert (ends["low"].tolist(), ends["high"].tolist()) == ([0, 1, 0.5], [9.5, 5.5, 2])
+    assert (ends["rank_low"].tolist(), ends["rank_high"].tolist()) == ([0, 1, 0], [2, 1, 2])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_report_says_nothing_of_kemeny(unanimous, rule, tmp_path):
+    found = agreed(unanimous, rule=rule, seed=1, epsilon=30)
+    found.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for false in ("Kemeny", "disagree", "proven"):
+        assert false not in page
+    assert RULES[rule].title.replace("'", "&#x27;") in page
+    assert page.count("<svg") == 1
+
+
+# --- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"rule": "plurality"}, r"rule .*must be one of kemeny, copeland, .*got 'plurality'"),
+        ({"rule": "schulze", "method": "borda"}, "borda does not release the noisy weights.*weights, noise-all"),
+        ({"rule": "kemeny", "method": "exponential"}, "exponential does not release"),
+        ({"rule": "schulze", "xi": 0.1}, "xi .*is for the rule kemeny"),
+        ({"rule": "schulze", "points": "0-5"}, "points .*are for scores: leave them out of weights"),
+        ({"rule": "schulze", "noise": "laplace"}, "no laplace noise: choose k-norm or gaussian"),
+    ],
+)  # fmt: skip
+def test_what_does_not_go_together_is_refused(asked, message):
+    with pytest.raises(ValueError, match=message):
+        consensus.Asked(**asked).check(user(1.0))
+
+
+def test_noise_on_all_weights_is_for_users_who_are_replaced():
+    added = Privacy(1.0, unit="user", adjacency="add-remove")
+    consensus.Asked(rule="schulze").check(added)
+    for asked in ({"method": "noise-all"}, {"trust": "local"}):
+        with pytest.raises(ValueError, match="a consensus protects users who are replaced"):
+            consensus.Asked(rule="schulze", **asked).check(added)
+
+
+@pytest.mark.parametrize("name", ["stv", "IRV", "hare", "instant_runoff", "ranked-choice voting"])
+def test_rules_that_need_whole_ballots_are_refused_with_what_serves(name):
+    with pytest.raises(ValueError, match=r"need whole ballots.*Take ranked-pairs or schulze"):
+        check_rule(name, 0.0)
+
+
+def test_xi_is_for_kemeny(unanimous):
+    check_rule(KEMENY, 0.5)
+    with pytest.raises(ValueError, match=r"xi .*is for the rule kemeny"):
+        agreed(unanimous, epsilon=None, rule="copeland", xi=0.5)
+    assert agreed(unanimous, rule=KEMENY, xi=0.5, seed=1).facts["expected_cost_bound"]["ratio"] == 1.5  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", SCORED)
+@pytest.mark.parametrize("method", ["weights", "noise-all"])
+def test_scores_are_those_of_the_noisy_matrix(split, rule, method):
+    """And it is not that of the votes, which is a tenth and more away."""
+    found = agreed(split, method=method, rule=rule, epsilon=2, seed=4)
+    np.testing.assert_allclose(found.scores, naive.RULES[rule](found.matrix), atol=1e-9)
+    assert np.abs(found.matrix - agreed(split, epsilon=None).matrix).max() > 0.01
+
+
+def test_other_methods_have_no_matrix(unanimous):
+    for method in ("borda", "kwiksort", "footrule", "exponential"):
+        assert agreed(unanimous, method=method, seed=1).matrix is None
+    assert agreed(unanimous, method="weights", seed=1).matrix.shape == (3, 3)
