@@ -31,7 +31,7 @@ from privrank_jax.data.table import single_object
 WRITE_IN = "write-in"
 _RANKED = (None, "rcv", "borda", "other")  # kinds of contests that may have ranks
 _RANK = re.compile(r"\d{1,4}", re.ASCII)
-_WHO = "the ballots are those with the contest: who could vote in it is taken as public"
+_WHO = "each ballot with the contest is a ranking"
 
 
 class Mark(NamedTuple):
@@ -144,7 +144,10 @@ _KINDS = {"CVR": read_nist, "Sessions": read_dominion}
 
 def cast_vote_reader(file: File) -> Any:
     """What reads the cast-vote records in a file; None where it holds something else, by its outermost keys."""
-    found = single_object(file) if file.suffix == ".json" else None
+    if file.suffix != ".json":
+        return None
+    file.checked((".json",), "")
+    found = single_object(file)
     key = next((key for key in _KINDS if found and isinstance(found.get(key), list)), None)
     if found is None or key is None:
         return None

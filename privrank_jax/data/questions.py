@@ -156,14 +156,19 @@ def full_header(header: Sequence[str], below: Sequence[Sequence[Any]]) -> tuple[
     """
     rows = [[str(cell or "").strip() for cell in row] for row in below]
     words = [letters(column) for column in header]
-    ids = [k for k, row in enumerate(rows) if all(cell.startswith(_IMPORT_ID) for cell in row)]
+    ids = [k for k, row in enumerate(rows) if len(row) == len(header) and all(map(_is_id, row))]
     if ids or (rows and ("responseid", "Response ID") in zip(words, rows[0])):
         texts = rows[0] if ids[:1] != [0] else ()
         return _with_options(header, texts), ids[0] + 1 if ids else 1
-    if words[:1] == ["respondentid"] and "" in header and rows and not rows[0][0] and any(rows[0]):
+    if words[:1] == ["respondentid"] and rows and not rows[0][0]:
         wide = [*header, *[""] * (len(rows[0]) - len(header))]
-        return _of_groups(wide, rows[0]), 1
+        if "" in wide and any(rows[0]):
+            return _of_groups(wide, rows[0]), 1
     return list(header), 0
+
+
+def _is_id(cell: str) -> bool:
+    return cell.startswith(_IMPORT_ID)
 
 
 def _with_options(header: Sequence[str], texts: Sequence[str]) -> list[str]:

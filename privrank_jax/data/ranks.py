@@ -69,7 +69,9 @@ def rank_of(cell: Any, most: int | None = None) -> int:
     if is_nothing(cell):
         return -1
     text = text_of(cell)
-    value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else _ordinal(text)
+    value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0
+    if not value and text.isascii():  # "1st", "2nd choice"
+        value = place_of(text) or 0
     if not 1 <= value < 2**31:
         number = number_of(text)
         rated = f"; {_AS_RATINGS}" if number is not None else ""
@@ -85,11 +87,6 @@ def rank_of(cell: Any, most: int | None = None) -> int:
             f"{quoted(cell)} is not a rank, 1 = best, of {most} items: {_AS_RATINGS}, {_AS_RANKS}"
         )
     return value - 1
-
-
-def _ordinal(text: str) -> int:
-    """The rank that a text such as ``1st``, ``2nd choice`` or ``Third`` says, from 1; 0 for none."""
-    return place_of(text) or place_of(f"{text} choice") or 0
 
 
 def rating_of(cell: Any) -> float:

@@ -70,12 +70,17 @@ def json_rows(content: bytes) -> list[dict[str, str]]:
 
 def _rank(cell: str) -> int | None:
     known = cell.strip() and cell.casefold().strip() not in ("na", "nan", "none")
-    return int(float(cell)) if known else None
+    return int(_number(cell)) if known else None
+
+
+def _number(cell: str) -> float:
+    """A rank or rating, also as in "1st"."""
+    return (place_of(cell) if cell.isascii() else None) or float(cell)
 
 
 def _before(ranks: list[str], sign: int) -> list[int]:
     """How many items are ranked before each, or rated above where the sign is -1; -1 where it is not ranked."""
-    known = [sign * float(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
+    known = [sign * _number(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
              for rank in ranks]  # fmt: skip
     return [sum(x < y for x in known) if y < math.inf else -1 for y in known]
 
