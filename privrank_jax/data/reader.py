@@ -91,8 +91,8 @@ def read(
     refused as a whole, with the row, the column and the remedy; no row is dropped and no name is changed.
 
     Args:
-        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi; .order;
-            all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as
+        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
+            .blt, .abif, .cvotes, .pb, .order; cast-vote records of NIST and Dominion in .json; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as
             ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data
             frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in their engine.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
@@ -123,7 +123,8 @@ def read(
         chosen, shown: of choices from sets, the column of the item that was chosen, and the column of the items shown
             (``A|B|C``) or the columns of one item each.
         item, rank: of rankings with a row for each user and item, their columns; default ``item``, ``rank``.
-        order: column of texts such as ``A>B=C``, best first. Columns ``rank_1``, ``rank_2``, ... are read as places.
+        order: column of texts such as ``A>B=C``, best first; or, where a file has several questions or contests, the
+            one that is ranked. Columns ``rank_1``, ``rank_2``, ... are read as places.
         order_separator: what stands between the items of such a text; default: by its form.
         blank: words that name no item where cells name items, such as ``"overvote"``.
         missing: what an item means that a user did not rank: ``"last"`` or ``"unknown"``; default ``"last"``, of
