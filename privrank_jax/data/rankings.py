@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -31,7 +31,7 @@ from privrank_jax.data.kinds import (
     meetings_of_sets,
     public_facts,
 )
-from privrank_jax.data.metadata import check_no_metadata
+from privrank_jax.data.metadata import check_no_metadata, is_metadata
 from privrank_jax.data.names import (
     MISSING,
     Names,
@@ -287,6 +287,8 @@ def read_rankings(
     missing = missing or meaning_of_blanks(cells)
     header = without(name, table.header, ignore)
     if order is None and is_long(name, header, item, rank):
+        if item is None and rank is None:
+            _check_keys(table, header, ("item", "rank", user))
         _leave_out(name, "its cells are ranks", order_separator=order_separator, count=count)
         columns = (item or "item", rank or "rank")
         return _long(table, header, user, columns, public, missing, num_users, cells, blank)
@@ -301,7 +303,9 @@ def read_rankings(
     others = [column for column in header if column != user]
     if table.form and (grid := grid_of(name, others, order, public)):
         table, header = _of_grid(table, header, grid, user)
-    elif columns := order_columns(name, header, user, order, public):
+    elif columns := order_columns(name, header, user, order, public, keys=not table.form):
+        if order is None:
+            _check_keys(table, others, columns)
         _leave_out(name, "its cells are items, best first", cells=cells)
         if len(columns) > 1:
             _leave_out(name, "its columns are places", order_separator=order_separator)
@@ -309,6 +313,21 @@ def read_rankings(
         return _of_users(_orders(table, header, columns, *asked), named)
     _leave_out(name, "its cells are no items", order_separator=order_separator, blank=blank or None)
     return _of_users(wide_rankings(table, header, user, public, missing, cells, count)[0], named)
+
+
+def _check_keys(table: Table, header: Sequence[str], used: Collection[str | None]) -> None:
+    """Raise :class:`DataError` where a shape was detected in keys of JSON objects, others of which may be items.
+
+    A single user can add keys. Were these enough for a shape in which all others ranked nothing, the list of items
+    could be the same with and without them, and yet each answer read in another way.
+    """
+    read = set(map(form, filter(None, used)))
+    left = [key for key in header if form(key) not in read and not is_metadata(key)]
+    if left and not table.form:
+        raise DataError(
+            f"{table.name}: keys such as {left[0]!r} may be items too, and would be left out: say so by "
+            f"{say('ignore', left)}"
+        )
 
 
 def _of_grid(

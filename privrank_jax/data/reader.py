@@ -92,9 +92,10 @@ def read(
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
-            .blt, .abif, .cvotes, .pb, .order; cast-vote records of NIST and Dominion in .json; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as
-            ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data
-            frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in their engine.
+            .blt, .abif, .cvotes, .pb, .order; cast-vote records of NIST and Dominion in .json; all but Excel's and
+            Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
+            columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data frame of Spark. Large
+            Parquet files, and tables of Ibis and Spark, stay in their engine.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
             nothing; None: any.
         name: of the data, for messages; default: the name of the file.

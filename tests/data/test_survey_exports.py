@@ -277,3 +277,39 @@ def test_answers_are_no_header(header, below):
 def test_options_in_texts(texts, names):
     rows = [["Response ID", *texts]]
     assert full_header(["ResponseId", "Q_1", "Q_2"], rows) == (["ResponseId", *names], 1)
+
+
+# --- keys of JSON objects
+
+ADDED = {
+    "places": {"rank_1": "A", "rank_2": "B"},
+    "long": {"item": "A", "rank": 1},
+    "question": {"Q[1]": "A", "Q[2]": "B"},
+}
+
+
+@pytest.mark.parametrize("shape", ADDED)
+def test_keys_of_one_user_do_not_change_how_others_are_read(tmp_path, shape):
+    rows = [{"user": "u", "A": 1, "B": 2}, {"user": "v", "A": 2, "B": 1}]
+    assert pr.read(written(tmp_path, json.dumps(rows), "a.json")).item_names == ("A", "B")
+    other = [*rows, {"user": "w", **ADDED[shape]}]
+    with pytest.raises(DataError, match=r"keys such as 'A' may be items too|'A' is not a rank"):
+        pr.read(written(tmp_path, json.dumps(other), "b.json"))
+
+
+def test_keys_of_json_are_no_question(tmp_path):
+    rows = [{"user": "u", "Q[1]": "A", "Q[2]": "B"}, {"user": "v", "Q[1]": "B", "Q[2]": "A"}]
+    path = written(tmp_path, json.dumps(rows), "a.json")
+    with pytest.raises(DataError, match="no column 'Q'"):  # which one user could add
+        pr.read(path, order="Q")
+
+
+def test_facts_beside_places_in_json(tmp_path):
+    rows = [{"user": "u", "age": 30, "rank_1": "A", "rank_2": "B"}, {"user": "v", "rank_1": "B"}]
+    found = pr.read(written(tmp_path, json.dumps(rows), "a.json"))
+    assert found.ranks.tolist() == [[0, 1], [-1, 0]]
+    rows[0]["team"] = "x"
+    path = written(tmp_path, json.dumps(rows), "a.json")
+    with pytest.raises(DataError, match=r"--ignore team"):
+        pr.read(path)
+    assert pr.read(path, ignore=["team"]).ranks.tolist() == [[0, 1], [-1, 0]]
