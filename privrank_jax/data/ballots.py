@@ -13,13 +13,10 @@ candidates are left out. Weights have a meaning where ``#/Weight Allowed: true``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from privrank_jax.data.cells import MOST_COUNTED
-from privrank_jax.data.columns import Column, Table, repeated
+from privrank_jax.data.columns import Column, Table, encode
 from privrank_jax.data.errors import DataError, quoted
 from privrank_jax.data.file import File
 
@@ -32,12 +29,12 @@ _VOTE = re.compile(r"(?:.*\|\|)?([^^*]*)(?:\^\s*(\d{1,9})\s*)?(?:\*\s*(\d{1,9})\
 
 
 class Ballots(NamedTuple):
-    """A table of orders, one in each row, and the arguments by which it is read."""
+    """A table with a column of orders, the arguments by which it is read, and what this takes as public."""
 
     table: Table
     items: tuple[str, ...] | None = None
     missing: str = "last"
-    order_separator: str | None = None
+    said: Mapping[str, str] = {}
     public: tuple[str, ...] = ()
 
 
@@ -161,7 +158,6 @@ def _ballots(
     counts: list[int],
     items: tuple[str, ...] | None,
     missing: str = "last",
-    reading: tuple[str, ...] = (),
 ) -> Ballots:
     """Orders as a table, each as often as it counts."""
     for groups, line in zip(orders, lines):
@@ -170,21 +166,23 @@ def _ballots(
                 f"{file.name}, line {line}: {quoted(wrong[0])} has a > or = in its name: rename it"
             )
     words = [">".join(map("=".join, groups)) for groups in orders]
-    rows = repeated(file.name, np.array(counts, np.int64), MOST_COUNTED)
-    table = table_of(file.name, words, rows, lambda row: f"line {lines[rows[row]]}", reading)
-    return Ballots(table, items, missing, ">")
+    columns = {"order": words, "count": list(map(str, counts))}
+    table = table_of(file.name, columns, lambda row: f"line {lines[row]}", ())
+    return Ballots(table, items, missing, {"count": "count", "order_separator": ">"})
 
 
 def table_of(
     name: str,
-    words: list,
-    rows: np.ndarray,
+    cells: Mapping[str, list[Any]],
     where: Callable[[int], str],
     reading: tuple[str, ...],
 ) -> Table:
-    """A table with the column ``order``, of which each row is one of some words."""
-    column = Column("order", rows.astype(np.int32), words)
-    return Table(name, ["order"], lambda names: [column] * len(names), where, reading)
+    """A table of columns in memory."""
+
+    def columns(names: Sequence[str]) -> list[Column]:
+        return [encode(zip(cells[one]), {one: 0})[0] for one in names]
+
+    return Table(name, list(cells), columns, where, reading)
 
 
 READERS = {".abif": read_abif, ".cvotes": read_cvotes}

@@ -19,8 +19,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from privrank_jax.data.ballots import Ballots, table_of
 from privrank_jax.data.errors import DataError, quoted
 from privrank_jax.data.file import File
@@ -198,7 +196,5 @@ def _made(file: File, ballots: Iterator[list[Mark]], names: Sequence[str]) -> Ba
         order_of(marks, f"{file.name}, ballot {k}") for k, marks in enumerate(ballots, start=1)
     ]
     items = tuple(dict.fromkeys(name for name in names if name != WRITE_IN))
-    table = table_of(
-        file.name, words, np.arange(len(words)), lambda row: f"ballot {row + 1}", (CAST, _WHO)
-    )
+    table = table_of(file.name, {"order": words}, lambda row: f"ballot {row + 1}", (CAST, _WHO))
     return Ballots(table, items, public=("participation",))

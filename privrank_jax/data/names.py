@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -77,6 +78,7 @@ def unclear(name: str) -> bool:
     return _UNCLEAR.fullmatch(form(name)) is not None
 
 
+@functools.lru_cache(2**12)
 def is_overvote(name: str) -> bool:
     """Whether a cell of a ballot says that it has too many votes for one place.
 

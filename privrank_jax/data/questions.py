@@ -29,6 +29,7 @@ _ASKED = re.compile(
 _CAST = re.compile(r".*choice.*\(\d+\)\s*", re.IGNORECASE | re.DOTALL)
 CAST = "of a ballot, all choices from an overvote on are blank, and a candidate counts where it stands first"
 """How marks of cast-vote records are read."""
+_RECORDS = {"castvoterecord", "cvrnumber", "cvrid", "tabulatorid", "tabulatornum", "imprintedid"}
 _IMPORT_ID = ('{"ImportId"', "{'ImportId'")
 _ONE_ANSWER = ("", "Response", "Open-Ended Response")
 
@@ -134,9 +135,13 @@ def chosen(name: str, questions: Mapping[str, Any], wanted: str | None) -> str |
     )
 
 
-def cast_votes(columns: Collection[str]) -> bool:
-    """Whether columns of places are those of cast-vote records, by the ids that such systems put behind a choice."""
-    return all(_CAST.fullmatch(column) for column in columns)
+def cast_votes(columns: Collection[str], header: Collection[str]) -> bool:
+    """Whether columns of places are of cast-vote records: by ids behind the choices, or other columns of the header.
+
+    >>> cast_votes(["Mayor Choice 1 (45)", "Mayor Choice 2 (50)"], ()), cast_votes(["Choice 1"], ["CVR Number"])
+    (True, True)
+    """
+    return all(map(_CAST.fullmatch, columns)) or not _RECORDS.isdisjoint(map(letters, header))
 
 
 # --- further rows of a header -------------------------------------------------------------------------

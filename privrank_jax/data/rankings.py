@@ -724,7 +724,7 @@ def _orders(
     faults, found, people, often = _rows_of_users(table, named)
     names = Names("item", True, public, blank=[*MISSING, *blank])
     of_places = [found[f"place {k}"] for k in range(len(columns))]
-    cast = len(columns) > 1 and cast_votes(columns)
+    cast = len(columns) > 1 and cast_votes(columns, header)
     if len(columns) == 1:
         faults.stop()  # of users and counts, before texts are compared
         rows, items, at = _texts(faults, of_places[0], names, public, separator)

@@ -286,8 +286,8 @@ def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, A
         user=None,
         items=items,
         missing=given.get("missing", ballots.missing),
-        order_separator=ballots.order_separator,
         blank=given.get("blank", ()),
+        **ballots.said,
     )
     reading = ballots.table.reading
     notes = (*reading, *(SEEN_ITEMS,) * (items is None))

@@ -294,7 +294,20 @@ def test_sheets_of_choices(tmp_path):
     assert pr.read(path, user=None, order="council").item_names == ("Di", "Ed")
 
 
+@pytest.mark.parametrize(
+    ("record", "places"),
+    [
+        ("Cast Vote Record", "Rep. to Congress {} Choice District 2"),  # of Maine
+        ("Tabulator Id", "Rank {}"),  # as RCTab writes them
+    ],
+)
+def test_other_sheets_of_records(tmp_path, record, places):
+    header = [record, "Precinct", "Batch Id", *(places.format(k) for k in ("1st", "2nd", "3rd"))]
+    found = pr.read(sheet(tmp_path, [cells for cells, _ in SHEET], header), user=None)
+    assert found.ranks.tolist() == [ranks for _, ranks in SHEET]
+
+
 def test_overvotes_of_other_tables_need_a_word_of_the_holder(tmp_path):
-    path = sheet(tmp_path, [["Ann", "overvote", "Bo"]], [*HEADER[:3], "1st", "2nd", "3rd"])
+    path = sheet(tmp_path, [["Ann", "overvote", "Bo"]], ["id", "a", "b", "1st", "2nd", "3rd"])
     with pytest.raises(DataError, match=r"'overvote' may be a mark"):
         pr.read(path, user=None)
