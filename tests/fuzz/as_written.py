@@ -14,6 +14,7 @@ import re
 import numpy as np
 
 from privrank_jax.data.names import MISSING, form, place_of
+from privrank_jax.data.questions import asked_place
 from tests.reference import cells as reference
 
 SIDES = {
@@ -202,7 +203,6 @@ def _sides_as_written(table, rows, sides, options):
 
 def lists_as_written(table, rows, options):
     """The items of each row in their order, whatever else the file holds."""
-    places = [column for column in rows[0] if place_of(column)]
     if not table.reading or not re.search("are places|holds orders", table.reading[-1]):
         ranks_as_written(table, rows, options)
         return
@@ -210,8 +210,13 @@ def lists_as_written(table, rows, options):
     if texts:
         texts_as_written(table, rows, options)
         return
+    asked = {column: found for column in rows[0] if (found := asked_place(column))}
+    question = next(
+        found[0] for column, found in asked.items() if repr(column) in table.reading[-1]
+    )
+    places = [column for column, found in asked.items() if found[0] == question]
     for row, ranks in zip(rows, table.ranks.tolist(), strict=True):
-        cells = [row[column] for column in sorted(places, key=place_of)]
+        cells = [row[column] for column in sorted(places, key=asked.get)]
         known = [
             [cell] for cell in cells if cell.strip() and cell.strip().casefold() not in MISSING
         ]
