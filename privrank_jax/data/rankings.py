@@ -807,6 +807,7 @@ def _cells_of_places(
     def code_of(word: Any) -> int:
         if word is None or (isinstance(word, str) and not word.strip()):
             return -1
+        word = word.strip() if cast and isinstance(word, str) else word  # such systems pad names
         marks = cast and word not in names and form(word) not in names.blank
         return -2 if marks and is_overvote(word) else names[word]
 

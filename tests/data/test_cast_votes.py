@@ -258,7 +258,7 @@ SHEET = [
     [["Bo", "undervote", "Ann"], [1, 0, -1]],
     [["Cy", "overvote", "Bo"], [-1, -1, 0]],
     [["Overvote", "Ann", "Bo"], [-1, -1, -1]],
-    [["Ann", "Ann", "Cy"], [0, -1, 1]],
+    [["Ann ", "Ann", "Cy "], [0, -1, 1]],
     [["skipped", None, "Bo"], [-1, 0, -1]],
 ]
 

@@ -63,10 +63,7 @@ def json_rows(content: bytes) -> list[dict[str, str]]:
     words = {True: "true", False: "false", None: ""}
     rows = [{form(key): cell for key, cell in row.items()} for row in found]
     scalar = {key for row in rows for key, cell in row.items() if not isinstance(cell, list | dict)}
-    return [
-        {key: words.get(row.get(key, ""), row.get(key, "")) for key in scalar}
-        for row in rows
-    ]
+    return [{key: words.get(row.get(key, ""), row.get(key, "")) for key in scalar} for row in rows]
 
 
 def _rank(cell: str) -> int | None:
