@@ -59,7 +59,7 @@ _FOR_REPORTS = (
     *("top_k", "json", "out", "plot", "report", "title"),
 )
 _OWN_ROLES = ("side", "covariate_group", "chosen", "shown")
-_RARE = "weight max_per_item separator encoding blank order_separator plot report accept_idealized"
+_RARE = "weight max_per_item separator encoding blank order order_separator plot report accept_idealized"
 _UNUSED = ("epsilon", "noise", "delta", "max_per_user", "simulate")
 
 

@@ -218,10 +218,18 @@ class ComparisonColumns(Counted):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Orders(Text):
-    """How the items of orders in one cell are separated."""
+    """Where orders of items stand, and how the items of one cell are separated."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
 
+    order: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Column of orders such as A>B=C or A;B;C, best first; or, of several questions or contests, the one "
+            "that is ranked. Default: order or alike. Columns rank_1, rank_2, ... are read as places.",
+        ),
+    ] = None
     order_separator: Annotated[
         str | None,
         typer.Option(
@@ -249,14 +257,6 @@ class RankingColumns(Orders, Counted):
         str | None,
         typer.Option(
             metavar="COLUMN", help="Column of ranks, one row per user and item. Default: rank."
-        ),
-    ] = None
-    order: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Column of orders such as A>B=C or A;B;C, best first. Default: order or alike. Columns rank_1, "
-            "rank_2, ... are read as places.",
         ),
     ] = None
     blank: Blank = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -17,8 +18,9 @@ MISSING = frozenset({
     "undervoted", "under vote", "under-vote", "exhausted", "no vote",
 })  # fmt: skip
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_OVERVOTE = r"over[\W_]*vote[sd]?"
 _UNCLEAR = re.compile(
-    r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
+    rf"{_OVERVOTE}|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
     r"spoil(ed|t)( (ballot|vote))?"
 )
 # Soft hyphens, zero-width spaces and joiners, marks of direction and of the byte order, selectors of variants.
@@ -26,11 +28,22 @@ _INVISIBLE = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff]"
 )
 _WORDS = r"(?:rank|ranking|ranked|position|pos|place|choice|preference|pref|top)"
+_SPELLED = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+]
 _PLACE = re.compile(
     rf"{_WORDS}[\W_]*(\d+)(?:st|nd|rd|th)?\W*|(\d+)(?:st|nd|rd|th)(?:[\W_]*{_WORDS})?|(\d+)[\W_]+{_WORDS}|"
-    rf"(first|second|third|fourth|fifth)[\W_]*{_WORDS}"
+    rf"({'|'.join(_SPELLED)})[\W_]*{_WORDS}"
 )
-_SPELLED = ("first", "second", "third", "fourth", "fifth")
 
 
 def form(name: str, fold_case: bool = True) -> str:
@@ -63,6 +76,16 @@ def unclear(name: str) -> bool:
     (True, True, False)
     """
     return _UNCLEAR.fullmatch(form(name)) is not None
+
+
+@functools.lru_cache(2**12)
+def is_overvote(name: str) -> bool:
+    """Whether a cell of a ballot says that it has too many votes for one place.
+
+    >>> is_overvote("Overvote"), is_overvote("Undervote")
+    (True, False)
+    """
+    return re.fullmatch(_OVERVOTE, form(name)) is not None
 
 
 def difference(first: str, second: str) -> str:

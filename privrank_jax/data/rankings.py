@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +22,7 @@ from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
-from privrank_jax.data.header import check_no_counts, find_columns, spelled_in, without
+from privrank_jax.data.header import check_no_counts, column_of, find_columns, spelled_in, without
 from privrank_jax.data.kinds import (
     SEEN_ITEMS,
     Data,
@@ -31,7 +31,7 @@ from privrank_jax.data.kinds import (
     meetings_of_sets,
     public_facts,
 )
-from privrank_jax.data.metadata import check_no_metadata
+from privrank_jax.data.metadata import check_no_metadata, is_metadata
 from privrank_jax.data.names import (
     MISSING,
     Names,
@@ -39,6 +39,7 @@ from privrank_jax.data.names import (
     did_you_mean,
     form,
     is_blank,
+    is_overvote,
     item_list,
     place_of,
     public_items,
@@ -52,6 +53,7 @@ from privrank_jax.data.orders import (
     sign_of,
 )
 from privrank_jax.data.places import places
+from privrank_jax.data.questions import CAST, cast_votes, grid_of
 from privrank_jax.data.ranks import (
     CELLS,
     Ends,
@@ -285,6 +287,8 @@ def read_rankings(
     missing = missing or meaning_of_blanks(cells)
     header = without(name, table.header, ignore)
     if order is None and is_long(name, header, item, rank):
+        if item is None and rank is None:
+            _check_keys(table, header, ("item", "rank", user))
         _leave_out(name, "its cells are ranks", order_separator=order_separator, count=count)
         columns = (item or "item", rank or "rank")
         return _long(table, header, user, columns, public, missing, num_users, cells, blank)
@@ -296,7 +300,12 @@ def read_rankings(
             f"say {say('user', None)}, for a file with a whole ranking in each row, or leave it out"
         )
     header = [column for column in header if column not in {SYNTHETIC, count}]
-    if columns := order_columns(name, header, user, order, public):
+    others = [column for column in header if column != user]
+    if table.form and (grid := grid_of(name, others, order, public)):
+        table, header = _of_grid(table, header, grid, user)
+    elif columns := order_columns(name, header, user, order, public, keys=not table.form):
+        if order is None:
+            _check_keys(table, others, columns)
         _leave_out(name, "its cells are items, best first", cells=cells)
         if len(columns) > 1:
             _leave_out(name, "its columns are places", order_separator=order_separator)
@@ -304,6 +313,40 @@ def read_rankings(
         return _of_users(_orders(table, header, columns, *asked), named)
     _leave_out(name, "its cells are no items", order_separator=order_separator, blank=blank or None)
     return _of_users(wide_rankings(table, header, user, public, missing, cells, count)[0], named)
+
+
+def _check_keys(table: Table, header: Sequence[str], used: Collection[str | None]) -> None:
+    """Raise :class:`DataError` where a shape was detected in keys of JSON objects, others of which may be items.
+
+    A single user can add keys. Were these enough for a shape in which all others ranked nothing, the list of items
+    could be the same with and without them, and yet each answer read in another way.
+    """
+    read = set(map(form, filter(None, used)))
+    left = [key for key in header if form(key) not in read and not is_metadata(key)]
+    if left and not table.form:
+        raise DataError(
+            f"{table.name}: keys such as {left[0]!r} may be items too, and would be left out: say so by "
+            f"{say('ignore', left)}"
+        )
+
+
+def _of_grid(
+    table: Table, header: Sequence[str], grid: Mapping[str, str], user: str | None
+) -> tuple[Table, list[str]]:
+    """The same table with options for the names of their columns, and its columns of users and options."""
+    if user is not None:
+        check_rows_of_users(table.name, header, user, listed=True)
+        column_of(table.name, header, "user", user)
+    columns = dict(zip(map(grid.get, table.header, table.header), table.header))
+    first, *_, last = grid
+    note = f"columns {first!r} to {last!r} are items, which brackets name"
+    renamed = dataclasses.replace(
+        table,
+        header=list(map(grid.get, table.header, table.header)),
+        columns=lambda names: table.columns([columns[name] for name in names]),
+        reading=(*table.reading, note),
+    )
+    return renamed, [grid.get(one, one) for one in header if one in grid or one == user]
 
 
 def _of_users(found: Rankings, user: str | None) -> Rankings:
@@ -681,11 +724,12 @@ def _orders(
     faults, found, people, often = _rows_of_users(table, named)
     names = Names("item", True, public, blank=[*MISSING, *blank])
     of_places = [found[f"place {k}"] for k in range(len(columns))]
+    cast = len(columns) > 1 and cast_votes(columns, header)
     if len(columns) == 1:
         faults.stop()  # of users and counts, before texts are compared
         rows, items, at = _texts(faults, of_places[0], names, public, separator)
     else:
-        rows, items, at = _cells_of_places(faults, of_places, names)
+        rows, items, at = _cells_of_places(faults, of_places, names, cast)
     faults.stop()
     users = len(of_places[0])
     _check_size(table.name, users if often is None else int(often.sum()), len(names))
@@ -704,7 +748,10 @@ def _orders(
         public=public_facts(seen_items=public is None),
         users_are=_users_are(user, count),
         **table.said(
-            orders_note(columns), notes=_notes(notes, user, named.get("count")), unused=unused
+            orders_note(columns),
+            *(CAST,) * cast,
+            notes=_notes(notes, user, named.get("count")),
+            unused=unused,
         ),
     )
 
@@ -752,15 +799,25 @@ def _ranked(items: Iterable[tuple[int, str]], names: Names) -> list[tuple[int, i
     return [(place, code) for code, place in found.items()]
 
 
-def _cells_of_places(faults: Faults, columns: Sequence[Column], names: Names) -> _Entries:
-    """The items of a column for each place."""
+def _cells_of_places(
+    faults: Faults, columns: Sequence[Column], names: Names, cast: bool
+) -> _Entries:
+    """The items of a column for each place; ``cast``: of cast-vote records, by the rules of :data:`CAST`."""
 
     def code_of(word: Any) -> int:
-        return -1 if word is None or (isinstance(word, str) and not word.strip()) else names[word]
+        if word is None or (isinstance(word, str) and not word.strip()):
+            return -1
+        word = word.strip() if cast and isinstance(word, str) else word  # such systems pad names
+        marks = cast and word not in names and form(word) not in names.blank
+        return -2 if marks and is_overvote(word) else names[word]
 
     codes = np.stack(faults.together(columns, code_of), axis=1)
+    codes[np.logical_or.accumulate(codes == -2, axis=1)] = -1
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
+        if cast:
+            codes[again, k] = -1
+            continue
         words = column.words
         faults.where(
             again,

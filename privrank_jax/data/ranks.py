@@ -27,7 +27,7 @@ import numpy as np
 
 from privrank_jax.data.cells import WHOLE, number_of, text_of
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
-from privrank_jax.data.names import MISSING
+from privrank_jax.data.names import MISSING, place_of
 from privrank_jax.data.places import places
 
 CELLS = ("ranks", "ratings", "costs", "approvals")
@@ -70,6 +70,8 @@ def rank_of(cell: Any, most: int | None = None) -> int:
         return -1
     text = text_of(cell)
     value = int(text.partition(".")[0]) if WHOLE.fullmatch(text) else 0
+    if not value and text.isascii():  # "1st", "2nd choice"
+        value = place_of(text) or 0
     if not 1 <= value < 2**31:
         number = number_of(text)
         rated = f"; {_AS_RATINGS}" if number is not None else ""

@@ -16,6 +16,7 @@ from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.names import did_you_mean, form
+from privrank_jax.data.questions import grids, places_of_questions
 from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
 from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
@@ -90,10 +91,11 @@ def read(
     refused as a whole, with the row, the column and the remedy; no row is dropped and no name is changed.
 
     Args:
-        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi; .order;
-            all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as
-            ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data
-            frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in their engine.
+        source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
+            .blt, .abif, .cvotes, .pb, .order; cast-vote records of NIST and Dominion in .json; all but Excel's and
+            Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
+            columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data frame of Spark. Large
+            Parquet files, and tables of Ibis and Spark, stay in their engine.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
             nothing; None: any.
         name: of the data, for messages; default: the name of the file.
@@ -122,7 +124,8 @@ def read(
         chosen, shown: of choices from sets, the column of the item that was chosen, and the column of the items shown
             (``A|B|C``) or the columns of one item each.
         item, rank: of rankings with a row for each user and item, their columns; default ``item``, ``rank``.
-        order: column of texts such as ``A>B=C``, best first. Columns ``rank_1``, ``rank_2``, ... are read as places.
+        order: column of texts such as ``A>B=C``, best first; or, where a file has several questions or contests, the
+            one that is ranked. Columns ``rank_1``, ``rank_2``, ... are read as places.
         order_separator: what stands between the items of such a text; default: by its form.
         blank: words that name no item where cells name items, such as ``"overvote"``.
         missing: what an item means that a user did not rank: ``"last"`` or ``"unknown"``; default ``"last"``, of
@@ -251,10 +254,52 @@ def _of_file(
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
+    if read_ballots := _reader_of_ballots(file):
+        return _of_ballots(file, read_ballots, given)
     origin, table = file.opened.pop(sheet, None) or _open(file, sheet)
     if isinstance(table, Table):
         return _with_origin(_of_table(table, kind, given, file), origin)
     return _of_table(table, kind, given)
+
+
+def _reader_of_ballots(file: File) -> Any:
+    """What reads a file of ballots, by its suffix or, of JSON, by its outermost keys; None for others."""
+    from privrank_jax.data.ballots import READERS
+    from privrank_jax.data.cast_votes import cast_vote_reader
+
+    return READERS.get(file.suffix) or cast_vote_reader(file)
+
+
+def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """Read ballots, each of which is all that one user ranked."""
+    from privrank_jax.data.kinds import SEEN_ITEMS
+    from privrank_jax.data.rankings import read_rankings
+
+    origin = Origin(file)
+    ballots = read_ballots(file, given.get("order"))
+    taken = {"user", "missing", "items", "blank", "order", *("num_users",) * bool(ballots.public)}
+    if others := sorted(given.keys() - taken):
+        raise DataError(f"{file.name} is a list of ballots: leave out {_named(given, others)}")
+    items = given.get("items", ballots.items)
+    found = read_rankings(
+        ballots.table,
+        user=None,
+        items=items,
+        missing=given.get("missing", ballots.missing),
+        blank=given.get("blank", ()),
+        **ballots.said,
+    )
+    reading = ballots.table.reading
+    notes = (*reading, *(SEEN_ITEMS,) * (items is None))
+    said: dict[str, Any] = {"notes": notes, "reading": reading, "users_are": OWN, "origin": origin}
+    if (users := given.get("num_users")) is None:
+        return dataclasses.replace(found, public=(*found.public, *ballots.public), **said)
+    if users < found.num_users:
+        raise DataError(
+            f"{file.name} has more ballots than the {users:,} that were stated: give the number of all voters"
+        )
+    blank = ((0, users - found.num_users), (0, 0))
+    return dataclasses.replace(found, ranks=np.pad(found.ranks, blank, constant_values=-1), **said)
 
 
 def _open(file: File, sheet: str | int | None) -> tuple[Origin, Table | Source]:
@@ -339,7 +384,10 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    return str(source) in named_sets() or File(source).suffix in _own_readers()
+    file = File(source)
+    if str(source) in named_sets() or file.suffix in _own_readers():
+        return True
+    return file.exists and _reader_of_ballots(file) is not None
 
 
 def _own_readers() -> dict[str, Callable[[File], Any]]:
@@ -385,7 +433,7 @@ def kind_of(name: str, header: Sequence[str], given: Mapping[str, Any]) -> str:
     if {"winner", "loser"} <= forms or shape_of(name, kept, "winner", "loser") is not None:
         return "comparisons"
     user = spelled_in(kept, given.get("user", "user"))
-    if order_columns(name, kept, user, None, None):
+    if places_of_questions(kept) or order_columns(name, kept, user, None, None):
         return "orders"
     return "rankings" if {"item", "rank"} <= forms else ""
 
@@ -430,9 +478,9 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
         return read_rankings(table, **given)
     kept = without(table.name, table.header, given.get("ignore", ()))
     user = spelled_in(kept, given.get("user", "user"))
-    orders = order_columns(table.name, kept, user, given.get("order"), given.get("items"))
     in_memory = given.get("cells") == "approvals" or given.get("order_separator") is not None
-    if orders or given.get("count") is not None or in_memory:
+    in_memory = in_memory or bool(grids(kept)) or given.get("count") is not None
+    if in_memory or order_columns(table.name, kept, user, given.get("order"), given.get("items")):
         return _with_origin(read_rankings(table.table(), **given), table.origin)
     from privrank_jax.data.big_rankings import scan_rankings
 

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.header import column_of, letters, spelled_in
-from privrank_jax.data.names import form, is_blank, item_list, place_of, public_items
+from privrank_jax.data.names import form, is_blank, item_list, public_items
+from privrank_jax.data.questions import chosen, places_of_questions
 
 LEFT, RIGHT, TIE = range(3)
 SYNTHETIC = "synthetic_epsilon"
@@ -289,10 +290,12 @@ def battle_of(header: Sequence[str]) -> Battle | None:
     return Battle(*pair, header[words.index(outcomes[0])])
 
 
-def usual_pair(header: Sequence[str]) -> tuple[str, str] | None:
+def usual_pair(
+    header: Sequence[str], usual: Sequence[tuple[str, str]] = _USUAL_PAIRS
+) -> tuple[str, str] | None:
     """The columns of two items by their usual names; None unless there is exactly one such pair."""
     words = [letters(column) for column in header]
-    pairs = [pair for pair in _USUAL_PAIRS if words.count(pair[0]) == words.count(pair[1]) == 1]
+    pairs = [pair for pair in usual if words.count(pair[0]) == words.count(pair[1]) == 1]
     if len(pairs) != 1:
         return None
     return header[words.index(pairs[0][0])], header[words.index(pairs[0][1])]
@@ -411,7 +414,8 @@ def advice_on(header: Sequence[str]) -> str:
     if numbers and (outcome is None or numbers[2] == "wins"):
         others = [column for column in header if column not in numbers]
         sides = ((one, *_side_of(one, others)[:2]) for one in others)
-        pair = next(((one, twin) for one, twin, side in sides if twin and side in _FIRST), ())
+        pair = next(((one, twin) for one, twin, side in sides if twin and side in _FIRST), None)
+        pair = pair or usual_pair(header, (*_USUAL_PAIRS, ("home", "away"))) or ()
         return f". There are columns {numbers[0]!r} and {numbers[1]!r}: {_say_numbers(*numbers, *pair)}"
     if outcome is not None and "loser" not in header:
         pair = next((column for column in header if _side_of(column, header)[0]), None)
@@ -468,31 +472,14 @@ _USUAL_ORDERS = (
 )
 
 
-def place_columns(header: Sequence[str]) -> tuple[str, ...]:
-    """The columns of places 1, 2, ... or 0, 1, ..., the best first; none where there is a gap, or a place twice.
-
-    >>> place_columns(["user", "Rank_2", "Rank_1"]), place_columns(["rank_1", "rank_3"])
-    (('Rank_1', 'Rank_2'), ())
-    """
-    found = sorted(
-        (place, k) for k, column in enumerate(header) if (place := place_of(column)) is not None
-    )
-    places = [place for place, _ in found]
-    if (
-        len(places) < 2
-        or places != list(range(places[0], places[0] + len(places)))
-        or places[0] > 1
-    ):
-        return ()
-    return tuple(header[k] for _, k in found)
-
-
 def order_columns(
     name: str,
     header: Sequence[str],
     user: str | None,
     order: str | None,
     public: Collection[str] | None,
+    *,
+    keys: bool = False,
 ) -> tuple[str, ...]:
     """The columns whose cells are items, best first, or the one of texts; none where the cells are no items.
 
@@ -500,18 +487,21 @@ def order_columns(
         name: of the file, for messages.
         header: its columns, without those that are not to be used.
         user: column of users.
-        order: column of texts, if it was named.
+        order: column of texts, or the question of several columns of places, if it was named.
         public: the list of items, if there is one; columns of these names hold ranks.
+        keys: whether the columns are keys of JSON objects, which no form fixes, so that they are no questions.
 
     Raises:
-        DataError: no column ``order``.
+        DataError: no column ``order``, or places of several questions.
     """
-    if order is not None:
+    questions = places_of_questions(header)
+    questions = {one: columns for one, columns in questions.items() if not (keys and one)}
+    if order is not None and (spelled_in(header, order) in header or not questions):
         return (column_of(name, header, "order", order),)
     if public is not None and set(public) <= set(header):
         return ()
-    if places := place_columns(header):
-        return places
+    if (question := chosen(name, questions, order)) is not None:
+        return questions[question]
     others = [column for column in header if column != user]
     return tuple(others) if len(others) == 1 and form(others[0]) in _USUAL_ORDERS else ()
 

@@ -20,11 +20,13 @@ from typing import Any
 
 import numpy as np
 
+from privrank_jax.data.argilla import is_record, table_of_rankings
 from privrank_jax.data.cells import selected
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import SEPARATORS, File
 from privrank_jax.data.json_lines import only_list, unique
+from privrank_jax.data.questions import full_header
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
@@ -33,6 +35,9 @@ SHEETS = (".xlsx", ".xlsm")
 TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
 _NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
 _SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
+_MORE = (
+    "the rows below the names of its columns, of texts and ids of questions, are read as its header"
+)
 _HEAD = 64  # lines in which the header of a CSV file ends
 _CHUNK = 4096  # rows that are checked together
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -83,12 +88,12 @@ def _csv(file: File) -> Table:
     first = next(chunks, [])
     if not first:
         raise DataError(f"{file.name} is empty: it needs a header row and one row below it each")
-    header = first[0]
+    header, more = full_header(first[0], first[1:3])
 
     def rows() -> Iterator[list[str]]:
-        for row in first[1:4]:
+        for row in first[1 + more : 4]:
             _check_no_header(row, file.name)
-        yield from first[1:]
+        yield from first[1 + more :]
         for chunk in chunks:
             yield from chunk
 
@@ -96,8 +101,8 @@ def _csv(file: File) -> Table:
         file.name,
         header,
         _selecting(header, rows()),
-        lambda row: f"line {numbers.line(row + 1)}",  # row 0 of the file is the header
-        (*file.reading, *reading),
+        lambda row: f"line {numbers.line(row + 1 + more)}",  # row 0 of the file is the header
+        (*file.reading, *reading, *(_MORE,) * bool(more)),
     )
 
 
@@ -190,11 +195,12 @@ def _check_widths(name: str, raw: list[list[str]], begin: int, width: int) -> No
 
 
 def _check_no_header(row: Sequence[Word], name: str) -> None:
-    """Refuse the rows that survey platforms write below the names of the columns: texts of questions, and their ids."""
+    """Refuse the rows that survey platforms write below the names of the columns, where they are not the header's."""
     if any(isinstance(cell, str) and cell.startswith(_SECOND_HEADERS) for cell in row):
         raise DataError(
-            f"{name}: a second header row, as Qualtrics and other survey platforms write it (texts of questions, ids): "
-            "keep the row with the names of the columns and the answers, and remove all rows between"
+            f"{name}: a second header row, as Qualtrics and other survey platforms write it (texts of questions, ids), "
+            "but not as these do: keep the row with the names of the columns and the answers, and remove all rows "
+            "between"
         )
 
 
@@ -216,8 +222,9 @@ def _objects(file: File) -> Table:
     of items, which is then public and said to be. Numbers stay as they are written.
     """
     listed = _list_of(file) if file.suffix == ".json" else None
-    keys: set[str] = set()
+    keys, argilla = set[str](), True
     for place, found in _records(file, listed):
+        argilla = argilla and is_record(found)
         if not isinstance(found, dict):
             raise DataError(
                 f'{file.name}, {place}: each row must be an object, such as {{"user": "u1", ...}}'
@@ -225,6 +232,8 @@ def _objects(file: File) -> Table:
         keys |= found.keys()
     if not keys:
         raise DataError(f"{file.name} is empty: it needs one JSON object per row")
+    if argilla:
+        return table_of_rankings(file.name, _records(file, listed), file.reading)
     places: list[str] = []
 
     def columns(names: Sequence[str]) -> list[Column]:
@@ -245,16 +254,27 @@ def _list_of(file: File) -> list[Any] | None:
     """The list of a .json file; None for a file of lines, which is read as a stream."""
     lines = file.lines()
     first = next((line for line in lines if line.strip()), "")
+    if first.lstrip().startswith("["):
+        found = _parsed(first + "".join(lines), file.name)
+        return found if isinstance(found, list) else None
     whole = _whole(first)
     if isinstance(whole, dict) and not only_list(whole):
         return None  # a row in each line
-    if not first.lstrip().startswith(("[", "{")):
+    found = single_object(file)
+    return None if found is None else only_list(found) or [found]
+
+
+def single_object(file: File) -> dict[str, Any] | None:
+    """The object that a .json file is; None for a list, or for lines of objects."""
+    lines = file.lines()
+    first = next((line for line in lines if line.strip()), "")
+    if not first.lstrip().startswith("{"):
         return None
-    text = first + "".join(lines)
-    found = _whole(text) if first.lstrip().startswith("{") else _parsed(text, file.name)
+    found = _whole(first)
     if isinstance(found, dict):
-        return only_list(found) or [found]
-    return found if isinstance(found, list) else None
+        return None if any(line.strip() for line in lines) else found
+    found = _whole(first + "".join(lines))
+    return found if isinstance(found, dict) else None
 
 
 def _whole(text: str) -> Any:
@@ -321,25 +341,28 @@ def _workbook(file: File, sheet: str | int | None) -> Table:
                 yield found
 
     below = filled()
-    header = [str(name or "") for name in next(below, [])]
-    if not header:
+    names = [str(name or "") for name in next(below, [])]
+    if not names:
         raise DataError(f"{file.name}: its sheet is empty: it needs a header row{_others(reading)}")
+    first = list(itertools.islice(below, 2))
+    header, more = full_header(names, first)
 
     def rows() -> Iterator[list[Word]]:
-        for k, row in enumerate(below):
+        for k, row in enumerate(itertools.chain(first[more:], below)):
             if len(row) > len(header):
                 raise DataError(
-                    f"{file.name}, row {numbers[-1]}: a cell beyond the last column of the header, which has "
+                    f"{file.name}, row {numbers[k + 1 + more]}: a cell beyond the last column of the header, which has "
                     f"{len(header)}: remove it, or name its column in the first row"
                 )
-            if k < 3:
+            if k < 3 - more:
                 _check_no_header(row, file.name)
             yield row + [None] * (len(header) - len(row))
 
     def where(row: int) -> str:
-        return f"row {numbers[row + 1]}"
+        return f"row {numbers[row + 1 + more]}"
 
-    return Table(file.name, header, _selecting(header, rows()), where, (*file.reading, *reading))
+    said = (*file.reading, *reading, *(_MORE,) * bool(more))
+    return Table(file.name, header, _selecting(header, rows()), where, said)
 
 
 def _others(reading: tuple[str, ...]) -> str:

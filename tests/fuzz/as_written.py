@@ -14,6 +14,7 @@ import re
 import numpy as np
 
 from privrank_jax.data.names import MISSING, form, place_of
+from privrank_jax.data.questions import asked_place
 from tests.reference import cells as reference
 
 SIDES = {
@@ -62,20 +63,22 @@ def json_rows(content: bytes) -> list[dict[str, str]]:
     words = {True: "true", False: "false", None: ""}
     rows = [{form(key): cell for key, cell in row.items()} for row in found]
     scalar = {key for row in rows for key, cell in row.items() if not isinstance(cell, list | dict)}
-    return [
-        {key: words.get(row.get(key, ""), row.get(key, "")) for key in scalar & rows[0].keys()}
-        for row in rows
-    ]
+    return [{key: words.get(row.get(key, ""), row.get(key, "")) for key in scalar} for row in rows]
 
 
 def _rank(cell: str) -> int | None:
     known = cell.strip() and cell.casefold().strip() not in ("na", "nan", "none")
-    return int(float(cell)) if known else None
+    return int(_number(cell)) if known else None
+
+
+def _number(cell: str) -> float:
+    """A rank or rating, also as in "1st"."""
+    return (place_of(cell) if cell.isascii() else None) or float(cell)
 
 
 def _before(ranks: list[str], sign: int) -> list[int]:
     """How many items are ranked before each, or rated above where the sign is -1; -1 where it is not ranked."""
-    known = [sign * float(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
+    known = [sign * _number(rank) if rank.strip() and rank.casefold().strip() not in ("na", "nan", "none") else math.inf
              for rank in ranks]  # fmt: skip
     return [sum(x < y for x in known) if y < math.inf else -1 for y in known]
 
@@ -197,7 +200,6 @@ def _sides_as_written(table, rows, sides, options):
 
 def lists_as_written(table, rows, options):
     """The items of each row in their order, whatever else the file holds."""
-    places = [column for column in rows[0] if place_of(column)]
     if not table.reading or not re.search("are places|holds orders", table.reading[-1]):
         ranks_as_written(table, rows, options)
         return
@@ -205,8 +207,13 @@ def lists_as_written(table, rows, options):
     if texts:
         texts_as_written(table, rows, options)
         return
+    asked = {column: found for column in rows[0] if (found := asked_place(column))}
+    question = next(
+        found[0] for column, found in asked.items() if repr(column) in table.reading[-1]
+    )
+    places = [column for column, found in asked.items() if found[0] == question]
     for row, ranks in zip(rows, table.ranks.tolist(), strict=True):
-        cells = [row[column] for column in sorted(places, key=place_of)]
+        cells = [row[column] for column in sorted(places, key=asked.get)]
         known = [
             [cell] for cell in cells if cell.strip() and cell.strip().casefold() not in MISSING
         ]

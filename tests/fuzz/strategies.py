@@ -245,6 +245,25 @@ ORDERS = (
     "100 1\n0 3 5 0 99\n0 3 1 2 3\n",
     "3 1\n0 3 0 1 2\n0 3 2 1 0\n",
 )
+ABIF = (
+    '# none\n{title: "a"}\n=a:[Ann Lee]\n=b:"b"\n=c:c\n3:a>b=c # best\n2*[Ann Lee],c\n1:c/5,a/2,b/2: {"x": 1}\n',
+    "27:a>b=c\n26:b > c>a\n1:\n",
+)
+CVOTES = (
+    "# none\n#/Candidates: a ; b ; c d\n#/Implicit Ranking: false\n#/Weight Allowed: true\n\na > b = c d ^1 * 3 # x\n"
+    "t, u || c d>e>a\n/EMPTY/ * 2\n",
+    "a > b\nb > c = a * 2\n",
+)
+_MARK = '{"ContestSelectionId": "%s", "Rank": %s, "SelectionPosition": [{"HasIndication": "yes"}]}'
+CAST_VOTES = (
+    '{"CVR": [{"CurrentSnapshotId": "s", "CVRSnapshot": [{"@id": "s", "CVRContest": [{"ContestId": "c",\n'
+    f'"CVRContestSelection": [{_MARK % ("x", 1)},\n{_MARK % ("y", 2)}]}}]}}]}}],\n'
+    '"Election": [{"Candidate": [{"@id": "p", "Name": "a"}, {"@id": "q", "Name": "b"}],\n"Contest": [{"@id": "c", '
+    '"Name": "d", "ContestSelection": [{"@id": "x", "CandidateIds": ["p"]},\n{"@id": "y", "CandidateIds": ["q"]}]}]}]}',
+    '{"fields": {}, "responses": {"r": [{"value": [{"value": "a", "rank": 1}, {"value": "b", "rank": 1}], "user_id": '
+    '"u"}]}}\n'
+    '{"fields": {}, "responses": {"r": [{"value": [{"value": "b", "rank": 1}, {"value": "c", "rank": 2}]}]}}\n',
+)
 ITEM_NAMES = ("0\ta\t1\n1\tb\t2\n2\tc\t3\n", "id\tname\n0\tx y\n1\tz\n2\té\n")
 TEXTS = {  # and what separates their cells
     "comparisons": (COMPARISONS, ","),
@@ -264,6 +283,9 @@ TEXTS = {  # and what separates their cells
     "budgets": (BUDGETS, ","),
     "preflib": (PREFLIB, ","),
     "orders": (ORDERS, " "),
+    "abif": (ABIF, ">"),
+    "cvotes": (CVOTES, ">"),
+    "cast votes": (CAST_VOTES, ","),
 }
 
 

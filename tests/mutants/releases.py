@@ -265,6 +265,30 @@ RELEASES = (
         ("given.dtype) < given", "given.dtype) < 0.5"),
     ),
     *mutants_of(
+        "data/rankings.py",
+        "tests/data/test_survey_exports.py",
+        ("    if left and not table.form:\n", "    if False:\n"),
+        ("if table.form and (grid := grid_of", "if (grid := grid_of"),
+        ("public, keys=not table.form)", "public)"),
+    ),
+    *mutants_of(
+        "data/reader.py",
+        "tests/data/test_cast_votes.py",
+        ("public=(*found.public, *ballots.public)", "public=found.public"),
+        ("    if users < found.num_users:\n", "    if False:\n"),
+    ),
+    *mutants_of(
+        "data/reader.py",
+        "tests/data/test_ballot_lines.py",
+        ("public=(*found.public, *ballots.public)", "public=ballots.public"),
+    ),
+    *mutants_of(
+        "data/ballots.py",
+        "tests/data/test_ballot_lines.py",
+        ("counts.append(int(found[1]))", "counts.append(1)"),
+        ("int(found[2] or 1) != 1:", "int(found[2] or 1) < 0:"),
+    ),
+    *mutants_of(
         "data/preferences.py",
         "tests/data/test_preferences_file.py",
         ("json.dumps([before, after, pair.answers])", "json.dumps([before, after, record['chosen']])"),

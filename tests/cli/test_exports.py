@@ -1,0 +1,91 @@
+"""Commands on exports of surveys and elections, which give the right ranking as they are, or as a message says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import pytest
+
+from tests.cli.results import items
+from tests.data.files import written
+from tests.data.test_cast_votes import contest, export, record, report, saved, selection
+from tests.data.test_survey_exports import QUALTRICS, text_of
+
+
+def ranked(privrank, command, path, *options):
+    result = privrank(command, path, "--method", "none", "--json", *options)
+    assert result.code == 0, result.err
+    return items(json.loads(result.out))
+
+
+def said(privrank, command, path, *options):
+    result = privrank(command, path, "--method", "none", *options)
+    assert (result.code, result.out) == (2, "")
+    return " ".join(result.err.split())
+
+
+BALLOTS = {"b.abif": "4:Ann>Bo>Cy\n3:Bo>Cy\n", "b.cvotes": "Ann > Bo > Cy * 4\nt || Bo > Cy * 3\n"}
+
+
+@pytest.mark.parametrize("name", BALLOTS)
+def test_ballots(privrank, tmp_path, name):
+    path = written(tmp_path, BALLOTS[name], name)
+    assert ranked(privrank, "aggregate", path) == ["Ann", "Bo", "Cy"]
+    assert ranked(privrank, "rank", path) == ["Ann", "Bo", "Cy"]
+    out = tmp_path / "out.csv"
+    made = privrank(
+        "privatize",
+        path,
+        "--epsilon",
+        1,
+        "--out",
+        out,
+        "--public",
+        "ranked-items",
+        "--items",
+        "Ann,Bo,Cy",
+    )
+    assert made.code == 0, made.err
+    assert len(out.read_text().splitlines()) == 8
+
+
+def test_a_contest_of_several(privrank, tmp_path):
+    ballot = record(selection("cs2", 1), selection("cs3", 2), selection("cs1", 3))
+    council = contest("c3", "City Council", ("x1", "k4"), ("x2", "k1"))
+    path = saved(tmp_path, report([ballot] * 2, council))
+    for command in ("aggregate", "rank"):
+        message = said(privrank, command, path)
+        option = re.search(r"(--order \S+)", message)[1]
+        assert ranked(privrank, command, path, *shlex.split(option)) == ["Bo", "Cy", "Ann"]
+    assert ranked(privrank, "aggregate", export(tmp_path))[0] == "ANN"
+
+
+def test_records_of_argilla(privrank, tmp_path):
+    answers = [
+        {"value": [{"value": "b", "rank": 1}, {"value": "a", "rank": 2}], "user_id": f"u{k}"}
+        for k in range(3)
+    ]
+    found = {"fields": {"prompt": "p"}, "responses": {"ranking": answers}}
+    path = written(tmp_path, json.dumps(found), "records.jsonl")
+    assert "`privrank rank` ranks its items" in said(privrank, "aggregate", path)
+    assert ranked(privrank, "rank", path) == ["b", "a"]
+
+
+def test_surveys(privrank, tmp_path):
+    path = written(tmp_path, text_of(*QUALTRICS), "answers.csv")
+    assert "say --user none" in said(privrank, "aggregate", path)
+    found = ranked(privrank, "aggregate", path, "--user", "ResponseId")
+    assert found == ["Pears", "Apples", "Plums - dried"]
+
+
+def test_goals(privrank, tmp_path):
+    path = written(
+        tmp_path,
+        "home,away,home_score,away_score\nOslo,Rome,2,1\nRome,Paris,0,0\nParis,Oslo,3,1\n",
+        "g.csv",
+    )
+    message = said(privrank, "rank", path)
+    options = message[message.index("--left ") :].replace(",", "").split()
+    assert ranked(privrank, "rank", path, *options) == ["Paris", "Oslo", "Rome"]

@@ -1,0 +1,315 @@
+"""Exports of Google Forms, LimeSurvey, Qualtrics, SurveyMonkey and KoboToolbox: made up in their public form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import openpyxl
+import pandas
+import pytest
+
+import privrank_jax as pr
+from privrank_jax.data import DataError
+from privrank_jax.data.questions import asked_place, full_header, grids, places_of_questions
+from tests.data.files import written
+
+SNACKS = ("Apples", "Pears", "Plums - dried")
+
+
+def text_of(*rows, separator=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=separator).writerows(rows)
+    return out.getvalue()
+
+
+def sheet(folder, *rows):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append([cell or None for cell in row])
+    book.save(folder / "answers.xlsx")
+    return folder / "answers.xlsx"
+
+
+# --- grids
+
+GOOGLE = (
+    ("Timestamp", "Username", *(f"Rank the snacks [{snack}]" for snack in SNACKS), "Why?"),
+    ("2024/03/01 10:00:00 AM GMT+1", "a@example.org", "1st", "2nd", "3rd", "Fresh"),
+    ("2024/03/01 10:01:00 AM GMT+1", "b@example.org", "2nd choice", "1st choice", "3rd choice", ""),
+    ("2024/03/01 10:02:00 AM GMT+1", "c@example.org", "First choice", "", "2", ""),
+)
+GOOGLE_RANKS = [[0, 1, 2], [1, 0, 2], [0, -1, 1]]
+
+
+def test_google_forms(tmp_path):
+    path = written(tmp_path, text_of(*GOOGLE), "answers.csv")
+    found = pr.read(path, user="Username")
+    assert (found.item_names, found.ranks.tolist()) == (SNACKS, GOOGLE_RANKS)
+    assert found.user_names == ("a@example.org", "b@example.org", "c@example.org")
+    assert (found.public, found.users_are) == ((), "column 'Username'")
+    assert "columns not used: Timestamp, Why?" in found.notes
+    assert "which brackets name" in found.reading[0]
+    assert pr.read(path, user=None).ranks.tolist() == GOOGLE_RANKS
+    assert pr.read(sheet(tmp_path, *GOOGLE), user="Username").ranks.tolist() == GOOGLE_RANKS
+    frame = pandas.DataFrame(list(GOOGLE[1:]), columns=list(GOOGLE[0]))
+    assert pr.read(frame, user="Username").ranks.tolist() == GOOGLE_RANKS
+    frame.to_parquet(tmp_path / "answers.parquet")
+    assert pr.read(tmp_path / "answers.parquet", user="Username").ranks.tolist() == GOOGLE_RANKS
+
+
+def test_items_of_a_grid(tmp_path):
+    path = written(tmp_path, text_of(*GOOGLE), "answers.csv")
+    found = pr.read(path, user="Username", items=["Pears", "Apples"])
+    assert found.ranks.tolist() == [[1, 0], [0, 1], [-1, 0]]
+    whole = list(GOOGLE[0][2:5])
+    found = pr.read(path, user="Username", items=whole)
+    assert (found.item_names, found.ranks.tolist()) == (tuple(whole), GOOGLE_RANKS)
+    left = pr.read(path, user="Username", ignore=whole[:1], cells="ranks")
+    assert left.item_names == SNACKS[1:]
+    changed = [*GOOGLE[:2], (*GOOGLE[2][:3], "1st!", *GOOGLE[2][4:])]
+    other = written(tmp_path, text_of(*changed), "other.csv")
+    with pytest.raises(DataError, match=r"line 3, column 'Rank the snacks \[Pears\]': '1st!' is"):
+        pr.read(other, user="Username")
+    with pytest.raises(
+        DataError, match=r"no column 'user'.*the columns are 'Timestamp', 'Username'"
+    ):
+        pr.read(path)
+
+
+def test_one_of_several_grids():
+    table = {
+        "id": ["u", "v"],
+        "Best [A]": [1, 2],
+        "Best [B]": [2, 1],
+        "Like [A]": [5, 3],
+        "Like [C]": [1, 4],
+    }
+    with pytest.raises(
+        DataError, match=r"questions or contests is ranked: 'Best', 'Like'.*--order Best"
+    ):
+        pr.read(table, user="id")
+    assert pr.read(table, user="id", order="best").ranks.tolist() == [[0, 1], [1, 0]]
+    found = pr.read(table, user="id", items=["C", "A"], cells="ratings")
+    assert found.ratings.tolist() == [[1, 5], [4, 3]]
+    with pytest.raises(DataError, match="no question or contest 'Worst', but 'Best', 'Like'"):
+        pr.read(table, user="id", order="Worst")
+
+
+def test_a_rank_beyond_the_options_is_refused():
+    table = {"id": ["u"], "Tea": [2], "Coffee [small]": [3], "Coffee [large]": [1]}
+    with pytest.raises(DataError, match="'3' is not a rank, 1 = best, of 2 items"):
+        pr.read(table, user="id")
+
+
+def test_keys_of_json_are_no_grid(tmp_path):
+    rows = [{"user": "u", "Q [A]": 1, "Q [B]": 2}, {"user": "v", "Q [A]": 2, "Q [B]": 1}]
+    found = pr.read(written(tmp_path, "\n".join(map(json.dumps, rows)), "answers.jsonl"))
+    assert found.item_names == ("Q [A]", "Q [B]")
+
+
+# --- places
+
+COLOURS = "Please rank the colours."
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [f"{COLOURS} [Rank {k}]" for k in (1, 2, 3)],  # LimeSurvey, full texts
+        ["Q1[1]", "Q1[2]", "Q1[3]"],  # and codes
+        ["Colours [1st choice]", "Colours [2nd choice]", "Colours [3rd choice]"],
+        ["Colours/_1st_choice", "Colours/_2nd_choice", "Colours/_3rd_choice"],  # KoboToolbox
+        ["Colours Choice 1 of 3", "Colours Choice 2 of 3", "Colours Choice 3 of 3"],
+        ["Sixth Ward 1st Choice", "Sixth Ward 2nd Choice", "Sixth Ward 3rd Choice"],
+    ],
+)
+def test_places_of_a_question(tmp_path, columns):
+    rows = [
+        ("Response ID", "Date submitted", "Seed", *columns),
+        ("1", "2024-03-02", "123451", "Green", "Light, blue", "Red"),
+        ("2", "2024-03-03", "123452", "Red", "", ""),
+        ("3", "2024-03-03", "123453", "", "", ""),
+    ]
+    found = pr.read(written(tmp_path, text_of(*rows), "answers.csv"), user="Response ID")
+    assert found.item_names == ("Green", "Light, blue", "Red")
+    assert found.ranks.tolist() == [[0, 1, 2], [-1, -1, 0], [-1, -1, -1]]
+    assert "columns not used: Date submitted, Seed" in found.notes
+
+
+def test_one_of_several_questions():
+    table = {f"Q{q}[{k}]": [f"{q}{k}", f"{q}{3 - k}"] for q in "12" for k in (1, 2)}
+    table = {one: [f"A{cell}" for cell in cells] for one, cells in table.items()}
+    with pytest.raises(DataError, match=r"'Q1', 'Q2'. Say which, such as order='Q1'"):
+        pr.read(table, user=None)
+    found = pr.read(table, user=None, order="q2")
+    assert (found.item_names, found.ranks.tolist()) == (("A21", "A22"), [[0, 1], [1, 0]])
+
+
+def test_ranks_below_places_are_refused():
+    with pytest.raises(DataError, match="are places, but all their cells are numbers"):
+        pr.read({"Q1[1]": [1, 2], "Q1[2]": [2, 1]}, user=None)
+
+
+@pytest.mark.parametrize(
+    ("column", "found"),
+    [
+        ("Q1[2]", ("Q1", 2)),
+        ("Q1[SQ001]", None),
+        ("Best? [Rank 10]", ("Best?", 10)),
+        ("For Mayor Choice 1 (45)", ("For Mayor", 1)),
+        ("DEM Mayor Choice 2 of 5 Citywide (026916)", ("DEM Mayor Citywide", 2)),
+        ("Rep. to Congress 1st Choice District 2", ("Rep. to Congress District 2", 1)),
+        ("snacks/_3rd_choice", ("snacks", 3)),
+        ("tenth choice", ("", 10)),
+        ("Frank 1", None),
+        ("Choice", None),
+        ("Tea [large]", None),
+    ],
+)
+def test_names_of_places(column, found):
+    assert asked_place(column) == found
+
+
+def test_a_gap_or_a_second_column_is_no_question():
+    header = ["Q1[1]", "Q1[3]", "Q2[1]", "Q2[1]", "Q2[2]", "Q3[2]", "Q3[3]", "Q4[1]"]
+    assert places_of_questions(header) == {}
+    assert places_of_questions(["rank 1", "rank 2", "rank 1 why", "rank 2 why"]) == {
+        "": ("rank 1", "rank 2")
+    }
+    assert grids(["Q [A]", "R [A]", "R [B]"]) == {"R": {"R [A]": "A", "R [B]": "B"}}
+
+
+# --- further rows of headers
+
+QUALTRICS = (
+    ("StartDate", "Progress", "Duration (in seconds)", "Finished", "ResponseId", "Q5_1", "Q5_2", "Q5_4", "Q6",
+     "Q7_1_TEXT"),
+    ("Start Date", "Progress", "Duration (in seconds)", "Finished", "Response ID",
+     *(f"Rank the snacks - really - please: - {snack}" for snack in SNACKS), "Why?", "Other - Text"),
+    tuple(json.dumps({"ImportId": f"QID{k}"}, separators=(",", ":")) for k in range(10)),
+    ("2024-03-01 10:00:00", "100", "61", "True", "R_1", "1", "2", "3", "Fresh", ""),
+    ("2024-03-01 10:01:00", "100", "62", "True", "R_2", "2", "1", "3", "", ""),
+    ("2024-03-01 10:02:00", "50", "63", "False", "R_3", "", "1", "", "", ""),
+)  # fmt: skip
+QUALTRICS_RANKS = [[0, 1, 2], [1, 0, 2], [-1, 0, -1]]
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "xlsx", "two rows", "two rows xlsx"])
+def test_qualtrics(tmp_path, form):
+    rows = QUALTRICS[:2] + QUALTRICS[3:] if form.startswith("two") else QUALTRICS
+    if form.endswith("xlsx"):
+        path = sheet(tmp_path, *rows)
+    elif form == "tsv":
+        path = written(tmp_path, text_of(*rows, separator="\t").encode("utf-16"), "answers.tsv")
+    else:
+        path = written(tmp_path, text_of(*rows), "answers.csv")
+    found = pr.read(path, user="ResponseId")
+    assert (found.item_names, found.ranks.tolist()) == (SNACKS, QUALTRICS_RANKS)
+    assert found.user_names == ("R_1", "R_2", "R_3")
+    assert any("are read as its header" in note for note in found.reading)
+    assert pr.read(path, user="ResponseId", order="Q5").ranks.tolist() == QUALTRICS_RANKS
+
+
+def test_the_line_of_a_fault_below_three_rows(tmp_path):
+    rows = [*QUALTRICS[:4], (*QUALTRICS[4][:5], "x", *QUALTRICS[4][6:])]
+    with pytest.raises(DataError, match=r"line 5, column 'Q5 \[Apples\]': 'x' is not a rank"):
+        pr.read(written(tmp_path, text_of(*rows), "answers.csv"), user="ResponseId")
+    with pytest.raises(DataError, match=r"row 5, column 'Q5 \[Apples\]': 'x' is not a rank"):
+        pr.read(sheet(tmp_path, *rows), user="ResponseId")
+
+
+def test_comparisons_of_qualtrics(tmp_path):
+    rows = [
+        ["ResponseId", "Oslo vs Rome"],
+        ["Response ID", "Which?"],
+        ['{"ImportId":"_recordId"}', '{"ImportId":"QID1"}'],
+    ]
+    found = pr.read(
+        written(tmp_path, text_of(*rows, ["R_1", "Rome"]), "answers.csv"), user="ResponseId"
+    )
+    assert [found.item_names[k] for k in (*found.winners, *found.losers)] == ["Rome", "Oslo"]
+
+
+SURVEY_MONKEY = (
+    ("Respondent ID", "Collector ID", "Start Date", "Why?", "Please rank [them]", "", ""),
+    ("", "", "", "Open-Ended Response", *SNACKS),
+    ("117", "4", "03/01/2024", "Fresh", "1", "2", "3"),
+    ("118", "4", "03/01/2024", "", "3", "1", "2"),
+)
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx"])
+def test_survey_monkey(tmp_path, form):
+    path = written(tmp_path, text_of(*SURVEY_MONKEY), "answers.csv")
+    path = sheet(tmp_path, *SURVEY_MONKEY) if form == "xlsx" else path
+    found = pr.read(path, user="Respondent ID")
+    assert (found.item_names, found.ranks.tolist()) == (SNACKS, [[0, 1, 2], [2, 0, 1]])
+    assert found.user_names == ("117", "118")
+
+
+@pytest.mark.parametrize(
+    ("header", "below"),
+    [
+        (["user", "a", "b"], [["u", "1", "2"]]),
+        (["ResponseId", "Q5_1", "Q5_2"], [["R_1", "1", "2"], ["R_2", "2", "1"]]),
+        (["Respondent ID", "a", "b"], [["", "1", "2"]]),
+        (["Respondent ID", "a", ""], [["117", "1", "2"]]),
+        (["user", "a"], [['{"ImportId":"QID1"}', "1"]]),
+        (["user", "a"], []),
+    ],
+)
+def test_answers_are_no_header(header, below):
+    assert full_header(header, below) == (header, 0)
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        (("Best? - Tea", "Best? - Milk"), ["Q [Tea]", "Q [Milk]"]),
+        (("Best? - Tea - black", "Best? - Tea - green"), ["Q [black]", "Q [green]"]),
+        (("Best? - [Tea]", "Best? - Milk"), ["Q [(Tea)]", "Q [Milk]"]),
+        (("Tea - Best?", "Milk - Best?"), ["Q_1", "Q_2"]),
+        (("Tea", "Milk"), ["Q_1", "Q_2"]),
+    ],
+)
+def test_options_in_texts(texts, names):
+    rows = [["Response ID", *texts]]
+    assert full_header(["ResponseId", "Q_1", "Q_2"], rows) == (["ResponseId", *names], 1)
+
+
+# --- keys of JSON objects
+
+ADDED = {
+    "places": {"rank_1": "A", "rank_2": "B"},
+    "long": {"item": "A", "rank": 1},
+    "question": {"Q[1]": "A", "Q[2]": "B"},
+}
+
+
+@pytest.mark.parametrize("shape", ADDED)
+def test_keys_of_one_user_do_not_change_how_others_are_read(tmp_path, shape):
+    rows = [{"user": "u", "A": 1, "B": 2}, {"user": "v", "A": 2, "B": 1}]
+    assert pr.read(written(tmp_path, json.dumps(rows), "a.json")).item_names == ("A", "B")
+    other = [*rows, {"user": "w", **ADDED[shape]}]
+    with pytest.raises(DataError, match=r"keys such as 'A' may be items too|'A' is not a rank"):
+        pr.read(written(tmp_path, json.dumps(other), "b.json"))
+
+
+def test_keys_of_json_are_no_question(tmp_path):
+    rows = [{"user": "u", "Q[1]": "A", "Q[2]": "B"}, {"user": "v", "Q[1]": "B", "Q[2]": "A"}]
+    path = written(tmp_path, json.dumps(rows), "a.json")
+    with pytest.raises(DataError, match="no column 'Q'"):  # which one user could add
+        pr.read(path, order="Q")
+
+
+def test_facts_beside_places_in_json(tmp_path):
+    rows = [{"user": "u", "age": 30, "rank_1": "A", "rank_2": "B"}, {"user": "v", "rank_1": "B"}]
+    found = pr.read(written(tmp_path, json.dumps(rows), "a.json"))
+    assert found.ranks.tolist() == [[0, 1], [-1, 0]]
+    rows[0]["team"] = "x"
+    path = written(tmp_path, json.dumps(rows), "a.json")
+    with pytest.raises(DataError, match=r"--ignore team"):
+        pr.read(path)
+    assert pr.read(path, ignore=["team"]).ranks.tolist() == [[0, 1], [-1, 0]]
