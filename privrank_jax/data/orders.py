@@ -162,8 +162,8 @@ def sign_of(name: str, column: str, cells: Collection[str], public: Collection[s
 
 def _unclear(name: str, column: str, why: str, cells: Collection[str]) -> DataError:
     return DataError(
-        f"{name}, column {column!r}: these are no orders such as A>B>C: {why}, as in {quoted(min(cells))}. Say what "
-        f"does, such as {say('order_separator', ';')}, or list the {say('items')}"
+        f"{name}, column {column!r}: these are no orders such as A>B>C, and no lists such as A;B;C: {why}, as in "
+        f"{quoted(min(cells))}. Say what does, such as {say('order_separator', ';')}, or list the {say('items')}"
     )
 
 
@@ -189,8 +189,10 @@ def check_no_ranks(name: str, columns: Sequence[str], items: Collection[str]) ->
         )
 
 
-def orders_note(columns: Sequence[str]) -> str:
-    """How such columns are read, in words that depend on them alone."""
+def orders_note(columns: Sequence[str], *, approved: bool) -> str:
+    """How such columns are read, in words that depend on them alone; ``approved``: whether in no order."""
+    if approved:
+        return f"column {columns[0]!r} holds the items that a user approves of, such as A;B;C, in any order"
     if len(columns) == 1:
         return (
             f"column {columns[0]!r} holds orders such as A>B=C or A;B;C, the best first, = for ties"

@@ -74,6 +74,7 @@ from privrank_jax.data.ranks import (
 )
 from privrank_jax.data.shapes import SYNTHETIC, battle_of, order_columns
 
+_YES_OR_NO = np.array([1.0, 0.0])  # the scale of approvals
 MOST_CELLS = 2**28  # users times items: a GiB of ranks
 COLUMNS_ARE_ITEMS = (
     "the items are the columns of the file, which is taken for a form that does not depend on anyone's "
@@ -222,6 +223,12 @@ class Ratings(Rankings):
 class Approvals(Ratings):
     """Approvals of m named items by n users: ratings of 1 and 0, where that is public."""
 
+    @property
+    def rare_items(self) -> tuple[str, ...]:
+        """Items that one user alone approves of. Private."""
+        once = np.flatnonzero(np.sum(self.levels == 0, axis=0) == 1)
+        return tuple(self.item_names[k] for k in once)
+
 
 def ranks_from_orders(
     orders: Int[np.ndarray, "users places"], num_items: int
@@ -303,13 +310,14 @@ def read_rankings(
     others = [column for column in header if column != user]
     if table.form and (grid := grid_of(name, others, order, public)):
         table, header = _of_grid(table, header, grid, user)
-    elif columns := order_columns(name, header, user, order, public, keys=not table.form):
+    elif columns := _list_columns(table, header, user, order, public, cells):
         if order is None:
             _check_keys(table, others, columns)
-        _leave_out(name, "its cells are items, best first", cells=cells)
         if len(columns) > 1:
             _leave_out(name, "its columns are places", order_separator=order_separator)
-        asked = (user, count, public, missing, order_separator, blank)
+        if len(columns) > 1 or cells != "approvals":
+            _leave_out(name, "its cells are items, best first", cells=cells)
+        asked = (user, count, public, missing, order_separator, blank, cells == "approvals")
         return _of_users(_orders(table, header, columns, *asked), named)
     _leave_out(name, "its cells are no items", order_separator=order_separator, blank=blank or None)
     return _of_users(wide_rankings(table, header, user, public, missing, cells, count)[0], named)
@@ -328,6 +336,22 @@ def _check_keys(table: Table, header: Sequence[str], used: Collection[str | None
             f"{table.name}: keys such as {left[0]!r} may be items too, and would be left out: say so by "
             f"{say('ignore', left)}"
         )
+
+
+def _list_columns(
+    table: Table,
+    header: Sequence[str],
+    user: str | None,
+    order: str | None,
+    public: tuple[str, ...] | None,
+    cells: str | None,
+) -> tuple[str, ...]:
+    """As :func:`~privrank_jax.data.shapes.order_columns`; of approvals also the only column beside that of users."""
+    others = tuple(column for column in header if column != user)
+    alone = len(others) == 1 and public != others
+    if table.form and cells == "approvals" and order is None and alone:
+        return others
+    return order_columns(table.name, header, user, order, public, keys=not table.form)
 
 
 def _of_grid(
@@ -420,7 +444,9 @@ def wide_columns(
     if len(columns) < 2:
         raise DataError(
             f"{name}: a ranking needs at least two items; the columns are {', '.join(map(repr, header))}. A file of "
-            "rankings has one column per item with ranks in it, or columns user, item and rank"
+            "rankings has one column per item with ranks in it, or columns user, item and rank; a column of lists of "
+            f"items is named by {say('order')} if they stand best first, and read by {say('cells', 'approvals')} if "
+            "the user approves of them"
         )
     try:
         return public_items(columns)
@@ -580,7 +606,7 @@ def _levels(
     sign = 1.0 if cells == "costs" else -1.0
     scale = scale if cells == "costs" else scale[::-1]
     if cells == "approvals":
-        scale = np.array([1.0, 0.0])
+        scale = _YES_OR_NO
     found = []
     for values, column in zip(rated, columns):
         at = np.searchsorted(sign * scale, sign * values).astype(np.int32)
@@ -714,8 +740,9 @@ def _orders(
     missing: str,
     separator: str | None,
     blank: Iterable[str],
+    approved: bool,
 ) -> Rankings:
-    """A table of items, best first: a column per place, or one of texts or lists."""
+    """A table of items: best first, a column per place or one of texts or lists; or lists of those approved of."""
     if user is not None:
         check_rows_of_users(table.name, header, user, listed=public is not None)
     roles = {"user": user, "count": count} | {f"place {k}": one for k, one in enumerate(columns)}
@@ -736,11 +763,12 @@ def _orders(
     if len(columns) > 1 and public is None:
         check_no_ranks(table.name, columns, names)
     order, place = names.in_order()
-    ranks = np.full((users, len(order)), -1, np.int32)
-    ranks[rows, np.array(place, np.int64)[items]] = at
+    ranks = np.full((users, len(order)), 1 if approved else -1, np.int32)
+    ranks[rows, np.array(place, np.int64)[items]] = 0 if approved else at
     notes = (SEEN_ITEMS,) * (public is None)
-    return Rankings(
-        ranks if often is None else ranks[repeated(table.name, often)],
+    ranks = ranks if often is None else ranks[repeated(table.name, often)]
+    made = _made(ranks, _YES_OR_NO if approved else None, "approvals" if approved else None)
+    return made(
         item_names=order,
         user_names=tuple(people),
         name=table.name,
@@ -748,7 +776,7 @@ def _orders(
         public=public_facts(seen_items=public is None),
         users_are=_users_are(user, count),
         **table.said(
-            orders_note(columns),
+            orders_note(columns, approved=approved),
             *(CAST,) * cast,
             notes=_notes(notes, user, named.get("count")),
             unused=unused,
