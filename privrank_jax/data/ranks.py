@@ -78,12 +78,14 @@ def rank_of(cell: Any, most: int | None = None) -> int:
         zero = ""
         if number == 0:
             zero = ". If 0 says that an item was not ranked, empty the cell; if ranks start at 0, add 1 to each"
-        approved = ""
+        instead = ""
         if number is None and text.casefold() in _APPROVALS:
-            approved = f"; if the cells say who approves of what, say {say('cells', 'approvals')}"
+            instead = f"; if the cells say who approves of what, say {say('cells', 'approvals')}"
+        if any(sign in text for sign in ">≻;|\n"):
+            instead = f"; if the cell holds items, best first, name its column by {say('order')}"
         raise BadCell(
             f"{quoted(cell)} is not a rank: write a whole number, 1 = best, the same for ties, or nothing where the "
-            f"item was not ranked{approved}{rated}{zero}{_with_a_point(text)}"
+            f"item was not ranked{instead}{rated}{zero}{_with_a_point(text)}"
         )
     if most is not None and value > most:
         raise BadCell(

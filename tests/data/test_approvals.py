@@ -95,7 +95,8 @@ def test_lists_that_are_refused(write, rows, header, said):
         pr.read(path, cells="approvals", order_separator="," if "choices" in header else None)
 
 
-def test_yes_in_a_table_of_ranks_leads_to_approvals(write):
-    path = write("u1,yes,", header="user,Tea,Milk", name="approvals.csv")
-    with pytest.raises(DataError, match=r"who approves of what, say .*--approvals"):
-        pr.read(path)
+def test_cells_that_are_no_ranks_lead_to_what_they_may_be(write):
+    for cell, said in (("yes", "who approves of what, say .*--approvals"), ("Tea;Milk", "--order")):
+        path = write(f"u1,{cell},", header="user,Tea,Milk", name="approvals.csv")
+        with pytest.raises(DataError, match=said):
+            pr.read(path)
