@@ -1,6 +1,6 @@
 """Rules of a consensus: how the weights of all pairs, once they are released, become an order.
 
-Nothing here imports JAX or NumPy until items are ranked, so that options can be checked before anything heavy loads.
+Nothing here imports JAX or NumPy until items are ranked, so that options are checked before anything heavy is loaded.
 """
 
 from __future__ import annotations
