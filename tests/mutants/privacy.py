@@ -112,9 +112,14 @@ PRIVACY = (
     *mutants_of(
         "pairwise/continual.py",
         "tests/pairwise/test_continual.py",
-        ("totals_sensitivity(privacy, norm) * length", "totals_sensitivity(privacy, norm)"),
+        ('totals_sensitivity(privacy, "l2")', 'totals_sensitivity(privacy, "l2") / 2'),
+    ),
+    *mutants_of(
+        "privacy/continual.py",
+        "tests/pairwise/test_continual.py",
+        ("changes[0] * length, changes[1] * length", "changes[0], changes[1] * length"),
+        ("changes[0] * length, changes[1] * length", "changes[0] * length, changes[1]"),
         ("product(decode, drawn)", "drawn"),
-        ("additive_scale(noise, privacy, first, second)", "additive_scale(noise, privacy, first, second / 2)"),
     ),
     *mutants_of(
         "pairwise/covariates.py",
