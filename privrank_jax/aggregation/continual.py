@@ -79,7 +79,7 @@ def continual_ballots(
     ((2, 2), True)
     """
     attained = of_rankings(privacy, "continual_ballots", noise, kinds=ADDED)
-    given = jnp.asarray(totals, jnp.result_type(float))
+    given = 1.0 * jnp.asarray(totals)
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(
             f"totals must have shape (T, m), one row for each step, got {given.shape}."
