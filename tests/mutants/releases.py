@@ -83,7 +83,7 @@ RELEASES = (
         "jobs/arrivals.py",
         "tests/jobs/test_arrivals.py",
         ("np.arange(order.size) - begin < left", "np.arange(order.size) - begin <= left"),
-        ("self.times, data.users))", "data.users, self.times))"),
+        ("self.times, self.data.users))", "self.data.users, self.times))"),
         ("left -= [used[_tag(name)]", "left -= [0 * used[_tag(name)]"),
         ("order[kept[order]], left", "order, left"),
         ("one = 1 if data.user_names else None", "one = None"),
