@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation.continual import BALLOTS
-from privrank_jax.pairwise.score_stream import parts_of
+from privrank_jax.pairwise.score_stream import Part, parts_of
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.entropy import SYSTEM
@@ -153,3 +153,6 @@ def test_the_noise_of_each_part_has_its_deviation(noise):
         assert_mean((noisy / strategy.deviations(3, number)[-1]) ** 2, 1, spread)
     size = min(sizes)
     assert abs(np.corrcoef(last[0][:size], last[1][:size])[0, 1]) < 6 / math.sqrt(size)
+    alike = strategy_of(asked, 3, noise, (Part(200, 1, Fraction(1, 2)),) * 2)
+    halves = np.split(alike.drawn(np.zeros((3, 400), np.int64), 0, sources), 2, axis=1)
+    assert abs(np.corrcoef(halves[0].ravel(), halves[1].ravel())[0, 1]) < 6 / math.sqrt(600)
