@@ -479,10 +479,8 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
         return read_rankings(table, **given)
     kept = without(table.name, table.header, given.get("ignore", ()))
     user = spelled_in(kept, given.get("user", "user"))
-    in_memory = given.get("cells") == "approvals" or bool(
-        {"order_separator", "time"} & given.keys()
-    )
-    in_memory = in_memory or bool(grids(kept)) or given.get("count") is not None
+    in_memory = given.get("cells") == "approvals" or bool(grids(kept))
+    in_memory = in_memory or not given.keys().isdisjoint(("order_separator", "count", "time"))
     if in_memory or order_columns(table.name, kept, user, given.get("order"), given.get("items")):
         return _with_origin(read_rankings(table.table(), **given), table.origin)
     from privrank_jax.data.big_rankings import scan_rankings
