@@ -7,9 +7,9 @@ part.
 
 The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
 now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
-were, and of each user no more than L rows count in all steps together, whatever became of the data. Of ballots L is 1.
-Where no column names the users, each row is another user, and nothing tells whether one that was changed and dated anew
-was counted before.
+were, and of each user no more than L rows count in all steps together, whatever became of the data. Of ballots, a row
+of each user, L is 1. Where no column names the users, each row is another user, and nothing tells whether one that was
+changed and dated anew was counted before.
 """
 
 from __future__ import annotations
@@ -56,14 +56,15 @@ class Counted:
 
 @dataclasses.dataclass(frozen=True)
 class Arrivals:
-    """Rows by the step in which they arrived.
+    """Comparisons or ballots by the step in which they arrived.
 
     Attributes:
-        data: of the items of the leaderboard.
+        data: the comparisons or ballots, of the items of the leaderboard.
         times: ``(N,)`` datetime64, of each row.
         schedule: of the steps.
         steps: ``(N,)`` step of each row, from 0; T for rows beyond the last step, -1 for rows before the first.
         limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
+        pairs_are_public: whether neighbors differ in answers alone.
         kept: ``(N,)`` bool, whether a row counts: it is dated in a step that is not published, and among the first of
             its user.
     """
@@ -73,33 +74,30 @@ class Arrivals:
     schedule: Schedule
     steps: Int[np.ndarray, "rows"]
     limit: int | None
+    pairs_are_public: bool
     kept: Bool[np.ndarray, "rows"]
+
+    @property
+    def pairs(self) -> Int[np.ndarray, "rows 2"]:
+        """The two items of each comparison, in the order of the items."""
+        assert isinstance(self.data, Comparisons)
+        return np.sort(np.stack([self.data.winners, self.data.losers], 1), axis=1)
 
     @property
     def users(self) -> Int[np.ndarray, "rows"]:
         """The user of each row."""
-        raise NotImplementedError
+        data = self.data
+        return data.users if isinstance(data, Comparisons) else np.arange(data.num_users)
 
-    @property
-    def in_order(self) -> Int[np.ndarray, "rows"]:
-        """The rows by user, those of each user in the order in which they count."""
-        raise NotImplementedError
-
-    def cells(self, row: int) -> Sequence[object]:
-        """What a row says, for its fingerprint."""
-        raise NotImplementedError
-
-    def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
-        """What each item gets in the steps ``first``, ..., ``last`` - 1: wins, or points of ballots."""
-        raise NotImplementedError
-
-    def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
-        """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
-        raise NotImplementedError
-
-    def met(self, chosen: Int[np.ndarray, "some"]) -> list[list[int]]:
-        """How often these rows compare each pair, ``[item, other, number]``; empty unless that is public."""
-        return []
+    @functools.cached_property
+    def ballots(self) -> Int[np.ndarray, "rows items"]:
+        """Twice each ballot: 1 or -1 for each item that is approved of or not, or twice the centered Borda scores."""
+        data = self.data
+        assert isinstance(data, Rankings)
+        if isinstance(data, Approvals):
+            return np.where(data.levels == 0, 1, -1)
+        scores = quickly(functools.partial(user_scores, missing=data.missing), data.ranks)
+        return np.rint(2 * np.asarray(scores)).astype(np.int64) - (data.num_items - 1)
 
     def after(self, published: Sequence[Counted]) -> Arrivals:
         """The same data, of which the rows of further steps count."""
@@ -111,12 +109,52 @@ class Arrivals:
             left = np.full(len(data.user_names), self.limit)
             if used:
                 left -= [used[_tag(name)] for name in data.user_names]
-            order = self.in_order
+            order = self.users
+            if isinstance(data, Comparisons):
+                lower, upper = self.pairs.T
+                order = np.lexsort((upper, lower, self.times, data.users))
             kept = _first_rows(self.users, order[kept[order]], left)
         return dataclasses.replace(self, kept=kept)
 
     def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
         return self.kept & (self.steps >= first) & (self.steps < last)
+
+    def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
+        """Wins of each item in the steps ``first``, ..., ``last`` - 1; ties are half wins. Or the sums of ballots."""
+        if isinstance(self.data, Comparisons):
+            return self._wins_and_losses(first, last)[0]
+        found = np.zeros((last - first, self.data.num_items))
+        chosen = self._between(first, last)
+        np.add.at(found, self.steps[chosen] - first, self.ballots[chosen] / 2)
+        return found
+
+    def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
+        """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
+        items, found = self.data.num_items, self._wins_and_losses(first, last)
+        if items <= MAX_PAIR_ITEMS:
+            chosen = self._between(first, last)
+            lower, upper = self.pairs[chosen].T
+            pairs = items * (items - 1) // 2
+            place = lower * (2 * items - lower - 1) // 2 + upper - lower - 1
+            cell = (self.steps[chosen] - first) * pairs + place
+            number = np.bincount(cell, minlength=(last - first) * pairs)
+            found.append(number.reshape(last - first, pairs))
+        return np.hstack(found)
+
+    def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
+        data, chosen, items = self.data, self._between(first, last), self.data.num_items
+        assert isinstance(data, Comparisons)
+        cell = (self.steps[chosen] - first) * items
+        half = np.where(data.tied[chosen], 0.5, 1.0)
+        size = (last - first) * items
+        ahead, behind = cell + data.winners[chosen], cell + data.losers[chosen]
+        return [
+            (
+                np.bincount(one, half, minlength=size)
+                + np.bincount(other, 1 - half, minlength=size)
+            ).reshape(-1, items)
+            for one, other in ((ahead, behind), (behind, ahead))
+        ]
 
     def counted(self, first: int, last: int) -> list[Counted]:
         """What counts in the steps ``first``, ..., ``last`` - 1."""
@@ -125,21 +163,33 @@ class Arrivals:
         order = order[np.argsort(self.steps[order], kind="stable")]
         ends = np.searchsorted(self.steps[order], np.arange(first, last + 1))
         for place, (rows, fingerprint) in enumerate(self.fingerprints(first, last)):
-            chosen, used = order[ends[place] : ends[place + 1]], {}
+            chosen, used, met = order[ends[place] : ends[place + 1]], {}, []
             if self.limit is not None:
                 users, times = np.unique(self.users[chosen], return_counts=True)
                 names = (_tag(data.user_names[user]) for user in users)
                 used = dict(zip(names, times.tolist()))
-            found.append(Counted(rows, fingerprint, used, self.met(chosen)))
+            if self.pairs_are_public:
+                each, times = np.unique(self.pairs[chosen], axis=0, return_counts=True)
+                met = np.column_stack([each, times]).tolist()
+            found.append(Counted(rows, fingerprint, used, met))
         return found
 
     def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
         """The number and a hash of all rows of each of these steps, whatever their order in the data."""
-        names, users = self.data.user_names, self.users
+        data, names, users, items = (
+            self.data,
+            self.data.user_names,
+            self.users,
+            self.data.item_names,
+        )
         rows: list[list[str]] = [[] for _ in range(first, last)]
         for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
-            user = names[users[row]] if names else ""
-            cells = (str(self.times[row]), user, *self.cells(row))
+            cells = (str(self.times[row]), names[users[row]] if names else "")
+            if isinstance(data, Comparisons):
+                pair = items[data.winners[row]], items[data.losers[row]]
+                cells = (*cells, *pair, bool(data.tied[row]))
+            else:
+                cells = (*cells, *self.ballots[row].tolist())
             rows[self.steps[row] - first].append(json.dumps(cells))
         return [
             (len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest())
@@ -181,113 +231,6 @@ class Arrivals:
         return told
 
 
-@dataclasses.dataclass(frozen=True)
-class OfComparisons(Arrivals):
-    """Comparisons by the step in which they arrived.
-
-    Attributes:
-        pairs_are_public: whether neighbors differ in answers alone.
-    """
-
-    data: Comparisons
-    pairs_are_public: bool = False
-
-    @property
-    def users(self) -> Int[np.ndarray, "rows"]:
-        """The user of each row."""
-        return self.data.users
-
-    @property
-    def pairs(self) -> Int[np.ndarray, "rows 2"]:
-        """The two items of each row, in the order of the items."""
-        return np.sort(np.stack([self.data.winners, self.data.losers], 1), axis=1)
-
-    @property
-    def in_order(self) -> Int[np.ndarray, "rows"]:
-        """The rows by user and time, and by pair where both are equal."""
-        lower, upper = self.pairs.T
-        return np.lexsort((upper, lower, self.times, self.data.users))
-
-    def cells(self, row: int) -> Sequence[object]:
-        """Winner, loser, and whether it is a tie."""
-        data, items = self.data, self.data.item_names
-        return items[data.winners[row]], items[data.losers[row]], bool(data.tied[row])
-
-    def met(self, chosen: Int[np.ndarray, "some"]) -> list[list[int]]:
-        """How often these rows compare each pair, ``[item, other, number]``; empty unless that is public."""
-        if not self.pairs_are_public:
-            return []
-        each, times = np.unique(self.pairs[chosen], axis=0, return_counts=True)
-        return np.column_stack([each, times]).tolist()
-
-    def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
-        """Wins of each item in the steps ``first``, ..., ``last`` - 1; ties are half wins."""
-        return self._wins_and_losses(first, last)[0]
-
-    def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
-        """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
-        items, found = self.data.num_items, self._wins_and_losses(first, last)
-        if items <= MAX_PAIR_ITEMS:
-            chosen = self._between(first, last)
-            lower, upper = self.pairs[chosen].T
-            pairs = items * (items - 1) // 2
-            place = lower * (2 * items - lower - 1) // 2 + upper - lower - 1
-            cell = (self.steps[chosen] - first) * pairs + place
-            number = np.bincount(cell, minlength=(last - first) * pairs)
-            found.append(number.reshape(last - first, pairs))
-        return np.hstack(found)
-
-    def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
-        data, chosen, items = self.data, self._between(first, last), self.data.num_items
-        cell = (self.steps[chosen] - first) * items
-        half = np.where(data.tied[chosen], 0.5, 1.0)
-        size = (last - first) * items
-        ahead, behind = cell + data.winners[chosen], cell + data.losers[chosen]
-        return [
-            (
-                np.bincount(one, half, minlength=size)
-                + np.bincount(other, 1 - half, minlength=size)
-            ).reshape(-1, items)
-            for one, other in ((ahead, behind), (behind, ahead))
-        ]
-
-
-@dataclasses.dataclass(frozen=True)
-class OfBallots(Arrivals):
-    """Ballots by the step in which they arrived; each row is one user's."""
-
-    data: Rankings
-
-    @property
-    def users(self) -> Int[np.ndarray, "rows"]:
-        """The user of each row."""
-        return np.arange(len(self.times))
-
-    @property
-    def in_order(self) -> Int[np.ndarray, "rows"]:
-        """The rows as they are."""
-        return self.users
-
-    @functools.cached_property
-    def doubled(self) -> Int[np.ndarray, "rows items"]:
-        """Twice each ballot: 1 or -1 for each item that is approved of or not, or twice the centered Borda scores."""
-        if isinstance(self.data, Approvals):
-            return np.where(self.data.levels == 0, 1, -1)
-        scores = quickly(functools.partial(user_scores, missing=self.data.missing), self.data.ranks)
-        return np.rint(2 * np.asarray(scores)).astype(np.int64) - (self.data.num_items - 1)
-
-    def cells(self, row: int) -> Sequence[object]:
-        """Twice the ballot."""
-        return self.doubled[row].tolist()
-
-    def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
-        """Sums of the ballots of the steps ``first``, ..., ``last`` - 1."""
-        found = np.zeros((last - first, self.data.num_items))
-        chosen = self._between(first, last)
-        np.add.at(found, self.steps[chosen] - first, self.doubled[chosen] / 2)
-        return found
-
-
 def arrivals_of(
     data: Comparisons | Rankings,
     times: Shaped[np.ndarray, "rows"],
@@ -316,26 +259,23 @@ def arrivals_of(
             f"{data.name}: the leaderboard has no item {new[0]!r}, and its items stay as they were: leave its rows "
             "out, or begin another leaderboard, at its own price."
         )
+    if items is not None:
+        codes = np.array([place[name] for name in data.item_names], np.int32)
+        data = _with_items(data, names, codes)
+    if isinstance(data, Rankings):
+        limit = 1 if data.user_names else None
     steps = schedule.steps_of(times)
     kept = np.zeros(steps.size, bool)
-    codes = np.array([place[name] for name in data.item_names], np.int32)
-    if isinstance(data, Rankings):
-        if items is not None:
-            data = _with_items(data, names, codes)
-        one = 1 if data.user_names else None
-        return OfBallots(data, times, schedule, steps, one, kept).after(())
-    if items is not None:
-        winners, losers = codes[data.winners], codes[data.losers]
-        data = dataclasses.replace(
-            data, item_names=names, winners=winners, losers=losers, questionnaire=None
-        )
-    return OfComparisons(data, times, schedule, steps, limit, kept, pairs_are_public).after(())
+    return Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept).after(())
 
 
 def _with_items(
-    data: Rankings, names: tuple[str, ...], codes: Int[np.ndarray, "items"]
-) -> Rankings:
-    """The same ballots of these items, of which their own have these places."""
+    data: Comparisons | Rankings, names: tuple[str, ...], codes: Int[np.ndarray, "items"]
+) -> Comparisons | Rankings:
+    """The same data of these items, of which their own have these places."""
+    if isinstance(data, Comparisons):
+        ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
+        return dataclasses.replace(data, item_names=names, **ends, questionnaire=None)
 
     def placed(given: np.ndarray) -> np.ndarray:
         found = np.full((len(given), len(names)), -1, np.int32)

@@ -245,7 +245,7 @@ def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledge
 
 
 def _ballots(data: object) -> str:
-    """What kind of ballots the data hold, one of :data:`BALLOTS`; "" where they are comparisons."""
+    """What kind of ballots the data hold, ``"borda"`` or ``"approvals"``; "" where they are comparisons."""
     if isinstance(data, Approvals):
         return "approvals"
     return "borda" if isinstance(data, Rankings) else ""
