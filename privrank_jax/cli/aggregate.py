@@ -13,7 +13,7 @@ from privrank_jax._promise import Privacy
 from privrank_jax.cli.checks import check_already_randomized, check_release, warn_unused
 from privrank_jax.cli.console import Refusal
 from privrank_jax.cli.options import command
-from privrank_jax.cli.request import Budget, Files, Items, RankingColumns, Release
+from privrank_jax.cli.request import Budget, Files, Items, Missing, RankingColumns, Release
 from privrank_jax.jobs.methods import CONSENSUS, described, solvers
 from privrank_jax.jobs.rules import HELP as RULES_HELP
 from privrank_jax.jobs.rules import KEMENY
@@ -90,14 +90,7 @@ class Request(Budget, RankingColumns, Files, Release):
             "since a shuffler that you trust removes names and order from the reports; needs --delta).",
         ),
     ] = "central"
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Meaning of an item that a user did not rank: last (behind all that were ranked) or unknown "
-            "(half a vote to either side of each pair). Default: last; of ratings, and nascar: unknown.",
-        ),
-    ] = None
+    missing: Missing = None
     xi: Annotated[
         float,
         typer.Option(

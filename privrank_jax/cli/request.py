@@ -41,6 +41,15 @@ User = Annotated[
     ),
 ]
 
+Missing = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Meaning of an item that a user did not rank: last (behind all that were ranked) or unknown "
+        "(half a vote to either side of each pair). Default: last; of ratings, and nascar: unknown.",
+    ),
+]
+
 Blank = Annotated[
     list[str] | None,
     typer.Option(

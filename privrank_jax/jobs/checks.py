@@ -157,6 +157,13 @@ def check_rare_items(data: _Named, *, written: bool) -> tuple[str, ...]:
     )
 
 
+def rule_of(missing: str) -> str:
+    """How an item counts that a user did not rank, in words."""
+    if missing == "last":
+        return "an item that a user did not rank counts as behind all that the user ranked (--missing last)"
+    return "of pairs with an item that a user did not rank, that user gives both half a vote (--missing unknown)"
+
+
 def what_is(data: object) -> str:
     """What was given instead of data of the right kind, in words."""
     name = f" ({data.name})" if isinstance(data, Data) else ""

@@ -40,6 +40,7 @@ from privrank_jax.jobs.checks import (
     hardly_private,
     large_delta,
     private_remark,
+    rule_of,
     what_is,
 )
 from privrank_jax.jobs.mechanisms import LAWS, MECHANISMS, Drawn, Randomness, draw
@@ -395,9 +396,7 @@ class Prepared:
     @property
     def rule(self) -> str:
         """How the table treats an item that was not ranked, in words."""
-        if self.table.missing == "last":
-            return "an item that a user did not rank counts as behind all that the user ranked (--missing last)"
-        return "of pairs with an item that a user did not rank, that user gives both half a vote (--missing unknown)"
+        return rule_of(self.table.missing)
 
 
 def _prepared(

@@ -29,10 +29,14 @@ from jaxtyping import Float, Int, Shaped
 
 from privrank_jax import pairwise, release
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._promise import Privacy
+from privrank_jax._promise import Privacy, in_words
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.continual import continual_ballots
+from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.data.kinds import SEEN_ITEMS
+from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
@@ -43,6 +47,8 @@ from privrank_jax.jobs.checks import (
     hardly_private,
     large_delta,
     private_remark,
+    rule_of,
+    what_is,
 )
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, rehearsed
 from privrank_jax.jobs.result import (
@@ -66,9 +72,16 @@ from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
 
 METHODS = ("scores", "counts")
+BALLOT_METHODS = {"borda": "borda", "approvals": "scores"}
 _NOISES = ("laplace", "gaussian")
 _MOST_ITEMS = 10_000
 _PLACES = ("first", "second", "third")
+_WORDS = {  # what items are ranked by, and the name of that
+    "scores": ("private scores (log-odds)", "score"),
+    "counts": ("noisy win totals", "noisy wins"),
+    "borda": ("noisy Borda scores of all users so far", "noisy score"),
+    "approvals": ("noisy approvals of all users so far", "noisy approvals"),
+}
 _BY_EXPOSURE = (
     "win totals follow how often items were compared, so they order items by how good they are only where all were "
     'compared about equally often: method="scores" (--method scores) publishes fitted scores instead.'
@@ -98,7 +111,7 @@ class Board(Ranking):
 
 
 def leaderboard(
-    data: Comparisons,
+    data: Comparisons | Rankings,
     privacy: Privacy,
     *,
     every: str,
@@ -117,13 +130,14 @@ def leaderboard(
 ) -> Board:
     """Publish the steps that have ended, and return the leaderboards of all published steps.
 
-    Call it again, with the same promise, schedule and state, when more comparisons have arrived: steps that were
-    published come out as they were, and the budget is that of one release for all steps together.
+    Call it again, with the same promise, schedule and state, when more rows have arrived: steps that were published
+    come out as they were, and the budget is that of one release for all steps together.
 
     Args:
-        data: the comparisons so far.
-        privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay.
+        data: the comparisons so far; or rankings, ratings or approvals, one of each user.
+        privacy: what is promised for all steps together; for users of comparisons with ``contributions``, the most that
+            count of one of them in all steps, chosen without looking at the data: their first ones stay. Of rankings
+            and approvals one counts, under ``replace`` or ``add-remove``.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
@@ -132,9 +146,12 @@ def leaderboard(
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made by the
             first call, with one of that name and ``.published`` beside it. It is as private as the data: never publish
             it.
-        times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
-        method: ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are compared
-            equally often. Default: scores, and a leaderboard that was begun with counts goes on as one.
+        times: ``(N,)`` datetime64, UTC, when each comparison or ballot was made. Default: those of the data.
+        method: of comparisons ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are
+            compared equally often. Default: scores, and a leaderboard that was begun with counts goes on as one. Of
+            rankings and ratings ``"borda"``, noisy Borda scores, of approvals ``"scores"``, noisy totals; both are
+            sums over users of how far an item is above half of what it could have (proof at the head of
+            :mod:`privrank_jax.aggregation.continual`).
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
@@ -168,7 +185,14 @@ def leaderboard(
     if state is None and not rehearsal:
         raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
     known = None if state is None or rehearsal else stored_terms(state)
-    if method is None:
+    if not isinstance(data, Comparisons | Rankings):
+        raise ValueError(
+            f"a leaderboard takes comparisons, rankings or approvals in memory, got {what_is(data)}."
+        )
+    ballots = _ballots(data)
+    if method is None and ballots:
+        method = BALLOT_METHODS[ballots]
+    elif method is None:
         goes_on = known is not None and "publishes" not in known and privacy.adjacency != "flip"
         method = "counts" if goes_on else "scores"
     users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
@@ -185,15 +209,17 @@ def leaderboard(
     )
     job.check()
     when = getattr(data, "times", None) if times is None else times
-    if when is None or when.shape != data.users.shape:
+    rows = data.num_users if isinstance(data, Rankings) else len(data)
+    if when is None or when.shape != (rows,):
+        what = "ballot" if ballots else "comparison"
         raise ValueError(
-            f"{data.name} does not say when each comparison was made: give times (--time), one for each."
+            f"{data.name} does not say when each {what} was made: give times (--time), one for each."
         )
     items = None if known is None else tuple(json.loads(known["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
     arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
     check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
-    rare = check_rare_items(data, written=False) if known is None else ()
+    rare = check_rare_items(data, written=bool(ballots)) if known is None else ()
     if isinstance(ledger, Ledger):
         pays, sha256 = ledger, getattr(data, "sha256", "")
         begin = functools.partial(_begin, ledger, sha256)
@@ -218,6 +244,13 @@ def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledge
     return ledger
 
 
+def _ballots(data: object) -> str:
+    """What kind of ballots the data hold, ``"borda"`` or ``"approvals"``; "" where they are comparisons."""
+    if isinstance(data, Approvals):
+        return "approvals"
+    return "borda" if isinstance(data, Rankings) else ""
+
+
 @dataclasses.dataclass(frozen=True)
 class _Published:
     """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
@@ -234,7 +267,7 @@ class _Published:
 class _Job:
     """What was asked for, see :func:`leaderboard`."""
 
-    data: Comparisons
+    data: Comparisons | Rankings
     promise: Privacy
     schedule: Schedule
     method: str
@@ -245,21 +278,35 @@ class _Job:
     source: Randomness
 
     @property
+    def ballots(self) -> str:
+        """What kind of ballots is added up; "" where these are comparisons."""
+        return _ballots(self.data)
+
+    @property
+    def fits(self) -> bool:
+        """Whether scores are fitted to what is published."""
+        return self.method == "scores" and not self.ballots
+
+    @property
     def fits_sums(self) -> bool:
         """Whether scores are fitted to noisy sums; under flips they are fitted to totals."""
-        return self.method == "scores" and self.promise.adjacency != "flip"
+        return self.fits and self.promise.adjacency != "flip"
 
     def check(self) -> None:
         """Refuse options that don't go together."""
-        check_choice("method", self.method, METHODS)
+        check_choice(
+            "method", self.method, (BALLOT_METHODS[self.ballots],) if self.ballots else METHODS
+        )
         check_choice("noise", self.noise, _NOISES)
         check_noise(self.promise, self.noise)
-        if self.promise.unit == "user" and self.promise.contributions is None:
+        if self.ballots:
+            self.check_ballots()
+        elif self.promise.unit == "user" and self.promise.contributions is None:
             raise ValueError(
                 "a leaderboard needs contributions (--max-per-user): the most comparisons that count of one user in "
                 "all steps together, chosen without looking at the data; the first ones of users with more stay."
             )
-        if self.promise.unit == "user" and not self.data.has_users:
+        elif self.promise.unit == "user" and not self.data.has_users:
             raise ValueError(
                 f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
                 'of users (--user), or protect single comparisons by unit="comparison" (--unit comparison).'
@@ -267,6 +314,34 @@ class _Job:
         Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
         if self.gamma == 0:
             raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
+
+    def check_ballots(self) -> None:
+        """Refuse options that mean nothing where each user gives one ballot."""
+        told = f"{self.data.name} holds a ballot of each user"
+        if self.promise.kind not in ADDED:
+            raise ValueError(
+                f"{told}, which is protected as a whole, when it was given too: promise {in_words(ADDED)} (--unit, "
+                "--adjacency)."
+            )
+        if self.promise.contributions is not None:
+            raise ValueError(f"{told}: leave contributions (--max-per-user) out, for one counts.")
+        if self.gamma is not None:
+            raise ValueError(f"{told}, to which no scores are fitted: leave gamma (--gamma) out.")
+
+    def about_ballots(self, data: Rankings) -> list[str]:
+        """What is public of how ballots count."""
+        told = ["a user counts once, and how many users there are is not published"]
+        if self.ballots == "approvals":
+            told.append("an item of which a user says nothing is not approved")
+            scored = "approvals less half of all that it could have"
+        else:
+            told += [rule_of(data.missing)] * (not data.whole)
+            scored = "Borda scores of all users, less half of what they could be"
+        return [
+            f"the score of an item is {scored}",
+            *told,
+            *(one for one in data.notes if one != SEEN_ITEMS),
+        ]
 
     def publish(
         self,
@@ -284,7 +359,7 @@ class _Job:
             steps=self.schedule.steps,
             noise=self.noise,
             schedule=self.schedule.words,
-            publishes="scores" if self.fits_sums else "totals",
+            publishes=self.ballots or ("scores" if self.fits_sums else "totals"),
         ) as board:
             ledger = None
             if begin is not None:
@@ -320,8 +395,11 @@ class _Job:
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
         counts = np.zeros((self.schedule.steps, counted.shape[1]))
         counts[:last] = counted
-        sums = functools.partial(continual_sums, num_items=items)
-        draw = sums if self.fits_sums else continual_totals
+        draw = continual_totals
+        if self.fits_sums:
+            draw = functools.partial(continual_sums, num_items=items)
+        elif self.ballots:
+            draw = functools.partial(continual_ballots, ballots=self.ballots)
         found = draw(self.source.key(), counts, self.promise, noise=self.noise)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
@@ -339,7 +417,7 @@ class _Job:
         guarantee = dataclasses.replace(
             found.guarantee.for_any_user(),
             note=f"It covers all {self.schedule.steps:,} steps together ({self.schedule.words}), those to come too, "
-            "also where later comparisons depend on earlier leaderboards.",
+            f"also where later {'ballots' if self.ballots else 'comparisons'} depend on earlier leaderboards.",
         )
         rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
@@ -364,7 +442,9 @@ class _Job:
             "warnings": (
                 *hardly_private(float(self.promise.epsilon)),
                 *rare,
-                *large_delta(self.promise, user=self.data.num_users, comparison=len(self.data)),
+                *large_delta(
+                    self.promise, user=self.data.num_users, comparison=len(arrivals.times)
+                ),
                 *((_BY_EXPOSURE,) if self.method == "counts" and not flip else ()),
                 *private_remark(*arrivals.left_out(found.counted)),
             ),
@@ -382,7 +462,7 @@ class _Job:
     ) -> Ranking:
         """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
         totals, deviation = found.totals[step], float(found.deviations[step])
-        name, fits, gamma = self.data.name, self.method == "scores", None
+        name, fits, gamma = self.data.name, self.fits, None
         scores = totals if found.scores is None else found.scores[step]
         if fits and found.scores is None:
             gamma = self.gamma or float(
@@ -413,7 +493,9 @@ class _Job:
             notes.append(
                 "the list of items was taken from the data of the first run and is treated as public"
             )
-        what = "private scores (log-odds)" if fits else "noisy win totals"
+        if isinstance(self.data, Rankings):
+            notes += self.about_ballots(self.data)
+        what, score_name = _WORDS[self.ballots or ("scores" if fits else "counts")]
         return Ranking(
             title=f"{name}: {len(items)} items by {what}, step {step + 1} of {self.schedule.steps}, until {end}",
             items=items,
@@ -421,7 +503,7 @@ class _Job:
             guarantee=guarantee,
             facts={name: value for name, value in facts.items() if value is not None},
             scores=scores,
-            score_name="score" if fits else "noisy wins",
+            score_name=score_name,
             level=self.level,
             top_k=self.top_k,
             notes=tuple(notes),
@@ -440,7 +522,7 @@ class _Job:
             return Certainty(notes=(f"no intervals: {why}",))
         if self.noise != "gaussian":
             return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
-        if self.method == "counts":
+        if not self.fits:
             reach = Noise.independent("gaussian", deviation, latest.scores.size).reach(self.level)
             more = ", not the chance in the answers; this step by itself"
             return of_noise(latest.scores, reach, what="totals", more=more)

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-from collections.abc import Sequence
-from typing import Any
-
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, Real
 
-from privrank_jax._backend import product
 from privrank_jax._types import Key, Mask, Numbers, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
@@ -21,34 +14,9 @@ from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.continual import Steps, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import draw
-from privrank_jax.privacy.prefix_sums import longest_column, strategy_matrices, usual_strategy
 from privrank_jax.privacy.privacy import Privacy
-
-Steps = Float[Array, "steps items"]
-"""One number per step and item."""
-StepsLike = Real[Array, "steps items"] | Real[np.ndarray, "steps items"]
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class ContinualDiagnostics:
-    """The noise of a leaderboard over time; public.
-
-    Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step, in wins.
-        deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, in wins.
-        pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
-        pair_deviations: as ``deviations``, of pair counts.
-    """
-
-    noise_scale: Numbers
-    deviations: Numbers
-    pair_scale: Numbers | None = None
-    pair_deviations: Numbers | None = None
 
 
 def continual_counts(
@@ -82,7 +50,8 @@ def continual_counts(
 
     Returns:
         ``value``: noisy totals after each step, ``(T, m)``, in wins, high = preferred (masked items: noise only);
-        :func:`continual_scores` fits scores to them. ``guarantee``. ``diagnostics``: :class:`ContinualDiagnostics`.
+        :func:`continual_scores` fits scores to them. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
 
     Raises:
         ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``, counts
@@ -115,54 +84,13 @@ def continual_totals(
     """
     attained = of_comparisons(privacy, "continual_counts", noise)
     totals = jnp.asarray(totals)
-    value, scales, spread = noisy_stream(
-        key, totals, attained, [totals.shape[1]], [1.0], noise, strategy
-    )
-    told = ContinualDiagnostics(scales[0], spread[0])
+    value, told = noisy_stream(key, totals, attained, totals_changes(attained), noise, strategy)
     return Estimate(value, Guarantee(privacy, attained), told)
 
 
-def noisy_stream(
-    key: Key,
-    sums: Steps,
-    privacy: Privacy,
-    sizes: Sequence[int],
-    factors: Sequence[float],
-    noise: str,
-    strategy: str | None,
-) -> tuple[Steps, list[Any], list[Any]]:
-    """Noisy prefix sums of a stream in parts.
-
-    Args:
-        key: PRNG key.
-        sums: ``(T, d)``, the parts one after the other.
-        privacy: the promise that is attained.
-        sizes: how many of the d numbers each part has.
-        factors: scale of the noise of each part, in units of that of win totals alone.
-        noise: as for :func:`continual_counts`.
-        strategy: as for :func:`continual_counts`.
-
-    Returns:
-        The sums; of each part the scale of its noise, and ``(T,)`` its standard deviation after each step.
-    """
-    steps, kind = sums.shape[0], sums.dtype
-    decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
-    alone = continual_scale(noise, privacy, longest_column(encode, noise))
-    scales = [alone * factor for factor in factors]
-    each = jnp.concatenate([jnp.full(size, scale) for size, scale in zip(sizes, scales)])
-    value = noisy_prefix_sums(key, sums, jnp.asarray(decode, kind), each, noise)
-    rows = np.linalg.norm(decode, axis=1) * Noise.independent(noise, 1.0).deviation()
-    return value, scales, [scale * jnp.asarray(rows, kind) for scale in scales]
-
-
-def continual_scale(noise: str, privacy: Privacy, length: float) -> Numbers:
-    """λ or σ of the noise at each step, where the longest column of the strategy has that length in the noise's norm.
-
-    >>> continual_scale("laplace", Privacy(0.5, unit="comparison", adjacency="flip"), 3.0)
-    12.0
-    """
-    first, second = (totals_sensitivity(privacy, norm) * length for norm in ("l1", "l2"))
-    return additive_scale(noise, privacy, first, second)
+def totals_changes(privacy: Privacy) -> tuple[Numbers, Numbers]:
+    """Sensitivity of the win totals of one release, in ℓ₁ and ℓ₂."""
+    return totals_sensitivity(privacy, "l1"), totals_sensitivity(privacy, "l2")
 
 
 def continual_scores(
@@ -210,12 +138,3 @@ def stream_totals(wins: WinCounts) -> Steps:
             "comparisons that arrived in each step."
         )
     return wins.totals
-
-
-@functools.partial(jax.jit, static_argnames=("noise",))
-def noisy_prefix_sums(
-    key: Key, totals: Steps, decode: Float[Array, "steps steps"], scale: Numbers, noise: str
-) -> Steps:
-    """Prefix sums of ``(T, d)`` with B times noise of one scale, or of a scale for each of the d columns."""
-    drawn = draw(key, noise, totals.shape, scale, totals.dtype)
-    return jnp.cumsum(totals, axis=0) + product(decode, drawn)

@@ -48,16 +48,12 @@ from privrank_jax._types import Key, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.continual import (
-    ContinualDiagnostics,
-    StepsLike,
-    noisy_stream,
-    stream_totals,
-)
+from privrank_jax.pairwise.continual import stream_totals, totals_changes
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.continual import ContinualDiagnostics, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -74,12 +70,13 @@ class Part:
 
     Attributes:
         size: how many numbers.
-        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂.
+        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂; of other streams what stands for
+            it, in the norm of the noise.
         share: φ, its share of the budget.
     """
 
     size: int
-    moved: int
+    moved: int | Fraction
     share: Fraction
 
 
@@ -148,7 +145,7 @@ def continual_score_sums(
 
     Returns:
         ``value``: ``(T, d)`` sums in the order of :func:`score_sums`; :func:`fit_score_sums` fits scores to those of
-        a step. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.pairwise.continual.ContinualDiagnostics`, of wins
+        a step. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`, of wins
         and losses, and of pair counts.
 
     Raises:
@@ -189,10 +186,10 @@ def continual_sums(
     attained = of_comparisons(privacy, "continual_score_sums", noise)
     check_private_design(attained)
     sizes, factors = [part.size for part in parts_of(num_items)], noise_factors(num_items, noise)
-    value, scales, spread = noisy_stream(
-        key, jnp.asarray(sums), attained, sizes, factors, noise, strategy
-    )
-    told = ContinualDiagnostics(scales[0], spread[0], *scales[1:], *spread[1:])
+    value, told = noisy_stream(
+        key, jnp.asarray(sums), attained, totals_changes(attained), noise, strategy,
+        sizes=sizes, factors=factors,
+    )  # fmt: skip
     return Estimate(value, Guarantee(privacy, attained), told)
 
 

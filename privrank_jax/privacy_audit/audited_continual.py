@@ -1,4 +1,4 @@
-"""Audited leaderboards over time: win totals after every step, whose noise is that of the strategy's rows.
+"""Audited leaderboards over time: totals after every step, of wins or ballots, with noise by the strategy's rows.
 
 What is published determines Y = CX + Z, with independent noise Z of one scale, and is a function of it. So the loss is
 that of noise on the numbers CX, which the rows compute from the streams, independently of the theorem at the head of
@@ -18,15 +18,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._backend import product
+from privrank_jax.aggregation.continual import continual_ballots
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import strategy_matrices
-from privrank_jax.privacy_audit import laws
+from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_comparisons import on_wins
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
-from privrank_jax.privacy_audit.registry import Facts
-from privrank_jax.privacy_audit.rows import audited, noise_scale
+from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.rows import audited, noise_scale, on
 
 Array = jax.Array
 
@@ -48,6 +49,31 @@ def _streams(promise: Privacy, num_items: int, steps: int) -> Callable[[], Insta
     return functools.cache(every)
 
 
+def _ballots(kind: str) -> np.ndarray:
+    """All ballots on 3 items: centered scores of rankings with ties and gaps, or approvals."""
+    if kind == "approvals":
+        return np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
+    return np.array([neighbors.weights(one[None]).sum(1) - 1 for one in neighbors.with_gaps(3)])
+
+
+def _of_ballots(
+    strategy: str, promise: Privacy, *pair: np.ndarray, kind: str = "borda"
+) -> dict[str, Any]:
+    """Streams of one ballot, at any of the steps of the pair, or of none."""
+
+    def every() -> Instances:
+        kinds = []
+        for step, ballot in itertools.product(range(len(pair[0])), _ballots(kind)):
+            kinds.append((np.zeros((len(pair[0]), 3)), (step,)))
+            kinds[-1][0][step] = ballot
+        return neighbors_among(kinds, 1, promise.adjacency)
+
+    noise = "gaussian" if promise.delta else "laplace"
+    release = on(continual_ballots, jnp.asarray, ballots=kind, noise=noise, strategy=strategy)
+    found = _published(release, _summed, noise_scale, strategy, promise, *pair)
+    return found | {"instances": functools.cache(every)}
+
+
 def _stream(*wins: tuple[int, int]) -> np.ndarray:
     """Wins of item 0 over item 1, and of item 1 over item 0, in each step."""
     return np.array([[[0.0, ahead], [behind, 0.0]] for ahead, behind in wins])
@@ -60,8 +86,13 @@ def _noisy_sums(value: Array, strategy: str) -> Array:
 
 def _totals(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
     """CX of stacked streams ``(D, T, m, m)``, ``(D, T m)``."""
+    return _summed(data.sum(-1), {}, strategy)
+
+
+def _summed(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
+    """CX of stacked streams ``(D, T, m)``, ``(D, T m)``."""
     encode = strategy_matrices(strategy, data.shape[1])[1]
-    return np.einsum("st,dti->dsi", encode, data.sum(-1)).reshape(len(data), -1)
+    return np.einsum("st,dti->dsi", encode, data).reshape(len(data), -1)
 
 
 def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
@@ -73,8 +104,24 @@ def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
     return np.einsum("st,dti->dsi", encode, sums).reshape(len(data), -1)
 
 
-def _published(
+def _of_wins(
     function: Callable[..., Any],
+    numbers: Callable[[np.ndarray, Facts, str], np.ndarray],
+    scale: Callable[[Facts], float],
+    strategy: str,
+    promise: Privacy,
+    *pair: np.ndarray,
+    weights: Any = 1.0,
+) -> dict[str, Any]:
+    """Streams of what one unit can hold of comparisons."""
+    noise = "gaussian" if promise.delta else "laplace"
+    release = on_wins(function, noise=noise, strategy=strategy)
+    found = _published(release, numbers, scale, strategy, promise, *pair, weights=weights)
+    return found | {"instances": _streams(promise, pair[0].shape[-1], len(pair[0]))}
+
+
+def _published(
+    release: Release,
     numbers: Callable[[np.ndarray, Facts, str], np.ndarray],
     scale: Callable[[Facts], float],
     strategy: str,
@@ -96,12 +143,9 @@ def _published(
     change = np.subtract(*numbers(np.stack(pair), alike, strategy))
     moved = np.flatnonzero(change)
     fields = {
-        "release": on_wins(
-            function, noise="gaussian" if promise.delta else "laplace", strategy=strategy
-        ),
+        "release": release,
         "promise": promise,
         "neighbors": pair,
-        "instances": _streams(promise, pair[0].shape[-1], len(pair[0])),
     }
     if promise.delta:
         return fields | {
@@ -131,6 +175,10 @@ _REMOVED = dataclasses.replace(_USER, adjacency="add-remove")
 _SINGLE = dataclasses.replace(_USER, contributions=1)
 _REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
 
+_BALLOT = Privacy(1.0, unit="user", adjacency="replace")
+_RANKED = np.array([[1.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+_APPROVED = np.array([[0.5, 0.5, -0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+
 _COUNTS = (continual_counts, _totals, noise_scale)
 _SCORES = (continual_score_sums, _sums, lambda _: 1.0)
 
@@ -139,24 +187,24 @@ AUDITED = (
         "continual-counts",
         "win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
         note="privacy/prefix_sums.py",
-        **_published(*_COUNTS, "square-root", _USER, *_USERS),
+        **_of_wins(*_COUNTS, "square-root", _USER, *_USERS),
     ),
     audited(
         "continual-counts-add-remove",
         "win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
         note="privacy/prefix_sums.py",
-        **_published(*_COUNTS, "tree", _REMOVED, _USERS[0], _stream((0, 0), (0, 1), (1, 0))),
+        **_of_wins(*_COUNTS, "tree", _REMOVED, _USERS[0], _stream((0, 0), (0, 1), (1, 0))),
     ),
     audited(
         "continual-counts-tree",
         "win totals after each of 3 steps, tree, Laplace noise, one answer",
         note="privacy/prefix_sums.py",
-        **_published(*_COUNTS, "tree", _FLIPPED, *_ANSWERS),
+        **_of_wins(*_COUNTS, "tree", _FLIPPED, *_ANSWERS),
     ),
     audited(
         "continual-score-sums",
         "wins, losses and pair counts after each of 3 steps, square-root strategy, Gaussian noise, one user",
-        **_published(
+        **_of_wins(
             *_SCORES,
             "square-root",
             _SINGLE,
@@ -169,6 +217,26 @@ AUDITED = (
     audited(
         "continual-score-sums-laplace",
         "wins, losses and pair counts after one step, Laplace noise, one comparison replaced",
-        **_published(*_SCORES, "increments", _REPLACED, _meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
+        **_of_wins(*_SCORES, "increments", _REPLACED, _meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
+    ),
+    audited(
+        "continual-ballots",
+        "Borda scores after each of 3 steps, square-root strategy, Gaussian noise, one ranking replaced",
+        **_of_ballots("square-root", dataclasses.replace(_BALLOT, delta=0.01), _RANKED, -_RANKED),
+    ),
+    audited(
+        "continual-ballots-add-remove",
+        "Borda scores after each of 3 steps, increments, Laplace noise, one ranking added or removed",
+        **_of_ballots(
+            "increments",
+            dataclasses.replace(_BALLOT, adjacency="add-remove"),
+            _RANKED,
+            np.zeros((3, 3)),
+        ),
+    ),
+    audited(
+        "continual-approvals",
+        "approvals after each of 3 steps, tree, Laplace noise, one ballot replaced",
+        **_of_ballots("tree", _BALLOT, _APPROVED, -_APPROVED, kind="approvals"),
     ),
 )

@@ -4,7 +4,8 @@ The strategy C of :mod:`privrank_jax.privacy.prefix_sums` is replaced by an inte
 drawn, Z exact integer noise, as the head of :mod:`privrank_jax.release.leaderboard` says. A stream of win totals is one
 part. One of wins, losses and pair counts has two, each with noise of its own scale, rounded up to a rational; that
 these are one mechanism within the promise is proven at the head of :mod:`privrank_jax.pairwise.score_stream`. The
-counts of all parts are doubled, so that halves are integers.
+counts of all parts are doubled, so that halves are integers. A stream of ballots
+(:mod:`privrank_jax.aggregation.continual`) is one part, whose noise is told in units of that of one comparison.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float
 
+from privrank_jax.aggregation.continual import ballot_norms
 from privrank_jax.pairwise.score_stream import Part
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.prefix_sums import (
@@ -55,6 +57,25 @@ def strategy_of(
         "no exact noise can be drawn for this epsilon, delta and number of contributions: the noise would be too "
         "large for any use. Choose values closer to usual ones, such as 1 and 1e-6."
     )
+
+
+def part_of_ballots(ballots: str, num_items: int, privacy: Privacy, noise: str) -> Part:
+    """Ballots as a part of a stream that moves as if each user had one comparison.
+
+    Twice a ballot has norms a in ℓ₁ and √b in ℓ₂, and twice a comparison 2 in either. Replaced ballots move CX twice as
+    far as added ones; comparisons do so in ℓ₁, and √2 times as far in ℓ₂. So ballots need a/2 times the scale of
+    Laplace noise, and the variance of Gaussian noise b/4 times, or b/2 times where they are replaced.
+
+    Args:
+        ballots: one of :data:`~privrank_jax.aggregation.continual.BALLOTS`.
+        num_items: m.
+        privacy: whose adjacency counts.
+        noise: ``"laplace"`` or ``"gaussian"``.
+    """
+    first, second = ballot_norms(ballots, num_items)
+    moves = 1 if privacy.adjacency == "add-remove" else 2
+    moved = Fraction(first, 2) if noise == "laplace" else Fraction(moves * second, 4)
+    return Part(num_items, moved, Fraction(1))
 
 
 class ExactStrategy:
@@ -140,7 +161,7 @@ class ExactStrategy:
         """
         if np.abs(counts).sum(0, float).max(initial=0) > _LARGEST_COUNT:  # int64 might wrap around
             raise ValueError(
-                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins of one item."
+                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins or points of one item."
             )
         rows = [self.encoding(step) @ counts[: step + 1] for step in range(first, len(counts))]
         values = np.array(rows).reshape(-1, counts.shape[1])

@@ -15,7 +15,9 @@ integers (:mod:`privrank_jax.release.integer_laplace`) of scale Δ₁/ε, Δ₁ 
 that of the first column. Both hold for streams that depend on what was published before.
 
 **Scores** are fitted to the noisy sums of wins, losses and pair counts, which are drawn in the same way, with noise
-of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of what is on disk.
+of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of what is on disk. **Ballots** are drawn in
+the same way as well, twice each being integers; their sensitivity is derived at the head of
+:mod:`privrank_jax.aggregation.continual`.
 
 **One key** from the operating system, drawn when the state is made, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
@@ -38,6 +40,7 @@ published.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import os
@@ -49,9 +52,10 @@ import numpy as np
 from jaxtyping import Real
 
 from privrank_jax._validate import check_choice
+from privrank_jax.aggregation.continual import BALLOTS
+from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.continual import ContinualDiagnostics
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.score_stream import (
     MAX_PAIR_ITEMS,
@@ -60,9 +64,10 @@ from privrank_jax.pairwise.score_stream import (
     fit_all_sums,
     parts_of,
 )
+from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_strategy import Totals, strategy_of
+from privrank_jax.release.exact_strategy import Totals, part_of_ballots, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
@@ -70,30 +75,37 @@ from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 
-PUBLISHED = ("totals", "scores")
-_SCORES = "scores, from wins, losses and pair counts"
+PUBLISHED = ("totals", "scores", *BALLOTS)
+_PUBLISHED = {  # in the terms of the state, which say nothing of totals
+    "scores": "scores, from wins, losses and pair counts",
+    "borda": "centered Borda scores",
+    "approvals": "centered approvals",
+}
 
 
 class Leaderboard:
-    """Noisy win totals or scores after each of T steps under one promise for all of them; a context manager.
+    """Noisy totals or scores after each of T steps under one promise for all of them; a context manager.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, for
-    the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and where comparisons depend
-    on what was published before; proofs at the heads of this module and of :mod:`privrank_jax.privacy.prefix_sums`. T,
-    and when steps end, are public.
+    the promised unit and adjacency, whichever steps the L comparisons or the one ballot of a user fall into, and where
+    these depend on what was published before; proofs at the heads of this module, of
+    :mod:`privrank_jax.privacy.prefix_sums` and of :mod:`privrank_jax.aggregation.continual`. T, and when steps end, are
+    public.
 
     Args:
         path: the file that keeps the state (:mod:`privrank_jax.release.leaderboard_file`); made if there is none, else
             opened, on the same terms. It holds the key of all noise beside exact counts: never publish it. The file of
             that name and ``.published`` beside it belongs to it.
         privacy: what is promised for all steps together: unit comparison or user, any adjacency, ε finite. Users need
-            ``contributions``: the most comparisons of one user in all steps together, which must hold in the data.
+            ``contributions``: the most comparisons of one user in all steps together, which must hold in the data. Of
+            ballots: unit user, ``replace`` or ``add-remove``, without ``contributions``.
         items: the names of the m items, public.
         steps: T, the number of steps that will ever be published, at most 10,000; public.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
         publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
-            ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`).
+            ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`); or
+            ``"borda"`` or ``"approvals"``, totals of ballots (:mod:`privrank_jax.aggregation.continual`).
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
@@ -123,21 +135,31 @@ class Leaderboard:
         schedule: str = "",
         publishes: str = "totals",
     ) -> None:
-        self._attained = exact_promise(of_comparisons(privacy, "Leaderboard", noise))
+        check_choice("publishes", publishes, PUBLISHED)
+        if publishes in BALLOTS:
+            promised = of_rankings(privacy, "Leaderboard", noise, kinds=ADDED)
+        else:
+            promised = of_comparisons(privacy, "Leaderboard", noise)
+        self._attained = moving = exact_promise(promised)
         self.items, self.steps, self.noise = tuple(items), int(steps), noise
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
-        check_choice("publishes", publishes, PUBLISHED)
+        self.publishes = publishes
         self._parts: tuple[Part, ...] | None = None
         if publishes == "scores":
             check_private_design(self._attained)
             self._parts = parts_of(len(self.items))
-        self._strategy = strategy_of(self._attained, self.steps, noise, self._parts)
+        elif publishes in BALLOTS:
+            self._parts = (part_of_ballots(publishes, len(self.items), promised, noise),)
+            moving = dataclasses.replace(moving, contributions=1)
+        self._strategy = strategy_of(moving, self.steps, noise, self._parts)
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps)}
         terms |= {"noise": noise, "schedule": schedule}
-        self._terms = terms if publishes == "totals" else {**terms, "publishes": _SCORES}
+        if publishes != "totals":
+            terms["publishes"] = _PUBLISHED[publishes]
+        self._terms = terms
         self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier
 
@@ -191,7 +213,7 @@ class Leaderboard:
 
     @property
     def totals(self) -> Totals:
-        """Noisy win totals after each published step, ``(t, m)`` float64, in wins, as they were published."""
+        """Noisy totals after each published step, ``(t, m)`` float64, in wins or points, as they were published."""
         return self._sums[:, : len(self.items)]
 
     def scores(self, gamma: float | None = None) -> Totals:
@@ -203,9 +225,9 @@ class Leaderboard:
         Raises:
             ValueError: the leaderboard publishes totals.
         """
-        if self._parts is None:
+        if self.publishes != "scores":
             raise ValueError(
-                "this leaderboard publishes win totals; scores need one that was begun with publishes='scores'."
+                "this leaderboard publishes totals; scores need one that was begun with publishes='scores'."
             )
         with jax.enable_x64(True):
             return fit_all_sums(self._sums, len(self.items), self.diagnostics, gamma)
@@ -233,7 +255,8 @@ class Leaderboard:
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
                 or win totals, ``(m,)`` or ``(k, m)``; for scores, in place of these, what
-                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
+                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``; for ballots their
+                sums, ``(m,)`` or ``(k, m)``. Multiples of 1/2.
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
@@ -241,7 +264,7 @@ class Leaderboard:
         Returns:
             ``value``: noisy totals in wins, or scores, after the step, ``(m,)``, or after each, ``(k, m)`` float64.
             ``guarantee``: of all T steps together, with ``numerics="exact"``. ``diagnostics``:
-            :class:`~privrank_jax.pairwise.continual.ContinualDiagnostics`.
+            :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
 
         Raises:
             LeaderboardError: more than T steps, another process has published, a step that was published before would
@@ -249,10 +272,11 @@ class Leaderboard:
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         given, alone = _by_step(wins)
-        double = doubled_totals if self._parts is None else _doubled_sums
+        scores = self.publishes == "scores"
+        double = _doubled_sums if scores else doubled_totals
         counts = np.array([double(one) for one in given], np.int64).reshape(len(given), -1)
         if counts.size and counts.shape[1] != self._size:
-            sums = "" if self._parts is None else f", {self._size} numbers as score_sums gives them"
+            sums = f", {self._size} numbers as score_sums gives them" if scores else ""
             raise ValueError(
                 f"the counts of a step are for {len(self.items)} items{sums}, got {counts.shape[1]}."
             )
@@ -289,7 +313,7 @@ class Leaderboard:
             ]
 
         self._file.extend(draw)
-        value = self.totals if self._parts is None else self.scores()
+        value = self.scores() if scores else self.totals
         value = value[first : first + len(counts)]
         return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
 

@@ -112,9 +112,23 @@ PRIVACY = (
     *mutants_of(
         "pairwise/continual.py",
         "tests/pairwise/test_continual.py",
-        ("totals_sensitivity(privacy, norm) * length", "totals_sensitivity(privacy, norm)"),
+        ('totals_sensitivity(privacy, "l2")', 'totals_sensitivity(privacy, "l2") / 2'),
+    ),
+    *mutants_of(
+        "aggregation/continual.py",
+        "tests/aggregation/test_continual.py",
+        ("return num_items**2 // 2, num_items", "return num_items**2 // 4, num_items"),
+        ("* (num_items**2 - 1) // 3", "* (num_items**2 - 1) // 6"),
+        ("return num_items, num_items", "return 1, num_items"),
+        ('moves = 1 if attained.adjacency == "add-remove" else 2', "moves = 1"),
+        ("math.sqrt(second / 2)", "math.sqrt(second) / 2"),
+    ),
+    *mutants_of(
+        "privacy/continual.py",
+        "tests/pairwise/test_continual.py",
+        ("changes[0] * length, changes[1] * length", "changes[0], changes[1] * length"),
+        ("changes[0] * length, changes[1] * length", "changes[0] * length, changes[1]"),
         ("product(decode, drawn)", "drawn"),
-        ("additive_scale(noise, privacy, first, second)", "additive_scale(noise, privacy, first, second / 2)"),
     ),
     *mutants_of(
         "pairwise/covariates.py",

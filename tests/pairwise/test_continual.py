@@ -12,8 +12,9 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.continual import ContinualDiagnostics, continual_counts, continual_scores
+from privrank_jax.pairwise.continual import continual_counts, continual_scores
 from privrank_jax.privacy import Guarantee
+from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.prefix_sums import STRATEGIES, prefix_sum_errors, strategy_matrices
 from tests import reference
 from tests.promises import promise

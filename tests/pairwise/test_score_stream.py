@@ -13,7 +13,6 @@ import pytest
 from scipy.special import expit
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.continual import ContinualDiagnostics
 from privrank_jax.pairwise.score_stream import (
     MAX_PAIR_ITEMS,
     continual_score_sums,
@@ -25,6 +24,7 @@ from privrank_jax.pairwise.score_stream import (
     score_sums,
     shrunk_design,
 )
+from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.prefix_sums import STRATEGIES
 from tests import reference
 from tests.promises import promise

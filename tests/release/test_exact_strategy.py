@@ -10,11 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.score_stream import parts_of
+from privrank_jax.aggregation.continual import BALLOTS
+from privrank_jax.pairwise.score_stream import Part, parts_of
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.entropy import SYSTEM
-from privrank_jax.release.exact_strategy import ExactStrategy, strategy_of
+from privrank_jax.release.exact_strategy import ExactStrategy, part_of_ballots, strategy_of
 from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.secret_stream import SecretStream
 from tests.promises import promise
@@ -122,6 +123,21 @@ def test_parts_share_the_budget_and_use_all_of_it(noise, adjacency):
         assert 0.999 * budget < largest <= budget * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+@pytest.mark.parametrize("ballots", BALLOTS)
+def test_ballots_use_all_of_the_budget_and_no_more(ballots, noise, adjacency):
+    """Brute force over all that a user can hold, at all steps, in units of the noise."""
+    asked = promise(1.0, "user", adjacency, 1, delta=1e-4 if noise == "gaussian" else 0.0)
+    part = part_of_ballots(ballots, 3, asked, noise)
+    for steps in (1, 4):
+        strategy = strategy_of(asked, steps, noise, (part,))
+        encode = matrices(strategy, steps)[1]
+        order, budget = (2, float(gaussian_budget(1.0, 1e-4))) if asked.delta else (1, 1.0)
+        largest = twin.largest_move(2 * encode, twin.ballots(ballots, 3), adjacency, order)
+        assert 0.999 * budget < largest / float(strategy.scale) <= budget * (1 + 1e-9)
+
+
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_noise_of_each_part_has_its_deviation(noise):
     """Mean square at the last step of many exact draws, false-alarm rate 10^-9; parts are independent."""
@@ -137,3 +153,6 @@ def test_the_noise_of_each_part_has_its_deviation(noise):
         assert_mean((noisy / strategy.deviations(3, number)[-1]) ** 2, 1, spread)
     size = min(sizes)
     assert abs(np.corrcoef(last[0][:size], last[1][:size])[0, 1]) < 6 / math.sqrt(size)
+    alike = strategy_of(asked, 3, noise, (Part(200, 1, Fraction(1, 2)),) * 2)
+    halves = np.split(alike.drawn(np.zeros((3, 400), np.int64), 0, sources), 2, axis=1)
+    assert abs(np.corrcoef(halves[0].ravel(), halves[1].ravel())[0, 1]) < 6 / math.sqrt(600)
