@@ -16,7 +16,7 @@ PAGES = ROOT / "notebooks"
 PAGE = PAGES / "papers.md"
 WRONG = "what_the_papers_got_wrong.ipynb"
 START, END = "<!-- items: python -m tests.papers_table -->\n", "<!-- end of items -->\n"
-STATUSES = ("agrees", "step", "corrected", "open")
+STATUSES: tuple[str, ...] = ("agrees", "step", "corrected", "open")
 _WORDS = {"step": "steps of proofs"}
 _NUMBERED = re.compile(r"[A-Z][a-z]+ [\dIVS.]+")
 
@@ -49,7 +49,7 @@ def link(place: str) -> str:
     """Where something is in the project, as Markdown.
 
     Args:
-        place: code, a study, a file, ``page#anchor``, or ``#N``, an error of the notebook.
+        place: code, a study, a file, ``page#anchor``, or ``#N`` or ``#more``, errors of the notebook.
 
     Raises:
         LookupError: there is no such place.
@@ -57,10 +57,11 @@ def link(place: str) -> str:
     page, number_sign, name = place.partition("#")
     if number_sign:
         titles = headings(markdown(PAGES / (page or WRONG)))
-        found = [t for t in titles if (anchor(t) == name if page else t.startswith(f"{name}. "))]
+        start = "More " if name == "more" else f"{name}. "
+        found = [t for t in titles if (anchor(t) == name if page else t.startswith(start))]
         if not found:
             raise LookupError(f"{place}: no such heading")
-        text = found[0] if page else f"error {name}"
+        text = found[0] if page else "smaller errors" if name == "more" else f"error {name}"
         return f"[{text}]({page or WRONG}#{anchor(found[0])})"
     if "/" in place:
         known = (ROOT / place).exists()

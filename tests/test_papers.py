@@ -46,6 +46,8 @@ def test_a_row_says_where_it_is_and_why_it_does_not_agree(key, item):
     assert item["where"] or status(item) in ("step", "open")
     for place in item["where"]:
         assert link(place)
+    if status(item) == "corrected":  # the error stands in the notebook of errors
+        assert any(place.startswith("#") for place in item["where"])
 
 
 def test_what_is_nowhere_is_noticed():

@@ -23,6 +23,7 @@ from privrank_jax.mallows.distribution import (
 )
 from privrank_jax.mallows.kernel import debiasing_kernel, debiasing_variance
 from privrank_jax.mallows.laplace import laplace_ranks
+from privrank_jax.mallows.majorities import sure_majority, synthetic_margin_bounds
 from privrank_jax.mallows.sampling import sample
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 
@@ -45,6 +46,8 @@ __all__ = [
     "pair_order_probability",
     "published_attack_bound",
     "sample",
+    "sure_majority",
     "synthetic_guarantee",
+    "synthetic_margin_bounds",
     "unbiased_ranks",
 ]
