@@ -20,6 +20,7 @@ from privrank_jax.mallows.distribution import (
     log_prob,
     pair_order_probability,
     synthetic_guarantee,
+    top_k_pairs,
 )
 from privrank_jax.mallows.kernel import debiasing_kernel, debiasing_variance
 from privrank_jax.mallows.laplace import laplace_ranks
@@ -49,5 +50,6 @@ __all__ = [
     "sure_majority",
     "synthetic_guarantee",
     "synthetic_margin_bounds",
+    "top_k_pairs",
     "unbiased_ranks",
 ]
