@@ -4,6 +4,7 @@ from privrank_jax.mallows.attack import (
     attack_error_bound,
     center_log_likelihood,
     most_likely_center,
+    most_likely_epsilon,
     published_attack_bound,
 )
 from privrank_jax.mallows.debias import (
@@ -44,6 +45,7 @@ __all__ = [
     "log_normalizer",
     "log_prob",
     "most_likely_center",
+    "most_likely_epsilon",
     "pair_order_probability",
     "published_attack_bound",
     "sample",
