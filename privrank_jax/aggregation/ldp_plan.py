@@ -96,6 +96,22 @@ def local_plan(
 ) -> LocalPlan:
     """Fix the parameters of :func:`~privrank_jax.aggregation.ldp_kwiksort`, which describes arguments and errors.
 
+    Args:
+        num_items: m.
+        privacy: what is promised: unit user, adjacency replace.
+        max_queries: q; None for enough that more are asked with probability 1/m at most.
+        num_groups: g, groups of users; None for m.
+        in_turn: let groups answer in turn.
+        encoding: ``"sign"`` or ``"published"``.
+        split: share of ε for the queries, in (0, 1).
+        calibration: ``"tight"`` or ``"published"``.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ValueError: arguments out of range.
+
     >>> plan = local_plan(30, Privacy(1.0, unit="user", adjacency="replace"))
     >>> plan.max_uses, plan.epsilon_per_query
     (20, 0.025)
@@ -163,6 +179,9 @@ def answer_deviation(plan: LocalPlan, num_users: Count) -> Scalar:
     Args:
         plan: of :func:`local_plan`.
         num_users: n >= g.
+
+    Returns:
+        Float, for weights of 1/2, where it is largest.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="replace")
     >>> plans = [local_plan(30, promise), local_plan(30, promise, num_groups=327, in_turn=True)]

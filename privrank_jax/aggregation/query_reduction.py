@@ -156,6 +156,14 @@ def local_by_queries(
 
     Raises:
         ValueError: as for :func:`~privrank_jax.aggregation.ldp_kwiksort`; a result that is no ranking.
+
+    >>> def first_by_votes(ask, items):  # asks whether one item leads each of the others
+    ...     wins = np.array([-0.5, *(ask(item, 0) - 1 for item in range(1, items))])
+    ...     return np.argsort(np.argsort(-wins))
+    >>> ranks = np.tile(np.array([1, 0, 2]), (60_000, 1))
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> local_by_queries(jax.random.key(0), ranks, privacy, first_by_votes, max_queries=2).value.tolist()
+    [1, 0, 2]
     """
     check_choice("missing", missing, MISSING)
     given = as_ranks(ranks, gaps=True)

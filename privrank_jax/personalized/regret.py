@@ -46,7 +46,6 @@ from privrank_jax._validate import (
     check_square,
     is_traced,
 )
-from privrank_jax.mallows.distribution import as_float, decay
 
 
 def ranking_risk(scores: ScoresLike, chances: PairMatrixLike) -> Float[Array, ""]:
@@ -126,7 +125,7 @@ def regret_rate(
     """
     _check_sizes(num_users, num_parameters, num_items, noise_exponent, conversion_exponent)
     check_epsilon(epsilon)
-    loss = 1 / jnp.tanh(0.5 * decay(as_float(epsilon), jnp.asarray(num_items)))
+    loss = 1 / jnp.tanh(0.5 * jnp.asarray(epsilon) / (jnp.asarray(num_items) - 1))
     loss = loss if jnp.ndim(loss) else loss[None]
     size = jnp.asarray(num_parameters) / num_users
     if logarithm:
