@@ -99,7 +99,7 @@ def local_plan(
     Args:
         num_items: m.
         privacy: what is promised: unit user, adjacency replace.
-        max_queries: q; None for enough that more are asked with probability 1/m at most.
+        max_queries: q; None for enough that more are asked with probability 1/m⁴ at most.
         num_groups: g, groups of users; None for m.
         in_turn: let groups answer in turn.
         encoding: ``"sign"`` or ``"published"``.

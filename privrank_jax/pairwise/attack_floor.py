@@ -95,7 +95,8 @@ def published_attack_bound(
     check_nonnegative("delta", delta)
     items = checked_items(num_items)
     compared = items * probability * epsilon * mean_absolute_error
-    return 4 * kappa1 * (compared + (items - 1) * jnp.asarray(delta)) + 2 * kappa1 / items
+    told = 4 * (compared + (items - 1) * jnp.asarray(delta)) + 2 / items
+    return jnp.asarray(kappa1) * told
 
 
 def private_error_floor(
