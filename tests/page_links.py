@@ -56,8 +56,17 @@ def anchors(text: str) -> set[str]:
     >>> sorted(anchors("# Add an algorithm\\n## ε, and what `k` costs"))
     ['add-an-algorithm', 'ε-and-what-k-costs']
     """
-    headings = _HEADING.findall(_FENCED.sub("", text))
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return set(map(anchor, headings(text)))
+
+
+def headings(text: str) -> list[str]:
+    """The headings of Markdown, in order."""
+    return _HEADING.findall(_FENCED.sub("", text))
+
+
+def anchor(heading: str) -> str:
+    """The name by which a heading is linked to."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def sound_address(link: str) -> bool:

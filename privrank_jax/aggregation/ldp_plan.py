@@ -11,6 +11,15 @@ small ε₀) and log(1 + t) where r = 1: the encoding spends less than it was ca
 **Composition.** A user is in one group; a group answers at most τ queries, and the user reports once to the fallback if
 there is one: τ·loss(ε₀) + ε₂ in total, whatever was asked and whatever others answered (full interaction).
 
+**How many groups.** The error of an answer from n/g users at ε₀ = ε₁/τ is τ√g/(ε₁√n) at small ε₀. *Drawn* groups,
+as above, have τ near 2q/g while that is large; for q beyond m log m, g of the order of q/log m lowers the error from
+q/√m to √(q log m), up to ε√n (the paper's appendix A.2; KwikSort's q is of the order of m log m, where the two agree).
+*In turn*: the t-th query goes to group t mod g, so that τ = ⌈q/g⌉ whatever is asked, and the error is q/√g, least at
+g = q, Bassily's original: every group answers once. Which group answers a pair then depends on when it is asked, where
+the paper's proof of the ratio needs that it does not. (From g = m(m-1)/2 on it holds all the same: groups are a random
+partition, so that answers of groups in turn have the law of those of groups dealt to the pairs in advance.) The privacy
+is the same: each user answers τ times at most.
+
 **How many uses τ.** The published rule is τ = 2q/m with q such that *any* q queries overload some group with
 probability at most 1/m⁴: q = 8.7 m ln m at m = 10, 11.7 m ln m at m = 500. But a sort makes far fewer queries than
 q: with T their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3 times
@@ -31,10 +40,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer
 
-from privrank_jax._types import Flags, Integers, Scalar
+from privrank_jax._types import Count, Flags, Integers, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import check_max_queries, check_split, use_budget
+from privrank_jax.aggregation.query_budget import (
+    check_max_queries,
+    check_split,
+    query_budget,
+    use_budget,
+)
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -47,11 +61,13 @@ class LocalPlan:
     """Public parameters of the protocol, known before the first question.
 
     Attributes:
-        num_items: m, also the number of groups.
+        num_items: m.
         epsilon_per_query: ε₀ of one response.
         max_uses: τ, queries that a group answers at most.
         fallback_epsilon: ε₂ of the report that each user sends when a use was refused.
         may_refuse: whether that can happen at all.
+        num_groups: g.
+        in_turn: whether groups answer in turn, or are drawn.
         encoding: ``"sign"`` or ``"published"``.
         guarantee: of each user's whole transcript.
     """
@@ -61,6 +77,8 @@ class LocalPlan:
     max_uses: int
     fallback_epsilon: Scalar
     may_refuse: bool
+    num_groups: int
+    in_turn: bool
     encoding: str
     guarantee: Guarantee
 
@@ -70,11 +88,29 @@ def local_plan(
     privacy: Privacy,
     *,
     max_queries: int | None = None,
+    num_groups: int | None = None,
+    in_turn: bool = False,
     encoding: str = "sign",
     split: Scalar = 0.5,
     calibration: str = "tight",
 ) -> LocalPlan:
     """Fix the parameters of :func:`~privrank_jax.aggregation.ldp_kwiksort`, which describes arguments and errors.
+
+    Args:
+        num_items: m.
+        privacy: what is promised: unit user, adjacency replace.
+        max_queries: q; None for enough that more are asked with probability 1/m⁴ at most.
+        num_groups: g, groups of users; None for m.
+        in_turn: let groups answer in turn.
+        encoding: ``"sign"`` or ``"published"``.
+        split: share of ε for the queries, in (0, 1).
+        calibration: ``"tight"`` or ``"published"``.
+
+    Returns:
+        The plan.
+
+    Raises:
+        ValueError: arguments out of range.
 
     >>> plan = local_plan(30, Privacy(1.0, unit="user", adjacency="replace"))
     >>> plan.max_uses, plan.epsilon_per_query
@@ -89,11 +125,17 @@ def local_plan(
     if published and (is_traced(split) or np.any(split != 0.5)):
         raise ValueError("the published calibration has an even split.")
     pairs = max(1, num_items * (num_items - 1) // 2)
-    if max_queries is None:
-        uses = max(1, use_budget(num_items))
-    else:
+    groups = _checked_groups(num_groups, num_items)
+    if max_queries is not None:
         check_max_queries(max_queries)
-        uses = max(1, 2 * max_queries // num_items)
+    if in_turn:
+        queries = query_budget(num_items) if max_queries is None else max_queries
+        uses = max(1, -(-min(queries, pairs) // groups))
+        pairs = max(1, -(-pairs // groups))  # of all pairs, what one group answers
+    elif max_queries is None:
+        uses = max(1, use_budget(num_items, num_groups=groups))
+    else:
+        uses = max(1, 2 * max_queries // groups)
     share = 0.5 if is_traced(split) else float(np.max(split))
     may_refuse = uses < pairs
     if max_queries is None and not published and uses >= share * pairs:
@@ -113,7 +155,42 @@ def local_plan(
         note = (note + " Published as epsilon, but the fallback adds half of it.").strip()
     attained = dataclasses.replace(attained, epsilon=proven)  # τ·loss(ε₀) + ε₂
     guarantee = Guarantee(privacy, attained, trust="local", note=note)
-    return LocalPlan(num_items, per_query, uses, of_fallback, may_refuse, encoding, guarantee)
+    return LocalPlan(
+        num_items, per_query, uses, of_fallback, may_refuse, groups, in_turn, encoding, guarantee
+    )
+
+
+def _checked_groups(num_groups: object, num_items: int) -> int:
+    """g, by default m; ``ValueError`` unless it is a whole number of at least 1."""
+    if num_groups is None:
+        return num_items
+    if (
+        isinstance(num_groups, int | np.integer)
+        and not isinstance(num_groups, bool)
+        and num_groups >= 1
+    ):
+        return int(num_groups)
+    raise ValueError(f"num_groups must be a whole number of at least 1, got {num_groups!r}.")
+
+
+def answer_deviation(plan: LocalPlan, num_users: Count) -> Scalar:
+    """Largest standard deviation of one group's answer w̃, from ⌊n/g⌋ users at ε₀.
+
+    Args:
+        plan: of :func:`local_plan`.
+        num_users: n >= g.
+
+    Returns:
+        Float, for weights of 1/2, where it is largest.
+
+    >>> promise = Privacy(1.0, unit="user", adjacency="replace")
+    >>> plans = [local_plan(30, promise), local_plan(30, promise, num_groups=327, in_turn=True)]
+    >>> [(plan.max_uses, round(float(answer_deviation(plan, 10**6)), 3)) for plan in plans]
+    [(20, 0.219), (2, 0.037)]
+    """
+    truth = jnp.tanh(0.5 * jnp.asarray(plan.epsilon_per_query))
+    share = 1.0 if plan.encoding == "sign" else 2.0
+    return 0.5 * share / truth / jnp.sqrt(jnp.floor(jnp.asarray(num_users) / plan.num_groups))
 
 
 def response_loss(epsilon_per_query: Scalar, encoding: str = "sign") -> Scalar:

@@ -90,32 +90,40 @@ def exceeding_probability(num_items: int, max_queries: int) -> float:
     return 1.0 if max_queries < 0 else float(tail[min(int(max_queries), len(tail) - 1)])
 
 
-def refusal_bound(num_items: int, max_uses: int) -> float:
-    """Bound on the probability that some of m user groups is asked more than τ times in one sort.
+def refusal_bound(num_items: int, max_uses: int, num_groups: int | None = None) -> float:
+    """Bound on the probability that some of g user groups is asked more than τ times in one sort.
 
     Each query goes to a group that is drawn uniformly and independently, so one group's uses have the generating
-    function G_m(1 + (z - 1)/m) where answers are transitive and the same in all groups; the union bound adds the m
+    function G_m(1 + (z - 1)/g) where answers are transitive and the same in all groups; the union bound adds the g
     groups.
 
     Args:
-        num_items: m from 1 to 1000, of items and of groups.
+        num_items: m from 1 to 1000.
         max_uses: τ >= 0.
+        num_groups: g >= 1; None for m.
 
     >>> 0.2 < refusal_bound(30, 12) * 10 < 0.5
     True
     """
-    tail = _use_tail(num_items)
-    return min(1.0, num_items * float(tail[min(int(max_uses), len(tail) - 1)]))
+    tail, groups = _use_tail(num_items, num_groups or num_items), num_groups or num_items
+    return min(1.0, groups * float(tail[min(int(max_uses), len(tail) - 1)]))
 
 
-def use_budget(num_items: int, failure: float | None = None) -> int:
+def use_budget(num_items: int, failure: float | None = None, num_groups: int | None = None) -> int:
     """Fewest uses τ per group that keep :func:`refusal_bound` at or below ``failure`` (default 1/m⁴).
 
-    >>> use_budget(100)
-    30
+    >>> use_budget(100), use_budget(100, num_groups=300)
+    (30, 18)
     """
     failure = 1.0 / max(num_items, 2) ** 4 if failure is None else failure
-    return int(np.argmax(num_items * _use_tail(num_items) <= failure))
+    groups = num_groups or num_items
+    within = groups * _use_tail(num_items, groups) <= failure
+    if not within.any():
+        raise ValueError(
+            f"{groups} groups would have to answer {_USE_POINTS} questions or more of a sort of {num_items} items: "
+            "make more groups, or pass max_queries."
+        )
+    return int(np.argmax(within))
 
 
 def _checked(num_items: int) -> int:
@@ -177,7 +185,7 @@ def _from_circle(num_items: int, points: int, tilt: float) -> np.ndarray:
 
 
 @functools.lru_cache(maxsize=16)
-def _use_tail(num_items: int) -> np.ndarray:
+def _use_tail(num_items: int, num_groups: int) -> np.ndarray:
     """Pr[one group is used more than x times], x = 0, 1, ...
 
     Probabilities come from two circles: on the circle of radius r, rounding leaves an error of about 1e-16 G(r)/r^x.
@@ -187,7 +195,7 @@ def _use_tail(num_items: int) -> np.ndarray:
     angles = 2j * np.pi * np.arange(_USE_POINTS // 2 + 1) / _USE_POINTS
     laws, errors = [], []
     for radius in (1.0, _USE_RADIUS):
-        values = _generating_function(num_items, 1 + (radius * np.exp(-angles) - 1) / num_items)
+        values = _generating_function(num_items, 1 + (radius * np.exp(-angles) - 1) / num_groups)
         shrink = radius ** -np.arange(_USE_POINTS)
         laws.append(np.fft.irfft(values, _USE_POINTS) * shrink)
         errors.append(values[0].real * shrink)

@@ -28,7 +28,9 @@ ENOUGH = 30  # replicates
 NEGLIGIBLE = 0.01  # a difference between two errors, or their ranks, below this counts as none
 VALUES = (
     *("mean", "standard_error", "replicates", "nonfinite"),
-    *("printed", "printed_standard_error", "verdict", "t_statistic", "printed_t_statistic"),
+    *("printed", "printed_standard_error", "verdict"),
+    *("t_statistic", "printed_t_statistic", "p_value", "printed_p_value"),
+    *("bound", "bound_probability", "rate"),
 )
 _ROUNDING = 1e-6  # of float32 metrics
 _SHOWN = 3  # exceptions that the evidence lists

@@ -41,6 +41,7 @@ _BESIDE_PRINTED = {
     "printed": math.nan,
     "printed_standard_error": math.nan,
     "printed_t_statistic": math.nan,
+    "printed_p_value": math.nan,
     "verdict": "",
 }
 

@@ -26,6 +26,7 @@ MODULES = {
     "cai.exposure": ("cai-exposure", "cai-intervals"),
     "rdp.synthetic": ("rdp-fig2", "rdp-fig4"),
     "rdp.attack": ("rdp-fig5", "rdp-fig6"),
+    "rdp.regret": ("rdp-regret",),
     "rdp.personalized": ("rdp-fig7", "rdp-fig8", "rdp-hidden-groups"),
     "xu.scenarios": tuple(f"xu-table{number}" for number in range(5, 12)),
     "xu.real": ("xu-table2", "xu-fig14"),

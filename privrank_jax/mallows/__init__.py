@@ -4,6 +4,7 @@ from privrank_jax.mallows.attack import (
     attack_error_bound,
     center_log_likelihood,
     most_likely_center,
+    most_likely_epsilon,
     published_attack_bound,
 )
 from privrank_jax.mallows.debias import (
@@ -20,9 +21,11 @@ from privrank_jax.mallows.distribution import (
     log_prob,
     pair_order_probability,
     synthetic_guarantee,
+    top_k_pairs,
 )
 from privrank_jax.mallows.kernel import debiasing_kernel, debiasing_variance
 from privrank_jax.mallows.laplace import laplace_ranks
+from privrank_jax.mallows.majorities import sure_majority, synthetic_margin_bounds
 from privrank_jax.mallows.sampling import sample
 from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 
@@ -42,9 +45,13 @@ __all__ = [
     "log_normalizer",
     "log_prob",
     "most_likely_center",
+    "most_likely_epsilon",
     "pair_order_probability",
     "published_attack_bound",
     "sample",
+    "sure_majority",
     "synthetic_guarantee",
+    "synthetic_margin_bounds",
+    "top_k_pairs",
     "unbiased_ranks",
 ]

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -59,6 +60,7 @@ from privrank_jax.mallows.distribution import (
     log_normalizer,
 )
 
+_DECAYS = 1e-6, 80.0  # between which θ is sought
 MOST_ITEMS = 8  # all rankings are tried up to this size, where there are 40,320
 
 
@@ -186,6 +188,57 @@ def center_log_likelihood(
     pairs = max(items * (items - 1) // 2, 1)
     rankings = jnp.sum(wins) / pairs
     return -decay(epsilon, items) * against - rankings * log_normalizer(items, epsilon)
+
+
+def most_likely_epsilon(center_ranks: RanksLike, wins: PairMatrixLike) -> Float[Array, ""]:
+    """Maximum-likelihood ε of synthetic rankings around a center: it keeps as many pairs as they do, on average.
+
+    An attacker who does not know ε loses nothing: :func:`most_likely_center` maximizes the likelihood at every ε, so
+    that it and this ε are the most likely pair. With few rankings ε comes out too large, as the center is fitted too.
+
+    Args:
+        center_ranks: ``(m,)`` integers, 0 = best, m >= 2.
+        wins: ``(m, m)``, how many synthetic rankings have i ahead of j.
+
+    Returns:
+        Scalar, float: ∞ where no pair is turned, 0 where at least half are.
+
+    Raises:
+        ValueError: shapes that don't match, a center that is not a ranking, fewer than two items.
+
+    >>> round(float(most_likely_epsilon([0, 1], [[0, 3], [1, 0]])), 4)  # log 3
+    1.0986
+    """
+    center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
+    if (items := center.shape[0]) < 2:
+        raise ValueError("one item has no pairs to keep: center_ranks needs at least two.")
+    if wins.shape != (items,) * 2:
+        raise ValueError(f"wins must have shape (m, m), m = {items}, got {wins.shape}.")
+    return _most_likely_epsilon(center, wins)
+
+
+@jax.jit
+def _most_likely_epsilon(center: Ranks, wins: Real[Array, "items items"]) -> Float[Array, ""]:
+    items = center.shape[0]
+    pairs = items * (items - 1) / 2
+    against = jnp.sum(jnp.where(center[:, None] > center, wins, 0))
+    turned = pairs * against / jnp.sum(wins)
+    places = jnp.arange(items)
+    steps = places[:, None] >= places  # item t moves ahead of k = 0, ..., t of those before it
+
+    def expected(theta: Scalar) -> Scalar:
+        weights = jnp.where(steps, jnp.exp(-theta * places), 0)
+        return jnp.sum(jnp.sum(places * weights, axis=1) / jnp.sum(weights, axis=1))
+
+    def halve(_: Int[Array, ""], ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
+        middle = 0.5 * (ends[0] + ends[1])
+        more = expected(jnp.exp(middle)) > turned
+        return jnp.where(more, middle, ends[0]), jnp.where(more, ends[1], middle)
+
+    low, high = (jnp.asarray(math.log(end), turned.dtype) for end in _DECAYS)
+    low, high = jax.lax.fori_loop(0, 60, halve, (low, high))
+    found = (items - 1) * jnp.exp(0.5 * (low + high))
+    return jnp.where(turned >= pairs / 2, 0, jnp.where(against == 0, jnp.inf, found))
 
 
 def attack_error_bound(

@@ -102,6 +102,37 @@ def _largest(epsilon: Array, num_items: Array) -> tuple[Array, Array]:
     return jnp.max(epsilon), jnp.max(0.5 * epsilon * num_items)
 
 
+def top_k_pairs(num_items: int, k: int) -> int:
+    """Most pairs on which two rankings differ that agree on all items in neither's top K: K(2m - 2K - 1).
+
+    So what a user loses who wants to protect her top K alone, and does not mind that the order of all other items is
+    known: K(2m-2K-1) θ = K(2m-2K-1) ε/(m-1) with a Mallows draw at ε, which is below 2ε for the top choice alone
+    (K = 1), and as many times ε with answers to all pairs that are randomized at ε each. Items that leave the top K
+    may pass all others, and those that come into it too; all pairs with one of these 2K items can be reversed, and no
+    other: m(m-1)/2 - (m-2K)(m-2K-1)/2 pairs. From K = m/2 on that is all pairs.
+
+    Args:
+        num_items: m >= 1.
+        k: K, from 0 to m.
+
+    Returns:
+        The number of pairs, an int.
+
+    Raises:
+        ValueError: m < 1, or K outside of 0 to m.
+
+    Source: the question is of Xu, Sun and Cheng, Rate-optimal rank aggregation, S.1.1; the answer is ours.
+
+    >>> top_k_pairs(10, 1), top_k_pairs(10, 3), top_k_pairs(10, 5)
+    (17, 39, 45)
+    """
+    check_items(num_items)
+    if not 0 <= k <= num_items:
+        raise ValueError(f"k must lie between 0 and m = {num_items}, got {k!r}.")
+    rest = max(num_items - 2 * k, 0)
+    return (num_items * (num_items - 1) - rest * (rest - 1)) // 2
+
+
 def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Float[Array, ""]:
     """log P(π | φ), exact.
 

@@ -37,7 +37,7 @@ r = 1/(1/(e^ε - 1) + min(F, 1-F)). So E A ≤ F' r E|M_k - θ_k|. Summed over t
     ∂ E[M_k]/∂θ_k = E Σ A ≤ Σ_j M_kj F'(θ_k - θ_j) r_kj · E|M_k - θ_k|,
 
 with equality for randomized response to one comparison of equal items. The paper's bound is 4κ₁ m p ε E|M_k - θ_k| for
-ε < 1, plus terms for δ and for the random graph.
+ε < 1, plus terms for δ and for the random graph; :mod:`privrank_jax.pairwise.attack_floor` has them, and what follows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,13 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from privrank_jax._types import Epsilon, Numbers, Scores, ScoresLike
-from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
+from privrank_jax._validate import (
+    check_choice,
+    check_epsilon,
+    check_nonnegative,
+    check_positive,
+    is_traced,
+)
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import check_counts
@@ -89,6 +95,43 @@ def edge_rate(
     return jnp.asarray(
         statistical_constant * jnp.sqrt(log_items / compared)
         + privacy_constant * log_items / compared / epsilon
+    )
+
+
+def perturbed_rate(
+    num_items: Numbers,
+    probability: Numbers,
+    noise_scale: Numbers,
+    *,
+    statistical_constant: Numbers = 1.0,
+    noise_constant: Numbers = 1.0,
+) -> Float[Array, "..."]:
+    """ℓ_∞ rate of the perturbed MLE at Laplace noise of any scale λ, √(log m/(mp)) + λ log m/(mp) (Proposition 2.2).
+
+    For γ of the order of √(mp log m), p ≥ cλ log m/m, and λ between a constant and one times √log m; then with
+    probability 1 - O(m⁻⁵). (The paper prints one constant for both ends.) λ = 8κ₁/ε makes it :func:`edge_rate`.
+
+    Args:
+        num_items: m >= 2.
+        probability: p in (0, 1].
+        noise_scale: λ >= 0.
+        statistical_constant: factor of the first term.
+        noise_constant: factor of the second.
+
+    Returns:
+        The rate, broadcast shape.
+
+    Raises:
+        ValueError: an argument out of range.
+
+    >>> bool(jnp.isclose(perturbed_rate(100, 0.5, 8.0), edge_rate(100, 0.5, 1.0, privacy_constant=8.0)))
+    True
+    """
+    check_nonnegative("noise_scale", noise_scale)
+    log_items, compared = _edge_sizes(num_items, probability, 1.0)
+    return jnp.asarray(
+        statistical_constant * jnp.sqrt(log_items / compared)
+        + noise_constant * noise_scale * log_items / compared
     )
 
 

@@ -3,6 +3,10 @@
 Rounds of minibatch steps continue until the risk of the held-out users has not fallen for ``patience`` rounds; the
 best parameters are kept. The whole loop runs on the device. Under ``vmap`` all replicates run until the last one
 has stopped, and the results of those that stopped earlier do not change.
+
+A penalty λJ (Xu, Sun and Cheng, (6)) is added to both risks. With the training users held out as well, full batches and
+enough patience the result is the minimizer of (6). It exists for debiased targets too, for which the logistic risk
+alone may have none.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from privrank_jax.personalized.surrogate import logistic_risk
 from privrank_jax.personalized.towers import Scorer
 
 Risk = Callable[[Array, Any], Array]
+Penalty = Callable[[Any], Array]
 
 ADAM = optax.adam(0.01)
 
@@ -49,7 +54,7 @@ class Trained(NamedTuple):
 
     Attributes:
         params: the parameters with the least risk of the held-out users, in the form of the scorer's ``init``.
-        risk: that risk.
+        risk: that risk, with the penalty if there is one.
         best_round: the round after which they were found, int32; 0 means the initial parameters.
         rounds: rounds run, int32; ``max_rounds`` if the risk was still falling.
     """
@@ -68,6 +73,7 @@ def train(
     validation: Users,
     *,
     risk: Risk = logistic_risk,
+    penalty: Penalty | None = None,
     optimizer: optax.GradientTransformation = ADAM,
     batch_size: int | None = 32,
     steps: int = 10,
@@ -87,6 +93,8 @@ def train(
         training: users to train on.
         validation: users held out. Their targets also affect the result, so use privatized targets here too.
         risk: function of the scores ``(m,)`` and the target of one user; static.
+        penalty: function of the parameters that is added to the mean risk, such as λ times their squared norm; static
+            and hashed by identity. It depends on public numbers only.
         optimizer: any optax transformation; static and hashed by identity, so build it once.
         batch_size: users per step, drawn without replacement until all have been used; ``None`` uses all users in
             each step.
@@ -133,6 +141,7 @@ def train(
         start,
         scorer=scorer,
         risk=risk,
+        penalty=penalty,
         optimizer=optimizer,
         batch_size=batch_size,
         steps=steps,
@@ -184,7 +193,9 @@ class _State(NamedTuple):
     rounds: Int[Array, ""]
 
 
-@functools.partial(jax.jit, static_argnames=("scorer", "risk", "optimizer", "batch_size", "steps"))
+@functools.partial(
+    jax.jit, static_argnames=("scorer", "risk", "penalty", "optimizer", "batch_size", "steps")
+)
 def _train(
     key: Key,
     items: Float[Array, "items q"],
@@ -196,6 +207,7 @@ def _train(
     *,
     scorer: Scorer,
     risk: Risk,
+    penalty: Penalty | None,
     optimizer: optax.GradientTransformation,
     batch_size: int | None,
     steps: int,
@@ -210,7 +222,8 @@ def _train(
             return risk(scorer.score(params, features, items), target)
 
         each = jax.vmap(one)(users.features, users.targets)
-        return jnp.sum(jnp.where(users.mask, each, 0)) / jnp.maximum(jnp.sum(users.mask), 1)
+        mean = jnp.sum(jnp.where(users.mask, each, 0)) / jnp.maximum(jnp.sum(users.mask), 1)
+        return mean if penalty is None else mean + penalty(params)
 
     def one_round(state: _State) -> _State:
         order = _shuffled(jax.random.fold_in(batch_key, state.rounds), training.mask)

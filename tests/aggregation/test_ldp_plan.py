@@ -13,12 +13,13 @@ import pytest
 from privrank_jax.aggregation import ldp_kwiksort
 from privrank_jax.aggregation.ldp_plan import (
     ENCODINGS,
+    answer_deviation,
     goes_left,
     local_plan,
     respond,
     response_loss,
 )
-from privrank_jax.aggregation.query_budget import refusal_bound, use_budget
+from privrank_jax.aggregation.query_budget import query_budget, refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
 from tests.aggregation.ldp_laws import plus_chance
 from tests.promises import user
@@ -97,6 +98,53 @@ def test_plan_spends_epsilon_exactly(items, split):
         assert refusal_bound(items, plan.max_uses) <= items**-4.0
     else:
         assert plan.max_uses == pairs
+
+
+@pytest.mark.parametrize("groups", [20, 90, 327])
+def test_plans_of_other_groups_spend_epsilon_and_ask_less_of_more_groups(groups):
+    drawn = local_plan(30, user(0.8), num_groups=groups)
+    assert drawn.max_uses == use_budget(30, num_groups=groups)
+    assert refusal_bound(30, drawn.max_uses, num_groups=groups) <= 30**-4.0
+    assert refusal_bound(30, drawn.max_uses - 1, num_groups=groups) > 30**-4.0
+    turn = local_plan(30, user(0.8), num_groups=groups, in_turn=True, split=0.9)
+    if turn.may_refuse:
+        assert turn.max_uses == math.ceil(query_budget(30) / groups)
+    else:
+        assert turn.max_uses == math.ceil(435 / groups)
+    for plan in (drawn, turn):
+        spent = plan.max_uses * plan.epsilon_per_query
+        spent += plan.fallback_epsilon if plan.may_refuse else 0
+        assert spent == pytest.approx(0.8)
+        assert float(plan.guarantee.epsilon) == 0.8
+    few = local_plan(30, user(0.8), num_groups=groups, max_queries=300)
+    assert few.max_uses == max(1, 600 // groups)
+
+
+def test_answers_are_as_uncertain_as_their_group():
+    """Half of a group's users either way: the variance of w̃ from all of its responses, summed one by one."""
+    for encoding, queries in (("sign", None), ("published", 60)):
+        plan = local_plan(10, user(20.0), encoding=encoding, num_groups=30, max_queries=queries)
+        chances = [plus_chance(float(plan.epsilon_per_query), encoding, lead) for lead in (1, -1)]
+        plus = np.concatenate(
+            [np.random.default_rng(1).random((40_000, 20)) < c for c in chances], 1
+        )
+        told = weight_estimate(plus.sum(1), 40, plan.epsilon_per_query, encoding)
+        bound = float(answer_deviation(plan, 1229))  # 30 groups of 40, and 29 users more
+        assert 0.7 * bound < np.std(np.asarray(told)) < 1.02 * bound
+
+
+def test_more_groups_lower_the_error_of_many_queries_as_the_paper_says():
+    """Appendix A.2: from q/√m by m groups to √(q log m) by q/log m groups, where q is far above m log m."""
+    many = 10_000
+
+    def error(groups):
+        return float(
+            answer_deviation(local_plan(200, user(1.0), max_queries=many, num_groups=groups), 10**9)
+        )
+
+    ratio = error(200) / error(round(many / math.log(200)))
+    expected = math.sqrt(many / (200 * math.log(200)))
+    assert ratio == pytest.approx(expected, rel=0.2)
 
 
 def test_published_plan():

@@ -114,7 +114,7 @@ def test_use_budget_is_the_least_that_serves(items):
 @pytest.mark.parametrize("items", [100, 600, 1000])
 def test_uses_of_one_group_have_the_textbook_mean(items):
     """Σ_x Pr[more than x uses] is E T/m; the terms fall, from one that is nearly 1 to none below 0."""
-    tail = module._use_tail(items)
+    tail = module._use_tail(items, items)
     mean = 2 * (items + 1) * sum(1 / k for k in range(1, items + 1)) - 4 * items
     assert tail.sum() == pytest.approx(mean / items, rel=1e-10)
     assert 0.99 < tail[0] < 1

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import scipy.optimize
 
 from privrank_jax import mallows
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
@@ -55,6 +56,50 @@ def test_the_center_agrees_with_most_pairs_and_ties_are_drawn_alike(key):
             assert abs(found.count(center) / 2000 - share) <= slack
         several += len(best) > 1
     assert several >= 3
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_center_and_epsilon_are_the_most_likely_of_all_pairs_of_both(key, seed):
+    """Every center, each at its own best ε by a general minimizer, against the two functions."""
+    rng = np.random.default_rng(seed)
+    every = list(itertools.permutations(range(4)))
+    weights = mallows_law((1, 0, 3, 2), 2.0)
+    drawn = [every[k] for k in rng.choice(len(every), 6 + 5 * seed, p=[weights[e] for e in every])]
+
+    def loss(theta, far):
+        q = math.exp(-theta)
+        log_z = sum(math.log(sum(q**k for k in range(t))) for t in range(1, 5))
+        return theta * far + len(drawn) * log_z
+
+    likely = {}
+    for center in every:
+        far = sum(discordant(center, ranks) for ranks in drawn)
+        best = scipy.optimize.minimize_scalar(
+            loss, bounds=(0, 20), args=(far,), method="bounded", options={"xatol": 1e-9}
+        )
+        likely[center] = (-best.fun, 3 * best.x)
+    wins = attack.win_counts(np.array(drawn))
+    found = tuple(np.asarray(attack.most_likely_center(key, wins)).tolist())
+    most, epsilon = max(likely.values())
+    assert likely[found][0] == pytest.approx(most, abs=1e-7)
+    assert float(mallows.most_likely_epsilon(found, wins)) == pytest.approx(
+        likely[found][1], rel=1e-4
+    )
+    assert epsilon < 18
+
+
+def test_epsilon_at_the_ends_and_far_out():
+    assert float(mallows.most_likely_epsilon([0, 1, 2], np.triu(np.full((3, 3), 9), 1))) == np.inf
+    assert float(mallows.most_likely_epsilon([0, 1, 2], np.tril(np.full((3, 3), 9), -1))) == 0
+    for epsilon in (0.01, 10.0):
+        kept = 1 / (1 + math.exp(-epsilon))
+        wins = np.array([[0, kept], [1 - kept, 0]])
+        found = float(mallows.most_likely_epsilon([0, 1], wins))
+        assert found == pytest.approx(epsilon, rel=1e-3 if epsilon < 1 else 1e-2)
+    with pytest.raises(ValueError, match="at least two"):
+        mallows.most_likely_epsilon([0], [[0]])
+    with pytest.raises(ValueError, match="wins must have shape"):
+        mallows.most_likely_epsilon([0, 1], np.zeros((3, 3)))
 
 
 def test_a_solver_finds_the_same_center_and_no_order_of_the_items_wins_ties(key):

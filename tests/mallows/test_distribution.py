@@ -106,8 +106,29 @@ def test_pairs_and_concordance_are_those_of_the_enumeration():
 
 
 @pytest.mark.parametrize(
+    ("num_items", "k"), [(3, 1), (4, 1), (5, 1), (5, 2), (4, 2), (4, 0), (3, 3)]
+)
+def test_the_top_k_alone_loses_what_the_pairs_say(num_items, k):
+    """Of all rankings that agree on the items in neither top K, by the definition: pairs, and the loss of a draw."""
+
+    def rest(ranks, other):
+        out = [i for i in range(num_items) if ranks[i] >= k and other[i] >= k]
+        return sorted(out, key=lambda i: ranks[i])
+
+    every = naive.all_rankings(range(num_items))
+    pairs = [(a, b) for a in every for b in every if rest(a, b) == rest(b, a)]
+    most = mallows.top_k_pairs(num_items, k)
+    assert max(naive.discordant(a, b) for a, b in pairs) == most
+    law = {tuple(a): naive.pmf(a, 2.0)[1] for a in every}
+    loss = max(np.max(np.log(law[tuple(a)] / law[tuple(b)])) for a, b in pairs)
+    assert loss == pytest.approx(most * 2.0 / (num_items - 1))
+
+
+@pytest.mark.parametrize(
     ("call", "says"),
     [
+        (lambda: mallows.top_k_pairs(3, 4), "k must lie"),
+        (lambda: mallows.top_k_pairs(0, 0), "num_items"),
         (lambda: mallows.log_prob([0, 1], [0, 2], 1.0), "center_ranks, without"),
         (lambda: mallows.log_prob([0, 0], [0, 1], 1.0), "ranks, without"),
         (lambda: mallows.log_prob([0, 1], [0, 1, 2], 1.0), "differ in shape"),

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import scipy.optimize
 
 from privrank_jax.personalized import (
     Linear,
@@ -119,6 +120,28 @@ def test_any_start_and_any_risk_of_pairs_and_masks_in_full_batches():
         KEY, Linear(), y, willing, willing, risk=pairwise_risk, batch_size=None, start=start
     )
     assert np.all(np.diff(found.params["item"]) < -0.5)
+
+
+def test_a_penalty_gives_debiased_targets_a_minimum_and_training_finds_it():
+    """Free scores against a general minimizer, at wins whose mean leaves [0, m-1]: no minimum without a penalty."""
+    wins = np.array([[3.4, 1.2, -1.6], [2.2, 1.4, -0.6], [2.6, -0.2, 0.6]])
+    users = Users(jnp.zeros((3, 1)), jnp.asarray(wins))
+
+    def penalty(params):
+        return 0.03 * jnp.sum(params["item"] ** 2)
+
+    def slow(scores):
+        pairs = [(0, 1), (0, 2), (1, 2)]
+        even = sum(np.log(2 * np.cosh((scores[i] - scores[j]) / 2)) for i, j in pairs)
+        return (even - scores @ (wins.mean(0) - 1)) / 6 + 0.03 * scores @ scores
+
+    wanted = scipy.optimize.minimize(slow, np.zeros(3), tol=1e-12)
+    found = train(
+        KEY, Linear(), jnp.eye(3), users, users, penalty=penalty, optimizer=OPTIMIZER, batch_size=None, steps=100,
+        max_rounds=20,
+    )  # fmt: skip
+    np.testing.assert_allclose(found.params["item"], wanted.x, atol=2e-4)
+    assert float(found.risk) == pytest.approx(wanted.fun, abs=1e-6)
 
 
 @pytest.mark.slow

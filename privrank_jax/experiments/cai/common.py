@@ -69,6 +69,8 @@ AXES = ("metric", "estimator", "calibration", "epsilon")
 # [e(1) - e(2.5)] - [e(2.5) - e(∞)] of an estimator: the gain of 2.5 over 1 minus the gain of no privacy over 2.5.
 NEAR, FAR, BEND = 2.5, 1.0, "{}: gain up to 2.5 minus gain beyond"
 
+PUBLISHED_GRID = "the paper prints no grid of this figure; here it is that of the published code"
+
 # How the published code (github.com/abhinavc3/DP-Ranking) differs, study by study.
 EDGE_DIFFERENCES = (
     "the published code of Figures 1 to 4 gives the MLE one noise vector, of a fixed seed, in every replicate and "

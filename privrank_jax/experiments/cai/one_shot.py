@@ -195,6 +195,7 @@ EXPERIMENTS = (
         draw=cai_pictures.one_shot,
         outline=("num_items", "epsilon"),
         differences=(
+            common.PUBLISHED_GRID,
             "the paper runs one-shot on rank-centrality scores with a sensitivity computed from the data, which is "
             'not private, and no public bound is known; that is the curve "one-shot spectral", shown for the sake of '
             "comparison only; in the others one-shot works on win totals (sensitivity 1)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -163,6 +164,40 @@ def _attack(
     legend(figure, label, [f"{value:g}" for value in values], "", [])
     note = "; the same for m = 4 and 5" if panel == "scheme" and {4, 5} <= set(values) else ""
     figure.suptitle(f"dashed: lower bound for any attack{note}", fontsize=9)
+    return figure
+
+
+def regret(table: StudyResult) -> Figure:
+    """Excess risk against n: a row per m, a column per scheme of ε, a curve per γ."""
+    items = sorted({row["num_items"] for row in table.rows})
+    schemes = list(dict.fromkeys(row["scheme"] for row in table.rows))
+    exponents = sorted({row["noise_exponent"] for row in table.rows})
+    figure = new_figure(2.9 * len(schemes) + 0.6, 2.8 * len(items) + 0.9)
+    axes = figure.subplots(len(items), len(schemes), sharex=True, sharey=True, squeeze=False)
+    for line, number in enumerate(items):
+        for column, scheme in enumerate(schemes):
+            axis = axes[line, column]
+            inside = [r for r in table.rows if (r["num_items"], r["scheme"]) == (number, scheme)]
+            for color, exponent in enumerate(exponents):
+                rows = [row for row in inside if row["noise_exponent"] == exponent]
+                rows.sort(key=lambda row: row["num_users"])
+                draw_curve(axis, rows, "num_users", color, 0)
+                scale = rows[-1]["mean"] / rows[-1]["without_logarithm"]
+                axis.plot(
+                    [row["num_users"] for row in rows],
+                    [scale * row["without_logarithm"] for row in rows],
+                    color=PALETTE[color],
+                    linestyle=_DASHED,
+                    linewidth=1,
+                )
+            dress(axis, "num_users", inside, True, True)
+            axis.set_title(f"m = {number}, {scheme}", fontsize=9.5)
+            if line == len(items) - 1:
+                axis.set_xlabel("users n")
+        axes[line, 0].set_ylabel("excess risk")
+    names = ["∞" if math.isinf(value) else f"{value:g}" for value in exponents]
+    legend(figure, "color: γ", names, "", [])
+    figure.suptitle("dashed: order of Corollary 1 without its logarithm", fontsize=9)
     return figure
 
 

@@ -22,7 +22,7 @@ from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.worlds import reports
 
-SIGMA, CORRECT = "sigma_error", "correct"
+SIGMA, EFFECTS, CORRECT = "sigma_error", "effect_error", "correct"
 EITHER = "either"  # link of rows with the mean over both links
 TWO_STEP, CORRECTED = "two-step", "two-step, σ̂ corrected"
 
@@ -47,7 +47,7 @@ class MixedConfig(common.Config):
 
 
 def mixed_trial(key: Key, cell: Parameters, *, config: MixedConfig) -> Metrics:
-    """One replicate at one (m, L): errors of θ̂ and σ̂."""
+    """One replicate at one (m, L): errors of θ̂, of σ̂ and of the users' effects γ̂."""
     world_key, user_key, answer_key = jax.random.split(key, 3)
     items, users = cell["num_items"], cell["num_users"]
     padded, most = cell["max_items"], cell["max_users"]
@@ -61,8 +61,11 @@ def mixed_trial(key: Key, cell: Parameters, *, config: MixedConfig) -> Metrics:
     found = estimate.value
     scores = jnp.where(mask, found.scores, 0)
     scores = jnp.where(mask, scores - scores.sum() / items, 0)
+    finite = jnp.isfinite(found.user_effects)  # of users who answered both ways
+    gaps = jnp.where(finite, found.user_effects - lean, 0)
     errors = {
         common.L2: common.score_errors(scores, theta, mask)[common.L2],
+        EFFECTS: jnp.sqrt(jnp.sum(gaps**2) / jnp.sum(finite)),
         SIGMA: jnp.abs(found.sigma - config.sigma),
     }
     return {
@@ -152,6 +155,9 @@ EXPERIMENTS = (
         differences=(
             "ridge: λ = 1/L (the paper states none)",
             common.DRAWN_ANEW,
+            f"caption and rows of the table contradict each other: the caption names L^(-1/2) ‖γ̂ - γ‖₂, the rows are "
+            f"labeled m^(-1/2) ‖θ̂ - θ‖₂. The printed values are errors of θ̂; those of γ̂ ({EFFECTS}, over users who "
+            "have a finite one) are 0.37, 0.18 and 0.12 at m = 10, 20 and 30, for every L",
             "users who always, or never, chose the first item have no finite effect; here they are left out of σ̂, "
             "where gradient descent, as in the paper, stops somewhere finite: hence the printed errors at m = 10",
             f"{CORRECTED}: without the part of the variance of the γ̂_l that is their own estimation error; not printed",

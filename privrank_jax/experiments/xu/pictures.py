@@ -145,31 +145,58 @@ def boxes(table: StudyResult, panels: Sequence[tuple[str, str]], y_label: str) -
 
 
 def times(table: StudyResult) -> Figure:
-    """Seconds per fit against users and against items, on logarithmic axes, with slopes 1 and 2 dashed."""
-    rows = [row for row in table.rows if row["metric"] == "seconds"]
+    """Boxplots of the seconds per estimate against users and against items, logarithmic, with slopes 1 and 2 dashed.
+
+    Boxes are quartiles, whiskers the least and the largest time.
+    """
+    cells: dict[tuple[int, int], dict[str, float]] = {}
+    for row in table.rows:
+        cell = cells.setdefault((row["num_users"], row["num_items"]), {})
+        cell[row["metric"]] = row["mean"]
     figure = new_figure(9.0, 3.9)
     axes = figure.subplots(1, 2, sharey=True)
-    for axis, x, color, slope, label in (
-        (axes[0], "num_users", "num_items", 1, "users L"),
-        (axes[1], "num_items", "num_users", 2, "items m"),
-    ):
-        for index, value in enumerate(sorted({row[color] for row in rows})):
-            curve = sorted((r for r in rows if r[color] == value), key=lambda r: r[x])
-            at = [r[x] for r in curve]
+    for axis, x, slope, label in ((axes[0], 0, 1, "users L"), (axes[1], 1, 2, "items m")):
+        for index, value in enumerate(sorted({cell[1 - x] for cell in cells})):
+            curve = {cell[x]: cells[cell] for cell in sorted(cells) if cell[1 - x] == value}
             paint = PALETTE[index % len(PALETTE)]
-            name = f"{'m' if color == 'num_items' else 'L'} = {value}"
-            axis.plot(at, [r["mean"] for r in curve], "o-", color=paint, markersize=4, label=name)
-            last = curve[-1]
-            guide = [last["mean"] * (point / last[x]) ** slope for point in at]
+            at = list(curve)
+            axis.bxp(
+                [_box(found) for found in curve.values()],
+                positions=at,
+                widths=[0.12 * point for point in at],
+                showfliers=False,
+                **{
+                    f"{part}props": {"color": paint, "linewidth": 0.9}
+                    for part in ("box", "whisker", "cap", "median")
+                },
+            )
+            middle = [found["median_seconds"] for found in curve.values()]
+            name = f"{'m' if x == 0 else 'L'} = {value}"
+            axis.plot(at, middle, "-", color=paint, linewidth=0.8, label=name)
+            guide = [middle[-1] * (point / at[-1]) ** slope for point in at]
             axis.plot(at, guide, color=paint, linewidth=0.7, linestyle=(0, (3, 3)))
-        dress(axis, x, rows, True)
-        values = sorted({row[x] for row in rows})
+        dress(axis, ("num_users", "num_items")[x], table.rows, True)
+        axis.set_xscale("log")
+        values = sorted({cell[x] for cell in cells})
         axis.set_xticks(values, [str(value) for value in values])
+        axis.minorticks_off()
         axis.set_yscale("log")
         axis.set_xlabel(f"{label} (dashed: slope {slope})")
         axis.legend(fontsize=8, frameon=False)
     axes[0].set_ylabel("seconds per estimate")
     return figure
+
+
+def _box(found: Mapping[str, float]) -> dict[str, float]:
+    """What ``Axes.bxp`` draws of one cell's times."""
+    names = {
+        "whislo": "least_seconds",
+        "q1": "lower_quartile_seconds",
+        "med": "median_seconds",
+        "q3": "upper_quartile_seconds",
+        "whishi": "most_seconds",
+    }
+    return {part: found[metric] for part, metric in names.items()}
 
 
 def _spelled(column: str) -> str:

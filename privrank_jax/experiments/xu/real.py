@@ -161,14 +161,26 @@ def build(config: CarsConfig, trial: Callable[..., Metrics] = trial) -> tuple[St
 
 
 def with_statistics(config: CarsConfig, rows: list[Row]) -> list[Row]:
-    """Compare rows with Table 2, with the paired t statistics of differences, ours and printed (BTL)."""
-    theirs = {minus(method, common.ADRR): t for method, t in xu_printed.TABLE_2_T.items()}
+    """Compare rows with Table 2, with paired t statistics of differences and their p-values, ours and printed (BTL).
+
+    p-values are two-sided, of Student's law with one degree of freedom less than there are replicates.
+    """
+    import scipy.stats
+
+    theirs = {
+        minus(method, common.ADRR): (t, xu_printed.TABLE_2_P[method])
+        for method, t in xu_printed.TABLE_2_T.items()
+    }
+    nothing = math.nan, math.nan
     result = []
     for row in printed.beside(config, rows, printed=xu_printed.TABLE_2):
         tested = claims.is_difference(row) and row["standard_error"] > 0
         statistic = row["mean"] / row["standard_error"] if tested else math.nan
-        known = theirs.get(row["estimator"], math.nan) if row["link"] == "BTL" else math.nan
-        result.append({**row, "t_statistic": statistic, "printed_t_statistic": known})
+        value = float(2 * scipy.stats.t.sf(abs(statistic), max(row["replicates"] - 1, 1)))
+        known = theirs.get(row["estimator"], nothing) if row["link"] == "BTL" else nothing
+        ours = {"t_statistic": statistic, "p_value": value}
+        printed_ones = zip(("printed_t_statistic", "printed_p_value"), known, strict=True)
+        result.append({**row, **ours, **dict(printed_ones)})
     return result
 
 

@@ -13,6 +13,12 @@ from tests.experiments.estimates import placed
 from tests.experiments.xu.shared import KEY, errors, same
 
 
+def effect_error(found, truth):
+    """L^(-1/2) of the distance, over users whose effect is finite."""
+    gaps = [a - b for a, b in zip(found, truth, strict=True) if np.isfinite(a)]
+    return float(np.sqrt(np.mean(np.square(gaps))))
+
+
 @pytest.mark.slow
 def test_mixed_effects_are_not_moved_by_padding():
     config = xu_extensions.MixedConfig("small", items=(4, 5), users=(20, 30))
@@ -30,5 +36,6 @@ def test_mixed_effects_are_not_moved_by_padding():
     naive = {
         ("two-step", "l2_error"): errors(estimate.scores, theta[:4])["l2_error"],
         ("two-step", "sigma_error"): abs(float(estimate.sigma) - 1),
+        ("two-step", "effect_error"): effect_error(np.asarray(estimate.user_effects), lean[:20]),
     }
     same(placed(ours, ("estimator", "metric")), naive, atol=1e-3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import jax
 import numpy as np
@@ -12,6 +13,7 @@ import scipy.stats
 from privrank_jax import experiments
 from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import figures as xu_figures
+from privrank_jax.pairwise.report_theory import convexity_bound
 from privrank_jax.simulate import Study
 from privrank_jax.simulate.result import StudyResult
 from tests.experiments.xu.shared import KEY, rows_of
@@ -53,6 +55,37 @@ def test_cost_is_measured_in_every_cell(tmp_path):
     assert len(seconds) == 4
     assert min(seconds) > 0
     assert result.paths["picture"].stat().st_size > 10_000
+    found = {}
+    for row in result.table.rows:
+        found.setdefault((row["num_items"], row["num_users"]), {})[row["metric"]] = row["mean"]
+    order = ("least_seconds", *xu_figures.QUARTILES, "most_seconds")
+    for cell in found.values():  # of two runs: the quartiles lie evenly between them
+        times = [cell[metric] for metric in order]
+        np.testing.assert_allclose(times, np.linspace(times[0], times[-1], 5), rtol=1e-9)
+        assert cell["seconds"] == pytest.approx(cell["median_seconds"])
+
+
+def test_eigenvalues_are_held_against_lemma_4():
+    config = xu_figures.CurvatureConfig(epsilon=2.0, users=300)
+    told = 300 * math.tanh(1.0) ** 2
+    bound = convexity_bound(30, told, 0.2, spread=1.0, link="normal")
+    assert 0.8 < bound.probability < 0.9
+    cell = {
+        "study": "xu-fig3",
+        "num_items": 30,
+        "probability": 0.2,
+        "metric": "smallest_eigenvalue",
+    }
+
+    def judged(below, runs=100):
+        values = [bound.eigenvalue * (0.9 if run < below else 1.1) for run in range(runs)]
+        rows = [{**cell, "mean": value} for value in values]
+        return xu_figures.convex(StudyResult("x", xu_figures.with_bounds(config, rows))).holds
+
+    assert (judged(0), judged(20), judged(40), judged(0, 10)) == (True, True, False, None)
+    few = xu_figures.CurvatureConfig(epsilon=2.0)  # where the lemma says nothing
+    rows = xu_figures.with_bounds(few, [{**cell, "mean": 0.0}] * 100)
+    assert xu_figures.convex(StudyResult("x", rows)).holds is None
 
 
 def test_lines_are_those_of_scipy():

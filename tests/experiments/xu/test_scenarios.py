@@ -18,6 +18,7 @@ from privrank_jax.pairwise.debiased_rr import debiased_rr, report_counts
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle
+from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.worlds import reports
 from tests import reference
 from tests.experiments.estimates import placed
@@ -59,6 +60,30 @@ def test_schemes_agree_at_the_anchor_and_have_their_orders_elsewhere():
         ratio = xu_scenarios.scheme_epsilon(config, power, 20, 800) / 2
         expected = (math.log(16000) / math.log(1000)) ** power / math.sqrt(16)
         np.testing.assert_allclose(ratio, expected, rtol=1e-5)
+
+
+def test_errors_are_held_against_the_rates_of_theorems_4_and_5():
+    """B(ε) of ε in (1, 5) by a sum over ten thousand, and C of either link."""
+    config = xu_scenarios.ScenarioConfig("x", users=(100,), gaps=(0.1,))
+    informed = np.mean(np.tanh(np.linspace(1, 5, 10_001) / 2) ** 2)
+    row = {
+        "num_items": 20,
+        "num_users": 100,
+        "gap": 0.1,
+        "metric": "top_k_error",
+        "estimator": "ADRR",
+    }
+    row |= {"mean": 0.1, "standard_error": 0.01, "replicates": 50, "nonfinite": 0}
+    rates = {}
+    for link, constant in (("BTL", 1 / 16), ("TM", 1 / (2 * math.pi))):
+        (found,) = xu_scenarios.beside_rates(config, [{**row, "link": link}])
+        expected = math.exp(-constant * 20 * 100 * 0.5 * informed * 0.01)
+        assert found["rate"] == pytest.approx(expected, rel=1e-3)
+        rates[link] = found["rate"]
+    for link, mean, holds in (("BTL", 0.9 * rates["BTL"], True), ("TM", 1.5 * rates["TM"], False)):
+        found = xu_scenarios.beside_rates(config, [{**row, "link": link, "mean": mean}])
+        assert xu_scenarios.below_rates(StudyResult("x", found)).holds is holds
+    assert xu_scenarios.below_rates(StudyResult("x", [])).holds is None
 
 
 def test_the_printed_tables_point_to_an_anchor_of_three_point_two():

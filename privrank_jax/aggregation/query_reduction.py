@@ -1,0 +1,232 @@
+r"""Any algorithm that asks for weights, made private: the reductions of Theorems 5 and 11.
+
+An *algorithm* is a function of ``ask`` and m that returns the ranks of m items, and sees the votes through
+``ask(i, j)`` alone, an answer w̃_ij with w̃_ij + w̃_ji = 1. It may choose its queries by earlier answers, and its own
+randomness is its own. A pair that is asked again has the same answer, which costs nothing.
+
+**Theorem (central).** At most q answers with the noise of :func:`~privrank_jax.aggregation.dp_kwiksort`, and, where the
+algorithm would ask for more, its fallback in place of what it returns, are (ε₁ + ε₂)-DP, (ε₁ + ε₂, δ)-DP with Gaussian
+noise: unit user, adjacency ``replace``. The proof there is about the transcript and does not look at who asks.
+
+**Theorem (local).** Answers by groups of users, of whom each answers at most τ queries, and the fallback of
+:func:`~privrank_jax.aggregation.ldp_kwiksort`, are (τ ε₀ + ε₂)-local DP, by the proof at the head of its module.
+
+**Error.** If the algorithm has ratio α on every w̃ and asks for more than q pairs with probability at most ζ/m⁴, its
+private version has E K ≤ (α + ζ) OPT + O(m² e + 1/(εn)), e the mean absolute error of an answer (Theorem 5; the local
+one without the last term, Theorem 11). The sorts are this with KwikSort as the algorithm: ratio 5, O(m log m) queries.
+They ask side by side and are compiled; here Python asks one pair after another. An algorithm must not raise errors
+that depend on answers, which would be published.
+
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorems 5 and 11, with the scale and the counter corrected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._types import Key, RankingsLike, RanksLike, Scalar
+from privrank_jax._validate import as_ranks, check_choice, is_traced
+from privrank_jax.aggregation.counting import order_lead
+from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
+from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
+from privrank_jax.aggregation.ldp_plan import balanced_groups, local_plan, respond
+from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_weights import local_weights
+from privrank_jax.aggregation.noise_all import noise_all
+from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import MISSING, PairWeights
+from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy.noise import gaussian, laplace
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.rankings import validate_ranks
+
+Ask = Callable[[int, int], float]
+Algorithm = Callable[[Ask, int], RanksLike]
+
+
+class _BudgetSpent(Exception):
+    """One query more than may be answered."""
+
+
+def private_by_queries(
+    key: Key,
+    weights: PairWeights,
+    privacy: Privacy,
+    algorithm: Algorithm,
+    *,
+    max_queries: int,
+    noise: str = "laplace",
+    split: Scalar = 0.5,
+) -> Estimate:
+    """A private consensus by any algorithm that asks for weights (Theorem 5).
+
+    **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and whatever
+    these cover, the fallback included; see the head of this module. Simulated, in Python: not for ``jit``.
+
+    Args:
+        key: PRNG key of the noise.
+        weights: of n users, without masked items.
+        privacy: what is promised: unit user, adjacency replace.
+        algorithm: function of ``ask`` and m that returns ranks, 0 = best; ``ask(i, j)`` is w̃_ij in [0, 1].
+        max_queries: q >= 1 pairs that are answered; noise grows with it.
+        noise: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
+        split: share of ε for the queries, in (0, 1); all of it where q reaches m(m-1)/2.
+
+    Returns:
+        As :func:`~privrank_jax.aggregation.dp_kwiksort`: ranks, guarantee and
+        :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`.
+
+    Raises:
+        ValueError: a promise that this can't keep, masked items, arguments out of range, a result that is no ranking.
+
+    >>> def by_wins(ask, items):  # asks for all pairs
+    ...     wins = [sum(ask(i, j) for j in range(items) if j != i) for i in range(items)]
+    ...     return np.argsort(np.argsort(wins)[::-1])
+    >>> weights = PairWeights.from_ranks(jnp.tile(jnp.array([2, 0, 1]), (5000, 1)))
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> private_by_queries(jax.random.key(0), weights, privacy, by_wins, max_queries=3).value.tolist()
+    [2, 0, 1]
+    """
+    attained = of_rankings(privacy, "dp_kwiksort", noise)
+    if weights.mask is not None:
+        raise ValueError("private_by_queries takes weights of all items: leave masked items out.")
+    if is_traced(weights.matrix, attained.epsilon):
+        raise TypeError("private_by_queries runs in Python: call it outside of jit.")
+    plan, may_exceed = kwiksort_plan(
+        weights, privacy, noise=noise, max_queries=max_queries, split=split
+    )
+    w, items = np.asarray(weights.matrix), weights.matrix.shape[0]
+    noise_key, left_key = jax.random.split(key)
+    drawn = (gaussian if plan.is_gaussian else laplace)(noise_key, w.shape, plan.scale, w.dtype)
+    noisy = np.clip(w + np.asarray(drawn), 0, 1)
+
+    def answer(i: int, j: int, number: int) -> float:
+        if number >= int(plan.budget):
+            raise _BudgetSpent
+        return float(noisy[i, j])
+
+    ranks, queries = _asked(algorithm, items, answer)
+    if ranks is None:
+        assert may_exceed  # else all pairs are answered
+        fallback = Privacy(plan.of_fallback, unit="user", adjacency="replace")
+        ranks = local_search(noise_all(left_key, weights, fallback).value)
+    answered = min(queries, int(plan.budget))
+    told = SortDiagnostics(answered, queries > answered, plan.scale, plan.budget)
+    return Estimate(jnp.asarray(ranks, jnp.int32), Guarantee(privacy, attained), told)
+
+
+def local_by_queries(
+    key: Key,
+    ranks: RankingsLike,
+    privacy: Privacy,
+    algorithm: Algorithm,
+    *,
+    max_queries: int,
+    num_groups: int | None = None,
+    in_turn: bool = False,
+    split: Scalar = 0.5,
+    missing: str = "last",
+) -> Estimate:
+    """A consensus in the local model by any algorithm that asks for weights (Theorem 11).
+
+    **Guarantee.** ε-local DP, unit user, adjacency replace, and whatever these cover, the fallback included; see the
+    head of this module. Simulated, in Python: not for ``jit``.
+
+    Args:
+        key: PRNG key of groups and responses.
+        ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ones items that were not ranked.
+        privacy: what is promised: unit user, adjacency replace.
+        algorithm: as for :func:`private_by_queries`; answers are unbiased, and may lie outside of [0, 1].
+        max_queries: q >= 1, sets τ = ⌊2q/g⌋, or ⌈q/g⌉ in turn. The theorem wants 15 m log(m/ζ) or more of m groups
+            (10 is printed).
+        num_groups: g, groups of users; None for m.
+        in_turn: let groups answer in turn, see :mod:`~privrank_jax.aggregation.ldp_plan`.
+        split: share of ε for the queries, in (0, 1).
+        missing: ``"last"`` or ``"unknown"``.
+
+    Returns:
+        As :func:`~privrank_jax.aggregation.ldp_kwiksort`: ranks, guarantee and
+        :class:`~privrank_jax.aggregation.diagnostics.LocalSortDiagnostics`.
+
+    Raises:
+        ValueError: as for :func:`~privrank_jax.aggregation.ldp_kwiksort`; a result that is no ranking.
+
+    >>> def first_by_votes(ask, items):  # asks whether one item leads each of the others
+    ...     wins = np.array([-0.5, *(ask(item, 0) - 1 for item in range(1, items))])
+    ...     return np.argsort(np.argsort(-wins))
+    >>> ranks = np.tile(np.array([1, 0, 2]), (60_000, 1))
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> local_by_queries(jax.random.key(0), ranks, privacy, first_by_votes, max_queries=2).value.tolist()
+    [1, 0, 2]
+    """
+    check_choice("missing", missing, MISSING)
+    given = as_ranks(ranks, gaps=True)
+    if given.ndim != 2 or not jnp.issubdtype(given.dtype, jnp.integer):
+        raise ValueError(f"ranks must be integers of shape (users, items), got {given.shape}.")
+    users, items = given.shape
+    plan = local_plan(
+        items, privacy, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
+    )
+    if users < plan.num_groups:
+        raise ValueError(f"{plan.num_groups} groups need as many users, got {users}.")
+    group_key, response_key, left_key = jax.random.split(key, 3)
+    members = np.asarray(balanced_groups(jax.random.permutation(group_key, users), plan.num_groups))
+    flip = flip_threshold(jnp.asarray(plan.epsilon_per_query))
+    truth = float(jnp.tanh(0.5 * jnp.asarray(plan.epsilon_per_query)))
+    uses = np.zeros(plan.num_groups, int)
+
+    def answer(i: int, j: int, number: int) -> float:
+        choice, words = jax.random.split(jax.random.fold_in(response_key, number))
+        drawn = int(jax.random.randint(choice, (), 0, plan.num_groups))
+        group = number % plan.num_groups if in_turn else drawn
+        uses[group] += 1
+        if uses[group] > plan.max_uses:
+            raise _BudgetSpent
+        asked = members[group][members[group] >= 0]
+        lead = order_lead(given[asked, i], given[asked, j], missing)
+        said = respond(jax.random.bits(words, asked.shape, jnp.uint32), lead, flip, "sign")
+        return 0.5 + float(jnp.mean(said) - 0.5) / truth
+
+    found, queries = _asked(algorithm, items, answer)
+    refused = found is None
+    if found is None:
+        fallback = Privacy(plan.fallback_epsilon, unit="user", adjacency="replace")
+        w = local_weights(left_key, given, fallback, missing=missing).value
+        found = local_search(jnp.clip(w, 0, 1))
+    told = LocalSortDiagnostics(
+        jnp.int32(queries - refused), jnp.bool_(refused), plan.epsilon_per_query, plan.max_uses
+    )
+    return Estimate(jnp.asarray(found, jnp.int32), plan.guarantee, told)
+
+
+def _asked(
+    algorithm: Algorithm, items: int, answer: Callable[[int, int, int], float]
+) -> tuple[np.ndarray | None, int]:
+    """What the algorithm returns, None where it asked too much, and how many pairs it asked for."""
+    answers: dict[tuple[int, int], float] = {}
+    asked = 0
+
+    def ask(i: int, j: int) -> float:
+        nonlocal asked
+        if i == j or not (0 <= i < items and 0 <= j < items):
+            raise ValueError(f"ask(i, j) takes two different items of 0..{items - 1}: {i}, {j}.")
+        pair = (min(i, j), max(i, j))
+        if pair not in answers:
+            asked += 1
+            answers[pair] = answer(*pair, asked - 1)
+        return answers[pair] if i < j else 1 - answers[pair]
+
+    try:
+        ranks = np.asarray(algorithm(ask, items))
+    except _BudgetSpent:
+        return None, asked
+    if ranks.shape != (items,):
+        raise ValueError(f"the algorithm must return ranks of shape {(items,)}, got {ranks.shape}.")
+    validate_ranks(ranks)
+    return ranks, asked

@@ -1,0 +1,164 @@
+"""Algorithms that ask for weights, made private: KwikSort has the law of the sorts, whatever asks spends the same."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.stats
+
+from privrank_jax.aggregation import PairWeights, kemeny_score
+from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
+from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
+from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
+from tests.promises import user
+from tests.reference import kwiksort as slow
+
+VOTES = PairWeights.from_ranks(np.repeat(THREE, [5, 3, 2], axis=0))
+
+
+def kwiksort(seed):
+    """As the papers write it: a pivot at random, and one question after another."""
+    random = np.random.default_rng(seed)
+
+    def sort(ask, items):
+        if len(items) < 2:
+            return items
+        pivot = items[random.integers(len(items))]
+        left = [i for i in items if i != pivot and ask(i, pivot) > 0.5]
+        right = [i for i in items if i != pivot and i not in left]
+        return [*sort(ask, left), pivot, *sort(ask, right)]
+
+    return lambda ask, items: np.argsort(sort(ask, list(range(items))))
+
+
+def by_wins(ask, items):
+    """All pairs, each asked twice."""
+    wins = [sum(ask(i, j) for j in range(items) if j != i) for i in range(items)]
+    return np.argsort(np.argsort(wins)[::-1])
+
+
+def fits(found, law, runs):
+    counts = [found.count(end) for end in law]
+    assert sum(counts) == runs
+    return scipy.stats.chisquare(counts, runs * np.array(list(law.values()))).pvalue
+
+
+def test_kwiksort_has_the_law_of_the_private_sort(key):
+    """600 runs, chi-squared, false-alarm rate 1e-6; noise of 0.3 times the scale is rejected."""
+    runs, promise = 600, user(1.5)
+    found = [
+        private_by_queries(k, VOTES, promise, kwiksort(seed), max_queries=3)
+        for seed, k in enumerate(jax.random.split(key, runs))
+    ]
+    orders = [tuple(np.argsort(np.asarray(x.value)).tolist()) for x in found]
+    ends = list(zip(orders, [int(x.diagnostics.queries) for x in found]))
+    scale = float(kwiksort_plan(VOTES, promise, max_queries=3)[0].scale)
+    assert scale == pytest.approx(3 / (10 * 1.5))  # all pairs: no fallback, all of ε
+    for off in (1.0, 0.3):
+        ahead = scipy.stats.laplace.sf(0.5 - np.asarray(VOTES.matrix), scale=off * scale)
+        value = fits(ends, slow.sort_law(ahead), runs)
+        assert value > 1e-6 if off == 1.0 else value < 1e-6
+    assert found[0].guarantee is not None
+    assert float(found[0].guarantee.epsilon) == 1.5
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_kwiksort_has_the_law_of_the_local_sort(key, in_turn):
+    """Three users, each a group: all of ε in turn, a third of it for each of three queries otherwise."""
+    runs, epsilon = 500, 1.5 if in_turn else 4.5
+    found = [
+        local_by_queries(
+            k,
+            THREE,
+            user(epsilon),
+            kwiksort(seed),
+            max_queries=3 if in_turn else 5,
+            in_turn=in_turn,
+        )
+        for seed, k in enumerate(jax.random.split(key, runs))
+    ]
+    assert float(found[0].diagnostics.epsilon_per_query) == pytest.approx(1.5)
+    orders = [tuple(np.argsort(np.asarray(x.value)).tolist()) for x in found]
+    ends = list(zip(orders, [int(x.diagnostics.queries) for x in found]))
+    for off in (1.0, 0.3):
+        law = law_in_turn(THREE, 1.5 * off) if in_turn else exact_law(THREE, 1.5 * off, "sign")
+        value = fits(ends, law, runs)
+        assert value > 1e-6 if off == 1.0 else value < 1e-6
+
+
+def test_a_pair_is_answered_once_and_its_mirror_follows(key):
+    seen = []
+
+    def curious(ask, items):
+        seen.extend([ask(0, 1), ask(1, 0), ask(0, 1), ask(2, 1)])
+        return range(items)
+
+    found = private_by_queries(key, VOTES, user(2.0), curious, max_queries=2)
+    assert int(found.diagnostics.queries) == 2
+    assert not found.diagnostics.exceeded
+    assert seen[0] == seen[2] == pytest.approx(1 - seen[1])
+    assert all(0 <= value <= 1 for value in seen)
+    found = local_by_queries(key, np.repeat(THREE, 9, axis=0), user(9.0), curious, max_queries=9)
+    assert int(found.diagnostics.queries) == 2
+
+
+def test_what_asks_too_much_is_replaced(key):
+    """By the fallback, at its half: near the best ranking where that half is large, and a coin where it is not."""
+    crowd = np.tile(np.arange(4), (400, 1))
+    weights = PairWeights.from_ranks(crowd)
+
+    def costs(epsilon, run):
+        return [
+            float(kemeny_score(run(k, epsilon).value, weights)) for k in jax.random.split(key, 12)
+        ]
+
+    def central(k, epsilon):
+        found = private_by_queries(k, weights, user(epsilon), by_wins, max_queries=2)
+        assert found.diagnostics.exceeded
+        assert int(found.diagnostics.queries) == 2
+        return found
+
+    def local(k, epsilon):
+        found = local_by_queries(k, crowd, user(epsilon), by_wins, max_queries=2, num_groups=4)
+        assert found.diagnostics.refused
+        return found
+
+    for run in (central, local):
+        assert np.mean(costs(40.0, run)) < 0.3
+        assert np.mean(costs(0.001, run)) > 1.0
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda k: private_by_queries(k, VOTES, user(1.0), by_wins, max_queries=0), "max_queries"),
+        (lambda k: private_by_queries(k, VOTES, user(1.0), lambda a, m: [0, 0, 1], max_queries=2), "ranks"),
+        (lambda k: private_by_queries(k, VOTES, user(1.0), lambda a, m: [0, 1], max_queries=2), "shape"),
+        (lambda k: private_by_queries(k, VOTES, user(1.0), lambda a, m: a(1, 1), max_queries=2), "different items"),
+        (lambda k: private_by_queries(k, VOTES, user(1.0), by_wins, max_queries=2, split=1.0), "split"),
+        (
+            lambda k: private_by_queries(
+                k, PairWeights(VOTES.matrix, 10, jnp.array([True, True, False])), user(1.0), by_wins, max_queries=2
+            ),
+            "masked items",
+        ),
+        (lambda k: local_by_queries(k, THREE, user(1.0), by_wins, max_queries=2, num_groups=4), "as many users"),
+        (lambda k: local_by_queries(k, THREE + 0.5, user(1.0), by_wins, max_queries=2), "integers"),
+        (lambda k: local_by_queries(k, THREE, user(1.0), by_wins, max_queries=2, missing="no"), "missing"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_refused(call, says, key):
+    with pytest.raises(ValueError, match=says):
+        call(key)
+
+
+def test_it_does_not_run_inside_jit(key):
+    run = jax.jit(
+        lambda w: (
+            private_by_queries(key, PairWeights(w, 10), user(1.0), by_wins, max_queries=2).value
+        )
+    )
+    with pytest.raises(TypeError, match="outside of jit"):
+        run(VOTES.matrix)
