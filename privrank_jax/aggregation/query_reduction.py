@@ -27,12 +27,13 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, RankingsLike, RanksLike, Scalar
+from privrank_jax._types import Key, RankingsLike, Ranks, RanksLike, Scalar
 from privrank_jax._validate import as_ranks, check_choice, is_traced
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
-from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
+from privrank_jax.aggregation.dp_kwiksort import SortPlan, kwiksort_plan
 from privrank_jax.aggregation.ldp_plan import balanced_groups, local_plan, respond
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.local_weights import local_weights
@@ -101,10 +102,9 @@ def private_by_queries(
     plan, may_exceed = kwiksort_plan(
         weights, privacy, noise=noise, max_queries=max_queries, split=split
     )
-    w, items = np.asarray(weights.matrix), weights.matrix.shape[0]
+    items = weights.matrix.shape[0]
     noise_key, left_key = jax.random.split(key)
-    drawn = (gaussian if plan.is_gaussian else laplace)(noise_key, w.shape, plan.scale, w.dtype)
-    noisy = np.clip(w + np.asarray(drawn), 0, 1)
+    noisy = np.asarray(noisy_answers(noise_key, weights, plan))
 
     def answer(i: int, j: int, number: int) -> float:
         if number >= int(plan.budget):
@@ -114,11 +114,23 @@ def private_by_queries(
     ranks, queries = _asked(algorithm, items, answer)
     if ranks is None:
         assert may_exceed  # else all pairs are answered
-        fallback = Privacy(plan.of_fallback, unit="user", adjacency="replace")
-        ranks = local_search(noise_all(left_key, weights, fallback).value)
+        ranks = fallback_ranks(left_key, weights, plan)
     answered = min(queries, int(plan.budget))
     told = SortDiagnostics(answered, queries > answered, plan.scale, plan.budget)
     return Estimate(jnp.asarray(ranks, jnp.int32), Guarantee(privacy, attained), told)
+
+
+def noisy_answers(key: Key, weights: PairWeights, plan: SortPlan) -> Float[Array, "items items"]:
+    """Answers to all pairs i < j; at most ``plan.budget`` of them may be looked at."""
+    w = jnp.asarray(weights.matrix)
+    drawn = (gaussian if plan.is_gaussian else laplace)(key, w.shape, plan.scale, w.dtype)
+    return jnp.clip(w + drawn, 0, 1)
+
+
+def fallback_ranks(key: Key, weights: PairWeights, plan: SortPlan) -> Ranks:
+    """The ranking where the algorithm asks for too much, at the ε that the plan left for it."""
+    promise = Privacy(plan.of_fallback, unit="user", adjacency="replace")
+    return local_search(noise_all(key, weights, promise).value)
 
 
 def local_by_queries(

@@ -14,11 +14,16 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
+from privrank_jax.aggregation import query_reduction
+from privrank_jax.aggregation.diagnostics import SortDiagnostics
+from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
 from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
 from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.weights import PairWeights
+from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace as laplace_noise
 from privrank_jax.privacy_audit import laws, neighbors, shapes
 from privrank_jax.privacy_audit.audited_comparisons import totals
@@ -149,6 +154,36 @@ def _transcript_law(
     fallback = _ON_PAIRS[fallback_noise](data, half, {"noise_scale": noise_scale})
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
+
+
+def _told(key: Array, w: Array, privacy: Privacy) -> Any:
+    """A run of private_by_queries by an algorithm that asks for 0, 1 and 0, 2, then for 1, 2, which is refused."""
+    weights = PairWeights(w, USERS)
+    plan, _ = kwiksort_plan(weights, privacy, max_queries=QUERIES)
+    noise_key, left_key = jax.random.split(fused(key))
+    first, second = query_reduction.noisy_answers(noise_key, weights, plan)[0, 1:] > 0.5
+    fallback = number(query_reduction.fallback_ranks(left_key, weights, plan))
+    told = SortDiagnostics(QUERIES, True, plan.scale, plan.budget)
+    guarantee = Guarantee(privacy, privacy)
+    return Estimate(12 * first.astype(jnp.int32) + 6 * second + fallback, guarantee, told)
+
+
+def _told_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
+    half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
+    noise_scale = float(noise_all_scale(NUM_ITEMS, USERS, half))
+    fallback = _ON_PAIRS["k-norm"](data, half, {"noise_scale": noise_scale})
+    lead = (data[:, 0, 1:] - 0.5) / facts["noise_scale"]
+    tail = 0.5 * np.exp(-np.abs(lead))
+    above = np.where(lead > 0, 1 - tail, tail)
+    bits = itertools.product((0, 1), repeat=2)
+    sides = [np.log(np.abs(1 - np.array(pair) - above)).sum(axis=1) for pair in bits]
+    return np.concatenate([side[:, None] + fallback for side in sides], axis=1)
+
+
+_TOLD = tuple(
+    f"(0 {'before' if first else 'after'} 1, {'before' if second else 'after'} 2, then {order})"
+    for first, second, order in itertools.product((0, 1), (0, 1), ORDERS)
+)
 
 
 def _transcript_name(pivot: int, bits: int, fallback: int) -> str:
@@ -294,6 +329,13 @@ AUDITED = (
         commands=("aggregate --method kwiksort --missing unknown",),
         remark="the ranking tells less than the transcript",
         **_ORDER,
+    ),
+    audited(
+        "private-by-queries",
+        "an algorithm that asks for weights and is refused, q = 2 of 3, ε/2 each for queries and fallback",
+        named(query_reduction.private_by_queries, _told),
+        law=_told_law,
+        **_SORTED | {"outcomes": _TOLD},
     ),
     audited(
         "hay-kwiksort",

@@ -18,6 +18,7 @@ from privrank_jax.aggregation.borda import ldp_borda_report
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
 from privrank_jax.aggregation.local_weights import local_weights_report
 from privrank_jax.aggregation.one_pair import one_pair_report
+from privrank_jax.aggregation.query_reduction import local_by_queries
 from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted, subset_report
 from privrank_jax.privacy import Privacy
@@ -323,11 +324,17 @@ _SESSIONS = tuple(
 )
 
 
-def _sorting(name: str, title: str, fields: dict[str, Any], **terms: str) -> Audited:
+def _sorting(
+    name: str,
+    title: str,
+    fields: dict[str, Any],
+    function: Callable[..., Any] = aggregation.ldp_kwiksort,
+    **terms: str,
+) -> Audited:
     return audited(
         name,
         title,
-        named(aggregation.ldp_kwiksort, functools.partial(_session, **terms)),
+        named(function, functools.partial(_session, **terms)),
         sees="what the user sends",
         outcomes=_SESSIONS,
         law=functools.partial(_session_law, **terms),
@@ -340,6 +347,12 @@ _SORTS = (
         "ldp-kwiksort",
         "one user's messages to a local KwikSort that is refused, τ = 1",
         {"commands": (f"aggregate --method kwiksort {_IDEALIZED}",)},
+    ),
+    _sorting(
+        "local-by-queries",
+        "one user's messages to an algorithm that asks for weights and is refused, τ = 1",
+        {},
+        local_by_queries,
     ),
     _sorting(
         "ldp-kwiksort-zero-one",
