@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import PairWeights, kemeny_score
+from privrank_jax.aggregation import PairWeights, kemeny_score, query_reduction
 from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
 from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
 from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
@@ -128,6 +130,34 @@ def test_what_asks_too_much_is_replaced(key):
     for run in (central, local):
         assert np.mean(costs(40.0, run)) < 0.3
         assert np.mean(costs(0.001, run)) > 1.0
+
+
+def test_no_more_is_answered_and_spent_than_promised(key, monkeypatch):
+    """The pairs that an algorithm sees before it is stopped; the queries' ε and the fallback's are all of it."""
+    seen, spent = [], []
+
+    def asks_all(ask, items):
+        for i, j in itertools.combinations(range(items), 2):
+            seen.append(ask(i, j))
+
+    for name in ("noise_all", "local_weights"):
+        run = getattr(query_reduction, name)
+
+        def told(key, data, privacy, run=run, **options):
+            spent.append(float(privacy.epsilon))
+            return run(key, data, privacy, **options)
+
+        monkeypatch.setattr(query_reduction, name, told)
+    crowd = np.tile(np.arange(4), (40, 1))
+    weights, promise = PairWeights.from_ranks(crowd), user(3.0)
+    private_by_queries(key, weights, promise, asks_all, max_queries=2, split=0.25)
+    assert len(seen) == 2
+    seen.clear()
+    rules = {"max_queries": 2, "num_groups": 1, "in_turn": True, "split": 0.25}
+    found = local_by_queries(key, crowd, promise, asks_all, **rules).diagnostics
+    assert len(seen) == found.max_uses == 2
+    of_queries = found.max_uses * float(found.epsilon_per_query)
+    assert spent == pytest.approx([0.75 * 3.0, 3.0 - of_queries])
 
 
 @pytest.mark.parametrize(

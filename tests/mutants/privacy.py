@@ -80,6 +80,15 @@ PRIVACY = (
         ("if asked.rule is not None and not math.isfinite(float(about.cycle_scale)):", "if False:"),
     ),
     *mutants_of(
+        "aggregation/query_reduction.py",
+        "tests/aggregation/test_query_reduction.py",
+        ("if number >= int(plan.budget):", "if number > int(plan.budget):"),
+        ("if uses[group] > plan.max_uses:", "if uses[group] > plan.max_uses + 1:"),
+        ("Privacy(plan.of_fallback,", "Privacy(attained.epsilon,"),
+        ("Privacy(plan.fallback_epsilon,", "Privacy(privacy.epsilon,"),
+        ("if pair not in answers:", "if True:"),
+    ),
+    *mutants_of(
         "aggregation/majority_rules.py",
         "tests/aggregation/test_majority_rules.py",
         ("real, -jnp.abs(leads), 1)", "real, -leads, 1)"),
