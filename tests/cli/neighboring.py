@@ -316,14 +316,16 @@ def write_rankings(folder: Path, rows: list[Ranking], kind: str, budgets: bool =
         cells = [
             [user, *found, *[""] * (len(ITEMS) - len(found))] for user, found in groups.items()
         ]
-        return _table(folder, ["user", *(f"rank_{k}" for k in range(1, 5))], cells, ending)
+        return _table(
+            folder, ["user", *(f"rank_{k}" for k in range(1, 5))], cells, ending, unused=False
+        )
     cells = [
         [user, item, _cell(rank), *_budgets(user, more)]
         for user, ranks in rows
         for item, rank in zip(ITEMS, ranks)
         if rank is not None or (shape == "long" and item == ITEMS[0] and ranks == NOTHING)
     ]
-    return _table(folder, ["user", "item", "rank", *more], cells, ending)
+    return _table(folder, ["user", "item", "rank", *more], cells, ending, unused=False)
 
 
 def _cell(rank: int | None) -> str:

@@ -83,7 +83,7 @@ def epsilon_of(scheme: str, items: int, users: Numbers, groups: int) -> Array:
 def hardest(gamma: Numbers, psi: Numbers, users: Numbers, groups: int) -> tuple[Array, Array]:
     """Margin h of the first two items in the small groups, and the share of users in all of these.
 
-    >>> [float(each) for each in hardest(1.0, 1.0, 80, 11)]
+    >>> [round(float(each), 6) for each in hardest(1.0, 1.0, 80, 11)]
     [0.5, 0.5]
     """
     noise = jnp.minimum(jnp.asarray(psi, float) ** 2 * (groups - 1) / users, 1.0)
