@@ -333,10 +333,10 @@ class _Job:
         told = ["a user counts once, and how many users there are is not published"]
         if self.ballots == "approvals":
             told.append("an item of which a user says nothing is not approved")
-            scored = "approvals less half of all that it could have"
+            scored = "its number of approvals, less half of all users"
         else:
             told += [rule_of(data.missing)] * (not data.whole)
-            scored = "Borda scores of all users, less half of what they could be"
+            scored = "the sum of its Borda scores over all users, less half of what it could be"
         return [
             f"the score of an item is {scored}",
             *told,
