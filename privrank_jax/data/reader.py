@@ -188,15 +188,18 @@ def read(
             raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
         return _of_table(_opened(source, name or "the table"), kind, given)
     if str(source) in named_sets():
+        both = given | text
+        said = _named(both, (key for key, value in both.items() if value is not None))
+        refused = DataError(
+            f"{source} is a named data set with its own columns and items: leave out {said}"
+        )
+        if given.keys() - {"missing"} or any(value is not None for value in text.values()):
+            raise refused  # before anything is fetched
         found, changed = load(str(source)), {}
-        if hasattr(found, "ranks") and "missing" in given:
-            changed["missing"] = given.pop("missing")
-        if given or any(value is not None for value in text.values()):
-            both = given | text
-            said = _named(both, (key for key, value in both.items() if value is not None))
-            raise DataError(
-                f"{source} is a named data set with its own columns and items: leave out {said}"
-            )
+        if "missing" in given:
+            if not hasattr(found, "ranks"):
+                raise refused
+            changed["missing"] = given["missing"]
         return dataclasses.replace(found, **changed)
     file = source if isinstance(source, File) else File(source, separator, encoding)
     if not (file.piped or file.path.suffix or file.exists):
