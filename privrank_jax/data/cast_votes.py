@@ -15,6 +15,7 @@ Two marks for one place that count, or several none of which does, are an overvo
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -145,6 +146,12 @@ def cast_vote_reader(file: File) -> Any:
     if file.suffix != ".json":
         return None
     file.checked((".json",), "")
+    lines = file.lines()
+    first = next((line for line in lines if line.strip()), "")
+    # A look at the text takes a fraction of parsing it, which a file of another kind is spared.
+    named = (f'"{key}"' in line for line in itertools.chain([first], lines) for key in _KINDS)
+    if not (first.lstrip().startswith("{") and any(named)):
+        return None
     found = single_object(file)
     key = next((key for key in _KINDS if found and isinstance(found.get(key), list)), None)
     if found is None or key is None:
