@@ -214,6 +214,22 @@ class Design(types.SimpleNamespace):
                 'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'
             )
 
+    def settled(self, users_at: Callable[[float], float]) -> tuple[float, int, int | None]:
+        """ε, the number of users, and that which the target takes, None where ε is found or there is no target.
+
+        Args:
+            users_at: how many users the target takes at an ε; fewer at a larger one.
+        """
+        if self.epsilon is None:
+            return least_epsilon(lambda one: users_at(one) <= self.users), self.users, None
+        needed = None if self.target is None else whole_users(users_at(self.epsilon))
+        return self.epsilon, self.users or needed or 1, needed
+
+    def counted(self, users: int, needed: int | None) -> dict[str, Any]:
+        """The facts on numbers of users."""
+        more = None if needed is None else max(needed - (self.users or 0), 0)
+        return {"users": users, "users_needed": needed, "more_users": more}
+
     def told(self, *names: str) -> dict[str, Any]:
         """Facts of the design, by name."""
         inner = {"trust": "trusted", "confidence": "certainty", "share_observed": "share_answered"}

@@ -18,9 +18,7 @@ from privrank_jax.jobs.plan_design import (
     MOST_USERS,
     Design,
     Plan,
-    least_epsilon,
     numbers_near,
-    whole_users,
 )
 
 _CLEAR = 0.9  # of the second example: nine of ten would say the same
@@ -45,27 +43,20 @@ def worth(epsilon: float, chance: float = 0.5) -> float:
 def plan_labels(design: Design) -> Plan:
     """Plan the labels that ``privrank privatize`` randomizes."""
     each = design.max_per_user or 1
-    epsilon, users, needed = design.epsilon, design.users, None
 
     def of_user(budget: float, labels: int = each, chance: float = 0.5) -> float:
         return labels * worth(budget / labels, chance)
 
-    if epsilon is not None and design.target is not None:
-        needed = whole_users(design.target / of_user(epsilon))
-    elif epsilon is None:
-        if design.target >= users * each:
-            raise ValueError(
-                f"{users * each:,} labels can't count as {design.target:,g} without privacy: take more users "
-                "(--users), or a smaller target (--target)."
-            )
-        epsilon = least_epsilon(lambda one: users * of_user(one) >= design.target)
-    users = users or needed or 1
+    if design.epsilon is None and design.target >= (most := design.users * each):
+        raise ValueError(
+            f"{most:,} labels can't count as {design.target:,g} without privacy: take more users (--users), or a "
+            "smaller target (--target)."
+        )
+    epsilon, users, needed = design.settled(lambda one: design.target / of_user(one))
     near = max(int(epsilon / _OF_BEST), 1)
     best = max((each, near, near + 1), key=lambda labels: of_user(epsilon, labels))
     found = design.told("trust", "target") | {
-        "users": users,
-        "users_needed": needed,
-        "more_users": None if needed is None else max(needed - (design.users or 0), 0),
+        **design.counted(users, needed),
         "labels_per_user": each,
         "labels": users * each,
         "epsilon": epsilon,

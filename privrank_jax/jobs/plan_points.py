@@ -9,9 +9,7 @@ from privrank_jax.jobs.plan_design import (
     MOST_USERS,
     Design,
     Plan,
-    least_epsilon,
     numbers_near,
-    whole_users,
 )
 
 
@@ -35,21 +33,14 @@ def plan_points(design: Design) -> Plan:
         promise = promised(epsilon)
         return reach_on_totals(design.items, promise, **rules, noise=noise, level=design.certainty)
 
-    epsilon, users, needed = design.epsilon, design.users, None
-    if design.target is not None and epsilon is not None:
-        needed = whole_users(reach(epsilon) / design.target)
-    elif epsilon is None:
-        epsilon = least_epsilon(lambda one: reach(one) <= design.target * users)
-    users = users or needed or 1
+    epsilon, users, needed = design.settled(lambda one: reach(one) / design.target)
     scale, middle = scores_scale(design.items, promised(epsilon), **rules, noise=noise)
     deviation = float(noise_on_totals(noise, scale, design.items).deviation())
     error = reach(epsilon)
     found = design.told(
         "items", "trust", "points", "limit", "adjacency", "confidence", "target"
     ) | {
-        "users": users,
-        "users_needed": needed,
-        "more_users": None if needed is None else max(needed - (design.users or 0), 0),
+        **design.counted(users, needed),
         "epsilon": epsilon,
         "delta": design.delta,
         "noise": noise,

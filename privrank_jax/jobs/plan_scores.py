@@ -68,20 +68,23 @@ def plan_survey(design: Design) -> Plan:
     told = design.told(
         *("items", "trust", "share_observed", "link", "spread", "criterion", "confidence", "target")
     )
-    found = told | {
-        "users": users,
-        "users_needed": needed,
-        "more_users": None if needed is None else max(needed - (design.users or 0), 0),
-        "epsilon": {"min": low, "max": high},
-        "answers_per_user": design.answers_per_user,
-        "epsilon_per_user": high * max(design.answers_per_user, 1.0),
-        "effective_users": float(error.effective_users),
-        "error": _errors(error),
-        "error_without_privacy": _errors(clear),
-        "rate": float(
-            computed(planner.local_rate, design.items, error.effective_users, design.share_observed)
-        ),
-    }
+    found = (
+        told
+        | design.counted(users, needed)
+        | {
+            "epsilon": {"min": low, "max": high},
+            "answers_per_user": design.answers_per_user,
+            "epsilon_per_user": high * max(design.answers_per_user, 1.0),
+            "effective_users": float(error.effective_users),
+            "error": _errors(error),
+            "error_without_privacy": _errors(clear),
+            "rate": float(
+                computed(
+                    planner.local_rate, design.items, error.effective_users, design.share_observed
+                )
+            ),
+        }
+    )
     if shuffled:
         found |= {"delta": design.delta, "question": design.question}
         found["local_epsilon"] = _shuffled(design, users, low)
