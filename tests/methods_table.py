@@ -29,14 +29,19 @@ def table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def placed(page: str, start: str, table: str, end: str) -> str:
+    """The page with the table between its two marks."""
+    before, _, rest = page.partition(start)
+    return f"{before}{start}\n{table}\n{end}{rest.partition(end)[2]}"
+
+
 def written(page: str) -> str:
     """The page with the table in its place.
 
     Args:
         page: text of the page.
     """
-    before, _, rest = page.partition(START)
-    return f"{before}{START}\n{table()}\n{END}{rest.partition(END)[2]}"
+    return placed(page, START, table(), END)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from privrank_jax.experiments import registry
+from tests.methods_table import placed
 from tests.page_links import anchor, headings, markdown
 
 ROOT = Path(__file__).parent.parent
@@ -99,8 +100,7 @@ def written(page: str) -> str:
     Args:
         page: text of the page.
     """
-    before, _, rest = page.partition(START)
-    return f"{before}{START}\n{table()}\n{END}{rest.partition(END)[2]}"
+    return placed(page, START, table(), END)
 
 
 if __name__ == "__main__":
