@@ -176,12 +176,8 @@ class Arrivals:
 
     def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
         """The number and a hash of all rows of each of these steps, whatever their order in the data."""
-        data, names, users, items = (
-            self.data,
-            self.data.user_names,
-            self.users,
-            self.data.item_names,
-        )
+        data, users = self.data, self.users
+        names, items = data.user_names, data.item_names
         rows: list[list[str]] = [[] for _ in range(first, last)]
         for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
             cells = (str(self.times[row]), names[users[row]] if names else "")

@@ -26,7 +26,7 @@ from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import CHANGE
+from privrank_jax.release.exact_aggregation import unit_of
 from privrank_jax.release.k_norm import zonotope_parts
 
 LEVEL = 0.95
@@ -60,12 +60,12 @@ _ANSWERS = ", with who was asked what, taken as normal"
 _IN_A_CYCLE = "some majorities that are beyond the noise contradict the order by a cycle, so no range of ranks is shown"
 
 
-def of_scores(scores: np.ndarray, num_users: int | None, asked: AskedOf, drawn: Drawn) -> Certainty:
+def of_scores(scores: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn) -> Certainty:
     """Certainty of noisy Borda scores.
 
     Args:
         scores: ``(m,)``, as released.
-        num_users: n; None for sums over a private number of users.
+        num_users: n, which plays no part where it is private.
         asked: the arguments.
         drawn: the release.
     """
@@ -73,7 +73,7 @@ def of_scores(scores: np.ndarray, num_users: int | None, asked: AskedOf, drawn: 
         scores,
         _score_reach(scores.size, num_users, asked, drawn),
         what="scores",
-        more=f". {_SUM if num_users is None else _SCORE}",
+        more=f". {_SUM if _is_summed(drawn) else _SCORE}",
     )
 
 
@@ -121,7 +121,7 @@ def of_scores_from_reports(
 
 
 def of_majorities(
-    weights: np.ndarray, ranks: np.ndarray, num_users: int | None, asked: AskedOf, drawn: Drawn
+    weights: np.ndarray, ranks: np.ndarray, num_users: int, asked: AskedOf, drawn: Drawn
 ) -> Certainty:
     """Certainty of noisy weights: i is surely better than j if surely most users have it ahead.
 
@@ -130,16 +130,17 @@ def of_majorities(
     majorities, and likewise from behind.
 
     Args:
-        weights: ``(m, m)``, as released, before any shrinkage; clipped to [0, 1] or not.
+        weights: ``(m, m)``, as released, before any shrinkage; clipped to [0, 1] or not. Of sums over a private number
+            of users 1/2 more.
         ranks: ``(m,)`` ranks that are published for them.
-        num_users: n; None where the weights are 1/2 plus sums over a private number of users.
+        num_users: n, which plays no part where it is private.
         asked: the arguments.
         drawn: the release.
     """
     reach = _weight_reach(len(weights), num_users, asked, drawn)
     if reach is None:
         return Certainty()
-    return _by_rule(asked.rule, weights, ranks, reach, summed=num_users is None)
+    return _by_rule(asked.rule, weights, ranks, reach, summed=_is_summed(drawn))
 
 
 def of_majorities_from_answers(
@@ -227,9 +228,9 @@ def _chained(better: np.ndarray) -> np.ndarray:
         better = longer
 
 
-def _score_reach(num_items: int, num_users: int | None, asked: AskedOf, drawn: Drawn) -> float:
+def _score_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float:
     """Half-width that holds the noise of all scores."""
-    step, change = _grid(num_users)
+    step, change = _grid(num_users, drawn)
     if asked.noise_drawn != "k-norm":
         return _independent_reach(drawn, asked.noise_drawn, num_items, step)
     body = Zonotope.of_all_pairs(num_items)
@@ -240,16 +241,20 @@ def _score_reach(num_items: int, num_users: int | None, asked: AskedOf, drawn: D
     return step * noise_law.lattice_reach(body, LEVEL, step / drawn.scale)
 
 
-def _grid(num_users: int | None) -> tuple[float, int]:
+def _is_summed(drawn: Drawn) -> bool:
+    """Whether sums over a private number of users are published."""
+    return drawn.guarantee.promise.adjacency == "add-remove"
+
+
+def _grid(num_users: int, drawn: Drawn) -> tuple[float, int]:
     """The step of exact noise on scores and weights, and how many steps one user may change a pair by."""
-    return (0.5, CHANGE // 2) if num_users is None else (0.5 / num_users, CHANGE)
+    change, divisor = unit_of(drawn.guarantee.promise, num_users)
+    return 0.5 / divisor, change
 
 
-def _weight_reach(
-    num_items: int, num_users: int | None, asked: AskedOf, drawn: Drawn
-) -> float | None:
+def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float | None:
     """Half-width that holds the noise of all weights; None if they were made of scores alone."""
-    step, change = _grid(num_users)
+    step, change = _grid(num_users, drawn)
     pairs = num_items * (num_items - 1) // 2
     epsilon = float(drawn.guarantee.promise.epsilon)
     about = drawn.estimate.diagnostics

@@ -21,7 +21,6 @@ from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.bounds import SPLIT
 from privrank_jax.aggregation.integer_program import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
-from privrank_jax.aggregation.promise import REPLACED
 from privrank_jax.aggregation.proven_errors import ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
@@ -280,7 +279,7 @@ class Asked:
     @property
     def adjacencies(self) -> tuple[str, ...]:
         """How neighboring data may differ."""
-        return self.record.adjacencies if self.trust == "central" else REPLACED[0][1:]
+        return self.record.adjacencies if self.trust == "central" else self.record.adjacencies[:1]
 
     def _check_points(self) -> None:
         if self.points is not None:
@@ -393,11 +392,6 @@ class Prepared:
         """How many users have each item at each position, which is all that a curator uses for footrules."""
         return counted_histograms(self.ranks, self.table.missing)
 
-    @property
-    def rule(self) -> str:
-        """How the table treats an item that was not ranked, in words."""
-        return rule_of(self.table.missing)
-
 
 def _prepared(
     table: Rankings | RankingRows, privacy: Privacy | None, asked: Asked, source: Randomness
@@ -479,7 +473,7 @@ def _central_borda(data: Prepared, asked: Asked) -> Ranking:
     table = data.table
     drawn = _draw(data, asked, noise=asked.noise_drawn)
     scores = np.asarray(drawn.estimate.value)
-    certainty = of_scores(scores, table.num_users if data.open_number else None, asked, drawn)
+    certainty = of_scores(scores, table.num_users, asked, drawn)
     found = result(data, asked, drawn, scores=scores, noise=asked.noise_drawn)
     return dataclasses.replace(found, certainty=certainty)
 
@@ -575,7 +569,7 @@ def _central_weights(data: Prepared, asked: Asked) -> Ranking:
     drawn = _draw(data, asked, noise=asked.noise_drawn, shrink="none")
     released, users, middle = np.asarray(drawn.estimate.value), data.table.num_users, 0.0
     if not data.open_number:  # sums over users: majorities are above 1/2 as those of shares are
-        users, middle = None, 0.5 * (1 - np.eye(len(released)))
+        middle = 0.5 * (1 - np.eye(len(released)))
     unshrunk, about = released + middle, drawn.estimate.diagnostics
     value, factor = quickly(shrunk_weights, unshrunk, about.cycle_scale)
     about = dataclasses.replace(about, cycle_factor=factor)
@@ -692,13 +686,11 @@ def by_weights(
         if not data.open_number:
             votes = 0.5 + weights / max(2 * np.abs(weights).max(), 1)
         best = aggregation.kemeny(votes, asked.xi)
-        certificate, words = _certificate(best, data.table.num_items, "by the noisy votes, ")
-        if not data.open_number:  # costs are known up to a factor alone
-            certificate = {"solver": best.solver, "of": "noisy weights"}
-            words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
-            if best.ratio > 1 + 1e-9:
-                words = "the order found to agree with most of the noisy majorities, by their size; without a proof"
-        given["facts"]["certificate"] = certificate
+        if data.open_number:
+            found = _certificate(best, data.table.num_items, "by the noisy votes, ")
+        else:
+            found = _certificate_of_sums(best)
+        given["facts"]["certificate"], words = found
         # The theorem is for a ratio fixed beforehand, not for the one that happened to be proven.
         bounded = best.ratio <= 1 + asked.xi
         named = "Kemeny ranking of noisy weights"
@@ -827,6 +819,14 @@ def _certificate(best: ProvenRanking, items: int, where: str) -> tuple[dict[str,
     return found, f"{words}at least {best.lower_bound:.4g} of any order{near}"
 
 
+def _certificate_of_sums(best: ProvenRanking) -> tuple[dict[str, object], str]:
+    """The same where the number of users is private, and costs are known up to a factor alone."""
+    words = f"no order agrees with more of the noisy majorities, by their size (proven by {best.solver})"
+    if best.ratio > 1 + 1e-9:
+        words = "the order found to agree with most of the noisy majorities, by their size; without a proof"
+    return {"solver": best.solver, "of": "noisy weights"}, words
+
+
 def _bound_words(limit: Limit, data: Prepared, asked: Asked) -> str:
     pairs = data.table.num_items * (data.table.num_items - 1) // 2
     full = ""
@@ -856,7 +856,8 @@ def _title(data: Prepared, named: str) -> str:
 
 
 def _notes(data: Prepared) -> tuple[str, ...]:
-    return data.table.notes if data.complete else (data.rule, *data.table.notes)
+    rule = () if data.complete else (rule_of(data.table.missing),)
+    return (*rule, *data.table.notes)
 
 
 def _facts(data: Prepared, asked: Asked, **facts: object) -> dict[str, object]:

@@ -58,6 +58,20 @@ from privrank_jax.release.spanning_trees import Graph
 CHANGE = 2
 """c: what one user changes of twice a count, and of twice the scores in zonotopes of all pairs."""
 
+
+def unit_of(promise: Privacy, num_users: int) -> tuple[int, int]:
+    """c, and what noisy sums are divided by: the number of users, or 1 where that is private.
+
+    Args:
+        promise: whose adjacency counts.
+        num_users: n.
+
+    >>> unit_of(Privacy(1.0, unit="user", adjacency="add-remove"), 100)
+    (1, 1)
+    """
+    return (CHANGE // 2, 1) if promise.adjacency == "add-remove" else (CHANGE, num_users)
+
+
 UserRankings = RankingsLike | PairWeights
 """Ranks, or weights with their number of users, which a plain matrix lacks."""
 
@@ -99,9 +113,9 @@ def exact_borda(
         with jax.enable_x64(True):
             scores = np.asarray(quickly(functools.partial(user_scores, missing=missing), data))
         totals = np.rint(2 * scores.sum(axis=0)).astype(np.int64)
-    change, divisor = CHANGE, users
+    change, divisor = unit_of(attained, users)
     if attained.adjacency == "add-remove":
-        totals, change, divisor = totals - users * (items - 1), CHANGE // 2, 1
+        totals = totals - users * (items - 1)
     if noise == "k-norm":
         add_noise, scale = integer_noise(noise, attained, change, Graph.of_all_pairs(items))
     else:

@@ -43,10 +43,10 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.exact_aggregation import (
-    CHANGE,
     UserRankings,
     checked_rankings,
     twice_counts,
+    unit_of,
 )
 from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
@@ -83,10 +83,9 @@ def exact_weights(
     check_choice("shrink", shrink, SHRINKAGES)
     attained = exact_promise(of_rankings(privacy, "exact_weights", noise, WEIGHT_NOISES, ADDED))
     users, items = checked_rankings(data, missing)
-    change, divisor, middle = CHANGE, users, 0.5
+    (change, divisor), middle = unit_of(attained, users), 0.5
     if attained.adjacency == "add-remove":
-        change, divisor, middle = CHANGE // 2, 1, 0.0
-        focus = 0.0 if focus is None else focus
+        middle, focus = 0.0, 0.0 if focus is None else focus
     share = float(default_focus(items, users, attained, noise=noise) if focus is None else focus)
     check_focus(share)
     counts = twice_counts(data, missing) - users * (1 - np.eye(items, dtype=np.int64))

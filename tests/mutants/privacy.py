@@ -53,7 +53,7 @@ PRIVACY = (
         "jobs/beyond_noise.py",
         "tests/jobs/test_beyond_noise.py",
         ("(pairs, LEVEL, epsilon / change)", "(pairs, LEVEL, epsilon)"),
-        ("(0.5 / num_users, CHANGE)", "(0.25 / num_users, CHANGE)"),
+        ("return 0.5 / divisor, change", "return 0.25 / divisor, change"),
         ("(num_items - 1) * (num_items - 2) / 2 *", "(num_items - 1) *"),
         ("ahead = _chained(better)", "ahead = better.T"),
         ("if not np.all((best", "if np.all((best"),
