@@ -1,7 +1,8 @@
 r"""The law of the largest of d numbers of exact noise in the shape of the cube, for intervals; it is public.
 
-The exact noise X on integers has P(x) ∝ e^{-ρM}, M = max_i \|x_i\| (:mod:`privrank_jax.release.k_norm`), so P(M = r) ∝
-e^{-ρr}((2r + 1)^d - (2r - 1)^d). That sum is taken as it stands, unless ρ is so small that it is long.
+The exact noise X on integers has P(x) ∝ e^{-ρM}, M = max_i \|x_i\| (:mod:`privrank_jax.release.k_norm`; the ripple
+mechanism of Joseph, Kulesza, Wang and Yu, COLT 2026), so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d). That sum is taken
+as it stands, unless ρ is so small that it is long.
 
 For such ρ add to each x_i an independent number, uniform in [-1/2, 1/2]: this is a point Y with density ∝ e^{-ρM(x)} in
 the box about x. There the largest coordinate \|Y\| differs from M by at most 1/2. So compared with noise of density

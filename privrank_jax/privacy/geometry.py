@@ -1,10 +1,11 @@
 r"""K-norm noise, in the shape of what one user can change, for simulation: cubes and zonotopes of pairs.
 
 **Mechanism.** T is a vector whose differences between neighbors lie in a convex body K, symmetric around 0, of
-dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ rK}, makes T + Z ε-DP: ‖·‖_K is a norm and at most
-1 on the differences, so the density at a point changes by a factor of at most e^ε between neighbors. It is attained
-along every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p +
-1, 1/ε), since the volume of rK grows as r^p.
+dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ rK}, makes T + Z ε-DP: ‖·‖_K is a norm and at most 1
+on the differences, so the density at a point changes by a factor of at most e^ε between neighbors. It is attained along
+every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε),
+since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (Joseph, Kulesza, Wang and Yu, COLT
+2026), of which :mod:`privrank_jax.release.k_norm` says how near it is to the least noise.
 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
