@@ -230,3 +230,16 @@ def test_changes_of_weights_are_those_of_all_rankings(least):
     images = shape.fold(np.array([[1, 1, 1], [-1, -1, -1], [1, 1, -1], [1, -1, 1]]))
     assert len(set(images[:3])) == 1  # the ranking abc, its reversal and acb
     assert images[3] != images[0]  # a circle
+
+
+@pytest.mark.parametrize(("m", "changes"), [(3, 61), (4, 1289)])
+def test_rankings_change_borda_scores_by_every_point_of_twice_the_body(least, m, changes):
+    pairs = least.complete(m)
+    pulls = np.array([np.eye(m, dtype=int)[i] - np.eye(m, dtype=int)[j] for i, j in pairs])
+    users = {
+        tuple(np.array([np.sign(level[j] - level[i]) for i, j in pairs]) @ pulls)
+        for level in itertools.product(range(m), repeat=m)
+    }
+    found = {tuple(np.subtract(one, other)) for one in users for other in users}
+    assert found == set(map(tuple, least.zonotope(pairs, m).points(2).tolist()))
+    assert len(found) == changes
