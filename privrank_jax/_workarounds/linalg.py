@@ -119,3 +119,13 @@ _eigenvalues = one_by_one(jnp.linalg.eigvalsh)
 def eigenvalues(matrix: Float[Array, "items items"]) -> Float[Array, "items"]:
     """Eigenvalues of a symmetric ``(m, m)`` matrix, ascending, ``(m,)``; not differentiable."""
     return _eigenvalues(jax.lax.stop_gradient(matrix))
+
+
+_decomposed = one_by_one(lambda matrix: tuple(jnp.linalg.eigh(matrix)))
+
+
+def decomposed(
+    matrix: Float[Array, "items items"],
+) -> tuple[Float[Array, "items"], Float[Array, "items items"]]:
+    """Eigenvalues of a symmetric ``(m, m)`` matrix, ascending, and its eigenvectors as columns; not differentiable."""
+    return _decomposed(jax.lax.stop_gradient(matrix))

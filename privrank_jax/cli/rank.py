@@ -56,7 +56,7 @@ HELP = (
 _KINDS = ("comparisons", "choices", "orders", "reports")
 _FOR_REPORTS = (
     *("source", "separator", "encoding", "sheet", "user", "items", "link", "gamma", "level"),
-    *("top_k", "json", "out", "plot", "report", "title"),
+    *("top_k", "json", "out", "plot", "report", "probabilities", "title"),
 )
 _OWN_ROLES = ("side", "covariate_group", "chosen", "shown")
 _RARE = "weight max_per_item separator encoding blank order order_separator plot report accept_idealized"
@@ -163,6 +163,14 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
             "which intervals of scores follow; none: all of it goes to the scores.",
         ),
     ] = "auto"
+    probabilities: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the probabilities that the item of a row is better than that of a column, which follow from "
+            "the release at no further cost (.csv, .tsv, .xlsx; .json: those of all ranks too).",
+        ),
+    ] = None
 
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user"}
     ROLES: ClassVar[tuple[str, ...]] = (*ComparisonColumns.ROLES, *_OWN_ROLES)
@@ -255,6 +263,10 @@ def rank(request: Request) -> None:
     from privrank_jax.jobs.rank import ranked
 
     request.check_neighbors()
+    if request.probabilities and request.method not in ("scores", "mle", "none"):
+        raise Refusal(
+            "--probabilities need scores with errors: take --method scores, or leave it out."
+        )
     promise = request.promised
     columns = {"covariates": tuple(request.bounds), "weight": request.weights[0]}
     of_rows = bool(columns["covariates"] or {"side", "covariate_group"} & request.columns.keys())

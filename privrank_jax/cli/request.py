@@ -396,7 +396,8 @@ class Saved(Json):
         """The files to write, by the options that name them."""
         named = [("--out", path) for path in self.out or ()]
         named += [
-            (option(name), getattr(self, name, None)) for name in ("plot", "report", "matrix")
+            (option(name), getattr(self, name, None))
+            for name in ("plot", "report", "matrix", "probabilities")
         ]
         return {f"{name} {path}": path for name, path in named if path is not None}
 
@@ -409,7 +410,8 @@ class Saved(Json):
         check_paths(self.files, *kept)
         for given, path in self.files.items():
             name, suffix = given.split()[0], path.suffix.lower()
-            known = {"--plot": PICTURES, "--report": self.PAGES, "--matrix": MATRICES}.get(name)
+            known = {"--plot": PICTURES, "--report": self.PAGES}.get(name)
+            known = MATRICES if name in ("--matrix", "--probabilities") else known
             known = known or (*TABLES, *PICTURES, *self.PAGES)
             if suffix not in known:
                 raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")

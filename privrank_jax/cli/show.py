@@ -125,7 +125,9 @@ def write_files(
         for given, path in files.files.items():
             try:
                 if given.startswith("--matrix "):
-                    _write_matrix(ranking, path, files.line(command))
+                    _write_weights(ranking, path, files.line(command))
+                elif given.startswith("--probabilities "):
+                    _write_probabilities(ranking, path, files.line(command))
                 elif path.suffix.lower() in files.PAGES:
                     ranking.report(path)
                 else:
@@ -153,22 +155,52 @@ def write_file(result: Ranking | Plan, path: Path, about: Sequence[tuple[str, st
     save(result.plot(), path)
 
 
-def _write_matrix(ranking: Ranking, path: Path, line: str) -> None:
-    """Write the weights of all pairs: a row and a column for each item, and its name before its row and its column."""
+def _write_weights(ranking: Ranking, path: Path, line: str) -> None:
+    """Write the weights of all pairs."""
     assert ranking.matrix is not None
-    rows, corner = ranking.matrix.tolist(), "item"
-    while corner in ranking.items:
-        corner += "_"
-    table = [
-        {corner: name, **dict(zip(ranking.items, row))} for name, row in zip(ranking.items, rows)
-    ]
-    whole = ranking.to_dict()
-    document = {"items": list(ranking.items), "weights": rows}
-    document |= {name: whole[name] for name in ("guarantee", "diagnostics")}
     meaning = "shares of users who rank the item of the row before that of the column"
     if ranking.guarantee is not None and ranking.guarantee.adjacency == "add-remove":
         meaning = "half of how many more users rank the item of the row before that of the column than after"
-    write_table(path, table, document, [("weights", meaning), *_about(ranking, line)])
+    _write_pairs(ranking, path, line, {"weights": ranking.matrix.tolist()}, meaning)
+
+
+def _write_probabilities(ranking: Ranking, path: Path, line: str) -> None:
+    """Write the probabilities of the orders of all pairs, and of all ranks where the file can hold them."""
+    above, chances = ranking.above, ranking.rank_chances
+    if above is None or chances is None:
+        why = "; ".join(ranking.certainty.notes) or "these need the errors of the scores"
+        raise ValueError(f"there are no probabilities: {why}.")
+    meaning = "that the item of the row is better than that of the column, given the release"
+    numbers = {"probabilities": above.tolist(), "ranks": chances.tolist()}
+    _write_pairs(ranking, path, line, numbers, meaning)
+
+
+def _write_pairs(
+    ranking: Ranking,
+    path: Path,
+    line: str,
+    numbers: Mapping[str, list[list[float]]],
+    meaning: str,
+) -> None:
+    """Write numbers of all pairs: a row and a column for each item, and its name before its row and its column.
+
+    Args:
+        ranking: the result.
+        path: of the file.
+        line: the command.
+        numbers: by name; the first are those of the table, a .json file has all.
+        meaning: of the first.
+    """
+    (name, rows), corner = next(iter(numbers.items())), "item"
+    while corner in ranking.items:
+        corner += "_"
+    table = [
+        {corner: item, **dict(zip(ranking.items, row))} for item, row in zip(ranking.items, rows)
+    ]
+    whole = ranking.to_dict()
+    document = {"items": list(ranking.items), **numbers}
+    document |= {part: whole[part] for part in ("guarantee", "diagnostics")}
+    write_table(path, table, document, [(name, meaning), *_about(ranking, line)])
 
 
 def write_table(

@@ -24,6 +24,7 @@ MODULES = {
     "cai.one_shot": ("cai-fig4",),
     "cai.real": ("cai-fig8",),
     "cai.exposure": ("cai-exposure", "cai-intervals"),
+    "cai.probabilities": ("cai-probabilities",),
     "rdp.synthetic": ("rdp-fig2", "rdp-fig4"),
     "rdp.attack": ("rdp-fig5", "rdp-fig6"),
     "rdp.regret": ("rdp-regret",),

@@ -110,7 +110,8 @@ def of_private_design(
         f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
     )
     words = each_by_itself("the true score", f"{cover}{UNDONE}")
-    return Certainty(np.asarray(found.better), ends(found) | _quasi(errors), words)
+    better = np.asarray(found.better)
+    return Certainty(better, ends(found) | _quasi(errors), words, errors=errors)
 
 
 def certain(
@@ -135,7 +136,7 @@ def certain(
     better = np.asarray(found.better)
     if not np.all(np.isfinite(np.asarray(found.standard_errors))):
         return Certainty(better)
-    return Certainty(better, ends(found) | _quasi(errors), words)
+    return Certainty(better, ends(found) | _quasi(errors), words, errors=errors)
 
 
 def of_model(

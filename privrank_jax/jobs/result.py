@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import html
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NotRequired, TypedDict
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax.pairwise.posterior import above_probabilities, rank_probabilities
+from privrank_jax.pairwise.standard_errors import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
 
 SEVERAL_GROUPS = (
@@ -36,12 +41,14 @@ class Certainty:
             ``quasi_standard_error``, of which two make the error of a difference; empty where there are none.
         words: meaning of the intervals.
         notes: reasons why there are none.
+        errors: distribution of the errors of the scores, where it leads to probabilities of the order; else None.
     """
 
     better: Bool[np.ndarray, "items items"] | None = None
     intervals: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     words: str = ""
     notes: tuple[str, ...] = ()
+    errors: Uncertainty | None = None
 
 
 class Row(TypedDict):
@@ -125,6 +132,31 @@ class Ranking:
     def names(self) -> list[str]:
         """The items shown, best first."""
         return [str(self.items[k]) for k in self.order[: self.top_k].tolist()]
+
+    @functools.cached_property
+    def above(self) -> Float[np.ndarray, "items items"] | None:
+        """``(m, m)`` probabilities that the item of the row is better than that of the column.
+
+        Rows and columns are in the order of ``items``. They follow from the release alone
+        (:mod:`privrank_jax.pairwise.posterior`), and the guarantee covers them. None where the errors of the scores are
+        not known.
+        """
+        return self._by_errors(above_probabilities)
+
+    @functools.cached_property
+    def rank_chances(self) -> Float[np.ndarray, "items ranks"] | None:
+        """``(m, m)`` probabilities that the item of the row has the rank of the column, 0 = best, of 4,000 draws.
+
+        As ``above``; the draws are the same each time.
+        """
+        return self._by_errors(lambda errors: rank_probabilities(jax.random.key(0), errors))
+
+    def _by_errors(self, chances: Callable[[Uncertainty], Array]) -> np.ndarray | None:
+        errors = self.certainty.errors
+        if errors is None:
+            return None
+        with jax.enable_x64(True):
+            return np.asarray(chances(jax.tree.map(jnp.asarray, errors)))
 
     @property
     def rows(self) -> list[Row]:

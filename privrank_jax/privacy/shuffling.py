@@ -22,7 +22,11 @@ All of this is what remains of the pair at d = 1 if each report is kept with pro
 with δ_c = H of Bin(c, 1/2) + Bernoulli(q) and Bin(c, 1/2) + Bernoulli(p); swapping A and B swaps the two. With a =
 q - e^ε p, b = e^ε q - p and f, T the probability and the upper tail of Bin(c, 1/2), the likelihood ratio of s is above
 e^ε iff f(s-1)/f(s) = s/(c-s+1) > b/a, that is c+1-s < (c+1) a/(a+b), and with s* the first such s, δ_c = a T(s*-1) - b
-T(s*). A larger n and a smaller ε₀ only decrease δ: reports of known data can be added, and bits flipped again.
+T(s*). At d = 1 this is also the *blanket divergence* of Balle, Bell, Gascón and Nissim (2019): there user 1's report is
+at a uniform place among the C + 1, and Σ(f(s-1)q + f(s)p - ...)₊ is the same sum. So to compute that divergence by fast
+Fourier transforms (Takagi and Liew 2026) would give the same numbers. Whether the truth is less is open: by enumeration
+of all data of 2 or 3 questions and up to 5 users it is δ of one public question, below. A larger n and a smaller ε₀
+only decrease δ: reports of known data can be added, and bits flipped again.
 
 The questions must be drawn independently by the users and stay secret. If someone knows who was asked what, as in a
 questionnaire or a deal of pairs, then a report is only hidden among the answers to its own question:
@@ -37,9 +41,10 @@ bound above is used, which both hold.
 **Against the shuffler** only ε₀ holds, as against anyone who sees a report with its sender: n must count honest users
 alone, and a user who sends S reports is protected as a user only by the composition of S releases.
 
-Source: Feldman, McMillan and Talwar (2022, 2023) for clones; the proof for secret questions and the exact value for a
-public one are ours. Numbers are rounded up by a relative 1e-9 of the largest terms, far more than the rounding errors
-of the tails.
+Source: Feldman, McMillan and Talwar (2022, 2023) for clones; Balle, Bell, Gascón and Nissim (2019), *The privacy
+blanket of the shuffle model*; Takagi and Liew (2026), arXiv 2601.19154; the proof for secret questions and the exact
+value for a public one are ours. Numbers are rounded up by a relative 1e-9 of the largest terms, far more than the
+rounding errors of the tails.
 """
 
 from __future__ import annotations

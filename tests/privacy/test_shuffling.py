@@ -51,6 +51,16 @@ def test_secret_questions_are_the_bound_by_clones(users, local):
         assert shuffled_delta(users, local, share * local) == pytest.approx(naively, rel=1e-6)
 
 
+@pytest.mark.parametrize("questions", [1, 3])
+@pytest.mark.parametrize(("users", "local"), [(1, 2.0), (7, 0.5), (30, 3.0)])
+def test_the_bound_by_clones_is_the_blanket_divergence(questions, users, local):
+    """So its computation by fast Fourier transforms has nothing to add here."""
+    for share in SHARES:
+        found = shuffled_delta(users, local, share * local)
+        blanket = naive.blanket_delta(users, local, share * local, questions)
+        assert found == pytest.approx(blanket, rel=1e-6)
+
+
 def test_one_question_takes_less_than_secret_ones():
     for users, local, share in itertools.product((2, 30, 500, 20_000), (0.5, 3.0), SHARES):
         secret = shuffled_delta(users, local, share * local)

@@ -30,6 +30,7 @@ from privrank_jax.pairwise.private_design import (
     noisy_design,
 )
 from privrank_jax.pairwise.score_stream import product_design, shrunk_design
+from privrank_jax.pairwise.standard_errors import Uncertainty
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
@@ -57,7 +58,7 @@ class ExposureConfig:
 def trial(key: Key, cell: Parameters) -> Metrics:
     """Kendall's distance of every way on one crowd."""
     data_key, *keys = jax.random.split(key, 6)
-    theta, wins = _crowd(data_key, cell)
+    theta, wins = crowd(data_key, cell)
     asked = {
         adjacency: Privacy(
             cell["epsilon"], unit="user", adjacency=adjacency, contributions=cell["per_user"]
@@ -80,7 +81,8 @@ def trial(key: Key, cell: Parameters) -> Metrics:
     return {KENDALL: labeled(jnp.stack(far), tuple(found))}
 
 
-def _crowd(key: Key, cell: Parameters) -> tuple[Scores, WinCounts]:
+def crowd(key: Key, cell: Parameters) -> tuple[Scores, WinCounts]:
+    """True scores and comparisons of one crowd."""
     total = cell["num_users"] * cell["per_user"]
     return worlds.exposed_comparisons(
         key, cell["num_items"], total, cell["exposure"], cell["near"], NEAR_SPREAD
@@ -122,10 +124,10 @@ def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
     return pairwise.fit(pairwise.Counts(design), totals, scale).value
 
 
-def cover(key: Key, cell: Parameters) -> Metrics:
-    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd."""
+def private_fit(key: Key, cell: Parameters) -> tuple[Scores, Scores, Uncertainty]:
+    """True scores of one crowd, those of the perturbed MLE where who compared what is private, and their errors."""
     data_key, first, second = jax.random.split(key, 3)
-    theta, wins = _crowd(data_key, cell)
+    theta, wins = crowd(data_key, cell)
 
     def part(share: float) -> Privacy:
         epsilon = share * cell["epsilon"]
@@ -135,8 +137,13 @@ def cover(key: Key, cell: Parameters) -> Metrics:
     design = noisy_design(second, wins, part(DESIGN_SHARE)).value
     facts = fit.diagnostics
     told = {"noise_scale": facts.noise_scale, "gamma": facts.gamma}
-    errors = errors_under_private_design(fit.value, design, **told)
-    found = intervals_of(fit.value, errors)
+    return theta, fit.value, errors_under_private_design(fit.value, design, **told)
+
+
+def cover(key: Key, cell: Parameters) -> Metrics:
+    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd."""
+    theta, scores, errors = private_fit(key, cell)
+    found = intervals_of(scores, errors)
     inside = jnp.mean((found.low <= theta) & (theta <= found.high))
     return {
         COVERAGE: {REPLACE: inside},

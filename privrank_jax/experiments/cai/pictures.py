@@ -133,19 +133,23 @@ def exposure(table: StudyResult) -> Figure:
 
 
 def coverage(table: StudyResult) -> Figure:
-    """Coverage and median width of 95 % intervals, a bar each crowd."""
-    figure = new_figure(8.4, 3.6)
-    axes = figure.subplots(1, 2, sharey=True)
-    for axis, metric in zip(axes, ("coverage", "width"), strict=True):
+    """Coverage of 95 % intervals and whatever else was measured, a bar each crowd."""
+    metrics = list(dict.fromkeys(row["metric"] for row in table.rows))
+    crowds = len(table.rows) / len(metrics)
+    figure = new_figure(4.0 + 2.2 * len(metrics), 1.2 + 0.3 * crowds)
+    axes = figure.subplots(1, len(metrics), sharey=True)
+    for axis, metric in zip(axes, metrics, strict=True):
         rows = claims.selected(table.rows, {"metric": metric})[::-1]
         labels = [
-            f"{row['study']}, {row['num_items']} items, {row['num_users']:,} × {row['per_user']}"
+            f"{row['study']}, {row['num_items']} items, {row['num_users']:,} × {row['per_user']}, "
+            f"ε = {row['epsilon']:g}"
             for row in rows
         ]
         axis.barh(labels, [row["mean"] for row in rows], color="#4477aa")
         axis.tick_params(labelsize=7.5)
         axis.set_xlabel(metric, fontsize=9)
-    axes[0].axvline(0.95, color="#222222", linewidth=1)
+        if "coverage" in metric:
+            axis.axvline(0.95, color="#222222", linewidth=1)
     return figure
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax import experiments
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.experiments.cai import exposure
+from privrank_jax.experiments.cai import exposure, probabilities
 from privrank_jax.experiments.claims import between, selected
 from privrank_jax.privacy import Privacy
 from privrank_jax.simulate import run, worlds
@@ -58,7 +58,7 @@ def test_with_next_to_no_noise_every_way_finds_the_order(way):
 @pytest.fixture(scope="module")
 def tables():
     found = {}
-    for name in ("cai-exposure", "cai-intervals"):
+    for name in ("cai-exposure", "cai-intervals", "cai-probabilities"):
         one = experiments.get(name).configured(crowds=SMALL)
         found[name] = one, one.table(run(KEY, one.studies(), 30))
     return found
@@ -82,6 +82,17 @@ def test_intervals_of_a_small_run_cover(tables):
     assert len(rows) == 2
     assert min(row["mean"] for row in rows) > 0.88
     assert len(one.draw(table).axes) == 2
+
+
+def test_probabilities_of_a_small_run_are_calibrated(tables):
+    one, table = tables["cai-probabilities"]
+    found = {(row["study"], row["metric"]): row["mean"] for row in table.rows}
+    assert len(found) == 6
+    for near in ("random opponents", "opponents near in strength"):
+        assert abs(found[near, probabilities.EXCESS]) < 0.05
+        assert found[near, probabilities.RANKS] > 0.9
+        assert found[near, probabilities.BRIER] < 0.1
+    assert len(one.draw(table).axes) == 3
 
 
 def test_a_claim_is_judged_by_all_means():
