@@ -36,6 +36,12 @@ confidence: Gaussian ‖e‖ exceeds its mean by at most σ_c √(2 log(1/η)). 
 g₁ and e₂ the noise of the two releases: ‖g₁‖ is at most √((m² - 1)/3)/(nε₁) times a Gamma(m - 1), and ‖e₂‖² the square
 of a Gamma(N), over (nε₂)², times 1 plus N - 1 squares of uniform numbers, which Hoeffding's inequality bounds.
 
+*Added or removed users.* One user more or less moves sums of scores or of weights by half of what a replaced one does,
+in every direction (heads of :mod:`~privrank_jax.aggregation.borda` and
+:mod:`~privrank_jax.aggregation.private_weights`), so their noise, divided by n, is that of means of 2n users who may be
+replaced, with φ = 0. The order of sums is that of means, and the bounds of Borda and of weights hold with 2n in the
+place of n.
+
 *Exponential mechanism*: (1, 2N log(m!)/(nε)), see :mod:`privrank_jax.aggregation.exponential`. With a confidence
 log(m!) becomes log(m!/η): all rankings that cost t more than the optimum together have odds of at most m!
 exp(-tnε/(2N)).
@@ -111,6 +117,10 @@ ONE_ANSWER = {"one-pair": one_pair_variance, "shuffled-pair": shuffled_pair_vari
 """Mechanisms by which a user answers for one pair, and the variance of a weight."""
 
 
+SUMMED = ("borda", "weights")
+"""Methods of a curator that publish sums where users may be added or removed."""
+
+
 class Bound(NamedTuple):
     """E K(σ, w) ≤ ratio · OPT + additive; with a confidence K(σ, w) itself, with that probability.
 
@@ -140,7 +150,8 @@ def bound(
         method: name, as of ``privrank aggregate --method``, or ``"hay-kwiksort"``.
         num_items: m >= 2.
         num_users: n >= 1.
-        privacy: what is promised: unit user, adjacency replace; concrete.
+        privacy: what is promised: unit user, adjacency replace; with trust ``"central"`` add-remove too for
+            :data:`SUMMED`; concrete.
         trust: ``"central"``, ``"shuffled"`` (needs δ > 0) or ``"local"``.
         noise: kind of the noise (``"gaussian"`` needs δ > 0), or mechanism of users' reports; None for the first one in
             :data:`ROWS`.
@@ -173,9 +184,12 @@ def bound(
     check_choice("method", method, tuple(names))
     noise = next(iter(known)) if noise is None else noise
     check_choice("noise", noise, tuple(known))
-    own = of_one_user(privacy, known[noise], num_users)
+    replaced, of_noise = as_replaced(privacy, known[noise], num_users)
+    if replaced is not privacy and method == "weights":
+        settings.setdefault("focus", 0.0)
+    own = of_one_user(replaced, known[noise], num_users)
     settings |= {"noise": noise, "chance": None if confidence is None else 1 - confidence}
-    formula = functools.partial(known[noise].formula, num_items, num_users, **settings)
+    formula = functools.partial(known[noise].formula, num_items, of_noise, **settings)
     found = formula(own) if trust == "central" else quickly(formula, float(own.epsilon))
     return Bound(*map(float, found))
 
@@ -222,6 +236,22 @@ def of_one_user(privacy: Privacy, row: Any, num_users: int) -> Privacy:
     attained = promise_of_shuffled(privacy, row.function)
     local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
     return dataclasses.replace(attained, epsilon=local, delta=0.0)
+
+
+def as_replaced(privacy: Privacy, row: Any, num_users: int) -> tuple[Privacy, int]:
+    """The promise, and of how many users, whose means have the noise of this release, divided by n.
+
+    Of users who may be added or removed they are 2n who may be replaced; proof at the head of this module.
+
+    Args:
+        privacy: what is asked for; returned itself unless it is add-remove of :data:`SUMMED`.
+        row: has the ``method`` and ``trust``.
+        num_users: n.
+    """
+    summed = row.method in SUMMED and row.trust == "central"
+    if not summed or privacy.adjacency != "add-remove":
+        return privacy, num_users
+    return dataclasses.replace(privacy, adjacency="replace"), 2 * num_users
 
 
 def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: str) -> float:

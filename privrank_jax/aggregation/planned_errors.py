@@ -24,7 +24,7 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -32,7 +32,7 @@ from jaxtyping import Float, Int
 from scipy import special
 
 from privrank_jax._host.evaluate import evaluate, quickly
-from privrank_jax._validate import check_nonnegative
+from privrank_jax._validate import check_choice, check_nonnegative
 from privrank_jax.aggregation.borda import (
     dp_borda_scale,
     ldp_borda_norm,
@@ -41,6 +41,7 @@ from privrank_jax.aggregation.borda import (
 )
 from privrank_jax.aggregation.bounds import (
     ONE_ANSWER,
+    as_replaced,
     check_sizes,
     of_one_user,
     report_deviation,
@@ -48,11 +49,13 @@ from privrank_jax.aggregation.bounds import (
 from privrank_jax.aggregation.footrule_levels import count_variances, footrule_levels
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm, strict_square
 from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.aggregation.private_footrule import footrule_unit
 from privrank_jax.aggregation.private_weights import private_weights_scales
 from privrank_jax.aggregation.proven_errors import ProvenError
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.rankings import ranks_from_scores
 
 _MOST_ENUMERATED = 7
 _RANKINGS = 4_000
@@ -64,11 +67,20 @@ class Setting(NamedTuple):
 
     Attributes:
         num_users: n.
-        privacy: what is promised: unit user, adjacency replace; concrete.
+        privacy: what is promised: unit user, adjacency replace, or add-remove as for
+            :func:`~privrank_jax.aggregation.proven_errors`; concrete.
     """
 
     num_users: int
     privacy: Privacy
+
+
+class _Means(NamedTuple):
+    """Of so many users who may be replaced means have the noise of a release, at this promise; φ of weights."""
+
+    num_users: int
+    privacy: Privacy
+    focus: float | None
 
 
 def planned_costs(
@@ -77,6 +89,7 @@ def planned_costs(
     settings: Sequence[Setting],
     *,
     spread: float = 1.0,
+    rule: str | None = None,
 ) -> Float[np.ndarray, " settings"] | None:
     """Expected Kemeny cost above the optimum of one method, in pairs per user, in a crowd of the model.
 
@@ -85,13 +98,16 @@ def planned_costs(
         num_items: m >= 2.
         settings: number of users and promise of each release, simulated together.
         spread: S >= 0; at 1 the best item is ahead of the worst for 88 of 100 users.
+        rule: by which weights of all pairs are ranked, one of
+            :data:`~privrank_jax.aggregation.majority_rules.RULES`; None for Kemeny's. The cost stays Kemeny's.
 
     Returns:
         A cost for each setting, exact for normal noise or the mean of a simulation from a fixed seed; None for methods
         that are not planned.
 
     Raises:
-        ValueError: fewer than 2 items or no users, S < 0, a promise that the method can't keep.
+        ValueError: fewer than 2 items or no users, S < 0, a promise that the method can't keep, an unknown rule, or one
+            of a method without weights of all pairs.
 
     >>> from privrank_jax.aggregation.proven_errors import proven_errors
     >>> privacy = Privacy(0.1, unit="user", adjacency="replace")
@@ -105,8 +121,18 @@ def planned_costs(
     planned = PLANNED[row.method]
     if planned is None or (row.method == "exponential" and num_items > _MOST_ENUMERATED):
         return None
-    known = [Setting(users, of_one_user(privacy, row, users)) for users, privacy in settings]
-    return planned(row, _crowd(num_items, float(spread)), known)
+    if rule is not None:
+        check_choice("rule", rule, tuple(RULES))
+        if planned not in (_weights, _noise_all):
+            raise ValueError(f"{row.method} has no weights of all pairs, which a rule ranks by.")
+        planned = functools.partial(planned, ranked=_RANKED[rule])
+    return planned(row, _crowd(num_items, float(spread)), [_means(row, one) for one in settings])
+
+
+def _means(row: ProvenError, setting: Setting) -> _Means:
+    privacy, of_noise = as_replaced(setting.privacy, row, setting.num_users)
+    focus = None if privacy is setting.privacy else 0.0
+    return _Means(of_noise, of_one_user(privacy, row, setting.num_users), focus)
 
 
 class _Crowd(NamedTuple):
@@ -134,7 +160,7 @@ def _crowd(items: int, spread: float) -> _Crowd:
     return _Crowd(weights, histogram.dot(distance))
 
 
-def _borda(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+def _borda(row: ProvenError, crowd: _Crowd, settings: Sequence[_Means]) -> np.ndarray:
     deviations = [_score_deviation(row, len(crowd.weights), setting) for setting in settings]
     return _exchanged(crowd, np.array(deviations))
 
@@ -150,9 +176,9 @@ def _exchanged(crowd: _Crowd, deviations: np.ndarray) -> np.ndarray:
     return np.sum(lead * np.nan_to_num(chance), axis=1)
 
 
-def _score_deviation(row: ProvenError, items: int, setting: Setting) -> float:
+def _score_deviation(row: ProvenError, items: int, setting: _Means) -> float:
     """Standard deviation of the noise of a difference of two Borda scores."""
-    users, privacy = setting
+    users, privacy, _ = setting
     if row.trust == "central":
         scale = float(dp_borda_scale(items, users, privacy, noise=row.noise))
         # With K-norm noise scores sum to a public number: their covariance is v(I - J/m), v that per dimension.
@@ -164,37 +190,61 @@ def _score_deviation(row: ProvenError, items: int, setting: Setting) -> float:
     return math.sqrt(2 * (norm**2 - score_radius(items) ** 2) / (users * (items - 1)))
 
 
-def _weight_deviation(row: ProvenError, items: int, setting: Setting) -> float:
+def _weight_deviation(row: ProvenError, items: int, setting: _Means) -> float:
     """Standard deviation of the noise of one weight."""
-    users, privacy = setting
+    users, privacy, _ = setting
     if row.trust == "central":
         return noise_all_deviation(items, users, privacy, noise=row.noise)
     return report_deviation(items, users, float(privacy.epsilon), row.noise)
 
 
-def _noise_all(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+def _by_scores(rule: Callable[..., Any], weights: Any) -> Any:
+    return ranks_from_scores(rule(weights))
+
+
+_RANKED = {name: functools.partial(_by_scores, rule) for name, rule in RULES.items()}
+
+
+def _noise_all(
+    row: ProvenError,
+    crowd: _Crowd,
+    settings: Sequence[_Means],
+    ranked: Callable[..., Any] = local_search,
+) -> np.ndarray:
     items = len(crowd.weights)
     deviations = [_weight_deviation(row, items, setting) for setting in settings]
-    return _solved(crowd, np.array([deviations, deviations]), clipped=True)
+    return _solved(crowd, np.array([deviations, deviations]), ranked, shrunk=False)
 
 
-def _weights(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+def _weights(
+    row: ProvenError,
+    crowd: _Crowd,
+    settings: Sequence[_Means],
+    ranked: Callable[..., Any] = local_search,
+) -> np.ndarray:
     items = len(crowd.weights)
     scales = np.array(
         [
-            [float(scale) for scale in private_weights_scales(items, *one, noise=row.noise)]
+            [
+                float(scale)
+                for scale in private_weights_scales(
+                    items, one.num_users, one.privacy, noise=row.noise, focus=one.focus
+                )
+            ]
             for one in settings
         ]
     ).T
     scores_only = np.isinf(scales[1])
     found = _exchanged(crowd, math.sqrt(2 * items) * scales[0])
     if not scores_only.all():
-        found[~scores_only] = _solved(crowd, scales[:, ~scores_only], clipped=False)
+        found[~scores_only] = _solved(crowd, scales[:, ~scores_only], ranked, shrunk=True)
     return found
 
 
-def _solved(crowd: _Crowd, scales: np.ndarray, *, clipped: bool) -> np.ndarray:
-    """Cost of solved weights with normal noise of these σ_g and σ_c; not clipped ones have their cycles shrunk."""
+def _solved(
+    crowd: _Crowd, scales: np.ndarray, ranked: Callable[..., Any], *, shrunk: bool
+) -> np.ndarray:
+    """Cost of ranked weights with normal noise of these σ_g and σ_c; rules but Kemeny's rank shrunk ones unclipped."""
     items = len(crowd.weights)
     gradient, cycle = scales[:, :, None, None, None]
     normal = np.triu(_normal(items * items, items).reshape(-1, items, items), 1)
@@ -207,18 +257,20 @@ def _solved(crowd: _Crowd, scales: np.ndarray, *, clipped: bool) -> np.ndarray:
 
     of_scores = slopes(normal)
     parts = lead + gradient * of_scores + cycle * (normal - of_scores)
-    if not clipped:
+    if shrunk:
         of_scores = slopes(parts)
         cycles = parts - of_scores
         size = np.sum(cycles**2, axis=(-2, -1), keepdims=True) / 2
         noise = (items - 1) * (items - 2) / 2 * cycle**2
         parts = of_scores + np.maximum(1 - noise / np.maximum(size, noise + 1e-300), 0) * cycles
-    weights = np.clip(0.5 + parts, 0, 1) * (1 - np.eye(items))
-    ranks = evaluate(jax.vmap(local_search), weights.reshape(-1, items, items))
+    if ranked is local_search or not shrunk:
+        parts = np.clip(parts, -0.5, 0.5)
+    weights = (0.5 + parts) * (1 - np.eye(items))
+    ranks = evaluate(jax.vmap(ranked), weights.reshape(-1, items, items))
     return crowd.excess(np.asarray(ranks)).reshape(scales.shape[1], -1).mean(axis=1)
 
 
-def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[_Means]) -> np.ndarray:
     from scipy.optimize import linear_sum_assignment  # takes time to import
 
     items = len(crowd.weights)
@@ -260,7 +312,7 @@ def _tree_noise(items: int, noise: str) -> tuple[np.ndarray, str]:
     return np.asarray(total), noise
 
 
-def _exponential(row: ProvenError, crowd: _Crowd, settings: Sequence[Setting]) -> np.ndarray:
+def _exponential(row: ProvenError, crowd: _Crowd, settings: Sequence[_Means]) -> np.ndarray:
     items = len(crowd.weights)
     ranks = np.array(list(itertools.permutations(range(items))))
     costs = crowd.excess(ranks)

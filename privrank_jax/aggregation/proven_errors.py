@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 
 from privrank_jax._validate import check_choice, check_nonnegative
-from privrank_jax.aggregation.bounds import ROWS, bound, check_sizes
+from privrank_jax.aggregation.bounds import ROWS, SUMMED, bound, check_sizes
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy.privacy import Privacy
 
@@ -104,8 +104,8 @@ def proven_errors(
     Args:
         num_items: m >= 2.
         num_users: n >= 1.
-        privacy: what is promised: unit user, adjacency replace; concrete. Methods of noise other than Gaussian keep it
-            without δ.
+        privacy: what is promised: unit user, adjacency replace, or add-remove, which only some methods of a curator
+            keep; concrete. Methods of noise other than Gaussian keep it without δ.
         trust: ``"central"``, ``"shuffled"`` (needs δ > 0) or ``"local"``. Methods of less trust keep the promise too,
             with larger errors but in tiny crowds.
         xi: ξ >= 0 of the solver of methods that need one, 0 if it finds the optimum.
@@ -133,7 +133,8 @@ def proven_errors(
         wanted = row.trust == trust and method in (None, row.method) and noise in (None, row.noise)
         fits = num_items <= row.most_items and num_users >= row.least_users(num_items)
         pure = row.noise != "gaussian"
-        if not (wanted and fits and (pure or float(privacy.delta) > 0)):
+        summed = privacy.adjacency != "add-remove" or trust != "central" or row.method in SUMMED
+        if not (wanted and fits and summed and (pure or float(privacy.delta) > 0)):
             continue
         settings = {"trust": trust, "noise": row.noise, "confidence": confidence}
         settings |= {"xi": xi} if row.solves else {}

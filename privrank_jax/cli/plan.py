@@ -27,7 +27,9 @@ HELP = (
     "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
     "  privrank plan --rankings --items 10 --users 1000 --epsilon 1 --plot plan.png\n\n"
     "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95\n\n"
+    "  privrank plan --rankings --rule copeland --items 10 --epsilon 1 --target 0.1\n\n"
     "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02\n\n"
+    "  privrank plan --rankings --steps 52 --items 10 --epsilon 1 --users 5000\n\n"
     "  privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5"
 )
 
@@ -142,7 +144,11 @@ class Design(Saved):
     ] = None
     adjacency: Annotated[
         str,
-        typer.Option(metavar="NAME", help="With --trust central: as for privrank rank."),
+        typer.Option(
+            metavar="NAME",
+            help="With --trust central, --rankings or --points: replace, or add-remove (the number of users is "
+            "private); of --trust central flip too.",
+        ),
     ] = "replace"
     exposure: Annotated[
         float,
@@ -165,6 +171,22 @@ class Design(Saved):
             "wrong order).",
         ),
     ] = "largest"
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="With --rankings: plan the majorities that private weights tell, as privrank aggregate --rule ranks "
+            "by them; --target is the least lead of a majority, a share of users, that must surely be told.",
+        ),
+    ] = None
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="T",
+            help="With --rankings or --points 0-1: plan a leaderboard that is published T times under one budget, as "
+            "privrank leaderboard does.",
+        ),
+    ] = None
     optimum: Annotated[
         float | None,
         typer.Option(

@@ -254,26 +254,53 @@ def _grid(num_users: int, drawn: Drawn) -> tuple[float, int]:
 
 def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) -> float | None:
     """Half-width that holds the noise of all weights; None if they were made of scores alone."""
-    step, change = _grid(num_users, drawn)
-    pairs = num_items * (num_items - 1) // 2
-    epsilon = float(drawn.guarantee.promise.epsilon)
-    about = drawn.estimate.diagnostics
-    of_cycles = float(getattr(about, "cycle_scale", 0.0))
-    if not math.isfinite(of_cycles):
-        return None
-    if asked.noise_drawn == "k-norm":  # which spends all of the budget on pairs, or all on scores
-        if drawn.exact:
-            return step * cube_lattice_reach(pairs, LEVEL, epsilon / change)
-        return Noise("k-norm", change * step / epsilon, Cube.of_pairs(num_items)).reach(LEVEL)
-    if asked.method != "weights":
+    step, _ = _grid(num_users, drawn)
+    if asked.noise_drawn != "k-norm" and asked.method != "weights":
+        pairs = num_items * (num_items - 1) // 2
         return _independent_reach(drawn, asked.noise_drawn, pairs, step)
+    about, promise = drawn.estimate.diagnostics, drawn.guarantee.promise
+    scales = [float(getattr(about, f"{part}_scale", 0.0)) for part in ("gradient", "cycle")]
+    users = 0.5 / step
+    given = {"noise": asked.noise_drawn, "exact": drawn.exact}
+    found = reach_on_weights(num_items, promise, scales[0] * users, scales[1] * users, **given)
+    return None if found is None else found / users
+
+
+def reach_on_weights(
+    num_items: int,
+    promise: Privacy,
+    gradient_scale: float,
+    cycle_scale: float,
+    *,
+    noise: str,
+    exact: bool = True,
+    level: float = LEVEL,
+) -> float | None:
+    """Half-width that holds the noise of all private weights before shrinkage, in users, also before there are data.
+
+    Args:
+        num_items: m.
+        promise: what is promised.
+        gradient_scale: σ_g, in users.
+        cycle_scale: σ_c, in users; infinite if weights are made of scores alone, of which None is said.
+        noise: ``"k-norm"``, which spends all of the budget on pairs, or all on scores; or ``"gaussian"``.
+        exact: whether the noise is exact, or that of the simulated twin.
+        level: the probability with which it holds all.
+    """
+    if not math.isfinite(cycle_scale):
+        return None
+    pairs, (change, _) = num_items * (num_items - 1) // 2, unit_of(promise, 1)
+    if noise == "k-norm":
+        rate = float(promise.epsilon) / change
+        if exact:
+            return 0.5 * cube_lattice_reach(pairs, level, rate)
+        return Noise("k-norm", 0.5 / rate, Cube.of_pairs(num_items)).reach(level)
     # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
-    # It is alike on all pairs. Rounding it to integers moves a weight by less than one user, which is two steps.
-    square = (num_items - 1) * float(about.gradient_scale) ** 2
-    square += (num_items - 1) * (num_items - 2) / 2 * of_cycles**2
-    deviation = math.sqrt(square / pairs)
-    reach = Noise.independent("gaussian", deviation, pairs).reach(LEVEL)
-    return reach + 2 * step * drawn.exact
+    # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
+    square = (num_items - 1) * gradient_scale**2
+    square += (num_items - 1) * (num_items - 2) / 2 * cycle_scale**2
+    reach = Noise.independent("gaussian", math.sqrt(square / pairs), pairs).reach(level)
+    return reach + exact
 
 
 def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:

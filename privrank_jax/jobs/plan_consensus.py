@@ -56,7 +56,7 @@ def plan_consensus(design: Design) -> Plan:
     )
     users, epsilon = point
     found = {
-        **design.told("items", "pairs", "trust"),
+        **design.told("items", "pairs", "trust", "adjacency"),
         "users": users,
         "epsilon": epsilon,
         **design.told("delta", "optimum"),
@@ -65,7 +65,9 @@ def plan_consensus(design: Design) -> Plan:
         "methods": methods,
         "proven_best": _named(by_proof[0]),
         "expected_best": None if likely is None else _named(likely),
-        "auto": choose_method(
+        "auto": "borda"  # nothing may depend on a private number of users
+        if design.adjacency == "add-remove"
+        else choose_method(
             design.items, users, search.privacy(point), trust=design.trusted, mechanism="one-pair"
         ),
         "quantity": quantity if design.target is not None else None,
@@ -74,6 +76,7 @@ def plan_consensus(design: Design) -> Plan:
     }
     budget = f"epsilon = {epsilon:.3g}" + f", delta = {design.delta:g}" * bool(design.delta)
     title = f"{design.items} items ({design.pairs} pairs), {users:,} users, {budget}, trust {design.trusted}"
+    title += ", users added or removed" * (design.adjacency == "add-remove")
     table = [
         (
             _named(one),
@@ -82,7 +85,7 @@ def plan_consensus(design: Design) -> Plan:
                 f"{one[n]:.3g}" if one[n] < design.pairs else "none"
                 for n in ("additive", "proven_cost")
             ),
-            _small(one["expected_cost"]),
+            small_cost(one["expected_cost"]),
         )
         for one in by_proof
     ]
@@ -118,6 +121,11 @@ def plan_consensus(design: Design) -> Plan:
         "shuffled": "users randomize their own rankings before sending them, and a shuffler hides who sent which",
     }[design.trusted]
     opening = f"In this plan {seen} (--trust {design.trusted}). epsilon counts for a user, with the whole ranking."
+    if design.adjacency == "add-remove":
+        opening += (
+            " A user who is there can't be told from one who is not (--adjacency add-remove), and how many users there "
+            "are is not published."
+        )
     paragraphs = (*_answers(design, found), _meaning(design, sure))
     return Plan(title, opening, columns, paragraphs, found, methods, (), draw)
 
@@ -168,7 +176,7 @@ def _named(found: dict[str, Any]) -> str:
     return found["method"] if found["noise"] == "none" else f"{found['method']} ({found['noise']})"
 
 
-def _small(cost: float | None) -> str:
+def small_cost(cost: float | None) -> str:
     """A simulated cost, as far as it is known."""
     if cost is None:
         return ""
@@ -184,7 +192,9 @@ class _Search:
     start: Point
 
     def privacy(self, point: Point) -> Privacy:
-        return Privacy(point[1], unit="user", adjacency="replace", delta=self.design.delta)
+        return Privacy(
+            point[1], unit="user", adjacency=self.design.adjacency, delta=self.design.delta
+        )
 
     def rows(self, point: Point, like: ProvenError | None = None) -> list[ProvenError]:
         """Proven rows at a point: all that were asked for, or one."""

@@ -14,32 +14,40 @@ from privrank_jax._neighbors import ADJACENCIES
 from privrank_jax._validate import check_choice
 from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.jobs.result import frame_of, html_of, text_of
+from privrank_jax.jobs.rules import KEMENY, RULES
 
 METHODS = (*CONSENSUS, "hay-kwiksort")
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "link": ("logistic", "normal", "laplace"),
     "question": ("secret", "public"),
     "trust": (None, "central", "shuffled", "local"),
+    "rule": (None, KEMENY, *RULES),
     "method": (None, *METHODS),
     "adjacency": ADJACENCIES,
     "error": ("largest", "pairs"),
 }
 MOST_USERS, MOST_SHUFFLED = 10**15, 10**9
-_MOST_ITEMS = {"survey": 5_000, "scores": 300, "consensus": 200, "points": 10_000, "labels": 0}
+_MOST_ITEMS = {
+    **{"survey": 5_000, "scores": 300, "consensus": 200, "majorities": 200},
+    **{"points": 10_000, "leaderboard": 10_000, "labels": 0},
+}
 _MOST_PER_USER, _MOST_EXPOSURE = 10**6, 10.0
+MAX_STEPS = 10_000  # as of release.exact_strategy, which takes time to import
 _CRUDE = 0.5  # beyond this error the theory, one linear step, is too crude to plan with
 _STEPS, _WIDTH = 8, 10  # numbers of users in a picture, and their factor to either side of the plan
 _OF_SURVEYS = ("link", "share_observed", "epsilon_max", "question")
-_OF_CURATORS = ("max_per_user", "adjacency", "exposure", "near", "error")
-_OF_RANKINGS = ("rankings", "method", "optimum")
+_OF_SCORES = ("max_per_user", "exposure", "near", "error")
+_OF_RANKINGS = ("rankings", "method", "optimum", "rule")
 _UNUSED = {  # by what is planned, and by the trust
-    "survey": (*_OF_RANKINGS, "limit", *_OF_CURATORS),
+    "survey": (*_OF_RANKINGS, "limit", *_OF_SCORES, "adjacency"),
     "scores": (*_OF_RANKINGS, "limit", *_OF_SURVEYS, "delta"),
-    "consensus": (*_OF_SURVEYS, "limit", *_OF_CURATORS),
-    "points": (*_OF_RANKINGS, *_OF_SURVEYS, "spread", "max_per_user", "exposure", "near", "error"),
+    "consensus": (*_OF_SURVEYS, "limit", *_OF_SCORES),
+    "majorities": ("method", "optimum", *_OF_SURVEYS, "limit", *_OF_SCORES),
+    "points": (*_OF_RANKINGS, *_OF_SURVEYS, "spread", *_OF_SCORES),
+    "leaderboard": ("method", "optimum", "rule", *_OF_SURVEYS, "limit", "spread", *_OF_SCORES),
     "labels": (
         *(*_OF_RANKINGS, *_OF_SURVEYS, "items", "points", "limit", "spread", "confidence", "delta"),
-        *("adjacency", "exposure", "near", "error"),
+        *("adjacency", "exposure", "near", "error", "steps"),
     ),
     "local": ("delta",),
     "shuffled": ("share_observed", "epsilon_max"),
@@ -49,10 +57,16 @@ _WHAT = {
     "survey": "a survey of comparisons",
     "scores": "scores that a curator publishes",
     "consensus": "a consensus of rankings",
+    "majorities": "majorities of private weights",
     "points": "totals of points",
+    "leaderboard": "leaderboards of ballots",
     "labels": "preference labels",
 }
-_TRUSTS = {"points": "central", "labels": "local"}
+_TRUSTS = {
+    **dict.fromkeys(("points", "majorities", "leaderboard"), "central"),
+    "labels": "local",
+}
+_ADDED = tuple(name for name, one in CONSENSUS.items() if "add-remove" in one.adjacencies)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -113,10 +127,16 @@ class Design(types.SimpleNamespace):
     @property
     def kind(self) -> str:
         """What is planned: the names are those of what is not used, above."""
-        if self.labels or self.points is not None:
-            return "labels" if self.labels else "points"
-        scores = "scores" if self.trusted == "central" else "survey"
-        return "consensus" if self.rankings else scores
+        if self.labels:
+            return "labels"
+        ballots = self.rankings or self.points is not None
+        if ballots and self.steps is not None:
+            return "leaderboard"
+        if self.points is not None:
+            return "points"
+        if self.rankings:
+            return "consensus" if self.rule is None else "majorities"
+        return "scores" if self.trusted == "central" else "survey"
 
     @property
     def trusted(self) -> str:
@@ -178,6 +198,7 @@ class Design(types.SimpleNamespace):
             ("delta", lambda d: 0 <= d < 1, "at least 0 and below 1"),
             ("optimum", lambda k: 0 <= k < math.inf, "finite and at least 0"),
             ("exposure", lambda p: 0 <= p <= _MOST_EXPOSURE, f"from 0 to {_MOST_EXPOSURE:g}"),
+            ("steps", lambda t: 1 <= t <= MAX_STEPS, f"from 1 to {MAX_STEPS:,}"),
             ("max_per_user", lambda n: 1 <= n <= _MOST_PER_USER, f"from 1 to {_MOST_PER_USER:,}"),
         ):
             value = getattr(self, name)
@@ -200,14 +221,29 @@ class Design(types.SimpleNamespace):
             raise ValueError(
                 f"{_WHAT[self.kind]} are planned for trust={only!r} (--trust {only}) alone."
             )
-        if self.kind == "points" and self.adjacency == "flip":
+        if self.adjacency == "flip" and self.kind not in ("survey", "scores", "labels"):
             raise ValueError(
-                "totals of points protect users under adjacency replace or add-remove."
+                f"{_WHAT[self.kind]} protect users under adjacency replace or add-remove."
+            )
+        added = self.kind == "consensus" and self.adjacency == "add-remove"
+        if added and (self.trusted != "central" or self.method not in (None, *_ADDED)):
+            raise ValueError(
+                "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with "
+                f"method {' or '.join(_ADDED)}: take trust='central' and leave method (--method) out."
             )
         if self.trusted == "shuffled" and not self.delta:
             raise ValueError(
                 "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
                 "epsilon, shuffling adds no privacy."
+            )
+        if self.steps is not None and self.kind in ("survey", "scores"):
+            raise ValueError(
+                "steps (--steps) plan leaderboards of ballots: say rankings (--rankings), or points='0-1' (--points "
+                "0-1), approvals. Those of comparisons are not planned; leave steps out for scores published once."
+            )
+        if self.rankings and self.points is not None and not self.labels:
+            raise ValueError(
+                "users give rankings (--rankings) or points (--points): leave one of them out."
             )
         if self.kind == "scores" and self.max_per_user is None:
             raise ValueError(
@@ -229,6 +265,13 @@ class Design(types.SimpleNamespace):
         """The facts on numbers of users."""
         more = None if needed is None else max(needed - (self.users or 0), 0)
         return {"users": users, "users_needed": needed, "more_users": more}
+
+    def protected(self, epsilon: float) -> str:
+        """What is protected of a user who gives one ballot to a curator."""
+        change = {"replace": "is replaced by any other", "add-remove": "is added or removed"}
+        found = f"A user is protected with epsilon = {epsilon:.3g}"
+        found += f", delta = {self.delta:g}" * bool(self.delta)
+        return f"{found}: against a change in which a user, with the whole ballot, {change[self.adjacency]}."
 
     def told(self, *names: str) -> dict[str, Any]:
         """Facts of the design, by name."""
@@ -302,6 +345,48 @@ class Design(types.SimpleNamespace):
             )
 
         return Plan(title, opening, columns, paragraphs, facts, [flat], warnings, draw)
+
+    def of_noise(
+        self,
+        facts: dict[str, Any],
+        rows: list[tuple[str, str]],
+        title: str,
+        opening: str,
+        paragraphs: tuple[str, ...],
+        error: float,
+        y_label: str,
+    ) -> Plan:
+        """The plan of ballots that a curator adds up: the noise alone counts, whatever the users say.
+
+        Args:
+            facts: its numbers.
+            rows: of the table, but for users: what they are, and their text.
+            title: what is planned, in one line.
+            opening: who sees what.
+            paragraphs: the answer, and, last, what is protected.
+            error: that the target is about, times the number of users, on which it does not depend.
+            y_label: what it is.
+        """
+        users, needed = facts["users"], facts["users_needed"]
+        table = [("users", f"{users:,}"), *rows]
+        if needed is not None:
+            table.insert(1, ("users needed for the target", f"{needed:,}"))
+
+        def draw() -> Any:
+            from privrank_jax.plotting import planned_errors
+
+            return planned_errors(
+                [{"users": one, "upper": error / one} for one in numbers_near(users, MOST_USERS)],
+                {"upper": f"not exceeded with probability {self.certainty:g}"},
+                (users, error / users),
+                target=self.target,
+                guarantee_text=paragraphs[-1],
+                title=title,
+                y_label=y_label,
+            )
+
+        columns = {"plan": [row[0] for row in table], "": [row[1] for row in table]}
+        return Plan(title, opening, columns, paragraphs, facts, [facts], (), draw)
 
     def answer(self, epsilon: float, needed: int | None, otherwise: str) -> str:
         """The answer to what was asked, in one sentence; ``otherwise``: where there is no target."""

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from privrank_jax._promise import Privacy
-from privrank_jax.jobs.plan_design import (
-    MOST_USERS,
-    Design,
-    Plan,
-    numbers_near,
-)
+from privrank_jax.jobs.plan_design import Design, Plan
 
 
 def plan_points(design: Design) -> Plan:
@@ -52,16 +45,11 @@ def plan_points(design: Design) -> Plan:
     }
     unit = "users" if approved else "points"
     share = "share of users" if approved else "mean of points"
-    sure = f"not exceeded with probability {design.certainty:g}"
     rows = [
-        ("users", f"{users:,}"),
-        *([] if needed is None else [("users needed for the target", f"{needed:,}")]),
         ("epsilon of a user", f"{epsilon:.3g}"),
         ("noise", noise),
         (f"standard deviation of a total, {unit}", f"{deviation:.3g}"),
-        (f"error of any total, {unit}, {sure}", f"{error:.3g}"),
-        (f"error of any {share}, {sure}", f"{error / users:.3g}"),
-        ("items are told apart from a difference of", f"{2 * error / users:.3g}"),
+        *of_error(design, error, users, unit, share),
     ]
     what = "approvals" if approved else f"points from {low} to {high}"
     limited = f", at most {design.limit} of one user" if design.limit else ""
@@ -71,30 +59,34 @@ def plan_points(design: Design) -> Plan:
         "aggregate --method scores does. epsilon counts for a user, with the whole ballot. Errors are those of the "
         "noise alone, the same whatever the users say."
     )
+    paragraphs = (answer_of(design, share, epsilon, needed), design.protected(epsilon))
+    y_label = f"error of a {share}"
+    return design.of_noise(found, rows, title, opening, paragraphs, error, y_label)
+
+
+def of_error(
+    design: Design, error: float, users: int, counted: str, share: str
+) -> list[tuple[str, str]]:
+    """Rows of the table: how far the noise may move any total.
+
+    Args:
+        design: what is planned.
+        error: of a total.
+        users: their number.
+        counted: what a total counts.
+        share: the name of a total, divided by the number of users.
+    """
+    sure = f"not exceeded with probability {design.certainty:g}"
+    return [
+        (f"error of any total, {counted}, {sure}", f"{error:.3g}"),
+        (f"error of any {share}, {sure}", f"{error / users:.3g}"),
+        ("two items stand in the right order above a difference of", f"{2 * error / users:.3g}"),
+    ]
+
+
+def answer_of(design: Design, share: str, epsilon: float, needed: int | None) -> str:
+    """The answer to what was asked about totals; ``share`` as for :func:`of_error`."""
+    if design.target is None:
+        return "The error falls as 1/(users · epsilon): twice the users halve it."
     goal = f"an error of every {share} of at most {design.target} with probability {design.certainty:g}"
-    answer = "The error falls as 1/(users · epsilon): twice the users halve it."
-    if design.target is not None:
-        answer = design.reached(goal, epsilon, needed)
-    change = "is replaced by any other" if design.adjacency == "replace" else "is added or removed"
-    protected = f"A user is protected with epsilon = {epsilon:.3g}"
-    protected += f", delta = {design.delta:g}" * bool(design.delta)
-    protected += f": against a change in which a user, with the whole ballot, {change}."
-
-    def draw() -> Any:
-        from privrank_jax.plotting import planned_errors
-
-        points = [
-            {"users": number, "upper": error / number} for number in numbers_near(users, MOST_USERS)
-        ]
-        return planned_errors(
-            points,
-            {"upper": sure},
-            (users, error / users),
-            target=design.target,
-            guarantee_text=protected,
-            title=title,
-            y_label=f"error of a {share}",
-        )
-
-    columns = {"plan": [row[0] for row in rows], "": [row[1] for row in rows]}
-    return Plan(title, opening, columns, (answer, protected), found, [found], (), draw)
+    return design.reached(goal, epsilon, needed)

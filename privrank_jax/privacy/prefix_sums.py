@@ -50,6 +50,8 @@ streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. The stateme
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from jaxtyping import Float, Num
 
@@ -68,8 +70,10 @@ def usual_strategy(steps: int, noise: str) -> str:
     """
     if noise == "gaussian":
         return "square-root"
-    errors = {name: prefix_sum_errors(name, steps, noise).max() for name in ("increments", "tree")}
-    return min(errors, key=lambda name: errors[name])
+    check_steps(steps)
+    # The longest column of the tree has 1 + ⌊log₂ T⌋ ones, and its longest row as many as a number up to T in binary.
+    of_tree = math.sqrt((steps + 1).bit_length() - 1) * steps.bit_length()
+    return "increments" if math.sqrt(steps) <= of_tree else "tree"
 
 
 def square_root_coefficients(steps: int) -> Float[np.ndarray, "steps"]:
