@@ -237,14 +237,23 @@ def _weights(
     scores_only = np.isinf(scales[1])
     found = _exchanged(crowd, math.sqrt(2 * items) * scales[0])
     if not scores_only.all():
-        found[~scores_only] = _solved(crowd, scales[:, ~scores_only], ranked, shrunk=True)
+        # Sums over a private number of users can't be clipped to shares, and only Kemeny's rule takes clipped ones.
+        clipped = ranked is local_search and settings[0].focus is None
+        found[~scores_only] = _solved(
+            crowd, scales[:, ~scores_only], ranked, shrunk=True, clipped=clipped
+        )
     return found
 
 
 def _solved(
-    crowd: _Crowd, scales: np.ndarray, ranked: Callable[..., Any], *, shrunk: bool
+    crowd: _Crowd,
+    scales: np.ndarray,
+    ranked: Callable[..., Any],
+    *,
+    shrunk: bool,
+    clipped: bool = True,
 ) -> np.ndarray:
-    """Cost of ranked weights with normal noise of these σ_g and σ_c; rules but Kemeny's rank shrunk ones unclipped."""
+    """Cost of ranked weights with normal noise of these σ_g and σ_c, their cycles shrunk, or clipped to shares."""
     items = len(crowd.weights)
     gradient, cycle = scales[:, :, None, None, None]
     normal = np.triu(_normal(items * items, items).reshape(-1, items, items), 1)
@@ -263,7 +272,7 @@ def _solved(
         size = np.sum(cycles**2, axis=(-2, -1), keepdims=True) / 2
         noise = (items - 1) * (items - 2) / 2 * cycle**2
         parts = of_scores + np.maximum(1 - noise / np.maximum(size, noise + 1e-300), 0) * cycles
-    if ranked is local_search or not shrunk:
+    if clipped:
         parts = np.clip(parts, -0.5, 0.5)
     weights = (0.5 + parts) * (1 - np.eye(items))
     ranks = evaluate(jax.vmap(ranked), weights.reshape(-1, items, items))

@@ -4,6 +4,7 @@ import functools
 import math
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -14,7 +15,9 @@ from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm
 from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.query_budget import exceeding_probability
 from privrank_jax.aggregation.subset_selection import subset_norm
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
+from privrank_jax.rankings import ranks_from_scores
 from tests.promises import reported, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration
@@ -244,3 +247,41 @@ def test_local_bounds_are_their_formulas():
 def test_bad_arguments_are_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("noise", ["k-norm", "laplace", "gaussian"])
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_sums_of_users_who_come_or_go_are_bounded_as_means_of_twice_as_many(noise, confidence):
+    """For Borda and weights, whose whole budget is for pairs then, also where few replaced users would spend it on
+    scores."""
+    delta = DELTA if noise == "gaussian" else 0.0
+    added = Privacy(EPSILON, unit="user", adjacency="add-remove", delta=delta)
+    told = {"noise": noise, "confidence": confidence}
+    for method, settings in (("borda", {}), ("weights", {"focus": 0.0})):
+        if (method, noise) == ("weights", "laplace"):
+            continue
+        twice = bounds.bound(method, M, 100, user(EPSILON, delta), **told, **settings)
+        assert bounds.bound(method, M, 50, added, **told) == twice
+    for method, trust in (("noise-all", "central"), ("borda", "local")):
+        with pytest.raises(ValueError, match="replace"):
+            bounds.bound(method, M, 50, added, trust=trust)
+    rows = aggregation.proven_errors(M, 50, added)
+    assert {row.method for row in rows} == {"borda", "weights"}
+
+
+@pytest.mark.parametrize("noise", ["k-norm", "laplace", "gaussian"])
+def test_the_bound_of_summed_scores_holds(noise, key):
+    """A crowd in which all agree, at noise that often exchanges items: its mean cost is below the bound."""
+    added = Privacy(
+        1.0, unit="user", adjacency="add-remove", delta=DELTA if noise == "gaussian" else 0.0
+    )
+    agreed = PairWeights.from_ranks(jnp.tile(jnp.arange(M), (20, 1)))
+
+    @jax.vmap
+    def cost(key):
+        value = aggregation.dp_borda(key, agreed, added, noise=noise).value
+        ranks = ranks_from_scores(value)
+        return jnp.sum(jnp.triu(ranks[:, None] > ranks))
+
+    mean = float(jnp.mean(cost(jax.random.split(key, 2_000))))
+    assert 0 < mean < bounds.bound("borda", M, 20, added, noise=noise).additive

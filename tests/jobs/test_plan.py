@@ -8,9 +8,11 @@ import jax.numpy as jnp
 import pytest
 
 from privrank_jax import aggregation, plan, privacy
+from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.planned_errors import Setting
 from privrank_jax.aggregation.proven_errors import least_proven_error
+from privrank_jax.jobs.methods import CONSENSUS as CONSENSUS_METHODS
 from privrank_jax.pairwise import planner
 from tests.promises import user
 
@@ -136,6 +138,30 @@ def test_users_for_a_target_suffice_and_few_less_do_not(options):
     assert 0.4 < cost("expected", expected, expected["value"]) <= 0.8 * (1 + 1e-6)
 
 
+@pytest.mark.parametrize("delta", [0.0, 1e-6])
+def test_users_who_come_or_go_take_half_as_many_for_the_same_target(delta):
+    """Where all of the budget is for pairs in both, and for Borda whatever the number of users."""
+    for method, target in (("borda", 12.0), ("weights", 0.4)):
+        options = {**CONSENSUS, "epsilon": 1, "target": target, "method": method, "delta": delta}
+        options["optimum"] = 1 if method == "borda" else None
+        whole, half = (
+            plan(**options, adjacency=one).facts["proven_needed"]
+            for one in ("replace", "add-remove")
+        )
+        assert whole["method"] == half["method"] == method
+        assert half["value"] == pytest.approx(whole["value"] / 2, rel=0.01, abs=1)
+
+
+def test_a_consensus_of_users_who_come_or_go():
+    added = {name for name, one in CONSENSUS_METHODS.items() if "add-remove" in one.adjacencies}
+    assert set(bounds.SUMMED) == added - {"scores"}
+    found = plan(**CONSENSUS, users=200, epsilon=1, adjacency="add-remove")
+    assert {one["method"] for one in found.facts["methods"]} == {"borda", "weights"}
+    assert (found.facts["auto"], found.facts["adjacency"]) == ("borda", "add-remove")
+    assert "users added or removed" in found.title
+    assert "is not published" in found.opening
+
+
 def test_epsilon_for_the_target_of_a_consensus():
     found = plan(**CONSENSUS, users=2000, target=0.5).facts
     assert found["quantity"] == "epsilon"
@@ -230,6 +256,11 @@ def test_what_a_plan_warns_of():
         ({**CONSENSUS, "link": "normal"}, "link"),
         ({**CONSENSUS, "method": "bordo"}, "method"),
         ({**CONSENSUS, "optimum": -1}, "optimum"),
+        ({**CONSENSUS, "adjacency": "flip"}, "replace or add-remove"),
+        ({**CONSENSUS, "adjacency": "add-remove", "trust": "local"}, "by a curator alone"),
+        ({**CONSENSUS, "adjacency": "add-remove", "method": "footrule"}, "method borda or weights"),
+        ({"adjacency": "add-remove"}, "adjacency"),
+        ({"rule": "copeland"}, "rule"),
     ],
 )
 def test_refusals(options, name):

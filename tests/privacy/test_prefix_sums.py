@@ -97,6 +97,15 @@ def test_the_bound_is_the_mean_singular_value():
         assert prefix_sum_error_bound(steps) == pytest.approx(singular.mean())
 
 
+def test_the_usual_strategy_of_many_steps_is_found_without_matrices():
+    for steps in (900, 901, 1_023):
+        errors = {
+            name: prefix_sum_errors(name, steps, "laplace").max() for name in ("increments", "tree")
+        }
+        assert errors[usual_strategy(steps, "laplace")] == pytest.approx(min(errors.values()))
+    assert usual_strategy(10**12, "laplace") == "tree"
+
+
 def test_the_usual_strategy_has_the_least_error():
     for steps in (1, 5, 100, 1023):
         for noise in NOISES:
