@@ -100,7 +100,7 @@ PRIVACY = (
     ),
     *mutants_of(
         "aggregation/planned_errors.py",
-        "tests/aggregation/test_planned_errors.py",
+        "tests/aggregation/test_planned_rules.py",
         ("return _Means(of_noise, ", "return _Means(2 * of_noise, "),
         ("if privacy is setting.privacy else 0.0", ""),
         ("functools.partial(planned, ranked=_RANKED[rule])", "planned"),
