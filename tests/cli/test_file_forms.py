@@ -118,6 +118,25 @@ def test_standard_input_is_released_like_a_file(privrank, write, tmp_path, pack)
     assert piped(RANKS, "aggregate", "-", "--epsilon", 1).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("content", "suffix"),
+    [
+        (b'3 1\n2 1 2 3 0\n1 3 1 0\n0\n"Ann"\n"Ben"\n"Cem"\n"Vote"\n', ".blt"),
+        (b"#/Candidates: Ann ; Ben ; Cem\nAnn > Ben > Cem * 2\nCem > Ann\n", ".cvotes"),
+        (b"=Ann: [Ann]\n=Ben: [Ben]\n=Cem: [Cem]\n2: Ann > Ben > Cem\n1: Cem > Ann\n", ".abif"),
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_piped_ballots_are_read_like_a_file_of_them(privrank, tmp_path, content, suffix, pack):
+    path = tmp_path / f"votes{suffix}"
+    path.write_bytes(content)
+    expected = privrank("aggregate", path, "--method", "none", "--json").json()["ranking"]
+    assert [row["item"] for row in expected] == ["Ann", "Ben", "Cem"]
+    result = piped(pack(content), "aggregate", "-", "--method", "none", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["ranking"] == expected
+
+
 def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path):
     path, ledger = write(*VOTES, header="user,winner,loser,tie"), tmp_path / "votes.ledger"
     assert privrank("ledger", ledger, "--data", path, "--budget", 1).code == 0

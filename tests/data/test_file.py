@@ -129,6 +129,13 @@ def test_no_encodings(given):
         (b'\n{"user": 1}\n', ".json", '\n{"user": 1}\n'),
         (codecs.BOM_UTF8 + b'[{"user": 1}]', ".json", '[{"user": 1}]'),
         (b"", ".csv", ""),
+        (b"4 2\n1 3 2 0\n", ".blt", "4 2\n1 3 2 0\n"),
+        (b"#/Candidates: A ; B\nA > B\n", ".cvotes", "#/Candidates: A ; B\nA > B\n"),
+        (b"=A: [Ann]\n3: A > B\n", ".abif", "=A: [Ann]\n3: A > B\n"),
+        (b"\n27:A>B\n", ".abif", "\n27:A>B\n"),
+        (b"1 2,3\n1,2\n", ".csv", "1 2,3\n1,2\n"),
+        (b"1\t2\n1\t2\n", ".csv", "1\t2\n1\t2\n"),
+        (b"# FILE NAME: a.soc\n3: 1,2\n", ".csv", "# FILE NAME: a.soc\n3: 1,2\n"),
     ],
 )
 def test_standard_input_is_read_once_and_known_by_its_start(piped, content, suffix, text):
