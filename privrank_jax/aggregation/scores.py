@@ -243,9 +243,7 @@ def least_noise(
     return "k-norm" if of_cube <= math.sqrt(2) * apart else "laplace"
 
 
-def noise_on_totals(
-    kind: str, scale: Scalar, num_items: int, cut: int | None = None
-) -> Noise:
+def noise_on_totals(kind: str, scale: Scalar, num_items: int, cut: int | None = None) -> Noise:
     """Noise of this kind and scale on totals of points.
 
     Args:

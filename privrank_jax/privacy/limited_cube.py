@@ -18,9 +18,10 @@ descents, since the largest number adds no descent at the end or within one of d
 is drawn, whether each insertion added a descent, from the last to the first, and then where it was made.
 
 **Law** of Z = r·U, r ~ Gamma(m + 1), at scale 1. E Z_i² = (m + 1)(m + 2) E U_i², and E U_i² is a sum over p of
-integrals of y² F_{p-1}(k - y). K ∩ [-h, h]^m is h times the body of the limit k/h, for h ≤ 1. So with Q(s) = Σ_p C(m, p)
-F_p(s) F_{m-p}(s), the volume of K at s = k, P(max_i \|Z_i\| ≤ t) = P(r ≤ t) + ∫_t^∞ e^{-r} t^m Q(rk/t) dr / (m! Q(k)).
-Q is a polynomial between whole numbers and 2^m beyond m. Both are found by Gauss-Legendre rules, to about 12 digits.
+integrals of y² F_{p-1}(k - y). K ∩ [-h, h]^m is h times the body of the limit k/h, for h ≤ 1. So with Q(s) =
+Σ_p C(m, p) F_p(s) F_{m-p}(s), which is the volume of K at s = k, P(max_i \|Z_i\| ≤ t) = P(r ≤ t) + ∫_t^∞ e^{-r} t^m
+Q(rk/t) dr / (m! Q(k)). Q is a polynomial between whole numbers and 2^m beyond m. Both integrals are found by
+Gauss-Legendre rules, to about 12 digits.
 """
 
 from __future__ import annotations
@@ -159,7 +160,7 @@ def _law(body: LimitedCube) -> _Law:
     volumes = np.einsum("p,pxy,pxy->xy", ways, table, table[::-1])  # Q
     both = ways * table[:, k, 0] * table[::-1, k, 0]
     # ∫ y² F_{p-1}(k - y) dy, for p = 1, ..., m.
-    squares = table[:-1, k - 1] @ (weights * (1 - at) ** 2)
+    squares = np.sum(table[:-1, k - 1] * weights * (1 - at) ** 2, axis=1)
     ways_up = np.array([math.comb(m - 1, p) for p in range(m)], float)
     square = 2 * np.sum(ways_up * squares * table[m - 1 :: -1, k, 0]) / volumes[k, 0]
     shares, stays = _descents(m, k)

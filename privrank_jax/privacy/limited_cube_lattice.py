@@ -2,25 +2,25 @@ r"""Whole points of the cube cut by a limit: their numbers, exactly, and the law
 
 **Numbers.** K is the body of :mod:`privrank_jax.privacy.limited_cube`, N(r) the number of whole points of rK. C_p(r) is
 that of x in {1, ..., r}^p with Σ x_i ≤ rk: Σ_i (-1)^i C(p, i) C(rk - ri, p), by inclusion and exclusion. Hence N(r) =
-Σ_{p+q≤m} m!/(p! q! (m-p-q)!) C_p(r) C_q(r). Vertices of K are differences of ballots, hence whole. So N is a polynomial of degree
-m with Σ_r N(r) z^r = (h_0 + h_1 z + ... + h_m z^m)/(1 - z)^{m+1} and whole h_i ≥ 0 (Ehrhart; Stanley 1980). For k = 1,
-h_i = C(m, i)². They are found from N(0), ..., N(m), and N(r) = Σ_i h_i C(r + m - i, m) for all r.
+Σ_{p+q≤m} m!/(p! q! (m-p-q)!) C_p(r) C_q(r). Vertices of K are differences of ballots, hence whole. So N is a polynomial
+of degree m with Σ_r N(r) z^r = (h_0 + h_1 z + ... + h_m z^m)/(1 - z)^{m+1} and whole h_i ≥ 0 (Ehrhart; Stanley 1980).
+For k = 1, h_i = C(m, i)². They are found from N(0), ..., N(m), and N(r) = Σ_i h_i C(r + m - i, m) for all r.
 
 *N is log-concave*, as the draw of a radius needs: where h_0, ..., h_m are positive and log-concave, since 1/(1 -
 z)^{m+1} has such coefficients, and products of such series are log-concave. :class:`Series` checks the h_i.
 
-**Law.** Exact noise X has P(x) ∝ a^{M(x)}, a = e^{-ρ}, M(x) the least whole r with x in rK. The sum of a^{M(x)} over all
-x is W = (1 - a) Σ_r a^r N(r) = Σ_i h_i a^i/(1 - a)^m. With G(r, t) the number of whole points of rK in [-t, t]^m, which
-is N(r) for r ≤ t, W·P(max_i \|X_i\| ≤ t) = (1 - a) Σ_r a^r G(r, t). The part below t is a mixture of negative binomial
-chances, since a^r C(r + m - i, m) is one. For r ≥ t, G is N with numbers of x in {1, ..., t}^p, Σ x_i ≤ rk, which one
-recursion finds for all r. Radii that are left out, far from the mode, only make the chance smaller.
+**Law.** Exact noise X has P(x) ∝ a^{M(x)}, a = e^{-ρ}, M(x) the least whole r with x in rK. The sum of a^{M(x)} over
+all x is W = (1 - a) Σ_r a^r N(r) = Σ_i h_i a^i/(1 - a)^m. With G(r, t) the number of whole points of rK in [-t, t]^m,
+which is N(r) for r ≤ t, W·P(max_i \|X_i\| ≤ t) = (1 - a) Σ_r a^r G(r, t). The part below t is a mixture of negative
+binomial chances, since a^r C(r + m - i, m) is one. For r ≥ t, G is N with numbers of x in {1, ..., t}^p, Σ x_i ≤ rk,
+which one recursion finds for all r. Radii that are left out, far from the mode, only make the chance smaller.
 
-*For small ρ* that sum is long. There let V be uniform in [-1/2, 1/2]^m. With e = 1/2 + (m/8 + √(m/12)/2)/k, E‖V‖ ≤ e: the
-larger of the sums over positive and over negative entries is half of Σ \|V_i\| plus half of \|Σ V_i\|. So a^{M(x)} ≤
-e^{-ρ‖x‖} ≤ e^{ρe} e^{-ρE‖x + V‖} ≤ e^{ρe} E e^{-ρ‖x + V‖} by Jensen's inequality. Summed over x with max_i \|x_i\| > t +
-1/2, where x + V has an entry beyond t, this is at most e^{ρe} Σ_i h_i ρ^{-m} P(max_i \|Z_i\| > ρt), Z the noise on real
-numbers at scale 1, since ∫ e^{-ρ‖y‖} dy is m! times the volume of K, Σ_i h_i, over ρ^m. Divided by W it is a bound of
-P(max_i \|X_i\| > t + 1/2).
+*For small ρ* that sum is long. There let V be uniform in [-1/2, 1/2]^m. With e = 1/2 + (m/8 + √(m/12)/2)/k, E‖V‖ ≤ e:
+the larger of the sums over positive and over negative entries is half of Σ \|V_i\| plus half of \|Σ V_i\|. So a^{M(x)}
+≤ e^{-ρ‖x‖} ≤ e^{ρe} e^{-ρE‖x + V‖} ≤ e^{ρe} E e^{-ρ‖x + V‖} by Jensen's inequality. Summed over x with max_i \|x_i\| >
+t + 1/2, where x + V has an entry beyond t, this is at most e^{ρe} Σ_i h_i ρ^{-m} P(max_i \|Z_i\| > ρt), Z the noise on
+real numbers at scale 1, since ∫ e^{-ρ‖y‖} dy is m! times the volume of K, Σ_i h_i, over ρ^m. Divided by W it is a bound
+of P(max_i \|X_i\| > t + 1/2).
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def mean_absolute(body: Body) -> np.ndarray:
 
 
 def reach(body: Body | LimitedCube, level: Number, first: int | None = None) -> float:
-    """The least t at scale 1 with P(max_i |Z_i| <= t) >= level; exact for cubes, cut by a limit or not, else by simulation.
+    """The least t at scale 1 with P(max_i |Z_i| <= t) >= level; exact for cubes, cut or not, else by simulation.
 
     Args:
         body: K; not traced.

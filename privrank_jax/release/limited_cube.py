@@ -29,9 +29,7 @@ from privrank_jax.release.k_norm import AddNoise, noisy_sums
 from privrank_jax.release.radius import Radius, check_rate, checked_radius
 
 
-def discrete_limited_cube(
-    body: LimitedCube, change: int, epsilon: float
-) -> tuple[AddNoise, float]:
+def discrete_limited_cube(body: LimitedCube, change: int, epsilon: float) -> tuple[AddNoise, float]:
     """The mechanism for integers that change within ``change`` times the cube cut by a limit, and its scale.
 
     ε-DP where neighbors differ so; proof at the head of this module.
