@@ -55,8 +55,9 @@ def test_the_volume_is_that_of_points():
         assert _law(body).log_volume == pytest.approx(log_volume, abs=1e-9)
 
 
-def test_numbers_that_are_not_log_concave_are_refused(monkeypatch):
-    monkeypatch.setattr(lattice, "ways", lambda body, radius: [[1 + 5 * radius**3]])
+@pytest.mark.parametrize("numbers", [(1, 4, 109), (1, 1, 1)])  # h = 1, 1, 100 and 1, -2, 1
+def test_numbers_that_are_not_log_concave_are_refused(numbers, monkeypatch):
+    monkeypatch.setattr(lattice, "ways", lambda body, radius: [[numbers[radius]]])
     with pytest.raises(ArithmeticError, match="log-concave"):
         lattice.Series(LimitedCube(2, 1))
 

@@ -86,7 +86,8 @@ def test_neighbors_lose_epsilon_and_no_more(items, limit, most):
 def test_draws_have_the_law(items, limit, rate):
     """Points by their probabilities, with those beyond a reach of 4 as one; 5 % less noise is another law."""
     body, points = LimitedCube(items, limit), naive.limited_cube_points(items, limit, 4)
-    draws = [limited_cube_noise(body, Fraction(rate)) for _ in range(6000)]
+    add_noise, _ = discrete_limited_cube(body, 2, 2 * rate)
+    draws = [add_noise(np.arange(items)) - np.arange(items) for _ in range(6000)]
     found = Counter(tuple(draw.tolist()) for draw in draws)
 
     def law(at):
