@@ -10,6 +10,8 @@ since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
 
+A limit may cut the cube: :mod:`privrank_jax.privacy.limited_cube`.
+
 **Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
 of its items to the other. Where users are asked each pair l_ij times and one of them changes all of their answers, the
 win totals change within it. With all lengths 1 (a *complete* zonotope), it holds the change of n times the Borda scores

@@ -8,14 +8,16 @@ times a point on the boundary of K.
 **Drawing.** A radius r with P(r) ∝ a^r N(r), N the number of whole points of rK, whose log-concavity is checked
 (:mod:`privrank_jax.privacy.limited_cube_lattice`), then one of these points, uniformly: how many of its entries are
 positive and negative, by their exact numbers; which, by a random order; and the entries of either sign, x in {1, ...,
-r}^p with Σ x_i ≤ rk. For p > k they are drawn from the smaller one of two larger sets, until they fit: {1, ..., r}^p,
-or x with x_i ≥ 1 and Σ x_i ≤ rk, the gaps of p different whole numbers up to rk. How long that takes depends on the
-noise and on public facts alone.
+r}^p with Σ x_i ≤ rk. These are drawn from the smaller one of two larger sets, until they fit: {1, ..., r}^p, or x with
+x_i ≥ 1 and Σ x_i ≤ rk, the gaps of p different whole numbers up to rk. How long that takes depends on the noise and on
+public facts alone.
 """
 
 from __future__ import annotations
 
+import bisect
 import functools
+import itertools
 import math
 import secrets
 from fractions import Fraction
@@ -76,17 +78,9 @@ def uniform_whole_point(body: LimitedCube, radius: int) -> np.ndarray:
         radius: r >= 0.
     """
     table = ways(body, radius)
-    left = secrets.randbelow(sum(map(sum, table)))
-    for size, row in enumerate(table):
-        for up, number in enumerate(row):
-            if left < number:
-                return _placed(body, radius, up, size - up)
-            left -= number
-    raise AssertionError
-
-
-def _placed(body: LimitedCube, radius: int, up: int, down: int) -> np.ndarray:
-    """A uniform point with so many positive and negative entries."""
+    signs = [(up, size - up) for size, row in enumerate(table) for up in range(len(row))]
+    ends = list(itertools.accumulate(number for row in table for number in row))
+    up, down = signs[bisect.bisect_right(ends, secrets.randbelow(ends[-1]))]
     order = list(range(body.num_items))
     secrets.SystemRandom().shuffle(order)
     found = np.zeros(body.num_items, np.int64)
@@ -100,7 +94,7 @@ def _entries(limit: int, radius: int, number: int) -> np.ndarray:
     if not number:
         return np.zeros(0, np.int64)
     most = radius * limit
-    boxed = number <= limit or radius**number <= math.comb(most, number)
+    boxed = radius**number <= math.comb(most, number)
     while True:
         if boxed:
             found = 1 + uniform_integers(number, radius)

@@ -361,11 +361,10 @@ RELEASES = (
         "tests/release/test_limited_cube.py",
         ("rate = Fraction(epsilon) / change", "rate = 2 * Fraction(epsilon) / change"),
         ("Radius(series(body).count, 1, rate)", "Radius(series(body).count, 2, rate)"),
-        ("boxed = number <= limit or radius**number <=", "boxed = radius**number <="),
         ("and found.sum() <= most", "and found.sum() < most"),
         ("if found.max() <= radius and", "if"),
         ("secrets.SystemRandom().shuffle(order)", "pass"),
-        ("            left -= number\n", "            pass\n"),
+        ("bisect.bisect_right(ends", "bisect.bisect_left(ends"),
         ("= -_entries(body.limit, radius, down)", "= _entries(body.limit, radius, down)"),
     ),
     *mutants_of(
