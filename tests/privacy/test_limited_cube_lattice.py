@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from privrank_jax.privacy import limited_cube_lattice as lattice
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
-from privrank_jax.privacy.limited_cube import LimitedCube, variance
+from privrank_jax.privacy.limited_cube import MOST_ITEMS, LimitedCube, variance
 from privrank_jax.privacy.limited_cube_lattice import limited_cube_reach
 from tests.reference import geometry as naive
 
@@ -116,3 +116,11 @@ def test_noise_on_integers_is_near_that_on_real_numbers():
     weights = np.exp(-rate * np.maximum(np.abs(points).max(axis=1), sums))
     found = np.sum(weights * points[:, 0] ** 2) / weights.sum()
     assert found == pytest.approx(variance(body) / rate**2, rel=0.01)
+
+
+@pytest.mark.slow
+def test_series_of_more_items_are_log_concave():
+    """Limits above half of the items tell little: their series are nearly that of the cube."""
+    for items in (*range(13, 31), 40, 60, MOST_ITEMS):
+        for limit in range(1, items // 2 + 2, 1 if items <= 30 else 7):
+            lattice.Series(LimitedCube(items, limit))
