@@ -8,7 +8,12 @@ from privrank_jax.jobs.plan_design import Design, Plan
 
 def plan_points(design: Design) -> Plan:
     """Plan the totals that ``privrank aggregate --method scores`` publishes."""
-    from privrank_jax.aggregation.scores import least_noise, noise_on_totals, scores_scale
+    from privrank_jax.aggregation.scores import (
+        least_noise,
+        limit_that_cuts,
+        noise_on_totals,
+        scores_scale,
+    )
     from privrank_jax.jobs.beyond_noise import reach_on_totals
     from privrank_jax.jobs.points import scale_of
 
@@ -28,7 +33,8 @@ def plan_points(design: Design) -> Plan:
 
     epsilon, users, needed = design.settled(lambda one: reach(one) / design.target)
     scale, middle = scores_scale(design.items, promised(epsilon), **rules, noise=noise)
-    deviation = float(noise_on_totals(noise, scale, design.items).deviation())
+    cut = limit_that_cuts(design.items, promised(epsilon), design.limit)
+    deviation = float(noise_on_totals(noise, scale, design.items, cut).deviation())
     error = reach(epsilon)
     found = design.told(
         "items", "trust", "points", "limit", "adjacency", "confidence", "target"

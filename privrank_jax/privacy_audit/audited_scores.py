@@ -72,6 +72,7 @@ _FACETS = shapes.cube_facets(NUM_ITEMS)
 _ALL, _NONE = np.array([2.0, 2.0, 2.0, 2.0]), np.array([1.0, 1.0, 1.0, 2.0])
 _GONE = np.array([1.0, 1.0, 1.0, 1.0])
 _FIRST, _SECOND = np.array([2.0, 0.0, 0.0, 2.0]), np.array([1.0, 1.0, 0.0, 2.0])
+_PAIR, _BLANK = np.array([2.0, 1.0, 1.0, 2.0]), np.array([1.0, 0.0, 1.0, 2.0])
 _BEST, _WORST = np.array([3.0, 3.0, 3.0, 2.0]), np.array([1.0, 1.0, 1.0, 2.0])
 _CENTRAL = {"promise": USER, "instances": _replaced}
 
@@ -100,6 +101,14 @@ AUDITED = (
         ),
         **_CENTRAL | {"instances": functools.partial(_replaced, 1, 1)},
         **under_laplace(_totals, _FIRST, _SECOND),
+    ),
+    audited(
+        "dp-scores-limit",
+        "totals of approvals, two for each user, + K-norm noise",
+        _on_totals(limit=2),
+        commands=("aggregate --method scores --higher-is-better --points 1-4 --limit 2",),
+        **_CENTRAL | {"instances": functools.partial(_replaced, 1, 2)},
+        **under_k_norm(_totals, shapes.limited_cube_facets(NUM_ITEMS, 2), _PAIR, _BLANK),
     ),
     audited(
         "dp-scores-add-remove",

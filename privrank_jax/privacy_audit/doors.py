@@ -7,7 +7,8 @@ They are named, not imported, since releases depend on this package.
 - *Discrete Gaussian*: the noise was calibrated to (ε, δ) for an ℓ₂ distance; up to that distance the loss at δ is at
   most ε times the share of the distance that was used, and beyond it the loss is larger. *Rounded Gaussian* likewise,
   with the distance in units of σ, which differs between the parts of the input.
-- *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube and, for the zonotope of
+- *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube, also at least the sums
+  over its positive and negative entries divided by k for the cube cut by a limit of k, and, for the zonotope of
   a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do. For rows of
   blocks, the largest sum over a row of the largest differences in its blocks; for a zonotope times intervals, the
   larger of the least r in each part.
@@ -75,6 +76,13 @@ def _gaussian_parts(first: np.ndarray, second: np.ndarray, facts: Mapping[str, A
 
 def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     return facts["epsilon"] * np.abs(first - second).max() / facts["change"]
+
+
+def _limited_cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    moved = first - second
+    most = max(moved.clip(0).sum(), -moved.clip(None, 0).sum())
+    gauge = max(np.abs(moved).max(), np.ceil(most / facts["body"].limit))
+    return facts["epsilon"] * gauge / facts["change"]
 
 
 def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -222,6 +230,7 @@ DOORS = (
     _door("release.discrete_noise:discrete_laplace", _laplace, builds=True),
     _door("release.discrete_noise:discrete_gaussian", _gaussian, builds=True),
     _door("release.k_norm:discrete_cube", _cube, builds=True),
+    _door("release.limited_cube:discrete_limited_cube", _limited_cube, builds=True),
     _door("release.k_norm:discrete_zonotope", _zonotope, builds=True),
     _door("release.block_noise:discrete_blocks", _blocks, builds=True),
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),

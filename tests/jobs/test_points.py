@@ -94,11 +94,34 @@ def test_intervals_hold_all_scores_as_often_as_said(
 
 
 def test_the_default_noise_is_the_smaller_one(write):
-    """Of six items, K-norm noise has the variance 56/3, and Laplace noise 8 for one vote each, 72 otherwise."""
-    path = write("u1,x,,,,,", header="user,a,b,c,d,e,f", name="approvals.csv")
+    """Of 101 items K-norm noise has the variance 3,502, and Laplace noise 8 for one vote each, 20,402 otherwise."""
+    items = ",".join(f"i{number}" for number in range(101))
+    path = write("u1,x" + 100 * ",", header=f"user,{items}", name="approvals.csv")
     data = pr.read(path, cells="approvals")
     for limit, noise in ((None, "K-norm"), (1, "Laplace")):
         assert noise in pr.consensus(data, user(), limit=limit).facts["noise"]
+
+
+@pytest.mark.parametrize("simulated", [False, True])
+def test_a_limit_makes_intervals_shorter_that_hold_as_often(write, simulated, key):
+    """Of 60 releases at 95 %, fewer than 49 hold all with probability 5e-5; the noise is that of the limit."""
+    import jax
+
+    rows = [f"u{n},{'x' * (n % 2)},,{'x' * (n % 3 == 0 and n % 2 == 0)},,," for n in range(30)]
+    path = write(*rows, header="user,a,b,c,d,e,f", name="approvals.csv")
+    data, held, widths = pr.read(path, cells="approvals"), 0, {}
+    for number in range(60):
+        drawn = jax.random.fold_in(key, number) if simulated else None
+        found = pr.consensus(data, user(0.5), limit=1, key=drawn)
+        low, high = (found.certainty.intervals[end] for end in ("low", "high"))
+        true = np.array([15, 0, 5, 0, 0, 0]) / 30
+        held += bool(np.all((low - 1e-9 <= true) & (true <= high + 1e-9)))
+        widths["limit"] = high - low
+    assert held >= 49
+    assert "K-norm" in found.facts["noise"]
+    for other in ({"limit": 1, "noise": "laplace"}, {}):
+        wide = pr.consensus(data, user(0.5), **other, key=key if simulated else None).certainty
+        assert np.all(widths["limit"] < wide.intervals["high"] - wide.intervals["low"])
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from privrank_jax.privacy_audit import audited_questionnaires, shapes
 COUNTS = audited_questionnaires.COUNTS
 BODIES = {
     "cube": shapes.cube_facets(3),
+    "limited cube": shapes.limited_cube_facets(3, 2),
     "zonotope": shapes.zonotope_facets(COUNTS),
     "replaced": audited_questionnaires.facets_of(COUNTS, "replace"),
 }
@@ -23,8 +24,10 @@ BODIES = {
 
 def corners(name):
     """Points whose hull is the body: corners of the cube, and all differences of two users' totals."""
-    if name == "cube":
-        return np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+    if name.endswith("cube"):
+        every = np.array(list(itertools.product((-1.0, 0.0, 1.0), repeat=3)))
+        named = np.maximum((every > 0).sum(axis=1), (every < 0).sum(axis=1))
+        return every[(every != 0).all(axis=1) if name == "cube" else named <= 2]
     unit = np.eye(3)
     pairs = [(0, 1), (0, 1), (0, 2), (1, 2)]
     answers = [[unit[i], unit[j]] + [0 * unit[0]] * (name == "replaced") for i, j in pairs]

@@ -26,7 +26,9 @@ def ballots(items, most, limit=None):
 def largest_change(items, most, limit, adjacency, noise, middle):
     """How far one user moves the totals, less the middle for each user, in the norm of the noise."""
     norm = {
-        "k-norm": lambda move: max(map(abs, move)),
+        "k-norm": lambda move: max(
+            map(abs, move)
+        ),  # in the cube, cut or not: a vertex is on the edge of both
         "laplace": lambda move: sum(map(abs, move)),
         "gaussian": lambda move: math.sqrt(sum(x * x for x in move)),
     }[noise]
