@@ -138,8 +138,8 @@ def test_noise_on_real_numbers_is_dominated():
 
 
 def test_losses_of_which_many_are_left_out_still_bound():
-    """2^12 steps on a few knots, at a large ε, where most masses underflow."""
-    for scale, changes in ((4, (3000, 5)), (2**11, (2**13,))):
+    """Changes of more steps than losses are kept."""
+    for scale, changes in ((20, (3000, 5)), (2**11, (2**13,))):
         budgets = Budgets.gather(noisy=[(Fraction(sum(changes)) / Fraction(scale), changes)] * 2)
         for at in (0.5, 0.9):
             target = Fraction(at) * budgets.epsilon_sum
