@@ -211,7 +211,7 @@ def randomize(
     made = randomized(data, epsilon, source, keep_users=keep_users, **asked)
     if ledger is not None:
         ledger.check_data(data.sha256, made.name)
-        used = price(made.guarantee, ledger)
+        used, _ = price(made.guarantee, ledger)
         ledger.check(used)
         if not made.rehearsal:
             about = {"trust": made.guarantee.trust, "numerics": made.guarantee.numerics}

@@ -28,9 +28,10 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._promise import check_changes
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
-from privrank_jax.privacy.guarantee import TRUSTS, Guarantee, check_changes
+from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
 from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy

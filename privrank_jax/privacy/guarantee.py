@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from privrank_jax._neighbors import OWN, PUBLIC, Neighbors, listed
-from privrank_jax._promise import Amount
+from privrank_jax._promise import Amount, check_changes
 from privrank_jax.privacy.privacy import Privacy
 
 _UNIT_WORDS = {
@@ -211,14 +211,6 @@ class Guarantee:
                 f" As well, with {_level(other)}, it {_change(other)}." for other in self.also
             )
         )
-
-
-def check_changes(changes: object) -> None:
-    """Raise ``ValueError`` unless these are a tuple of whole numbers, at least 1."""
-    if not isinstance(changes, tuple) or not all(
-        isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in changes
-    ):
-        raise ValueError(f"changes must be a tuple of whole numbers, at least 1, got {changes!r}.")
 
 
 def _level(attained: Privacy) -> str:

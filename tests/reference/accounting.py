@@ -151,3 +151,34 @@ def cube_losses(dimension, change, unit):
         shares[moved] = float(np.sum(weight * part))
     whole = sum(shares.values())
     return {moved: share / whole for moved, share in shares.items()}
+
+
+def laplace_divergence(unit, changes, alpha):
+    """Rényi's divergence of order α of the two laws of integer noise of scale 1/``unit``, outcome by outcome."""
+    total = 0.0
+    for change in changes:
+        powers = (p**alpha * q ** (1 - alpha) for p, q in laplace_outcomes(unit, change))
+        total += math.log(math.fsum(powers)) / (alpha - 1)
+    return total
+
+
+def worst_adaptive_delta(kinds, allowed, epsilon):
+    """The largest δ at ε of releases each of which is chosen, after the outcomes so far, from a few kinds.
+
+    ``kinds`` are lists of (p, q) of outcomes; ``allowed`` says whether so many of each kind may be made. The search
+    goes through all strategies, by the numbers of releases so far and their loss.
+    """
+    seen = {}
+
+    def worst(counts, loss):
+        state = counts, round(loss, 9)
+        if state not in seen:
+            seen[state] = max(0.0, -math.expm1(min(0.0, epsilon - loss)))
+            for kind, outcomes in enumerate(kinds):
+                more = tuple(count + (kind == other) for other, count in enumerate(counts))
+                if allowed(more):
+                    found = math.fsum(p * worst(more, loss + math.log(p / q)) for p, q in outcomes)
+                    seen[state] = max(seen[state], found)
+        return seen[state]
+
+    return worst((0,) * len(kinds), 0.0)

@@ -119,7 +119,7 @@ def test_files_that_are_no_ledgers(made, tmp_path):
         Ledger(path)
     newer = made(1)
     connection = sqlite3.connect(newer)
-    for version in (2, 6):
+    for version in (2, 7):
         connection.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(LedgerError, match=f"version {version}, and this privrank reads"):
             Ledger(newer)
