@@ -11,8 +11,9 @@ import pytest
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.scores import PointTotals
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.jobs import comparisons
 from privrank_jax.pairwise import questionnaire_counts
-from privrank_jax.privacy import Privacy, compose
+from privrank_jax.privacy import Guarantee, Privacy, compose
 from privrank_jax.release import (
     exact_aggregation,
     exact_borda,
@@ -230,6 +231,14 @@ def test_what_is_not_proven_states_nothing():
     counts = questionnaire_counts(np.array([[0, 1], [1, 2]]), 3)
     shaped = exact_noisy_counts(np.array([3.0, 4, 2]), asked, questionnaire=counts)
     assert shaped.guarantee.changes == ()
+    approximate = Privacy(EPSILON, unit="comparison", adjacency="flip", delta=1e-6)
+    gaussian = exact_noisy_counts([3.0, 4.0], approximate, noise="gaussian").guarantee
+    assert gaussian.changes == ()
+    ties = WinCounts.from_matrix(np.array([[0, 2.5, 1], [1.5, 0, 1], [0, 1, 0]]), ties=1.0)
+    davidson = exact_noisy_counts(
+        ties, asked, ties="davidson", questionnaire=counts, noise="laplace"
+    ).guarantee
+    assert davidson.changes == ()
 
 
 def test_a_release_composes_by_its_changes():
@@ -239,3 +248,10 @@ def test_a_release_composes_by_its_changes():
     together, worst = (compose([one] * 100, delta=1e-6).epsilon for one in (found, plain))
     assert together == pytest.approx(2.62, abs=0.1)
     assert worst == pytest.approx(4.775, abs=1e-3)
+
+
+def test_two_parts_of_a_release_state_nothing_together():
+    """Scores, and the numbers of comparisons for their intervals, each with its noise."""
+    part = Guarantee(Privacy(0.4, unit="user", adjacency="replace"), changes=(2, 2))
+    whole = comparisons._whole(part, 0.5)
+    assert (whole.epsilon, whole.changes) == (0.5, ())

@@ -9,7 +9,8 @@ from decimal import Decimal
 
 import pytest
 
-from privrank_jax.privacy import LaplaceRelease, Neighbors, compose
+from privrank_jax.jobs.spending import price
+from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
 from privrank_jax.release.ledger_file import changes_cell, changes_from
 from privrank_jax.release.ledger_filter import Filter
@@ -223,6 +224,18 @@ def test_ledgers_of_version_5_are_taken_over(tmp_path):
         as_version_5(other, f"UPDATE {table} SET {column} = '0.1'")
         with pytest.raises(LedgerError, match=f"row 1 of {table}"):
             Ledger(other)
+
+
+def test_changes_are_paid_with_the_guarantee_that_they_are_of(tmp_path):
+    flips = Privacy.proven(0.1, unit="comparison", adjacency="flip")
+    found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), changes=(2, 2))
+    for kind, changes in ((("user", "replace"), ()), (("comparison", "flip"), (2, 2))):
+        path = tmp_path / kind[0]
+        budget = promise(1, unit=kind[0], adjacency=kind[1])
+        create(path, budget, data="votes.csv", sha256="0" * 64)
+        with Ledger(path) as ledger:
+            used, paid = price(found, ledger)
+            assert (used.kind, paid) == (kind, changes)
 
 
 def test_bad_slack_and_bad_changes(made, tmp_path):
