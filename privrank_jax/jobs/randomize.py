@@ -214,9 +214,14 @@ def randomize(
         used, _ = price(made.guarantee, ledger)
         ledger.check(used)
         if not made.rehearsal:
-            about = {"trust": made.guarantee.trust, "numerics": made.guarantee.numerics}
-            about["command"], about["method"] = "privatize", "randomized answers"
-            ledger.spend(used, **about, source=(data.sha256, made.name))
+            ledger.spend(
+                used,
+                trust=made.guarantee.trust,
+                numerics=made.guarantee.numerics,
+                command="privatize",
+                method="randomized answers",
+                source=(data.sha256, made.name),
+            )
     return made
 
 

@@ -272,8 +272,8 @@ class Ledger:
         spends = []
         for number, data_set, *row in rows:
             words = self._words(row)
-            promise, changes = self._promise(words[7:]), self._changes(words[6])
-            spends.append(Spend(number, *words[:6], data_set, promise, changes))
+            of = {"privacy": self._promise(words[7:]), "changes": self._changes(words[6])}
+            spends.append(Spend(number, *words[:6], data_set=data_set, **of))
         return spends
 
     def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:

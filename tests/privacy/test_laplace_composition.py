@@ -75,6 +75,14 @@ def test_unlike_releases_and_other_kinds_beside_them():
     assert beside < epsilon([(0.1, 0), GaussianRelease(5.0)], 1e-6)
 
 
+def test_equal_numbers_of_unlike_releases_add_up():
+    tenth = Fraction(1, 10)
+    releases = [(tenth, (1,)), (2 * tenth, (1, 1)), (2 * tenth, (1, 1)), (0 * tenth, (1,))]
+    found = Budgets.gather([(tenth, Fraction(0))], noisy=releases)
+    assert found.pure == (((tenth, 1), 6),)
+    assert (found.count, found.epsilon_sum) == (6, 6 * tenth)
+
+
 # --- the theorem ---------------------------------------------------------------------------------
 
 
