@@ -297,7 +297,7 @@ class Ledger:
         if rule is not None:
             delta = EXACT.subtract(delta, rule.slack)
             cost = self._cost(rule)
-            if cost <= rule.most:
+            if cost <= rule.most * (1 + 1e-9):  # in whatever order it is added up
                 epsilon = max(epsilon, rule.left(cost))
         if min(epsilon, delta) < 0:
             raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")

@@ -14,7 +14,7 @@ and Zrnic 2021). If Σε_i <= ε, then L <= ε, which adds nothing. If not, (1 -
 (1 - e^{ε-L})₊ <= κ e^{(α-1)(L-ε)} = κ e^{(α-1)(Σr_i-ε)} M <= δ' M. All of it adds at most δ' E M <= δ'. ∎
 
 This is not composition by loss distributions, which is proven for budgets that are fixed ahead only, but comes near it.
-To take the best of several orders at the end would not be proven.
+The proof does not allow to take the best of several orders at the end.
 
 **One number that changes by a**, with noise of scale s = a/ε, has with q = e^{-1/s} and w = 2α - 1
 

@@ -106,7 +106,7 @@ LEDGERS = (
         "release/ledger.py",
         "tests/release/test_ledger_filter.py",
         ("delta = EXACT.subtract(delta, rule.slack)", "delta = EXACT.subtract(delta, 0)"),
-        ("            if cost <= rule.most:\n", "            if cost <= 2 * rule.most:\n"),
+        ("if cost <= rule.most * (1 + 1e-9):", "if cost <= rule.most * 2:"),
         ("return self._cost(rule) + asked <= rule.most", "return asked <= rule.most"),
         ("asked = 0.0 if changes is None else", "asked = 0.0 if not changes else"),
         ("            count * rule.cost(amount", "            rule.cost(amount"),

@@ -152,6 +152,27 @@ def test_the_plain_sum_still_suffices(made):
             ledger.spend(promise("0.001"))
 
 
+def test_what_is_left_can_be_spent_and_nothing_more(made):
+    with Ledger(made(3)) as ledger:
+        for part in ("0.3", "0.7", "0.5", "1"):
+            left = ledger.left()[0]
+            if left > 3 - ledger.spent()[0]:  # not exact decimals of the plain sum
+                with pytest.raises(BudgetExhausted):
+                    ledger.check(promise(left * Decimal("1.0001")))
+            ledger.spend(promise(left * Decimal(part)))
+        assert ledger.left()[0] < Decimal("1e-5")
+
+
+def test_a_ledger_beyond_its_rule_is_damaged(made, monkeypatch):
+    path = made(3)
+    with Ledger(path) as ledger:
+        monkeypatch.setattr(Ledger, "check", lambda *_: None)
+        for _ in range(45):
+            ledger.spend(promise("0.1"))
+        with pytest.raises(LedgerError, match="more was spent than its budget"):
+            ledger.left()
+
+
 def test_the_slack_is_kept_from_failures(made):
     path = made(3, "1e-5", "4e-6")
     with Ledger(path) as ledger:
