@@ -37,8 +37,8 @@ number changes by more than b and all together by Δ, c = (b, ..., b, rest) does
 release is proven where its noise is, and its guarantee states it (``Guarantee.changes``).
 
 *Not for K-norm noise.* Its losses are known for one change at a time, and which change of a body is the worst one is
-not proven; it counts as any ε-DP release. For a cube and a change of all d numbers by c, that loses little: the loss is
-±ε but for a share of about ε/2, whatever d.
+not proven; it counts as any ε-DP release. For a cube and a change of all its numbers that gives away little: the loss
+is ±ε but for a share of less than ε/2, whatever their number.
 
 **Grid.** The library represents losses as multiples of one step. If all ε_i are multiples of a step that is not too
 fine, as is usual for decimals, the bound is optimal. Otherwise, and for Gaussians, a dominating pair of laws on the
