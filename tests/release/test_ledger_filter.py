@@ -209,7 +209,7 @@ def test_what_is_not_known_yet_is_not_refused_early(made):
 def test_the_rule_and_the_noise_are_never_altered(made, trigger, statement):
     path = made(3)
     with Ledger(path) as ledger:
-        ledger.spend(promise(1), changes=(1,))
+        ledger.mark_printed(ledger.spend(promise(1), changes=(1,)))
     connection = sqlite3.connect(path)
     with pytest.raises(sqlite3.IntegrityError, match="never altered"):
         connection.execute(statement)
