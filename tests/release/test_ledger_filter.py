@@ -14,7 +14,6 @@ from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, 
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
 from privrank_jax.release.ledger_file import changes_cell, changes_from
 from privrank_jax.release.ledger_filter import Filter
-from tests import composition_table
 from tests.reference import accounting as naive
 from tests.release.ledgers import USERS, as_version_5, promise
 
@@ -272,9 +271,3 @@ def test_bad_slack_and_bad_changes(made, tmp_path):
     for cell in ("x", "2", "0*3", "2*3*4", "-1*2"):
         with pytest.raises(ValueError, match=r"whole number|unpack"):
             changes_from(cell)
-
-
-def test_the_page_shows_what_releases_come_to():
-    """After a change of the accounting: ``python -m tests.composition_table``."""
-    page = composition_table.PAGE.read_text(encoding="utf-8")
-    assert composition_table.written(page) == page
