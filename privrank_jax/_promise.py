@@ -26,6 +26,15 @@ SHAPED_NOISES = ("k-norm", *NOISES)
 FOOTRULE_NOISES = ("tree", "k-norm", "gaussian")
 """Kinds for footrule costs: K-norm noise on counts of positions in a tree of places, or on all prefix counts."""
 
+
+def check_changes(changes: object) -> None:
+    """Raise ``ValueError`` unless these are a tuple of whole numbers, at least 1."""
+    if not isinstance(changes, tuple) or not all(
+        isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in changes
+    ):
+        raise ValueError(f"changes must be a tuple of whole numbers, at least 1, got {changes!r}.")
+
+
 LEAVES = ("epsilon", "delta", "contributions")
 STATIC = ("unit", "adjacency", "public", "users")
 

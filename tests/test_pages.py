@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from privrank_jax.cli import app
+from tests import composition_table
 from tests.notebook_outputs import texts_agree
 
 ROOT = Path(__file__).parent.parent
@@ -117,3 +118,9 @@ def test_privrank_can_be_called_after_a_page_installed_it(page, block, monkeypat
     assert done.returncode == 0, done.stderr
     assert "pip install" in done.stdout
     assert done.stdout.splitlines()[-1] == str(tmp_path / ".venv/bin/privrank")
+
+
+def test_the_page_shows_what_releases_come_to():
+    """After a change of the accounting: ``python -m tests.composition_table``."""
+    page = composition_table.PAGE.read_text(encoding="utf-8")
+    assert composition_table.written(page) == page

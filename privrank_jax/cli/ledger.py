@@ -29,6 +29,7 @@ from privrank_jax.release.ledger import (
     Ledger,
     Spend,
     amount,
+    changes_cell,
     create,
     in_words,
     numbers,
@@ -74,6 +75,14 @@ class Request(Json):
         typer.Option(
             metavar="DELTA",
             help="Budget of delta; it can't be changed either. 0 allows no release with a --delta.",
+        ),
+    ] = "0"
+    slack: Annotated[
+        str,
+        typer.Option(
+            metavar="DELTA",
+            help="Keep this part of --budget-delta to add releases up by Rényi divergences too, which allows more of "
+            "them, most where Laplace noise (--noise laplace) is on many numbers. It can't be changed either.",
         ),
     ] = "0"
     series: Annotated[
@@ -176,7 +185,8 @@ def _make(request: Request, data: str, budget: str) -> None:
         users=_users(request, data, header, trained=trained),
     )
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
-        create(request.file, promise, data=Path(data).name, sha256=sha256)
+        name, slack = Path(data).name, amount(request.slack, "--slack", zero=True)
+        create(request.file, promise, data=name, sha256=sha256, slack=slack)
 
 
 def _make_series(request: Request, name: str) -> None:
@@ -235,10 +245,12 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
                 "budget": _pair(budget),
                 "spent": _pair(spent),
                 "left": _pair(left),
+                **({} if account.filter is None else {"slack": float(account.filter.slack)}),
                 **({} if together is None else {"together": together}),
                 "releases": [
                     {
-                        **{name: fact for name, fact in vars(one).items() if name != "privacy"},
+                        **{name: fact for name, fact in vars(one).items() if name not in _APART},
+                        **({"changes": changes_cell(one.changes)} if one.changes else {}),
                         **_facts(one.privacy),
                         **_pair(numbers(one.privacy)),
                     }
@@ -275,6 +287,8 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
     print_paragraphs(
         f"Left: {in_words(*left, budget[1])} of {in_words(*budget)}. Spent: {in_words(*spent, budget[1])}."
     )
+    if account.filter is not None:
+        print_paragraphs(_SLACK.format(plain(account.filter.slack)))
     if together is not None:
         print_paragraphs(
             f"Together, by privacy loss distributions: epsilon {together['epsilon']:.6g} at delta "
@@ -331,6 +345,7 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
             dataclasses.replace(one.privacy, users=account.budget.users),
             trust=one.trust,
             numerics=one.numerics,
+            changes=one.changes,
         )
         for one in spends
     ]
@@ -355,6 +370,11 @@ def _briefly(privacy: Privacy) -> str:
 _NOTHING_SPENT = (
     "Nothing was spent yet: this ledger will add up what all releases of these data with --ledger {} spend, and refuse "
     "one that goes beyond the budget."
+)
+_APART = ("privacy", "changes")
+_SLACK = (
+    "Releases add up by Rényi divergences, for which delta {} is kept, or plainly, whichever is less. What is left is "
+    "for one more release, whatever its noise; it may ask for more with Laplace noise on several numbers."
 )
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "

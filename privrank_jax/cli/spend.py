@@ -95,7 +95,7 @@ class Spending:
             # What is public and what a user is follow from the data only.
             privacy = dataclasses.replace(privacy, users=self._ledger.account.budget.users)
             self._check_covers(privacy)
-            self._ledger.check(privacy)
+            self._ledger.check(privacy, None)
         known = sha256_of(self._request.file)
         if known is not None:  # otherwise reading it says what is wrong
             self._ledger.check_data(known, self._request.source)
@@ -139,15 +139,16 @@ class Spending:
         # The file was read between two checks of its content.
         source = (sha256_of(self._request.file) or "", self._request.file.name)
         ledger.check_data(*source)
-        used = price(guarantee, ledger)
+        used, changes = price(guarantee, ledger)
         self._check_covers(used)
         if self._request.simulate:
-            ledger.check(used)
+            ledger.check(used, changes)
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
             return None
         with self._told(used):
             self._number = ledger.spend(
                 used,
+                changes=changes,
                 trust=guarantee.trust,
                 numerics=guarantee.numerics,
                 command=self._command,

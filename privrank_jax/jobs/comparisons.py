@@ -560,7 +560,7 @@ def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
     promise, attained = (
         dataclasses.replace(one, epsilon=epsilon) for one in (guarantee.promise, guarantee.attained)
     )
-    return dataclasses.replace(guarantee, promise=promise, attained=attained)
+    return dataclasses.replace(guarantee, promise=promise, attained=attained, changes=())
 
 
 def _one_shot(data: Prepared, asked: Asked) -> Ranking:

@@ -211,12 +211,17 @@ def randomize(
     made = randomized(data, epsilon, source, keep_users=keep_users, **asked)
     if ledger is not None:
         ledger.check_data(data.sha256, made.name)
-        used = price(made.guarantee, ledger)
+        used, _ = price(made.guarantee, ledger)
         ledger.check(used)
         if not made.rehearsal:
-            about = {"trust": made.guarantee.trust, "numerics": made.guarantee.numerics}
-            about["command"], about["method"] = "privatize", "randomized answers"
-            ledger.spend(used, **about, source=(data.sha256, made.name))
+            ledger.spend(
+                used,
+                trust=made.guarantee.trust,
+                numerics=made.guarantee.numerics,
+                command="privatize",
+                method="randomized answers",
+                source=(data.sha256, made.name),
+            )
     return made
 
 

@@ -43,13 +43,14 @@ def paid(
         words = f"budget: an earlier run has paid for all steps ({ledger.path.name})"
     else:
         ledger.check_data(sha256, name)
-        used = price(ranking.guarantee, ledger)
-        ledger.check(used)
+        used, changes = price(ranking.guarantee, ledger)
+        ledger.check(used, changes)
         if ranking.rehearsal:
             return ranking
         method = str(ranking.facts["method"])
         ledger.spend(
             used,
+            changes=changes,
             trust=ranking.guarantee.trust,
             numerics=ranking.guarantee.numerics,
             command=job,
@@ -75,10 +76,11 @@ def left_in(ledger: Ledger) -> str:
     return f"budget: {left} is left of {whole}{of} ({ledger.path.name})"
 
 
-def price(guarantee: Guarantee, ledger: Ledger) -> Privacy:
+def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, tuple[int, ...]]:
     """What a result costs: what it attains, or what was promised if that is more, as the ledger can add it up.
 
-    Of several guarantees of one result it is that with the smallest ε; the first if the ledger takes none.
+    Of several guarantees of one result it is that with the smallest ε; the first if the ledger takes none. And the
+    changes under its Laplace noise, if they are known.
     """
     promised = (guarantee.attained, *guarantee.also)
     covering = [one for one in promised if ledger.covers(one)]
@@ -87,9 +89,8 @@ def price(guarantee: Guarantee, ledger: Ledger) -> Privacy:
         covering = [one for one in promised if one.neighbors.kind in kinds]
     used = min(covering, key=lambda one: float(one.epsilon), default=guarantee.attained)
     if used is not guarantee.attained:
-        return used
+        return used, ()
     promise = guarantee.promise
     epsilon = max(float(used.epsilon), float(promise.epsilon))
-    return dataclasses.replace(
-        used, epsilon=epsilon, delta=max(float(used.delta), float(promise.delta))
-    )
+    delta = max(float(used.delta), float(promise.delta))
+    return dataclasses.replace(used, epsilon=epsilon, delta=delta), guarantee.changes

@@ -6,6 +6,7 @@ Accounting needs the extra ``release``; its library is loaded on first use.
 from privrank_jax._neighbors import Neighbors
 from privrank_jax.privacy.accounting import (
     GaussianRelease,
+    LaplaceRelease,
     compose,
     compose_basic,
 )
@@ -45,6 +46,7 @@ __all__ = [
     "UNITS",
     "GaussianRelease",
     "Guarantee",
+    "LaplaceRelease",
     "Neighbors",
     "PersonalComposition",
     "Privacy",

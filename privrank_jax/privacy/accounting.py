@@ -8,8 +8,9 @@ budget, and whether there is a next release, may not. Adaptive budgets need a pr
 sum (:func:`compose_basic`) is proven here; the budget ledger enforces that sum.
 
 **Neighbors.** The bounds hold for the neighboring relation for which the releases are private. An (ε, δ)-DP release is
-dominated by randomized response that fails with probability δ; a Gaussian mechanism by N(0, σ²) against N(Δ, σ²), a
-shift by Δ, where Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is
+dominated by randomized response that fails with probability δ; Laplace noise whose neighbors' changes are known by
+independent losses, one for each number that changes; a Gaussian mechanism by N(0, σ²) against N(Δ, σ²), a shift by Δ,
+where Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is
 replaced. (dp-accounting's own ``REPLACE_ONE`` is not used: it takes the sensitivity to adding one unit and shifts by
 twice that.) See :mod:`~privrank_jax.privacy.loss_distribution`.
 
@@ -27,6 +28,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from privrank_jax._neighbors import COVERS, Neighbors
+from privrank_jax._promise import check_changes
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
@@ -68,7 +70,44 @@ class GaussianRelease:
         return rounded_up(max(sensitivity / scale, math.ulp(0.0))) if math.isfinite(scale) else 0.0
 
 
-Release = Guarantee | Privacy | GaussianRelease | tuple[HostNumber, HostNumber]
+@dataclasses.dataclass(frozen=True)
+class LaplaceRelease:
+    """Numbers plus independent Laplace noise, P(x) ∝ e^{-\\|x\\|/scale}, on integers or real numbers.
+
+    It composes to less than its pure ε does where neighbors change several numbers, by the theorem at the head of
+    :mod:`~privrank_jax.privacy.loss_distribution`. For real numbers take as unit a small part of their change.
+
+    Attributes:
+        scale: >= 0; 0 means no privacy.
+        changes: whole numbers c >= 1, such that for each k the k largest changes of numbers between neighbors add up
+            to at most the k largest c: (2L, 2L) if L matches, of 2 points each, may end differently.
+
+    Raises:
+        ValueError: arguments out of range.
+
+    >>> LaplaceRelease(40, (2, 2)).epsilon
+    Fraction(1, 10)
+    """
+
+    scale: HostNumber
+    changes: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        host_number("scale", self.scale)
+        check_changes(self.changes)
+        if not self.changes:
+            raise ValueError("changes must name at least one number that changes.")
+
+    @property
+    def epsilon(self) -> Fraction | float:
+        """ε of the release alone, Σc/scale."""
+        scale = host_number("scale", self.scale)
+        if not scale or math.isinf(scale):
+            return 0.0 if scale else math.inf
+        return sum(self.changes) / Fraction(scale)
+
+
+Release = Guarantee | Privacy | GaussianRelease | LaplaceRelease | tuple[HostNumber, HostNumber]
 """What composes; a tuple is (ε, δ)."""
 
 
@@ -88,7 +127,8 @@ def compose(
     plain sum, which may be 10 % too large or more.
 
     Args:
-        releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` objects.
+        releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` and
+            :class:`LaplaceRelease` objects. Of a guarantee its ``changes`` count.
         delta: δ in [0, 1), at which to give ε.
         epsilon: ε >= 0, at which to give δ. Give either ``delta`` or ``epsilon``.
         neighbors: the neighbors that the result is for (the ε and δ of a promise given here are ignored); needed unless
@@ -108,6 +148,9 @@ def compose(
     >>> both = compose([(0.1, 0)] * 100, delta=1e-6, neighbors=Neighbors("user", "replace"))
     >>> round(both.epsilon, 3), "plain sum: epsilon 10" in both.note
     (4.775, True)
+    >>> flips = [LaplaceRelease(40, (2, 2))] * 100  # the same epsilon, on the points of two items
+    >>> round(compose(flips, delta=1e-6, neighbors=Neighbors("comparison", "flip")).epsilon, 3)
+    3.252
     """
     gathered = _gather(releases, neighbors, trust)
     if delta is not None and epsilon is None:
@@ -199,25 +242,31 @@ class _Gathered:
 def _gather(
     releases: Iterable[Release], neighbors: Neighbors | Privacy | None, trust: str
 ) -> _Gathered:
-    if isinstance(releases, (Guarantee, Privacy, GaussianRelease)):
+    if isinstance(releases, (Guarantee, Privacy, GaussianRelease, LaplaceRelease)):
         raise ValueError("give a list of releases; one release is a list of one.")
     releases = list(releases)
     check_choice("trust", trust, TRUSTS)
     promised = _common(releases) if neighbors is None else target(neighbors)
-    pairs, shifts, trusts, numerics = [], [], set(), set()
+    pairs, noisy, shifts, trusts, numerics = [], [], [], set(), set()
     for number, release in enumerate(releases, 1):
         if isinstance(release, GaussianRelease):
             shifts.append(release.shift)
         elif isinstance(release, (Guarantee, Privacy)):
             best = _best(release, promised, number)
-            pairs.append(_pair((best.epsilon, best.delta), number))
+            epsilon, delta = _pair((best.epsilon, best.delta), number)
+            if isinstance(release, Guarantee) and best is release.attained and release.changes:
+                noisy.append((epsilon, release.changes))
+                epsilon = Fraction(0)
+            pairs.append((epsilon, delta))
+        elif isinstance(release, LaplaceRelease):
+            noisy.append((release.epsilon, release.changes))
         else:
             pairs.append(_pair(release, number))
         told = isinstance(release, Guarantee)
         trusts.add(release.trust if told else trust)
         numerics.add(release.numerics if told and release.numerics in _NUMERICS else "unknown")
-    unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in pairs)
-    budgets = Budgets() if unbounded else Budgets.gather(pairs, shifts)
+    unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in (*pairs, *noisy))
+    budgets = Budgets() if unbounded else Budgets.gather(pairs, shifts, noisy)
     weakest = max(numerics, key=_NUMERICS.index, default="unknown")
     together = min(trusts, key=TRUSTS.index, default="central")
     return _Gathered(budgets, unbounded, len(releases), promised, together, weakest)
@@ -252,7 +301,7 @@ def _common(releases: Sequence[Release]) -> Privacy:
     if not told or len(told) < len(releases):
         raise ValueError(
             "pass neighbors=, such as Neighbors('user', 'replace'), to say what the releases protect: (epsilon, delta) "
-            "pairs and Gaussian releases don't state it."
+            "pairs, Laplace and Gaussian releases don't state it."
         )
     unit, adjacency = kinds.pop()
     users = {one.users for one in told} if unit != "comparison" else {""}
@@ -294,8 +343,8 @@ def _pair(release: object, number: int) -> tuple[Fraction | float, Fraction | fl
         epsilon, delta = release  # pyright: ignore[reportGeneralTypeIssues]
     except (TypeError, ValueError):
         raise ValueError(
-            f"release {number} must be a Guarantee, a Privacy, an (epsilon, delta) pair or a GaussianRelease, got "
-            f"{release!r}."
+            f"release {number} must be a Guarantee, a Privacy, an (epsilon, delta) pair, a LaplaceRelease or a "
+            f"GaussianRelease, got {release!r}."
         ) from None
     pair = (
         host_number(f"epsilon of release {number}", epsilon),

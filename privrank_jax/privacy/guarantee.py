@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from privrank_jax._neighbors import OWN, PUBLIC, Neighbors, listed
-from privrank_jax._promise import Amount
+from privrank_jax._promise import Amount, check_changes
 from privrank_jax.privacy.privacy import Privacy
 
 _UNIT_WORDS = {
@@ -59,6 +59,10 @@ class Guarantee:
         numerics: ``"exact"``, ``"simulation"``, ``"idealized"``, or ``"unknown"`` for noise drawn elsewhere.
         note: anything else that the reader must know.
         also: what the same result attains for other units, such as a whole user beside one comparison.
+        changes: of Laplace noise on integers, where it is proven: whole numbers c such that, for neighbors in the
+            sense of ``attained`` and each k, the k largest changes of numbers add up to at most the k largest c; the
+            noise has the scale Σc/ε, or more. It composes to less than any ε-DP release does
+            (:mod:`~privrank_jax.privacy.loss_distribution`). () where no more than ε and δ is known.
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
     answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
@@ -73,8 +77,10 @@ class Guarantee:
     numerics: str = dataclasses.field(default="simulation", metadata={"static": True})
     note: str = dataclasses.field(default="", metadata={"static": True})
     also: tuple[Privacy, ...] = ()
+    changes: tuple[int, ...] = dataclasses.field(default=(), metadata={"static": True})
 
     def __post_init__(self) -> None:
+        check_changes(self.changes)
         if self.attained is None:
             object.__setattr__(self, "attained", self.promise)
 

@@ -7,6 +7,39 @@ dominate the releases together, and no smaller bound holds for all (ε_i, δ_i)-
 scale σ and ℓ₂ sensitivity Δ is dominated by N(0, σ²) against N(Δ, σ²), and several of them by one with (Δ/σ)² =
 Σ(Δ_i/σ_i)².
 
+**Laplace noise** on integers, P(x) ∝ q^\|x\| with q = e^{-1/s}, composes to less where a change is spread over several
+numbers. A pair of laws with loss L has φ(t) = E min(1, e^{t-L}) = 1 - δ(t). It dominates another pair if its φ is
+nowhere larger, and then so do products of both with a third pair (Zhu, Dong and Wang 2022, Theorem 10). Losses are
+counted in units of 1/s here, so that e^t stands for q^{-t}.
+
+*One number that changes by a.* The loss is a with probability 1/(1+q), -a with q^a/(1+q), and a - 2j with
+q^j (1-q)/(1+q) for j between 0 and a. So φ_a = 1 from a on, e^t up to -a, and q^j at the knots a - 2j, between which it
+is linear in e^t. Hence randomized response is the case a = 1, and φ_a falls in a. A larger s gives a dominated pair, as
+its noise is that at s plus independent noise. To leave out knots, but not the ends, gives a dominating pair. Noise on
+real numbers has φ = min(1, e^t, e^{(t-a)/2}), which is concave in e^t and passes through the same knots: it is
+dominated by that on integers.
+
+*Two numbers that change by a and b, a <= b.* φ(-t) = e^{-t} φ(t) for every such pair, so let t >= 0. A sum over the
+losses of the first number gives, at the knots t = a + b - 2j,
+
+    φ_ab(t) = q^j (1 + min(a, j) (1-q)/(1+q)).
+
+Pairs with the same a + b have the same knots, so the more evenly a sum is spread, the less is lost.
+
+*Theorem.* Let c and d have whole entries, and for each k let the k largest \|d_i\| add up to at most the k largest c_i.
+Then the pair of a change by c dominates that of a change by d. *Proof.* Lower the smallest positive entry of c by 1
+until the sums of c and \|d\| are equal, which keeps the condition. Then move 1 from a larger entry to one that stays no
+larger than it, until c is \|d\| (Muirhead's lemma; Marshall, Olkin and Arnold 2011, 5.D.1). By the above neither kind
+of step lowers φ.
+
+So Laplace noise composes as one independent release for each entry of c, for any c that holds for all neighbors. If no
+number changes by more than b and all together by Δ, c = (b, ..., b, rest) does; if only Δ is known, c = (Δ). The c of a
+release is proven where its noise is, and its guarantee states it (``Guarantee.changes``).
+
+*Not for K-norm noise.* Its losses are known for one change at a time, and which change of a body is the worst one is
+not proven; it counts as any ε-DP release. For a cube and a change of all its numbers that gives away little: the loss
+is ±ε but for a share of less than ε/2, whatever their number.
+
 **Grid.** The library represents losses as multiples of one step. If all ε_i are multiples of a step that is not too
 fine, as is usual for decimals, the bound is optimal. Otherwise, and for Gaussians, a dominating pair of laws on the
 grid replaces them ("connect the dots", Doroshenko, Ghazi, Kamath, Kumar and Manurangsi 2022). Products of transforms
@@ -34,6 +67,7 @@ from privrank_jax.privacy.zcdp import pure_zcdp, zcdp_delta, zcdp_epsilon
 
 _POINTS = (2**17, 2**20)  # steps in the sum of all ε, for few and for many releases
 _MOST, _MOST_KINDS = 2**18, 2**12  # releases, and different ε, on a grid
+_MOST_LOSSES = 2**10  # of one noisy number
 _NEVER_BELOW = 1e-9  # relative allowance for rounding in what root finders return
 
 
@@ -42,12 +76,13 @@ class Budgets:
     """The budgets that are composed.
 
     Attributes:
-        pure: (ε, number of releases), each ε > 0 once, ascending.
+        pure: ((ε, a), number of releases), each once, ascending: Laplace noise of scale a/ε > 0 on a number that
+            changes by a whole a; a = 1 is randomized response, and stands for any ε-DP release.
         failures: (δ, number of releases), each δ > 0 once, ascending.
         shift: Δ/σ of the one mechanism that all Gaussian mechanisms amount to, 0 for none; never rounded down.
     """
 
-    pure: tuple[tuple[Fraction, int], ...] = ()
+    pure: tuple[tuple[tuple[Fraction, int], int], ...] = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
     shift: float = 0.0
 
@@ -56,18 +91,29 @@ class Budgets:
         cls,
         pairs: Iterable[tuple[Fraction, Fraction]] = (),
         shifts: Iterable[float] = (),
+        noisy: Iterable[tuple[Fraction, tuple[int, ...]]] = (),
     ) -> Budgets:
-        """The budgets of releases with finite (ε, δ) and of Gaussian mechanisms with these Δ/σ."""
+        """The budgets of releases.
+
+        Args:
+            pairs: finite (ε, δ) of releases of which no more is known.
+            shifts: Δ/σ of Gaussian mechanisms.
+            noisy: ε of Laplace noise, and the c that dominate what neighbors change.
+        """
         pairs = list(pairs)
+        parts = Counter((epsilon, 1) for epsilon, _ in pairs if epsilon)
+        for (epsilon, changes), releases in Counter(noisy).items():
+            for change, numbers in Counter(changes).items() if epsilon else ():
+                parts[epsilon * change / sum(changes), change] += numbers * releases
         return cls(
-            tuple(sorted(Counter(epsilon for epsilon, _ in pairs if epsilon).items())),
+            tuple(sorted(parts.items())),
             tuple(sorted(Counter(delta for _, delta in pairs if delta).items())),
             rounded_up(math.hypot(*shifts)),
         )
 
     @property
     def count(self) -> int:
-        """Number of releases with ε > 0."""
+        """Number of releases with ε > 0, and of noisy numbers."""
         return sum(count for _, count in self.pure)
 
     @property
@@ -78,7 +124,7 @@ class Budgets:
     @property
     def epsilon_sum(self) -> Fraction:
         """Σε_i, exact."""
-        return sum((epsilon * count for epsilon, count in self.pure), Fraction(0))
+        return sum((epsilon * count for (epsilon, _), count in self.pure), Fraction(0))
 
     @property
     def delta_sum(self) -> Fraction:
@@ -97,7 +143,7 @@ class Budgets:
     def rho(self) -> float:
         """ρ of all releases together without their failures; never rounded down."""
         gaussian = max(self.shift**2 / 2, math.ulp(0.0)) if self.shift else 0.0
-        pure = math.fsum(count * pure_zcdp(epsilon) for epsilon, count in self.pure)
+        pure = math.fsum(count * pure_zcdp(epsilon) for (epsilon, _), count in self.pure)
         return rounded_up(pure + gaussian)
 
 
@@ -144,7 +190,7 @@ def _distribution(budgets: Budgets) -> Any:
         return None
     step = _step(budgets)
     library = load_dp_accounting().pld.privacy_loss_distribution
-    parts = [_response(epsilon, step).self_compose(count) for epsilon, count in budgets.pure]
+    parts = [_losses(*part, step).self_compose(count) for part, count in budgets.pure]
     if budgets.shift:
         gaussian = library.from_gaussian_mechanism(
             1 / budgets.shift, value_discretization_interval=float(step)
@@ -156,30 +202,43 @@ def _distribution(budgets: Budgets) -> Any:
     return parts[0]
 
 
-def _response(epsilon: Fraction, step: Fraction) -> Any:
-    """Losses ±ε on the grid: unchanged if ε is a multiple, else each split between the multiples around it."""
+def _losses(epsilon: Fraction, change: int, step: Fraction) -> Any:
+    """Losses of one noisy number on the grid: unchanged on its multiples, else each split between those around it."""
     pld = load_dp_accounting().pld
-    above, below = math.ceil(epsilon / step), math.floor(epsilon / step)
-    grid = sorted({-above, -below, below, above})
-    loss, odds = float(epsilon), math.exp(-float(epsilon))
-    likely = ((loss, 1 / (1 + odds)), (-loss, odds / (1 + odds)))
-    deltas = [
-        sum(-math.expm1(at - one) * share for one, share in likely if one > at)
-        for at in (float(multiple * step) for multiple in grid)
-    ]
-    with np.errstate(over="ignore"):  # of e^2ε
-        pmf = pld.pld_pmf.create_pmf_pessimistic_connect_dots(float(step), grid, deltas)
+    finest = min(change, _MOST_LOSSES)
+    knots = [change * one // finest for one in range(finest + 1)]
+    masses = _masses(np.array(knots, float), float(epsilon / change))
+    found: Counter[int] = Counter()
+    for knot, mass in zip(knots, masses.tolist()):
+        multiple = epsilon * (change - 2 * knot) / change / step
+        below, over = math.floor(multiple), float((multiple - math.floor(multiple)) * step)
+        # The two parts have the loss's mass under both laws: 1 and e^-loss times the mass.
+        share = math.expm1(float(step) - over) / math.expm1(float(step)) if over else 1.0
+        found[below] += mass * share
+        if over:
+            found[below + 1] += mass * (1 - share)
+    pmf = pld.pld_pmf.create_pmf(dict(found), float(step), 0.0, True)
     return pld.privacy_loss_distribution.PrivacyLossDistribution(pmf)
+
+
+def _masses(knots: np.ndarray, unit: float) -> np.ndarray:
+    """The probabilities of the losses ε - 2 j ``unit``, j in ``knots``, ascending from 0 to ε/``unit``.
+
+    Between knots φ is linear in e^t, with slope e^-ε/(q^j + q^k), the mass of larger losses under the other law.
+    """
+    power, gaps = np.exp(-unit * knots), unit * np.diff(knots)
+    shares = 1 / (1 + np.exp(-gaps))  # q^j/(q^j + q^k)
+    inner = power[1:-1] * shares[1:] * shares[:-1] * -np.expm1(-gaps[:-1] - gaps[1:])
+    return np.concatenate([shares[:1], inner, power[-1:] * shares[-1:]])
 
 
 def _step(budgets: Budgets) -> Fraction:
     """A step of which all ε are multiples, unless it is too fine for the number of points."""
-    epsilons = [epsilon for epsilon, _ in budgets.pure]
-    common = _common_divisor(epsilons)
+    common = _common_divisor([epsilon / change for (epsilon, change), _ in budgets.pure])
     points = min(max(_POINTS[0], 16 * budgets.count), _POINTS[1])
     least = (float(budgets.epsilon_sum) + 24 * budgets.shift) / points
     if budgets.shift:  # losses of about Δ/σ, in a few hundred steps
-        least = max(least, min(budgets.shift, 8 * float(epsilons[0])) / 400)
+        least = max(least, min(budgets.shift, 8 * float(budgets.pure[0][0][0])) / 400)
     elif common >= least:
         return common
     if common >= least:

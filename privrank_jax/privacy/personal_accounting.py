@@ -164,5 +164,5 @@ def _composed(
 ) -> tuple[float, float]:
     if budget is None:
         return math.inf, math.inf
-    budgets = Budgets(budget)
+    budgets = Budgets(tuple(((epsilon, 1), count) for epsilon, count in budget))
     return epsilon_at(budgets, delta), float(budgets.epsilon_sum)

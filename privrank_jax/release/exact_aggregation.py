@@ -15,15 +15,21 @@ For Laplace and Gaussian noise, sensitivities are those of the simulated twins: 
 Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`, ``noise_all`` and
 ``dp_kwiksort``.
 
+*Laplace noise* also composes by how a change spreads (:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`). For
+counts each pair changes by at most 2. For scores, take k items, p of which gain and k - p lose. All that p items gain
+is at most 2p(m - p), by the pairs with the others, so the k change by at most 2(p(m - p) + (k - p)(m - k + p)), which
+is largest for p = ⌊k/2⌋: what the k most moved items change when a ranking is reversed, by 2\|m - 1 - 2i\| at place i.
+
 Under add-remove the number of users is not public, so twice the *centered* scores, Σ σ_ij(e_i - e_j) summed over users,
 are released. One user more or less changes them by such a vector with σ_ij in {-1, 0, 1}: c = 1, on the same lattice,
 and half of the sensitivities.
 
 **KwikSort.** There are at most q queries. Each is an integer of sensitivity 2 with discrete Laplace noise that OpenDP
-proves to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition. Or it has discrete
-Gaussian noise of σ such that q queries, of 4/(2σ²)-zCDP each, which adds up over adaptive queries, are (ε₁, δ)-DP by
-OpenDP's conversion. If a round would exceed q, the ranking comes from counts with noise at ε₂, where ε₁ + ε₂ ≤ ε, the
-sum taken exactly. Pivots come from the operating system's entropy and do not depend on the data.
+proves to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition, and composes like
+noise on q numbers that change by 2. Or it has discrete Gaussian noise of σ such that q queries, of 4/(2σ²)-zCDP each,
+which adds up over adaptive queries, are (ε₁, δ)-DP by OpenDP's conversion. If a round would exceed q, the ranking comes
+from counts with noise at ε₂, where ε₁ + ε₂ ≤ ε, the sum taken exactly. Pivots come from the operating system's entropy
+and do not depend on the data.
 """
 
 from __future__ import annotations
@@ -122,7 +128,10 @@ def exact_borda(
         farthest = change * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
         add_noise, scale = integer_noise(noise, attained, farthest)
     about = NoiseDiagnostics(scale / 2 / divisor)
-    return exact_estimate(add_noise(totals) / 2 / divisor, privacy, attained, about)
+    spread = (abs(items - 1 - 2 * place) for place in range(items))
+    changes = tuple(change * one for one in spread if one) if noise == "laplace" else ()
+    value = add_noise(totals) / 2 / divisor
+    return exact_estimate(value, privacy, attained, about, changes=changes)
 
 
 def exact_noise_all(
@@ -150,7 +159,9 @@ def exact_noise_all(
     weights = np.zeros((items, items))
     weights[above] = np.clip(add_noise(twice_counts(data, missing)[above]) / 2 / users, 0, 1)
     weights.T[above] = 1 - weights[above]
-    return exact_estimate(weights, privacy, attained, NoiseDiagnostics(scale / 2 / users))
+    changes = (CHANGE,) * pairs if noise == "laplace" else ()
+    about = NoiseDiagnostics(scale / 2 / users)
+    return exact_estimate(weights, privacy, attained, about, changes=changes)
 
 
 def exact_kwiksort(
@@ -209,7 +220,8 @@ def exact_kwiksort(
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
     about = SortDiagnostics(queries, exceeded, scale / (2 * users), budget)
-    return exact_estimate(value, privacy, attained, about)
+    changes = (CHANGE,) * budget if noise == "laplace" and budget == pairs else ()
+    return exact_estimate(value, privacy, attained, about, changes=changes)
 
 
 def _sort(

@@ -84,7 +84,9 @@ def exact_estimate(
     *,
     trust: str = "central",
     note: str = "",
+    changes: tuple[int, ...] = (),
 ) -> Estimate:
     """What is published, with its guarantee: promise, what is attained of it, and the rest as there."""
-    guarantee = Guarantee(privacy, attained, trust=trust, numerics="exact", note=note)
+    about = {"trust": trust, "numerics": "exact", "note": note, "changes": changes}
+    guarantee = Guarantee(privacy, attained, **about)
     return Estimate(value, guarantee, diagnostics)

@@ -4,9 +4,10 @@ r"""The budget of a data set: an SQLite file from which every release spends bef
 ledger (unit, adjacency, what is public, what a user is), with the ε and δ of its budget. Budgets add up: releases with
 (ε_i, δ_i), each of which may be chosen after seeing the earlier ones, are together (Σ ε_i, Σ δ_i) private, and this
 stays true for a rule that stops before the sums exceed the budget (basic composition as a filter; Rogers, Roth, Ullman,
-Vadhan 2016). It holds both for releases of a trusted curator and for those of local randomizers.
-:mod:`privrank_jax.privacy.accounting` gives tighter accounting for releases that are fixed ahead of time; the ledger
-does not use it.
+Vadhan 2016). It holds both for releases of a trusted curator and for those of local randomizers. A ledger that keeps a
+part of its δ for that, its *slack*, adds up Rényi divergences too, which come to less, and hold as well for releases
+chosen along the way (:mod:`privrank_jax.release.ledger_filter`). :mod:`privrank_jax.privacy.accounting` gives tighter
+accounting for releases that are fixed ahead of time; the ledger does not use it.
 
 A release counts at its own ε if its promise covers that of the ledger
 (:meth:`~privrank_jax.privacy.Privacy.covers`): replacing a unit includes changing its answers, and all of a user
@@ -29,7 +30,7 @@ belong to it; it belongs on a local disk, where the data are kept (WAL does not 
 **Alteration.** Triggers keep ordinary statements from altering, replacing or deleting rows, and rows are chained, so
 that a ledger that was altered without them is refused (:mod:`privrank_jax.release.ledger_chain`). That holds against
 accidents and other tools, not against someone who may write to the file and makes a new chain, or puts an older copy of
-the file in its place. Files of versions 3 and 4 are brought to this version when they are first opened; rows of version
+the file in its place. Files of versions 3 to 5 are brought to this version when they are first opened; rows of version
 3, which had no chain, are chained as they are found.
 
 **A series** of data sets with a public name, such as a survey of every year, has one ledger and one budget. Its
@@ -56,8 +57,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hmac
+import math
 import os
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -65,7 +68,7 @@ from typing import Any
 
 from privrank_jax._neighbors import Neighbors
 from privrank_jax._promise import Privacy
-from privrank_jax.release.ledger_chain import JOINED, PUBLISHED, SPENDS, Chain, migrate
+from privrank_jax.release.ledger_chain import CHAINED, JOINED, Chain, migrate
 from privrank_jax.release.ledger_file import (
     APPLICATION,
     BUDGET,
@@ -79,6 +82,8 @@ from privrank_jax.release.ledger_file import (
     amount,
     as_text,
     cells,
+    changes_cell,
+    changes_from,
     clearly,
     connect,
     content_sha256,
@@ -90,6 +95,7 @@ from privrank_jax.release.ledger_file import (
     numbers,
     plain,
 )
+from privrank_jax.release.ledger_filter import Filter
 
 __all__ = [
     "Account",
@@ -100,6 +106,7 @@ __all__ = [
     "Privacy",
     "Spend",
     "amount",
+    "changes_cell",
     "content_sha256",
     "create",
     "in_words",
@@ -116,11 +123,13 @@ class Account:
         data: name of the data, for human readers.
         created: UTC, ISO 8601.
         budget: what all releases through the ledger together promise; ε and δ are decimals.
+        filter: how releases add up beside the plain sum; None: not at all.
     """
 
     data: str
     created: str
     budget: Privacy
+    filter: Filter | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +161,7 @@ class Spend:
             failed. Both count.
         data_set: the number of the data set; 1 outside of a series.
         privacy: what the release promises; ε and δ are decimals.
+        changes: of Laplace noise, as in ``Guarantee.changes``; () where no more than ε and δ is known.
     """
 
     number: int
@@ -163,6 +173,7 @@ class Spend:
     state: str
     data_set: int
     privacy: Privacy
+    changes: tuple[int, ...] = ()
 
 
 class Ledger:
@@ -213,7 +224,7 @@ class Ledger:
                 self.account = self._account()
                 self._chains = {
                     table: Chain(self.path, self._connection, self._identity[0], table, columns)
-                    for table, columns in _CHAINED.items()
+                    for table, columns in CHAINED.items()
                 }
                 for chain in self._chains.values():
                     chain.check()
@@ -253,7 +264,7 @@ class Ledger:
 
     def spends(self) -> list[Spend]:
         """All spends, in order."""
-        columns = "number, data_set, time, command, method, trust, numerics, state"
+        columns = "number, data_set, time, command, method, trust, numerics, state, changes"
         with clearly(self.path):
             rows = self._connection.execute(
                 f"SELECT {columns}, {PROMISE} FROM spends ORDER BY number"
@@ -261,8 +272,8 @@ class Ledger:
         spends = []
         for number, data_set, *row in rows:
             words = self._words(row)
-            promise = self._promise(words[6:])
-            spends.append(Spend(number, *words[:6], data_set=data_set, privacy=promise))
+            of = {"privacy": self._promise(words[7:]), "changes": self._changes(words[6])}
+            spends.append(Spend(number, *words[:6], data_set=data_set, **of))
         return spends
 
     def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:
@@ -276,12 +287,31 @@ class Ledger:
         return epsilon, delta
 
     def left(self) -> tuple[Decimal, Decimal]:
-        """The remaining ε and δ, exact."""
+        """The remaining ε and δ: of the plain sum, exact.
+
+        With a slack, the δ beside it, and the largest ε of one more release of which nothing else is known.
+        """
         pairs = zip(numbers(self.account.budget), self.spent())
         epsilon, delta = (EXACT.subtract(budget, spent) for budget, spent in pairs)
+        rule = self.account.filter
+        if rule is not None:
+            delta = EXACT.subtract(delta, rule.slack)
+            cost = self._cost(rule)
+            if cost <= rule.most * (1 + 1e-9):  # in whatever order it is added up
+                epsilon = max(epsilon, rule.left(cost))
         if min(epsilon, delta) < 0:
             raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
         return epsilon, delta
+
+    def _cost(self, rule: Filter) -> float:
+        """The sum of Rényi divergences of all spends."""
+        with clearly(self.path):
+            rows = self._connection.execute("SELECT epsilon, changes FROM spends").fetchall()
+        kinds = Counter(tuple(self._words(row)) for row in rows)
+        return math.fsum(
+            count * rule.cost(amount(epsilon, "epsilon"), self._changes(changes))
+            for (epsilon, changes), count in kinds.items()
+        )
 
     def check_data(self, sha256: str, name: str) -> None:
         """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined."""
@@ -397,8 +427,12 @@ class Ledger:
             return promised.lacks(budget.neighbors)
         return promised.lacks(budget)
 
-    def check(self, privacy: Privacy) -> None:
+    def check(self, privacy: Privacy, changes: tuple[int, ...] | None = ()) -> None:
         """Refuse what the ledger doesn't allow now, without spending.
+
+        Args:
+            privacy: what the release promises.
+            changes: as for :meth:`spend`; None: not known yet, so that only what none could allow is refused.
 
         Raises:
             BudgetExhausted: with what is left and what was asked for.
@@ -406,7 +440,7 @@ class Ledger:
         """
         self.check_covers(privacy)
         asked, left = numbers(privacy), self.left()
-        if asked[0] > left[0] or asked[1] > left[1]:
+        if asked[1] > left[1] or (asked[0] > left[0] and not self._passes(asked[0], changes)):
             epsilon, delta = numbers(self.account.budget)
             raise BudgetExhausted(
                 f"{self.path} has {in_words(*left, delta, asked[1])} left of {in_words(epsilon, delta, asked[1])}, and "
@@ -414,10 +448,19 @@ class Ledger:
                 f"{_advice(left, asked, self.series)}"
             )
 
+    def _passes(self, epsilon: Decimal, changes: tuple[int, ...] | None) -> bool:
+        """Whether Rényi divergences allow this ε."""
+        rule = self.account.filter
+        if rule is None:
+            return False
+        asked = 0.0 if changes is None else rule.cost(epsilon, changes)
+        return self._cost(rule) + asked <= rule.most
+
     def spend(
         self,
         privacy: Privacy,
         *,
+        changes: tuple[int, ...] = (),
         trust: str = "central",
         numerics: str = "unknown",
         command: str = "",
@@ -429,6 +472,7 @@ class Ledger:
         Args:
             privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float means its
                 shortest decimal.
+            changes: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
             source: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
@@ -443,8 +487,9 @@ class Ledger:
         """
         self.check_covers(privacy)
         with self._writing():
-            self.check(privacy)
-            row = (now(), command, method, *cells(privacy), trust, numerics, self._joining(source))
+            self.check(privacy, changes)
+            told = now(), command, method, *cells(privacy), trust, numerics
+            row = (*told, self._joining(source), changes_cell(changes))
             number = self._chains["spends"].extend([row])
         self._copy_to_main_file()
         return number
@@ -530,7 +575,7 @@ class Ledger:
                 f"{self.path} is not a ledger of privrank, but another SQLite database."
             )
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (3, 4, VERSION):
+        if version not in (3, 4, 5, VERSION):
             raise LedgerError(
                 f"{self.path} has version {version}, and this privrank reads versions 3 to {VERSION}: make a new "
                 f"ledger with what is left of its budget, as shown by the version of privrank that made it."
@@ -545,8 +590,17 @@ class Ledger:
         row = self._connection.execute(f"SELECT {BUDGET} FROM ledger").fetchone()
         if row is None:
             raise LedgerError(f"{self.path} is damaged: it has no budget.")
-        data, created, *self._identity = self._words(row[:4])
-        return Account(data, created, self._promise(row[4:]))
+        data, created, *self._identity, slack, order = self._words(row[:6])
+        budget, rule = self._promise(row[6:]), None
+        if order:
+            rule = Filter(numbers(budget)[0], amount(slack, "slack"), amount(order, "order"))
+        return Account(data, created, budget, rule)
+
+    def _changes(self, cell: str) -> tuple[int, ...]:
+        try:
+            return changes_from(cell)
+        except ValueError as error:
+            raise LedgerError(f"{self.path} is damaged ({error}): {RESTORE}") from None
 
     def _promise(self, row: list[Any]) -> Privacy:
         texts = self._words(row)
@@ -562,9 +616,6 @@ class Ledger:
                 f"{self.path} is damaged: a cell that must be text holds something else. {RESTORE}"
             )
         return row
-
-
-_CHAINED = {"spends": SPENDS, "published": PUBLISHED, "joined": JOINED}
 
 
 def _name(series: str) -> str:

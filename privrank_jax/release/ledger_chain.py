@@ -21,6 +21,7 @@ from typing import Any
 
 from privrank_jax.release.ledger_file import (
     BUDGET,
+    FORMER_BUDGET,
     RESTORE,
     TABLES,
     TRIGGERS,
@@ -31,10 +32,11 @@ from privrank_jax.release.ledger_file import (
 
 SPENDS = (
     "number", "time", "command", "method", "epsilon", "delta", "unit", "adjacency", "contributions", "public", "users",
-    "trust", "numerics", "data_set",
+    "trust", "numerics", "data_set", "changes",
 )  # fmt: skip
 PUBLISHED = ("number", "board", "step", "witness")
 JOINED = ("number", "time", "series", "data", "fingerprint")
+CHAINED = {"spends": SPENDS, "published": PUBLISHED, "joined": JOINED}
 
 
 class Chain:
@@ -46,6 +48,7 @@ class Chain:
         secret: its key, hexadecimal digits.
         table: ``"spends"``, ``"published"`` or ``"joined"``.
         columns: those that are chained, the number first.
+        budget: columns of the budget's row.
     """
 
     def __init__(
@@ -55,11 +58,12 @@ class Chain:
         secret: str,
         table: str,
         columns: Sequence[str],
+        budget: str = BUDGET,
     ) -> None:
         self._path, self._connection, self._secret = path, connection, secret
         self._table, self._columns = table, ", ".join(columns)
-        budget = connection.execute(f"SELECT {BUDGET} FROM ledger").fetchone()
-        self._first = self._link(table, budget)
+        row = connection.execute(f"SELECT {budget} FROM ledger").fetchone()
+        self._first = self._link(table, row)
 
     def _link(self, before: str, cells: Sequence[Any]) -> str:
         try:
@@ -109,9 +113,9 @@ class Chain:
 
 
 def migrate(path: Path, connection: sqlite3.Connection) -> None:
-    """Bring a ledger of version 3 or 4 to this version, with its triggers and a chain of all columns.
+    """Bring a ledger of version 3, 4 or 5 to this version, with its triggers and a chain of all columns.
 
-    Rows of version 3, which had no chain, are chained as they are found; those of version 4 must fit their chain.
+    Rows of version 3, which had no chain, are chained as they are found; later ones must fit their chain.
 
     Args:
         path: the ledger.
@@ -122,18 +126,32 @@ def migrate(path: Path, connection: sqlite3.Connection) -> None:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if version != VERSION:  # no other process has brought it there meanwhile
             (key,) = connection.execute("SELECT key FROM ledger").fetchone()
-            if version == 4:
-                Chain(path, connection, key, "spends", SPENDS[:-1]).check()
+            former = {}
+            if version > 3:
+                former |= {"spends": SPENDS[: version - 6], "published": PUBLISHED}
+            if version > 4:
+                former["joined"] = JOINED
+            for table, columns in former.items():
+                Chain(path, connection, key, table, columns, FORMER_BUDGET).check()
             query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
             for (name,) in connection.execute(query).fetchall():
                 connection.execute(f'DROP TRIGGER "{name}"')
             if version == 3:
                 connection.execute("ALTER TABLE spends ADD COLUMN link TEXT NOT NULL DEFAULT ''")
                 connection.execute(TABLES["published"])
-            connection.execute("ALTER TABLE spends ADD COLUMN data_set INTEGER NOT NULL DEFAULT 1")
-            connection.execute(TABLES["joined"])
-            for number, link, _ in Chain(path, connection, key, "spends", SPENDS).links():
-                connection.execute("UPDATE spends SET link = ? WHERE number = ?", (link, number))
+            if version < 5:
+                connection.execute(
+                    "ALTER TABLE spends ADD COLUMN data_set INTEGER NOT NULL DEFAULT 1"
+                )
+                connection.execute(TABLES["joined"])
+            connection.execute("ALTER TABLE spends ADD COLUMN changes TEXT NOT NULL DEFAULT ''")
+            connection.execute("ALTER TABLE ledger ADD COLUMN slack TEXT NOT NULL DEFAULT '0'")
+            connection.execute("ALTER TABLE ledger ADD COLUMN renyi_order TEXT NOT NULL DEFAULT ''")
+            for table, columns in CHAINED.items():
+                for number, link, _ in Chain(path, connection, key, table, columns).links():
+                    connection.execute(
+                        f"UPDATE {table} SET link = ? WHERE number = ?", (link, number)
+                    )
             for trigger in TRIGGERS:
                 connection.execute(trigger)
             connection.execute(f"PRAGMA user_version = {VERSION}")

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow
@@ -17,12 +18,13 @@ from pathlib import Path
 from typing import SupportsFloat
 
 from privrank_jax._arguments import ArgumentError
-from privrank_jax._promise import Privacy
+from privrank_jax._promise import Privacy, check_changes
+from privrank_jax.release.ledger_filter import Filter
 
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
-VERSION = 5
+VERSION = 6
 TABLES = {
     "ledger": """CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -36,7 +38,9 @@ TABLES = {
     contributions TEXT NOT NULL,
     public TEXT NOT NULL,
     users TEXT NOT NULL,
-    created TEXT NOT NULL
+    created TEXT NOT NULL,
+    slack TEXT NOT NULL DEFAULT '0',
+    renyi_order TEXT NOT NULL DEFAULT ''
 )""",
     "spends": """CREATE TABLE spends (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -54,7 +58,8 @@ TABLES = {
     numerics TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'spent' CHECK (state IN ('spent', 'printed')),
     link TEXT NOT NULL,
-    data_set INTEGER NOT NULL DEFAULT 1
+    data_set INTEGER NOT NULL DEFAULT 1,
+    changes TEXT NOT NULL DEFAULT ''
 )""",
     "published": """CREATE TABLE published (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -75,7 +80,7 @@ TABLES = {
 }
 _SPEND = (
     "({0}.number, {0}.time, {0}.command, {0}.method, {0}.epsilon, {0}.delta, {0}.unit, {0}.adjacency, "
-    "{0}.contributions, {0}.public, {0}.users, {0}.trust, {0}.numerics, {0}.link, {0}.data_set)"
+    "{0}.contributions, {0}.public, {0}.users, {0}.trust, {0}.numerics, {0}.link, {0}.data_set, {0}.changes)"
 )
 # An INSERT OR REPLACE deletes rows without their triggers, and SET rowid = ... is no update of the column number.
 TRIGGERS = (
@@ -120,7 +125,14 @@ class BudgetExhausted(LedgerError):
     """A spend that would exceed the budget. Nothing was spent."""
 
 
-def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: str) -> None:
+def create(
+    path: str | os.PathLike[str],
+    budget: Privacy,
+    *,
+    data: str,
+    sha256: str,
+    slack: SupportsFloat | str = 0,
+) -> None:
     """Create the ledger of a data set, with nothing spent. If interrupted, it leaves no file or one that is refused.
 
     Args:
@@ -132,9 +144,11 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
         sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`. Stored as a hash keyed by the
             ledger's own key, which is never printed: with a plain hash, someone who knows all rows but one could find
             that row by trying.
+        slack: the part of the budget's δ that is kept for adding up by Rényi divergences
+            (:mod:`privrank_jax.release.ledger_filter`); 0: only the plain sum counts.
 
     Raises:
-        LedgerError: ε or δ is not a decimal, the file exists or can't be made.
+        LedgerError: ε, δ or the slack is not a decimal, the slack is more than δ, the file exists or can't be made.
 
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
@@ -146,7 +160,15 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
             "a ledger can't take as public which answers are ties: ties are part of the answers. Ties that are kept, "
             "or broken by coins, are protected."
         )
-    promised = cells(budget)
+    promised, kept, order = cells(budget), amount(slack, "slack", zero=True), ""
+    epsilon, delta = numbers(budget)
+    if kept > delta:
+        raise LedgerError(
+            f"slack {plain(kept)} is more than delta {plain(delta)} of the budget, of which it is a part: give a "
+            "larger delta, or a smaller slack."
+        )
+    if kept:
+        order = str(Filter.of(epsilon, kept).order)
     if not re.fullmatch("[0-9a-f]{64}", sha256):
         raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
     try:
@@ -160,7 +182,8 @@ def create(path: str | os.PathLike[str], budget: Privacy, *, data: str, sha256: 
     # A file that can't be filled stays behind, empty: removing it could conflict with another process.
     with clearly(path), contextlib.closing(connect(path, WAIT)) as connection:
         key = secrets.token_hex(32)
-        _fill(connection, path, (as_text(data), key, fingerprint(key, sha256), *promised, now()))
+        of_data = as_text(data), key, fingerprint(key, sha256)
+        _fill(connection, path, (*of_data, *promised, now(), str(kept), order))
 
 
 def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> None:
@@ -181,7 +204,9 @@ _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
 _FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
 """Columns of both tables that hold a promise."""
-BUDGET = f"data, created, key, fingerprint, {PROMISE}"
+FORMER_BUDGET = f"data, created, key, fingerprint, {PROMISE}"
+"""Columns of the table of the budget, up to version 5."""
+BUDGET = f"data, created, key, fingerprint, slack, renyi_order, {PROMISE}"
 """Columns of the table of the budget."""
 
 
@@ -213,10 +238,28 @@ def from_cells(
     )
 
 
-def _whole(contributions: str) -> int:
-    if not contributions.isdecimal():
-        raise ValueError(f"contributions must be a whole number, got {contributions!r}")
-    return int(contributions)
+def changes_cell(changes: tuple[int, ...]) -> str:
+    """The changes under Laplace noise as a cell: each size, and how often it occurs.
+
+    >>> changes_cell((2, 6, 2)), changes_from("2*2 6*1")
+    ('2*2 6*1', (2, 2, 6))
+    """
+    check_changes(changes)
+    return " ".join(f"{size}*{count}" for size, count in sorted(Counter(changes).items()))
+
+
+def changes_from(cell: str) -> tuple[int, ...]:
+    """The changes from a cell; ``ValueError`` if it holds none."""
+    pairs = [[_whole(number) for number in part.split("*")] for part in cell.split()]
+    changes = tuple(size for size, count in pairs for _ in range(count))
+    check_changes(changes)
+    return changes
+
+
+def _whole(number: str) -> int:
+    if not number.isdecimal():
+        raise ValueError(f"{number!r} must be a whole number")
+    return int(number)
 
 
 def numbers(privacy: Privacy) -> tuple[Decimal, Decimal]:

@@ -19,6 +19,11 @@ same is done with these values, multiples of 1/2:
   √162. Divided by 9 and 11 again, T has 9/11 of the deviation of N.
 - *K-norm*: (N, T, -T), for the questionnaire with two more items, joined by one edge for each pair that is asked.
 
+*Laplace noise composes* by how the change Δ of doubled values in ℓ₁ spreads
+(:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`). Under ``flip`` gains and losses of the totals are equal,
+so no total changes by more than Δ/2; nor does T, by 2L at most, where Δ = 4L. Under ``replace`` no total changes by
+more than the 2L points that a user gives. Hence c = (Δ/2, Δ/2) and (2L, Δ - 2L), and (Δ) under ``add-remove``.
+
 *Top-k*: the proof of the one-shot mechanism (:mod:`privrank_jax.privacy.selection`) shifts the noise of each selected
 item by t - d_i, twice which is an integer here, and a shift by c changes P(X = x) by at most exp(\|c\|/s) on the
 integers too. Ties are broken by item index, both before and after the shift. So the proof holds for discrete noise
@@ -119,9 +124,11 @@ def exact_noisy_counts(
     if counts is None or noise != "k-norm":
         change = change_of_totals(noise, attained, counts, sensitivity)
         value, scale = _noisy(doubled, attained, noise, change)
+        changes = _changes(attained, change) if noise == "laplace" else ()
     else:
         value, scale = _shaped(doubled, attained, np.asarray(counts))
-    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
+        changes = ()
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale), changes=changes)
 
 
 def _with_ties(
@@ -136,6 +143,7 @@ def _with_ties(
         raise ValueError(f"the number of ties must be whole, got {ties[0] / 2}.")
     on_ties, on_totals = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
     values = doubled_totals(np.append(on_totals * totals, on_ties * ties) / 2)
+    changes: tuple[int, ...] = ()
     if noise == "k-norm":
         assert counts is not None
         drawn, scale = _shaped(np.append(values, -ties), attained, with_ties(counts))
@@ -143,10 +151,13 @@ def _with_ties(
         change = change_of_totals(noise, attained, counts, ties=True)
         if noise == "gaussian":
             change = on_totals * math.sqrt(2) * float(attained.comparisons_per_unit)
+        elif counts is None:
+            changes = _changes(attained, change)
         drawn, scale = _noisy(values, attained, noise, change)
     items = wins.num_items
     value = np.append(drawn[:items] / on_totals, drawn[items] / on_ties)
-    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale / on_totals))
+    about = NoiseDiagnostics(scale / on_totals)
+    return exact_estimate(value, privacy, attained, about, changes=changes)
 
 
 def _doubled_choices(choices: Choices) -> np.ndarray:
@@ -217,6 +228,17 @@ def _noisy(
     check_positive("sensitivity", sensitivity, infinite=False)
     add_noise, scale = integer_noise(noise, attained, 2 * float(sensitivity))
     return add_noise(doubled) / 2, scale / 2
+
+
+def _changes(attained: Privacy, sensitivity: Numbers) -> tuple[int, ...]:
+    """How Laplace noise on doubled totals composes; proof at the head of this module."""
+    every = first = math.ceil(2 * float(sensitivity))
+    most = attained.contributions if attained.unit == "user" else 1
+    if attained.adjacency == "flip":
+        first = -(-every // 2)
+    elif attained.adjacency == "replace" and most is not None:
+        first = min(every, math.ceil(2 * float(most)))
+    return (first, every - first) if every > first else (every,)
 
 
 def _shaped(doubled: np.ndarray, attained: Privacy, counts: np.ndarray) -> tuple[np.ndarray, float]:

@@ -3,7 +3,8 @@ r"""Totals of approvals or points with exact discrete noise, for real releases.
 Totals of whole points are integers, on which integer noise (:mod:`~privrank_jax.release.integer_noise`) is drawn
 exactly. With a middle of c/2, twice the totals less nc are integers, which change by twice as much. What one user
 changes, in the norm of each noise, is that of the simulated twin; proof at the head of
-:mod:`privrank_jax.aggregation.scores`. Dividing by 2 is post-processing.
+:mod:`privrank_jax.aggregation.scores`. As no number changes by more than c, Laplace noise composes like that on as many
+numbers that change by c as make up its sensitivity. Dividing by 2 is post-processing.
 """
 
 from __future__ import annotations
@@ -60,4 +61,6 @@ def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") 
         body = LimitedCube(items, cut) if cut else items
     add_noise, scale = integer_noise(noise, attained, parts * change, body)
     about = ScoreDiagnostics(scale / parts, middle)
-    return exact_estimate(add_noise(totals) / parts, privacy, attained, about)
+    value = add_noise(totals) / parts
+    each = (data.most,) * round(parts * change / data.most) if noise == "laplace" else ()
+    return exact_estimate(value, privacy, attained, about, changes=each)

@@ -377,3 +377,29 @@ def test_users_are_those_of_the_column_however_a_file_spells_it(privrank, budget
         ledger = budget(path, 3, name=f"{name}.ledger")
         done = privrank("aggregate", path, "--epsilon", 1, "--method", "borda", "--ledger", ledger)
         assert done.code == 0, done.err
+
+
+def test_a_slack_adds_up_what_noise_really_reveals(privrank, budget, rankings):
+    path = budget(rankings, 2, "--budget-delta", "0.1", "--slack", "0.1")
+    run = ("aggregate", rankings, "--method", "noise-all", "--ledger", path, "--epsilon", "0.8")
+    for _ in range(4):  # two more than the plain sum allows
+        result = privrank(*run, "--noise", "laplace")
+        assert result.code == 0, result.err
+    found = spends(path)
+    assert [one.changes for one in found] == [(2, 2, 2)] * 4  # one for each pair of three items
+    refused = privrank(*run)  # with K-norm noise, of which only epsilon counts
+    assert (refused.code, refused.out) == (2, "")
+    assert "asks for epsilon 0.8" in refused.err
+    shown = privrank("ledger", path)
+    assert "delta 0.1 is kept" in shown.out
+    assert "whatever its noise" in shown.out
+    facts = privrank("ledger", path, "--json", "--delta", "0.1").json()
+    assert facts["slack"] == 0.1
+    assert [one["changes"] for one in facts["releases"]] == ["2*3"] * 4
+    assert facts["spent"]["epsilon"] == 3.2
+    assert 0 < facts["left"]["epsilon"] < 0.8
+    assert facts["together"]["epsilon"] < 2
+    worse = privrank(
+        "ledger", path.with_name("x"), "--data", rankings, "--budget", 1, "--slack", "1e-6"
+    )
+    assert "slack 1e-6 is more than delta 0" in worse.err

@@ -26,6 +26,7 @@ MAKING = {
     "--data": st.sampled_from((*NAMED, "votes.csv", "votes.csv", "odd\n.csv")),
     "--budget": numbers("1", "2.5"),
     "--budget-delta": numbers("0", "1e-6"),
+    "--slack": numbers("0", "1e-6"),
     "--unit": words("user", "comparison", "rank"),
     "--adjacency": words("replace", "flip", "add-remove"),
     "--public": words("items", "ranked-items", "ties", "none"),

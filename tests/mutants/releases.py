@@ -203,6 +203,33 @@ RELEASES = (
         ("(multiples == np.round(multiples))", "True"),
     ),
     *mutants_of(
+        "release/noisy_counts.py",
+        "tests/release/test_laplace_changes.py",
+        ("every = first = math.ceil(2 * float(sensitivity))", "every = first = math.ceil(float(sensitivity))"),
+        ("        first = -(-every // 2)\n", "        first = -(-every // 4)\n"),
+        ("first = min(every, math.ceil(2 * float(most)))", "first = min(every, math.ceil(float(most)))"),
+        ('changes = _changes(attained, change) if noise == "laplace" else ()', "changes = _changes(attained, change)"),
+        ("        elif counts is None:\n", "        else:\n"),
+    ),
+    *mutants_of(
+        "release/exact_aggregation.py",
+        "tests/release/test_laplace_changes.py",
+        ("tuple(change * one for one in spread if one)", "tuple(one for one in spread if one)"),
+        ("abs(items - 1 - 2 * place) for place in", "items // 2 for place in"),
+        ("changes = (CHANGE,) * pairs if", "changes = (CHANGE // 2,) * pairs if"),
+        ('if noise == "laplace" and budget == pairs else', 'if noise == "laplace" else'),
+    ),
+    *mutants_of(
+        "release/scores.py",
+        "tests/release/test_laplace_changes.py",
+        ("round(parts * change / data.most)", "round(change / data.most)"),
+    ),
+    *mutants_of(
+        "jobs/comparisons.py",
+        "tests/release/test_laplace_changes.py",
+        (", attained=attained, changes=())", ", attained=attained)"),
+    ),
+    *mutants_of(
         "release/perturbed_models.py",
         "tests/release/test_perturbed_mle.py",
         ("likelihood_of(counts, link, parts)", "likelihood_of(counts, link)"),

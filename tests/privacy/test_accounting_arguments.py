@@ -57,7 +57,7 @@ def test_calibrated_releases_compose_to_the_budget(count):
         ([(1, -1e-9)], "delta of release 1 must be one number"),
         (
             [0.5],
-            "release 1 must be a Guarantee, a Privacy, an .* pair or a GaussianRelease, got 0.5",
+            "release 1 must be a Guarantee, a Privacy, an .* pair, a LaplaceRelease or a GaussianRelease, got 0.5",
         ),
         ([(0.5, 0, 0)], "release 1 must be a Guarantee"),
         (

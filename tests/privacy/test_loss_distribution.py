@@ -28,7 +28,7 @@ def test_what_is_gathered_keeps_every_budget():
         (Fraction(0), Fraction(1, 100)),
     ]
     found = Budgets.gather(pairs, [3.0, 4.0])
-    assert found.pure == ((Fraction(1, 10), 2),)
+    assert found.pure == (((Fraction(1, 10), 1), 2),)
     assert found.failures == ((Fraction(1, 100), 2),)
     assert found.count == 2
     assert found.epsilon_sum == Fraction(1, 5)

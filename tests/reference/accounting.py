@@ -92,3 +92,93 @@ def response_divergence(epsilon, alpha):
     kept, flipped = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon))
     total = kept**alpha * flipped ** (1 - alpha) + flipped**alpha * kept ** (1 - alpha)
     return math.log(total) / (alpha - 1)
+
+
+def laplace_outcomes(unit, change):
+    """The outcomes of integer Laplace noise of scale 1/``unit`` that two laws, ``change`` apart, tell apart.
+
+    Pairs of their probabilities around 0 and around ``change``: everything up to 0, each x between, all from there on.
+    """
+    ratio = math.exp(-unit)
+    tail, single = 1 / (1 + ratio), (1 - ratio) / (1 + ratio)
+    if not change:
+        return [(1.0, 1.0)]
+    first = [(tail, ratio**change * tail)]
+    between = [(single * ratio**x, single * ratio ** (change - x)) for x in range(1, change)]
+    return [*first, *between, (ratio**change * tail, tail)]
+
+
+def laplace_delta(unit, changes, epsilon):
+    """δ at ε of independent integer noise of scale 1/``unit`` on numbers with these changes, outcome by outcome."""
+    total = 0.0
+    for outcome in itertools.product(*(laplace_outcomes(unit, one) for one in changes)):
+        p, q = (math.prod(law) for law in zip(*outcome))
+        total += max(0.0, p - math.exp(epsilon) * q)
+    return total
+
+
+def convolved_delta(unit, changes, count, epsilon):
+    """The same of ``count`` such releases, by a convolution of the losses, all multiples of ``unit``."""
+    law = np.ones(1)
+    for change in list(changes) * count:
+        masses = np.zeros(2 * change + 1)
+        masses[::2] = [p for p, _ in reversed(laplace_outcomes(unit, change))]
+        law = np.convolve(law, masses)
+    loss = (np.arange(len(law)) - len(law) // 2) * unit
+    return float(np.sum(law * -np.expm1(np.minimum(epsilon - loss, 0))))
+
+
+def cube_losses(dimension, change, unit):
+    """Losses of cube noise, P(x) ∝ e^{-unit·max|x|}, if all numbers change by ``change``: {multiple of unit: mass}.
+
+    Sums over the shells max|x| = r and max|x + change| = s.
+    """
+    reach = int(60 * max(dimension, 1) / unit) + change
+
+    def inside(r, s):
+        sides = np.maximum(np.minimum(r, s - change) - np.maximum(-r, -s - change) + 1, 0)
+        return np.where((r >= 0) & (s >= 0), sides, 0).astype(float)
+
+    r = np.arange(reach)
+    scale = (2 * r + 1).astype(float)
+    size = -unit * r + dimension * np.log(scale)
+    weight = np.exp(size - size.max())
+    shares = {}
+    for moved in range(-change, change + 1):
+        s = r + moved
+        corners = ((0, 0, 1), (1, 0, -1), (0, 1, -1), (1, 1, 1))
+        part = sum(sign * (inside(r - a, s - b) / scale) ** dimension for a, b, sign in corners)
+        shares[moved] = float(np.sum(weight * part))
+    whole = sum(shares.values())
+    return {moved: share / whole for moved, share in shares.items()}
+
+
+def laplace_divergence(unit, changes, alpha):
+    """Rényi's divergence of order α of the two laws of integer noise of scale 1/``unit``, outcome by outcome."""
+    total = 0.0
+    for change in changes:
+        powers = (p**alpha * q ** (1 - alpha) for p, q in laplace_outcomes(unit, change))
+        total += math.log(math.fsum(powers)) / (alpha - 1)
+    return total
+
+
+def worst_adaptive_delta(kinds, allowed, epsilon):
+    """The largest δ at ε of releases each of which is chosen, after the outcomes so far, from a few kinds.
+
+    ``kinds`` are lists of (p, q) of outcomes; ``allowed`` says whether so many of each kind may be made. The search
+    goes through all strategies, by the numbers of releases so far and their loss.
+    """
+    seen = {}
+
+    def worst(counts, loss):
+        state = counts, round(loss, 9)
+        if state not in seen:
+            seen[state] = max(0.0, -math.expm1(min(0.0, epsilon - loss)))
+            for kind, outcomes in enumerate(kinds):
+                more = tuple(count + (kind == other) for other, count in enumerate(counts))
+                if allowed(more):
+                    found = math.fsum(p * worst(more, loss + math.log(p / q)) for p, q in outcomes)
+                    seen[state] = max(seen[state], found)
+        return seen[state]
+
+    return worst((0,) * len(kinds), 0.0)

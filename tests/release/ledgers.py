@@ -9,8 +9,8 @@ from privrank_jax import Privacy
 from privrank_jax.release.ledger import (
     Ledger,
 )
-from privrank_jax.release.ledger_chain import SPENDS, Chain
-from privrank_jax.release.ledger_file import TRIGGERS
+from privrank_jax.release.ledger_chain import JOINED, PUBLISHED, SPENDS, Chain
+from privrank_jax.release.ledger_file import FORMER_BUDGET, TRIGGERS
 
 USERS = {"unit": "user", "adjacency": "replace"}
 
@@ -33,7 +33,8 @@ def as_version_3(path, *statements):
         connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
     for statement in (
         *statements, "DROP TABLE published", "DROP TABLE joined", "ALTER TABLE spends DROP COLUMN link",
-        "ALTER TABLE spends DROP COLUMN data_set", *_TRIGGERS_OF_VERSION_3, "PRAGMA user_version = 3",
+        "ALTER TABLE spends DROP COLUMN data_set", *_WITHOUT_FILTERS, *_TRIGGERS_OF_VERSION_3,
+        "PRAGMA user_version = 3",
     ):  # fmt: skip
         connection.execute(statement)
     connection.commit()
@@ -42,23 +43,48 @@ def as_version_3(path, *statements):
 
 def as_version_4(path, *statements):
     """Turn a ledger into one of version 4 of the file, which knew no series; then further statements."""
+    _as_version(4, path, statements)
+
+
+def as_version_5(path, *statements):
+    """Turn a ledger into one of version 5 of the file, which knew no kinds of noise; then further statements."""
+    _as_version(5, path, statements)
+
+
+def _as_version(version, path, statements):
     connection = sqlite3.connect(path)
     for trigger in TRIGGERS:
         connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
-    connection.execute("DROP TABLE joined")
-    connection.execute("ALTER TABLE spends DROP COLUMN data_set")
+    chained = {"spends": SPENDS[:-1], "published": PUBLISHED, "joined": JOINED}
+    if version == 4:
+        connection.execute("DROP TABLE joined")
+        connection.execute("ALTER TABLE spends DROP COLUMN data_set")
+        chained = {"spends": SPENDS[:-2], "published": PUBLISHED}
+    for statement in _WITHOUT_FILTERS:
+        connection.execute(statement)
     (key,) = connection.execute("SELECT key FROM ledger").fetchone()
-    for number, link, _ in Chain(path, connection, key, "spends", SPENDS[:-1]).links():
-        connection.execute("UPDATE spends SET link = ? WHERE number = ?", (link, number))
+    for table, columns in chained.items():
+        for number, link, _ in Chain(path, connection, key, table, columns, FORMER_BUDGET).links():
+            connection.execute(f"UPDATE {table} SET link = ? WHERE number = ?", (link, number))
     for statement in statements:
         connection.execute(statement)
     for trigger in TRIGGERS:
-        if " ON joined" not in trigger:
-            former = trigger.replace(", NEW.data_set", "").replace(", OLD.data_set", "")
-            connection.execute(former)
-    connection.execute("PRAGMA user_version = 4")
+        if version == 4 and " ON joined" in trigger:
+            continue
+        for row in ("NEW", "OLD"):
+            trigger = trigger.replace(f", {row}.changes", "")
+            trigger = trigger.replace(f", {row}.data_set", "") if version == 4 else trigger
+        connection.execute(trigger)
+    connection.execute(f"PRAGMA user_version = {version}")
     connection.commit()
     connection.close()
+
+
+_WITHOUT_FILTERS = (
+    "ALTER TABLE spends DROP COLUMN changes",
+    "ALTER TABLE ledger DROP COLUMN slack",
+    "ALTER TABLE ledger DROP COLUMN renyi_order",
+)
 
 
 _TRIGGERS_OF_VERSION_3 = (

@@ -13,7 +13,7 @@ from tests.release.ledgers import as_version_3, promise, spent
 
 CHEAPER = (
     "INTO spends SELECT number, time, command, method, '0.1', delta, unit, adjacency, contributions, public, users, "
-    "trust, numerics, state, link, data_set FROM spends"
+    "trust, numerics, state, link, data_set, changes FROM spends"
 )
 
 
@@ -40,7 +40,7 @@ def used(made):
         "UPDATE spends SET link = 'x'",
         "UPDATE spends SET state = 'printed', epsilon = '0.1'",
         "INSERT OR REPLACE INTO ledger SELECT one, data, key, fingerprint, '99', delta, unit, adjacency, "
-        "contributions, public, users, created FROM ledger",
+        "contributions, public, users, created, slack, renyi_order FROM ledger",
         "INSERT OR REPLACE INTO published SELECT number, board, step, 'dd', link FROM published",
         "INSERT OR REPLACE INTO published VALUES (99, '1f', 1, 'dd', 'x')",
         "INSERT OR REPLACE INTO published VALUES (1, '9a', 7, 'dd', 'x')",

@@ -60,7 +60,7 @@ def test_rows_can_be_neither_altered_nor_deleted(made):
         "UPDATE spends SET contributions = '9'",
         "UPDATE ledger SET users = 'each row'",
         "INSERT INTO ledger SELECT 2, data, key, fingerprint, epsilon, delta, unit, adjacency, contributions, "
-        "public, users, created "
+        "public, users, created, slack, renyi_order "
         "FROM ledger",
     ):
         with pytest.raises(sqlite3.IntegrityError):
@@ -119,7 +119,7 @@ def test_files_that_are_no_ledgers(made, tmp_path):
         Ledger(path)
     newer = made(1)
     connection = sqlite3.connect(newer)
-    for version in (2, 6):
+    for version in (2, 7):
         connection.execute(f"PRAGMA user_version = {version}")
         with pytest.raises(LedgerError, match=f"version {version}, and this privrank reads"):
             Ledger(newer)
@@ -140,7 +140,7 @@ def test_a_row_that_no_ledger_writes(made):
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA ignore_check_constraints = ON")
     row = ", ".join(["'x'"] * 12)
-    connection.execute(f"INSERT INTO spends VALUES (1, {row}, 'forgotten', 'x', 1)")
+    connection.execute(f"INSERT INTO spends VALUES (1, {row}, 'forgotten', 'x', 1, '')")
     connection.commit()
     connection.close()
     with pytest.raises(LedgerError, match=r"damaged \(CHECK constraint failed"):
@@ -168,7 +168,7 @@ def test_damaged_ledgers(made):
     as_version_3(
         path,
         "INSERT INTO spends SELECT 99, time, command, method, '50', delta, unit, adjacency, contributions, public, "
-        "users, trust, numerics, state, link, data_set FROM spends WHERE number = 1",
+        "users, trust, numerics, state, link, data_set, changes FROM spends WHERE number = 1",
     )
     with Ledger(path) as ledger, pytest.raises(LedgerError, match="more was spent"):
         ledger.spend(promise(1))

@@ -1,0 +1,115 @@
+r"""Adding up releases by Rényi divergences, as a filter: valid for releases that are chosen along the way.
+
+**Rule.** An order α > 1 and a part δ' of the budget (ε, δ) are fixed before the first release. Release i is (ε_i, δ_i)
+private, whatever came before, and r_i is the Rényi divergence of order α of the pair of laws that dominates it but for
+a failure of probability δ_i (:mod:`privrank_jax.privacy.loss_distribution`). It may be made if, with it,
+
+    Σδ_i <= δ - δ',   and   Σε_i <= ε   or   Σr_i <= ε - log(κ/δ')/(α-1),   κ = (1 - 1/α)^(α-1)/α.
+
+**Theorem.** All releases together are (ε, δ) private, though each release, its ε_i, δ_i and kind of noise, and whether
+there is one more, may depend on all results so far. *Proof.* Failures together have a probability of at most δ - δ'.
+Let L = ΣL_i be the loss on what was released without any: it adds E (1 - e^{ε-L})₊ to δ. By definition of r_i the
+factors of M = Π e^{(α-1)(L_i - r_i)} have conditional means of at most 1, so E M <= 1 wherever the rule stops (Feldman
+and Zrnic 2021). If Σε_i <= ε, then L <= ε, which adds nothing. If not, (1 - e^{-y})₊ <= κ e^{(α-1)y} for all y, so that
+(1 - e^{ε-L})₊ <= κ e^{(α-1)(L-ε)} = κ e^{(α-1)(Σr_i-ε)} M <= δ' M. All of it adds at most δ' E M <= δ'. ∎
+
+This is not composition by loss distributions, which is proven for budgets that are fixed ahead only, but comes near it.
+The proof does not allow to take the best of several orders at the end.
+
+**One number that changes by a**, with noise of scale s = a/ε, has with q = e^{-1/s} and w = 2α - 1
+
+    e^{(α-1)r} = e^{(α-1)ε} (1 + q^{aw} + (1-q) q^w (1 - q^{(a-1)w})/(1 - q^w))/(1 + q),
+
+by its losses there; those of several numbers add up. The order is that which allows most releases of little loss each.
+
+Nothing here imports JAX or NumPy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from decimal import ROUND_FLOOR, Context, Decimal
+
+_DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
+_ROUNDING = 1e-13  # relative, of logarithms and sums of doubles
+
+
+@dataclasses.dataclass(frozen=True)
+class Filter:
+    """The rule of a ledger, which is fixed when it is made.
+
+    Attributes:
+        epsilon: ε of the budget.
+        slack: δ', above 0.
+        order: α > 1.
+    """
+
+    epsilon: Decimal
+    slack: Decimal
+    order: Decimal
+
+    @classmethod
+    def of(cls, epsilon: Decimal, slack: Decimal) -> Filter:
+        """The rule for a budget, with an order near that at which (ε - log(κ/δ')/(α-1))/α is largest.
+
+        >>> Filter.of(Decimal(3), Decimal("1e-6")).order
+        Decimal('8.61729')
+        """
+        whole, most = -math.log(slack), float(epsilon)
+        excess = logarithm = whole
+        for _ in range(20):  # the best order, were κ that of the order before
+            excess = max((logarithm + math.sqrt(logarithm * (logarithm + most))) / most, 0.01)
+            logarithm = max(whole + _log_constant(excess), whole / 4)
+        return cls(epsilon, slack, 1 + _DIGITS.create_decimal_from_float(excess))
+
+    @property
+    def most(self) -> float:
+        """What Σr_i may reach, never rounded up."""
+        excess = float(self.order) - 1
+        constant = _log_constant(excess) - math.log(self.slack)
+        bound = float(self.epsilon) - constant / excess
+        return bound - _ROUNDING * (float(self.epsilon) + abs(constant) / excess)
+
+    def cost(self, epsilon: Decimal, changes: tuple[int, ...] = ()) -> float:
+        """r of a release, never rounded down.
+
+        Args:
+            epsilon: its ε.
+            changes: of its Laplace noise (``Guarantee.changes``); () for any ε-DP release.
+        """
+        excess, every = float(self.order) - 1, sum(changes) or 1
+        total = math.fsum(
+            count * self._cost_of_number(float(epsilon) * change / every, change)
+            for change, count in Counter(changes or (1,)).items()
+        )
+        rounding = _ROUNDING * (float(epsilon) + len(changes or (1,)) / excess)
+        return min(total + rounding, float(epsilon) * (1 + _ROUNDING))
+
+    def _cost_of_number(self, epsilon: float, change: int) -> float:
+        excess, unit = float(self.order) - 1, epsilon / change
+        weight = (2 * excess + 1) * unit
+        if not weight:  # below the smallest double
+            return epsilon
+        between = math.exp(-weight) * math.expm1(-(change - 1) * weight) / math.expm1(-weight)
+        shares = 1 + math.exp(-change * weight) - math.expm1(-unit) * between
+        return epsilon + (math.log(shares) - math.log1p(math.exp(-unit))) / excess
+
+    def left(self, spent: float) -> Decimal:
+        """The largest ε of one more release of any kind of noise, rounded down to six digits.
+
+        Args:
+            spent: Σr_i.
+        """
+        room = self.most - spent
+        low, high = 0.0, float(self.epsilon)
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.cost(Decimal(middle)) <= room else (low, middle)
+        return _DIGITS.create_decimal_from_float(low)
+
+
+def _log_constant(excess: float) -> float:
+    """log κ, of α - 1."""
+    return -excess * math.log1p(1 / excess) - math.log1p(excess)

@@ -1,0 +1,214 @@
+"""Laplace noise composes by how a change spreads: against sums over all outcomes, and the theorem itself."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from privrank_jax.privacy import (
+    GaussianRelease,
+    Guarantee,
+    LaplaceRelease,
+    Neighbors,
+    Privacy,
+    compose,
+    compose_basic,
+)
+from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
+from tests.privacy.releases import KIND, USERS, epsilon
+from tests.privacy.test_accounting import assert_bounds
+from tests.reference import accounting as naive
+
+# --- against sums over all outcomes --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scale", "changes", "count"),
+    [(4, (2, 2), 3), (10, (4,), 3), (5, (3, 1, 1), 2), (2, (1, 1), 4), (0.5, (2, 1), 2)],
+)
+def test_composition_is_the_sum_over_all_outcomes(scale, changes, count):
+    releases = [LaplaceRelease(scale, changes)] * count
+    whole = sum(changes) / scale * count
+    for at in (0.0, 0.3 * whole, 0.77 * whole):
+        exact = naive.laplace_delta(1 / scale, changes * count, at)
+        found = compose(releases, epsilon=at, **USERS).delta
+        assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-9) + 2e-12
+    delta = 1e-3
+    exact = naive.least_epsilon(
+        lambda at: naive.laplace_delta(1 / scale, changes * count, at), delta, whole
+    )
+    assert_bounds(epsilon(releases, delta), exact, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"), [((1,), 4.775), ((4,), 4.697), ((1, 1), 3.276), ((2, 2), 3.252)]
+)
+def test_a_hundred_releases_at_a_tenth(changes, expected):
+    """On one number little is gained, on two a third."""
+    scale = Fraction(sum(changes) * 10)
+    exact = naive.least_epsilon(
+        lambda at: naive.convolved_delta(float(1 / scale), changes, 100, at), 1e-6, 10.0
+    )
+    assert exact == pytest.approx(expected, abs=5e-4)
+    assert_bounds(epsilon([LaplaceRelease(scale, changes)] * 100, 1e-6), exact, 1e-5)
+
+
+def test_unlike_releases_and_other_kinds_beside_them():
+    """Scales without a common step: each loss is split on the grid; a pure release and failures come on top."""
+    releases = [LaplaceRelease(math.pi, (2, 1)), LaplaceRelease(7.7, (3, 3)), (0.3, 1e-6)]
+    for at in (0.2, 1.1):
+        exact = 0.0
+        for first in naive.laplace_outcomes(1 / math.pi, 2):
+            for second in naive.laplace_outcomes(1 / math.pi, 1):
+                p, q = (one * other for one, other in zip(first, second))
+                left = at - math.log(p / q)
+                for third in naive.laplace_outcomes(0.3, 1):
+                    rest = left - math.log(third[0] / third[1])
+                    exact += p * third[0] * naive.laplace_delta(1 / 7.7, (3, 3), rest)
+        found = compose(releases, epsilon=at, **USERS).delta
+        assert_bounds(found, naive.with_failures(exact, [1e-6]), 1e-4)
+    beside = epsilon([LaplaceRelease(40, (2, 2)), GaussianRelease(5.0)], 1e-6)
+    assert beside < epsilon([(0.1, 0), GaussianRelease(5.0)], 1e-6)
+
+
+def test_equal_numbers_of_unlike_releases_add_up():
+    tenth = Fraction(1, 10)
+    releases = [(tenth, (1,)), (2 * tenth, (1, 1)), (2 * tenth, (1, 1)), (0 * tenth, (1,))]
+    found = Budgets.gather([(tenth, Fraction(0))], noisy=releases)
+    assert found.pure == (((tenth, 1), 6),)
+    assert (found.count, found.epsilon_sum) == (6, 6 * tenth)
+
+
+# --- the theorem ---------------------------------------------------------------------------------
+
+
+def partitions(most, numbers):
+    return [
+        one
+        for one in itertools.product(range(most + 1), repeat=numbers)
+        if sum(one) <= most and list(one) == sorted(one, reverse=True)
+    ]
+
+
+def holds(larger, smaller):
+    sums = zip(itertools.accumulate(larger), itertools.accumulate(smaller))
+    return all(one >= other for one, other in sums)
+
+
+def dominates(larger, smaller, unit):
+    """At knots of both, between them and beyond."""
+    at = unit * np.arange(-7, 8, 0.25)
+    pairs = [
+        (naive.laplace_delta(unit, larger, e), naive.laplace_delta(unit, smaller, e)) for e in at
+    ]
+    return all(one >= other - 1e-14 for one, other in pairs)
+
+
+@pytest.mark.parametrize("unit", [0.05, 0.7])
+def test_changes_dominate_those_that_are_smaller_or_spread_more(unit):
+    every = partitions(5, 3)
+    for larger, smaller in itertools.product(every, repeat=2):
+        if holds(larger, smaller):
+            assert dominates(larger, smaller, unit), (larger, smaller)
+        elif sum(larger) <= sum(smaller):
+            assert not dominates(larger, smaller, unit), (larger, smaller)
+
+
+def test_a_larger_scale_is_dominated():
+    assert dominates((2, 1), (2, 1), 0.5)
+    for at in np.arange(-2, 2, 0.1):
+        assert naive.laplace_delta(0.5, (2, 1), at) >= naive.laplace_delta(0.4, (2, 1), at) - 1e-15
+
+
+def test_the_sum_over_the_losses_of_two_numbers():
+    """φ_ab of the proof, at its knots."""
+    q = math.exp(-0.3)
+    for a, b in itertools.combinations_with_replacement(range(5), 2):
+        for j in range((a + b) // 2 + 1):
+            phi = 1 - naive.laplace_delta(0.3, (a, b), 0.3 * (a + b - 2 * j))
+            assert phi == pytest.approx(q**j * (1 + min(a, j) * (1 - q) / (1 + q)), rel=1e-13)
+
+
+def test_noise_on_real_numbers_is_dominated():
+    """Its δ is 1 - e^{(t-a)/2}, which that on integers touches at the knots, and ever finer units approach."""
+    for parts in (1, 2, 5):
+        for at in np.linspace(-1, 1, 41):
+            real = 1 - math.exp((at - 1) / 2)
+            whole = naive.laplace_delta(1 / parts, (parts,), at)
+            assert whole >= real - 1e-15
+    fine = epsilon([LaplaceRelease(10 * 10**18, (10**18,))] * 100, 1e-6)
+    coarse = epsilon([LaplaceRelease(10 * 64, (64,))] * 100, 1e-6)
+    assert 0.999 * coarse < fine <= coarse < epsilon([LaplaceRelease(10, (1,))] * 100, 1e-6)
+
+
+def test_losses_of_which_many_are_left_out_still_bound():
+    """Changes of more steps than losses are kept."""
+    for scale, changes in ((20, (3000, 5)), (2**11, (2**13,))):
+        budgets = Budgets.gather(noisy=[(Fraction(sum(changes)) / Fraction(scale), changes)] * 2)
+        for at in (0.5, 0.9):
+            target = Fraction(at) * budgets.epsilon_sum
+            exact = naive.convolved_delta(1 / scale, changes, 2, float(target))
+            assert_bounds(delta_at(budgets, target), exact, 0.02)
+        assert epsilon_at(budgets, Fraction(1, 100)) <= budgets.epsilon_sum
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 45, 190])
+def test_cube_noise_would_gain_little(dimension):
+    """If all numbers change: 1.6 % of ε for 100 releases at 0.1, whatever their number."""
+    losses = naive.cube_losses(dimension, 2, 0.05)
+    assert sum(mass * math.exp(-0.05 * at) for at, mass in losses.items()) == pytest.approx(1)
+    law = np.ones(1)
+    for _ in range(100):
+        law = np.convolve(law, [losses[at] for at in range(-2, 3)])
+    loss = (np.arange(len(law)) - len(law) // 2) * 0.05
+
+    def delta_of(at):
+        return float(np.sum(law * -np.expm1(np.minimum(at - loss, 0))))
+
+    assert 4.69 < naive.least_epsilon(delta_of, 1e-6, 10.0) < 4.72
+
+
+# --- what it is for ------------------------------------------------------------------------------
+
+
+def test_guarantees_compose_by_their_changes():
+    plain = Guarantee(Privacy.proven(0.1, **KIND))
+    known = Guarantee(Privacy.proven(0.1, **KIND), changes=(2, 2))
+    assert epsilon([known] * 100, 1e-6) == epsilon([LaplaceRelease(40, (2, 2))] * 100, 1e-6)
+    assert epsilon([known] * 100, 1e-6) < 0.7 * epsilon([plain] * 100, 1e-6)
+    assert epsilon([known] * 100, 0) == 10
+    assert known.given(public=["items"]).for_any_user().changes == (2, 2)
+    failing = Guarantee(Privacy.proven(0.1, delta=1e-8, **KIND), changes=(2, 2))
+    assert compose([failing] * 10, epsilon=1, **USERS).delta == 1e-7
+    beside = Guarantee(
+        Privacy.proven(0.1, unit="comparison", adjacency="flip"),
+        also=(Privacy.proven(0.1, **KIND),),
+        changes=(2, 2),
+    )
+    # What is known of a change by one comparison says nothing of one by a user.
+    assert epsilon([beside] * 100, 1e-6) == epsilon([plain] * 100, 1e-6)
+    flips = Neighbors("comparison", "flip")
+    assert epsilon([beside] * 100, 1e-6, neighbors=flips) == epsilon([known] * 100, 1e-6)
+
+
+def test_edges():
+    assert LaplaceRelease(40, (2, 2)).epsilon == Fraction(1, 10)
+    assert LaplaceRelease(0, (1,)).epsilon == math.inf
+    assert epsilon([LaplaceRelease(0, (1,))], 1e-6) == math.inf
+    assert epsilon([LaplaceRelease(math.inf, (1,)), (0.5, 0)], 0) == 0.5
+    assert compose_basic([LaplaceRelease(40, (2, 2))] * 3, **USERS).epsilon == 0.3
+    with pytest.raises(ValueError, match="give a list of releases"):
+        compose(LaplaceRelease(1, (1,)), delta=0, **USERS)
+    with pytest.raises(ValueError, match="scale must be one number, at least 0"):
+        LaplaceRelease(-1, (1,))
+    with pytest.raises(ValueError, match="at least one number"):
+        LaplaceRelease(1, ())
+    for bad in ((0,), (1.5,), (True,), [1], 2):
+        with pytest.raises(ValueError, match="changes must be a tuple of whole numbers"):
+            LaplaceRelease(1, bad)
+        with pytest.raises(ValueError, match="changes must be a tuple of whole numbers"):
+            Guarantee(Privacy.proven(0.1, **KIND), changes=bad)

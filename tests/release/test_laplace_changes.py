@@ -1,0 +1,257 @@
+"""What a guarantee says of the changes under Laplace noise holds for all neighbors of small data, and is attained."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.scores import PointTotals
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.jobs import comparisons
+from privrank_jax.pairwise import questionnaire_counts
+from privrank_jax.privacy import Guarantee, Privacy, compose
+from privrank_jax.release import (
+    exact_aggregation,
+    exact_borda,
+    exact_kwiksort,
+    exact_noise_all,
+    exact_noisy_counts,
+    exact_scores,
+    exact_top_k,
+    noisy_counts,
+    scores,
+)
+
+EPSILON = 0.5
+
+
+@pytest.fixture
+def noiseless(monkeypatch):
+    """Exact releases without noise; the scales that it would have had."""
+    scales = []
+
+    def integer_noise(noise, privacy, change, body=None):
+        assert noise == "laplace"
+        assert body is None
+        scales.append(math.ceil(change) / privacy.epsilon)
+        return lambda values: np.asarray(values, float), scales[-1]
+
+    for module in (exact_aggregation, noisy_counts, scores):
+        monkeypatch.setattr(module, "integer_noise", integer_noise)
+    return scales
+
+
+def assert_holds(release, of_users, neighbors, doubled=2):
+    """Enumerate: the k largest changes of the integers are at most the k largest of those stated, with equality."""
+    estimates = {one: release(one) for one in of_users}
+    (changes,) = {found.guarantee.changes for found in estimates.values()}
+    stated = np.cumsum(sorted(changes, reverse=True))
+    largest = 0
+    for first, second in neighbors:
+        values = (doubled * np.asarray(estimates[one].value).ravel() for one in (first, second))
+        moved = np.sort(np.abs(np.subtract(*values)))[::-1]
+        sums = np.cumsum(np.append(moved, np.zeros(len(stated))))
+        assert np.all(sums[: len(stated)] <= stated + 1e-9)
+        assert sums[-1] <= stated[-1] + 1e-9
+        largest = max(largest, sums[-1])
+    assert largest == pytest.approx(stated[-1])
+    return changes
+
+
+def replaced(votes):
+    return list(itertools.permutations(votes, 2))
+
+
+ORDERS = list(itertools.permutations(range(4)))
+VOTES = [*ORDERS, (0, 0, 1, 2), (1, 0, 0, 0), (0, -1, -1, -1), (0, 1, -1, -1), (-1, -1, -1, -1)]
+
+
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+@pytest.mark.parametrize(
+    ("adjacency", "stated"), [("replace", (6, 2, 2, 6)), ("add-remove", (3, 1, 1, 3))]
+)
+def test_borda(noiseless, missing, adjacency, stated):
+    promise = Privacy(EPSILON, unit="user", adjacency=adjacency)
+    other = [(3, 0, 2, 1)]
+
+    def release(votes):
+        return exact_borda(np.array([*votes, *other]), promise, noise="laplace", missing=missing)
+
+    if adjacency == "replace":  # values are divided by two users
+        votes = [(vote,) for vote in VOTES]
+        found = assert_holds(release, votes, replaced(votes), 4)
+    else:
+        votes = [(), *((vote,) for vote in VOTES)]
+        found = assert_holds(release, votes, [(vote, ()) for vote in votes[1:]])
+    assert found == stated
+    assert set(noiseless) == {sum(stated) / EPSILON}
+
+
+def test_counts_of_all_pairs(noiseless):
+    promise = Privacy(EPSILON, unit="user", adjacency="replace")
+    votes = [(vote,) for vote in VOTES]
+
+    def release(vote):
+        found = exact_noise_all(np.array(vote), promise, noise="laplace")
+        found.value[np.tril_indices(4)] = 0
+        return found
+
+    assert assert_holds(release, votes, replaced(votes)) == (2,) * 6
+    assert set(noiseless) == {12 / EPSILON}
+
+
+def test_queries_of_kwiksort(noiseless):
+    promise = Privacy(EPSILON, unit="user", adjacency="replace")
+    given = PairWeights.from_ranks(np.array([[0, 1, 2]] * 3))
+    assert exact_kwiksort(given, promise, max_queries=3).guarantee.changes == (2,) * 3
+    assert noiseless[-1] >= 2 * 3 / EPSILON
+    with_fallback = exact_kwiksort(np.array([[0, 1, 2, 3, 4]] * 3), promise, max_queries=9)
+    assert with_fallback.guarantee.changes == ()  # whose noise is of another kind
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "limit", "stated", "doubled"),
+    [
+        ("replace", None, (2, 2, 2), 1),
+        ("replace", 1, (2, 2), 1),
+        ("add-remove", None, (2, 2, 2), 2),
+        ("add-remove", 1, (2,), 1),
+    ],
+)
+def test_points(noiseless, adjacency, limit, stated, doubled):
+    promise = Privacy(EPSILON, unit="user", adjacency=adjacency)
+    ballots = list(itertools.product(range(3), repeat=3))
+
+    def release(ballot):
+        ballot = np.array([ballot] if ballot else np.zeros((0, 3)), int)
+        return exact_scores(
+            PointTotals.from_points(ballot, most=2, limit=limit), promise, noise="laplace"
+        )
+
+    if adjacency == "replace":
+        found = assert_holds(release, ballots, replaced(ballots), doubled)
+    else:
+        pairs = [(ballot, ()) for ballot in ballots]
+        found = assert_holds(release, [(), *ballots], pairs, doubled)
+    assert found == stated
+
+
+ANSWERS = [
+    *itertools.permutations(range(3), 2),
+    *((i, j, "tie") for i, j in ((0, 1), (0, 2), (1, 2))),
+]
+
+
+def matrix(answers):
+    wins, ties = np.zeros((3, 3)), 0
+    for i, j, *tie in answers:
+        wins[i, j] += 0.5 if tie else 1
+        wins[j, i] += 0.5 if tie else 0
+        ties += bool(tie)
+    return wins, ties
+
+
+def of_users(most, adjacency):
+    """What one user answers, and neighbors."""
+    users = [
+        user
+        for count in range(most + 1)
+        for user in itertools.combinations_with_replacement(ANSWERS, count)
+    ]
+    if adjacency == "add-remove":
+        return users, [(user, ()) for user in users]
+    if adjacency == "replace":
+        return users, list(itertools.permutations(users, 2))
+
+    def asked(user):
+        return sorted(tuple(sorted(answer[:2])) for answer in user)
+
+    return users, [
+        pair
+        for pair in itertools.permutations(users, 2)
+        if len({str(asked(one)) for one in pair}) == 1
+    ]
+
+
+@pytest.mark.parametrize(
+    ("adjacency", "stated"), [("flip", (4, 4)), ("replace", (4, 4)), ("add-remove", (4,))]
+)
+def test_totals(noiseless, adjacency, stated):
+    promise = Privacy(EPSILON, unit="user", adjacency=adjacency, contributions=2)
+    users, neighbors = of_users(2, adjacency)
+
+    def release(user):
+        return exact_noisy_counts(matrix(user)[0].sum(1), promise, noise="laplace")
+
+    assert assert_holds(release, users, neighbors) == stated
+    assert set(noiseless) == {sum(stated) / EPSILON}
+
+
+def test_totals_and_ties(noiseless):
+    promise = Privacy(EPSILON, unit="user", adjacency="flip", contributions=2)
+    users, neighbors = of_users(2, "flip")
+
+    def release(user):
+        wins, ties = matrix(user)
+        counts = WinCounts.from_matrix(wins, ties=ties)
+        return exact_noisy_counts(counts, promise, ties="davidson", noise="laplace")
+
+    assert assert_holds(release, users, neighbors) == (4, 4)
+
+
+def test_smaller_sensitivities(noiseless):
+    totals = np.array([3.0, 4.5, 2.5])
+    for promise, sensitivity, stated in (
+        (Privacy(EPSILON, unit="comparison", adjacency="flip"), None, (2, 2)),
+        (Privacy(EPSILON, unit="comparison", adjacency="replace"), None, (2, 2)),
+        (Privacy(EPSILON, unit="user", adjacency="flip"), 3, (3, 3)),
+        (Privacy(EPSILON, unit="user", adjacency="flip"), 1.5, (2, 1)),
+        (Privacy(EPSILON, unit="user", adjacency="replace", contributions=3), 4, (6, 2)),
+        (Privacy(EPSILON, unit="user", adjacency="replace"), 4, (8,)),
+        (Privacy(EPSILON, unit="user", adjacency="add-remove", contributions=3), None, (6,)),
+    ):
+        found = exact_noisy_counts(totals, promise, sensitivity=sensitivity).guarantee
+        assert found.changes == stated
+        assert noiseless[-1] >= sum(stated) / EPSILON
+
+
+def test_what_is_not_proven_states_nothing():
+    ranks, promise = [[0, 1, 2]] * 5, Privacy(EPSILON, unit="user", adjacency="replace")
+    for release in (exact_borda, exact_noise_all):
+        assert release(ranks, promise).guarantee.changes == ()
+        approximate = Privacy(EPSILON, unit="user", adjacency="replace", delta=1e-6)
+        assert release(ranks, approximate, noise="gaussian").guarantee.changes == ()
+    single = Privacy(EPSILON, unit="comparison", adjacency="flip")
+    assert exact_top_k([3.0, 1.0], single, 1).guarantee.changes == ()
+    asked = Privacy(EPSILON, unit="user", adjacency="flip", public=("questionnaire",))
+    counts = questionnaire_counts(np.array([[0, 1], [1, 2]]), 3)
+    shaped = exact_noisy_counts(np.array([3.0, 4, 2]), asked, questionnaire=counts)
+    assert shaped.guarantee.changes == ()
+    approximate = Privacy(EPSILON, unit="comparison", adjacency="flip", delta=1e-6)
+    gaussian = exact_noisy_counts([3.0, 4.0], approximate, noise="gaussian").guarantee
+    assert gaussian.changes == ()
+    ties = WinCounts.from_matrix(np.array([[0, 2.5, 1], [1.5, 0, 1], [0, 1, 0]]), ties=1.0)
+    davidson = exact_noisy_counts(
+        ties, asked, ties="davidson", questionnaire=counts, noise="laplace"
+    ).guarantee
+    assert davidson.changes == ()
+
+
+def test_a_release_composes_by_its_changes():
+    promise = Privacy(0.1, unit="user", adjacency="replace")
+    found = exact_noise_all([[0, 1, 2]] * 100, promise, noise="laplace").guarantee
+    plain = exact_noise_all([[0, 1, 2]] * 100, promise).guarantee
+    together, worst = (compose([one] * 100, delta=1e-6).epsilon for one in (found, plain))
+    assert together == pytest.approx(2.62, abs=0.1)
+    assert worst == pytest.approx(4.775, abs=1e-3)
+
+
+def test_two_parts_of_a_release_state_nothing_together():
+    """Scores, and the numbers of comparisons for their intervals, each with its noise."""
+    part = Guarantee(Privacy(0.4, unit="user", adjacency="replace"), changes=(2, 2))
+    whole = comparisons._whole(part, 0.5)
+    assert (whole.epsilon, whole.changes) == (0.5, ())

@@ -1,0 +1,273 @@
+"""Adding up by Rényi divergences: against enumeration, and against every strategy of choosing the next release."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import sqlite3
+from decimal import Decimal
+
+import pytest
+
+from privrank_jax.jobs.spending import price
+from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
+from privrank_jax.release.ledger_file import changes_cell, changes_from
+from privrank_jax.release.ledger_filter import Filter
+from tests.reference import accounting as naive
+from tests.release.ledgers import USERS, as_version_5, promise
+
+SPREAD = (2,) * 10
+
+
+@pytest.fixture
+def made(tmp_path):
+    def make(epsilon, delta="1e-6", slack="1e-6"):
+        path = tmp_path / "votes.ledger"
+        budget = promise(epsilon, delta)
+        create(path, budget, data="votes.csv", sha256="0" * 64, slack=slack)
+        return path
+
+    return make
+
+
+def rule(epsilon="3", slack="1e-6"):
+    return Filter.of(Decimal(epsilon), Decimal(slack))
+
+
+# --- the numbers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("changes", [(1,), (4,), (2, 2), (5, 3, 3, 1)])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "9"])
+@pytest.mark.parametrize("slack", ["1e-9", "0.1"])
+def test_costs_are_divergences(changes, epsilon, slack):
+    one = rule(slack=slack)
+    unit = float(epsilon) / sum(changes)
+    exact = naive.laplace_divergence(unit, changes, float(one.order))
+    found = one.cost(Decimal(epsilon), changes)
+    assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-7)
+    plain = naive.response_divergence(float(epsilon), float(one.order))
+    assert one.cost(Decimal(epsilon)) == pytest.approx(plain, rel=1e-9)
+    assert one.cost(Decimal(epsilon)) == one.cost(Decimal(epsilon), (1,))
+
+
+def test_costs_at_the_ends():
+    one = rule()
+    for epsilon in ("1e-300", "1e-12", "5000", "1e300"):
+        assert 0 < one.cost(Decimal(epsilon)) <= float(epsilon) * (1 + 1e-9)
+        assert 0 < one.cost(Decimal(epsilon), (10**30, 3)) <= float(epsilon) * (1 + 1e-9)
+    assert rule("1e12", "0.5").order == Decimal("1.01")
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "slack"), [("0.1", "1e-9"), ("1", "1e-6"), ("3", "1e-6"), ("20", "0.01")]
+)
+def test_what_may_be_spent(epsilon, slack):
+    """The conversion at this order, and no other order allows noticeably more Gaussian-like releases."""
+    one = rule(epsilon, slack)
+
+    def most(alpha):
+        shrunk = math.log1p(-1 / alpha) - math.log(float(slack) * alpha) / (alpha - 1)
+        return float(epsilon) - shrunk
+
+    exact = most(float(one.order))
+    assert exact * (1 - 1e-9) <= one.most <= exact
+    best = max(most(1 + 2**step) / (1 + 2**step) for step in [k / 8 for k in range(-40, 120)])
+    assert one.most / float(one.order) >= 0.99 * best
+    left = one.left(0.0)
+    assert one.cost(left) <= one.most < one.cost(left * Decimal("1.0001"))
+    assert one.left(one.most) == 0
+
+
+# --- the theorem ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("epsilon", "slack"), [("1", "0.02"), ("0.5", "0.1"), ("2", "0.05")])
+def test_no_strategy_exceeds_the_budget(epsilon, slack):
+    one, single = rule(epsilon, slack), Decimal(epsilon) / 4
+    kinds = [(single, ()), (single, (1, 1)), (3 * single, (4,))]
+
+    def outcomes(of, changes):
+        unit = float(of) / (sum(changes) or 1)
+        each = [naive.laplace_outcomes(unit, change) for change in changes or (1,)]
+        return [
+            tuple(math.prod(law) for law in zip(*several)) for several in itertools.product(*each)
+        ]
+
+    def allowed(counts):
+        total = sum(count * of for count, (of, _) in zip(counts, kinds))
+        cost = math.fsum(count * one.cost(*kind) for count, kind in zip(counts, kinds))
+        return total <= one.epsilon or cost <= one.most
+
+    laws = [outcomes(*kind) for kind in kinds]
+    found = naive.worst_adaptive_delta(laws, allowed, float(epsilon))
+    assert 0 < found <= float(slack)
+    assert allowed((0, 5, 0))  # beyond the plain sum
+
+
+# --- the ledger ----------------------------------------------------------------------------------
+
+
+def spend_all(path, epsilon, changes):
+    with Ledger(path) as ledger:
+        for number in itertools.count():
+            try:
+                ledger.spend(promise(epsilon), changes=changes)
+            except BudgetExhausted:
+                return number
+
+
+@pytest.mark.parametrize(("changes", "count"), [((), 40), ((2, 2), 76), (SPREAD, 370)])
+def test_noise_on_several_numbers_allows_more_releases(made, changes, count):
+    path = made(3)
+    assert spend_all(path, "0.1", changes) == count
+    with Ledger(path) as ledger:
+        assert ledger.spends()[-1].changes == tuple(sorted(changes))
+        assert ledger.spent()[0] == count * Decimal("0.1")
+        assert 0 <= ledger.left()[0] < Decimal("0.2")
+        assert ledger.left()[1] == 0
+    # Fixed ahead, at the same δ, as many compose to the budget or less.
+    release = LaplaceRelease(10 * (sum(changes) or 1), changes or (1,))
+    together = compose([release] * count, delta=1e-6, neighbors=Neighbors(**USERS))
+    assert 0.9 * 3 < together.epsilon <= 3
+
+
+def test_without_a_slack_only_the_plain_sum_counts(made):
+    path = made(3, slack=0)
+    assert spend_all(path, "0.1", SPREAD) == 30
+    with Ledger(path) as ledger:
+        assert ledger.account.filter is None
+
+
+def test_the_plain_sum_still_suffices(made):
+    path = made(3)
+    with Ledger(path) as ledger:
+        ledger.spend(promise(3))  # of which the divergence is more than may be spent
+        assert ledger.left() == (0, 0)
+        with pytest.raises(
+            BudgetExhausted, match="epsilon 0, delta 0 left of epsilon 3, delta 1e-6"
+        ):
+            ledger.spend(promise("0.001"))
+
+
+def test_what_is_left_can_be_spent_and_nothing_more(made):
+    with Ledger(made(3)) as ledger:
+        for part in ("0.3", "0.7", "0.5", "1"):
+            left = ledger.left()[0]
+            if left > 3 - ledger.spent()[0]:  # not exact decimals of the plain sum
+                with pytest.raises(BudgetExhausted):
+                    ledger.check(promise(left * Decimal("1.0001")))
+            ledger.spend(promise(left * Decimal(part)))
+        assert ledger.left()[0] < Decimal("1e-5")
+
+
+def test_a_ledger_beyond_its_rule_is_damaged(made, monkeypatch):
+    path = made(3)
+    with Ledger(path) as ledger:
+        monkeypatch.setattr(Ledger, "check", lambda *_: None)
+        for _ in range(45):
+            ledger.spend(promise("0.1"))
+        with pytest.raises(LedgerError, match="more was spent than its budget"):
+            ledger.left()
+
+
+def test_the_slack_is_kept_from_failures(made):
+    path = made(3, "1e-5", "4e-6")
+    with Ledger(path) as ledger:
+        assert ledger.left() == (Decimal(3), Decimal("6e-6"))
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise("0.1", "7e-6"))
+        ledger.spend(promise("0.1", "6e-6"))
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise("0.1", "1e-9"))
+        ledger.spend(promise("0.1"))
+
+
+def test_what_is_not_known_yet_is_not_refused_early(made):
+    path = made(3)
+    with Ledger(path) as ledger:
+        for _ in range(36):
+            ledger.spend(promise("0.1"))
+        with pytest.raises(BudgetExhausted):
+            ledger.check(promise(1))
+        ledger.check(promise(1), (2,) * 100)
+        ledger.check(promise(1), None)
+        with pytest.raises(BudgetExhausted):
+            ledger.check(promise(1, "1e-9"), None)
+
+
+@pytest.mark.parametrize(
+    ("trigger", "statement"),
+    [
+        ("spends_as_they_are", "UPDATE spends SET changes = '2*500'"),
+        ("ledger_as_it_is", "UPDATE ledger SET slack = '9e-7'"),
+        ("ledger_as_it_is", "UPDATE ledger SET renyi_order = '2'"),
+    ],
+)
+def test_the_rule_and_the_noise_are_never_altered(made, trigger, statement):
+    path = made(3)
+    with Ledger(path) as ledger:
+        ledger.mark_printed(ledger.spend(promise(1), changes=(1,)))
+    connection = sqlite3.connect(path)
+    with pytest.raises(sqlite3.IntegrityError, match="never altered"):
+        connection.execute(statement)
+    connection.execute(f"DROP TRIGGER {trigger}")
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerError, match="altered or damaged"):
+        Ledger(path)
+
+
+def test_ledgers_of_version_5_are_taken_over(tmp_path):
+    path = tmp_path / "votes.ledger"
+    create(path, promise(3, "1e-6"), data="votes.csv", sha256="0" * 64)
+    with Ledger(path) as ledger:
+        ledger.make_series("survey")
+        ledger.spend(promise(1), source=("0" * 64, "votes.csv"))
+        ledger.remember("1f", ["aa"])
+        before = ledger.spends(), ledger.data_sets()
+    as_version_5(path)
+    with Ledger(path, series="survey") as ledger:
+        assert (ledger.spends(), ledger.data_sets()) == before
+        assert ledger.account.filter is None
+        ledger.spend(promise(1), changes=(2, 2), source=("ab" * 32, "more.csv"))
+        assert ledger.witnesses("1f") == ["aa"]
+        assert ledger.spends()[1].changes == (2, 2)
+    for table, column in (("spends", "epsilon"), ("joined", "data"), ("published", "witness")):
+        other = tmp_path / f"{table}.ledger"
+        create(other, promise(3), data="votes.csv", sha256="0" * 64)
+        with Ledger(other) as ledger:
+            ledger.make_series("survey")
+            ledger.spend(promise(1), source=("0" * 64, "votes.csv"))
+            ledger.remember("1f", ["aa"])
+        as_version_5(other, f"UPDATE {table} SET {column} = '0.1'")
+        with pytest.raises(LedgerError, match=f"row 1 of {table}"):
+            Ledger(other)
+
+
+def test_changes_are_paid_with_the_guarantee_that_they_are_of(tmp_path):
+    flips = Privacy.proven(0.1, unit="comparison", adjacency="flip")
+    found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), changes=(2, 2))
+    for kind, changes in ((("user", "replace"), ()), (("comparison", "flip"), (2, 2))):
+        path = tmp_path / kind[0]
+        budget = promise(1, unit=kind[0], adjacency=kind[1])
+        create(path, budget, data="votes.csv", sha256="0" * 64)
+        with Ledger(path) as ledger:
+            used, paid = price(found, ledger)
+            assert (used.kind, paid) == (kind, changes)
+
+
+def test_bad_slack_and_bad_changes(made, tmp_path):
+    with pytest.raises(LedgerError, match="slack 2e-6 is more than delta 1e-6"):
+        made(3, "1e-6", "2e-6")
+    for slack in (-1, "nan", "x"):
+        with pytest.raises(LedgerError, match="slack must be at least 0"):
+            made(3, "1e-6", slack)
+    with Ledger(made(3)) as ledger, pytest.raises(ValueError, match="changes must be a tuple"):
+        ledger.spend(promise(1), changes=(0,))
+    assert changes_from(changes_cell((3, 1, 3))) == (1, 3, 3)
+    for cell in ("x", "2", "0*3", "2*3*4", "-1*2"):
+        with pytest.raises(ValueError, match=r"whole number|unpack"):
+            changes_from(cell)
