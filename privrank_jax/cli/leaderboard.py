@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 HELP = (
     "Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.\n\n"
     "Run it again when more rows have arrived: it publishes the steps that have ended since, and shows all published "
-    "steps. The schedule is public, so it is chosen without looking at the data. Everything on standard output is "
-    "covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
+    "steps. The schedule is public, so it is chosen without looking at the data. Without --steps there is no last one. "
+    "Everything on standard output is covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
     "Examples:\n\n"
     "  privrank leaderboard votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state "
     "--epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10\n\n"
     "  privrank leaderboard games.csv --every week --time date --start 2024-01-01 --steps 52 --state board.state "
     "--epsilon 1 --unit comparison --adjacency flip\n\n"
-    "  privrank leaderboard ballots.csv --every week --time when --start 2024-01-01 --steps 52 --state board.state "
+    "  privrank leaderboard ballots.csv --every week --time when --start 2024-01-01 --state board.state "
     "--epsilon 1     (a ranking of each user, in forms that privrank aggregate reads too; or --approvals)"
 )
 
@@ -70,12 +70,13 @@ class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
         ),
     ]
     steps: Annotated[
-        int,
+        int | None,
         typer.Option(
             metavar="T",
-            help="Public number of steps that will ever be published; noise grows little with it.",
+            help="Public number of steps that will ever be published; noise grows little with it. Default: there is no "
+            "last step, and noise grows with how many there were.",
         ),
-    ]
+    ] = None
     state: Annotated[
         Path | None,
         typer.Option(

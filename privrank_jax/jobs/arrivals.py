@@ -62,7 +62,8 @@ class Arrivals:
         data: the comparisons or ballots, of the items of the leaderboard.
         times: ``(N,)`` datetime64, of each row.
         schedule: of the steps.
-        steps: ``(N,)`` step of each row, from 0; T for rows beyond the last step, -1 for rows before the first.
+        steps: ``(N,)`` step of each row, from 0; -1 for rows before the first, and ``len(schedule.starts) - 1`` for
+            rows beyond the last step, or, if there is none, beyond the one that goes on now.
         limit: L, the most rows that count of a user in all steps together; None where single comparisons are protected.
         pairs_are_public: whether neighbors differ in answers alone.
         kept: ``(N,)`` bool, whether a row counts: it is dated in a step that is not published, and among the first of
@@ -218,9 +219,10 @@ class Arrivals:
                 "rows that are new there are left out of all steps, and rows that are gone or changed stay counted as "
                 "they were."
             )
+        beyond = "beyond the last step" if self.schedule.steps else "in steps that have not begun"
         for number, where in (
             (int((self.steps < 0).sum()), "before the first step"),
-            (int((self.steps >= self.schedule.steps).sum()), "beyond the last step"),
+            (int((self.steps >= len(starts) - 1).sum()), beyond),
         ):
             if number:
                 told.append(f"{name}: {number} rows are dated {where}, and are left out.")

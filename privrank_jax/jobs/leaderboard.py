@@ -68,6 +68,7 @@ from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.prefix_sums import usual_strategy
 from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
 
@@ -116,7 +117,7 @@ def leaderboard(
     *,
     every: str,
     start: Time,
-    steps: int,
+    steps: int | None = None,
     until: Time | None = None,
     state: str | os.PathLike[str] | None = None,
     times: Shaped[np.ndarray, "rows"] | None = None,
@@ -141,6 +142,8 @@ def leaderboard(
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
+            Default: there is no last step, and the noise grows with how many there were
+            (:mod:`privrank_jax.privacy.unbounded_sums` compares both).
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made by the
@@ -369,7 +372,7 @@ class _Job:
             done = board.published
             known = board.remembered  # more than the state has, if an older copy was put back
             last = max(known, self.schedule.ended)
-            self.schedule.check_ended(last)
+            self.schedule.check_ended(last, known)
             if not done:
                 arrivals.check_dates()
             if last > known and not fixed:
@@ -393,14 +396,16 @@ class _Job:
         self.schedule.check_ended(last)
         arrivals.check_dates()
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
-        counts = np.zeros((self.schedule.steps, counted.shape[1]))
+        counts = np.zeros((self.schedule.steps or last, counted.shape[1]))
         counts[:last] = counted
         draw = continual_totals
         if self.fits_sums:
             draw = functools.partial(continual_sums, num_items=items)
         elif self.ballots:
             draw = functools.partial(continual_ballots, ballots=self.ballots)
-        found = draw(self.source.key(), counts, self.promise, noise=self.noise)
+        strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
+        key = self.source.key()
+        found = draw(key, counts, self.promise, noise=self.noise, strategy=strategy)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
         deviations = np.asarray(told.deviations)
@@ -409,15 +414,17 @@ class _Job:
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
-        return f"{self.schedule.words}, {self.schedule.steps} steps, leaderboard {identifier}"
+        steps = f"{self.schedule.steps} steps" if self.schedule.steps else "no last step"
+        return f"{self.schedule.words}, {steps}, leaderboard {identifier}"
 
     def board(self, arrivals: Arrivals, found: _Published, rare: tuple[str, ...]) -> Board:
         """The leaderboards of all published steps."""
         assert found.guarantee is not None
+        number = f"{self.schedule.steps:,} " if self.schedule.steps else ""
         guarantee = dataclasses.replace(
             found.guarantee.for_any_user(),
-            note=f"It covers all {self.schedule.steps:,} steps together ({self.schedule.words}), those to come too, "
-            f"also where later {'ballots' if self.ballots else 'comparisons'} depend on earlier leaderboards.",
+            note=f"It covers all {number}steps together ({self.schedule.words}), those to come too, also "
+            f"where later {'ballots' if self.ballots else 'comparisons'} depend on earlier leaderboards.",
         )
         rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
@@ -470,6 +477,7 @@ class _Job:
             )
             design = pairwise.Counts(met)
             scores = np.asarray(quickly(pairwise.fit, design, totals, gamma).value)
+        of_all = f" of {self.schedule.steps}" if self.schedule.steps else ""
         end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
         facts = {
             "method": self.method,
@@ -497,7 +505,7 @@ class _Job:
             notes += self.about_ballots(self.data)
         what, score_name = _WORDS[self.ballots or ("scores" if fits else "counts")]
         return Ranking(
-            title=f"{name}: {len(items)} items by {what}, step {step + 1} of {self.schedule.steps}, until {end}",
+            title=f"{name}: {len(items)} items by {what}, step {step + 1}{of_all}, until {end}",
             items=items,
             order=best_first(scores),
             guarantee=guarantee,

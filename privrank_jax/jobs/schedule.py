@@ -26,18 +26,16 @@ class Schedule:
 
     Attributes:
         every: one of :data:`PERIODS`.
-        starts: ``(T + 1,)`` datetime64, the start of each step, and the end of the last.
+        starts: ``(T + 1,)`` datetime64, the start of each step, and the end of the last; without a last step up to the
+            end of the one that goes on now.
         until: steps that end by then are to be published.
+        steps: T; None without a last step.
     """
 
     every: str
     starts: Shaped[np.ndarray, "steps+1"]
     until: np.datetime64
-
-    @property
-    def steps(self) -> int:
-        """T."""
-        return len(self.starts) - 1
+    steps: int | None
 
     @property
     def words(self) -> str:
@@ -50,15 +48,30 @@ class Schedule:
         return int((self.starts[1:] <= self.until).sum())
 
     def steps_of(self, times: Shaped[np.ndarray, "rows"]) -> Int[np.ndarray, "rows"]:
-        """Step of each time, from 0; -1 before the first, T beyond the last."""
+        """Step of each time, from 0; -1 before the first, ``len(starts) - 1`` beyond the last."""
         return self.starts.searchsorted(times, side="right") - 1
 
-    def check_ended(self, last: int) -> None:
-        """Refuse to publish nothing; ``last``: the number of steps to be published."""
+    def check_ended(self, last: int, known: int = 0) -> None:
+        """Refuse to publish nothing, more at first than anyone means, or before what was published.
+
+        Args:
+            last: the number of steps to be published.
+            known: how many of them were published before.
+        """
         if not last:
             raise ValueError(
                 f"no step has ended: the first ends at {day(self.starts[1])}, and steps are published until "
                 f"{day(self.until)} (UTC). Nothing is published."
+            )
+        if last >= len(self.starts):
+            raise ValueError(
+                f"{last:,} steps were published, and by the clock of this machine only {len(self.starts) - 2:,} have "
+                "ended: set the clock. Nothing is published."
+            )
+        if self.steps is None and not known and last > MAX_STEPS:
+            raise ValueError(
+                f"{last:,} steps have ended since {day(self.starts[0])}, and a first run publishes at most "
+                f"{MAX_STEPS:,}: give a later start (--start), or longer steps (--every)."
             )
 
     def check_recent(self, times: Shaped[np.ndarray, "rows"], name: str) -> None:
@@ -68,7 +81,7 @@ class Schedule:
             times: of the rows.
             name: of the data.
         """
-        last = min(self.until, self.starts[-1])  # no row is due after the last step
+        last = min(self.until, self.starts[-1])  # no row is due after a last step
         length = self.starts[self.ended] - self.starts[self.ended - 1]
         past = times[times <= self.until]
         if past.size and last - past.max() <= length:
@@ -84,22 +97,30 @@ class Schedule:
         )
 
 
-def schedule_of(every: str, start: Time, steps: int, until: Time | None = None) -> Schedule:
-    """The schedule of T steps.
+def schedule_of(
+    every: str, start: Time, steps: int | None = None, until: Time | None = None
+) -> Schedule:
+    """The schedule of T steps, or of steps without a last one.
 
     Args:
         every: length of a step, one of :data:`PERIODS`.
         start: of the first step; months start on a day that every month has.
-        steps: T, at most 10,000.
+        steps: T, at most 10,000; None without a last step.
         until: the data are complete up to then. Default: now, which is also the latest.
 
     >>> schedule_of("month", "2024-01-15", 2).starts.astype("datetime64[D]").astype(str).tolist()
     ['2024-01-15', '2024-02-15', '2024-03-15']
     """
     check_choice("every", every, PERIODS)
-    if not 1 <= steps <= MAX_STEPS:
-        raise ValueError(f"steps (--steps) must lie between 1 and {MAX_STEPS:,}, got {steps:,}.")
-    first, count = _time("start", start), np.arange(steps + 1)
+    if steps is not None and not 1 <= steps <= MAX_STEPS:
+        raise ValueError(
+            f"steps (--steps) must lie between 1 and {MAX_STEPS:,}, got {steps:,}; leave it out for a leaderboard "
+            "without a last step."
+        )
+    first, now = _time("start", start), np.datetime64("now", "us")
+    length = np.timedelta64(_SECONDS.get(every, 28 * 86_400) * 1_000_000, "us")  # the least
+    number = max(1, int((now - first) // length) + 1) if steps is None else steps
+    count = np.arange(number + 1)
     if every == "month":
         month = first.astype("datetime64[M]")
         within = first - month.astype("datetime64[us]")
@@ -109,9 +130,11 @@ def schedule_of(every: str, start: Time, steps: int, until: Time | None = None) 
             )
         starts = (month + count).astype("datetime64[us]") + within
     else:
-        starts = first + count * np.timedelta64(_SECONDS[every] * 1_000_000, "us")
-    now = np.datetime64("now", "us")
-    return Schedule(every, starts, now if until is None else min(now, _time("until", until)))
+        starts = first + count * length
+    if steps is None:
+        starts = starts[: max(2, int(starts.searchsorted(now, side="right")) + 1)]
+    until = now if until is None else min(now, _time("until", until))
+    return Schedule(every, starts, until, steps)
 
 
 def _time(name: str, given: Time) -> np.datetime64:

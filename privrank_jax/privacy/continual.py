@@ -16,7 +16,7 @@ from privrank_jax._types import Key, Numbers
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.noise import draw
-from privrank_jax.privacy.prefix_sums import longest_column, strategy_matrices, usual_strategy
+from privrank_jax.privacy.prefix_sums import column_length, strategy_matrices, usual_strategy
 from privrank_jax.privacy.privacy import Privacy
 
 Steps = Float[Array, "steps items"]
@@ -30,7 +30,8 @@ class ContinualDiagnostics:
     """The noise of a leaderboard over time; public.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step, in wins, or in points of ballots.
+        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step, in wins, or in points of ballots; for the
+            tree without a last step that of the first.
         deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, likewise.
         pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
         pair_deviations: as ``deviations``, of pair counts.
@@ -61,7 +62,8 @@ def noisy_stream(
         privacy: the promise that is attained.
         changes: how far one unit moves what a release of one step would publish, in ℓ₁ and ℓ₂.
         noise: ``"laplace"`` or ``"gaussian"``.
-        strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; None for that of the least error.
+        strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`, None for that of the least error; or of
+            :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`.
         sizes: how many of the d numbers each part has. Default: one part.
         factors: scale of the noise of each part, in units of that of a stream that moves by ``changes``.
 
@@ -69,8 +71,9 @@ def noisy_stream(
         The sums after each step, and their noise.
     """
     steps, kind = sums.shape[0], sums.dtype
-    decode, encode = strategy_matrices(strategy or usual_strategy(steps, noise), steps)
-    length = longest_column(encode, noise)
+    strategy = strategy or usual_strategy(steps, noise)
+    decode, encode = strategy_matrices(strategy, steps)
+    length = column_length(strategy, encode, noise)
     alone = additive_scale(noise, privacy, changes[0] * length, changes[1] * length)
     scales = [alone * factor for factor in factors]
     parts = zip(sizes or sums.shape[1:], scales, strict=True)

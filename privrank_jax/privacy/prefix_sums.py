@@ -45,7 +45,8 @@ a thousand steps.
 
 Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): ``tree``. Li, Miklau, Hay, McGregor, Rastogi (2015):
 strategies. Matousek, Nikolov, Talwar (2020): the bound. Denisov, McMahan, Rush, Smith, Thakurta (2022): adaptive
-streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. The statement on users is ours.
+streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. The statement on users is ours. Streams without a
+last step: :mod:`privrank_jax.privacy.unbounded_sums`.
 """
 
 from __future__ import annotations
@@ -56,18 +57,35 @@ import numpy as np
 from jaxtyping import Float, Num
 
 from privrank_jax._validate import check_choice
+from privrank_jax.privacy.unbounded_sums import (
+    RADIX,
+    UNBOUNDED,
+    column_bound,
+    level_of,
+    root_integers,
+)
 
+_DIGITS = 30  # of the coefficients of the unbounded root
 Square = Float[np.ndarray, "steps steps"]
 
 STRATEGIES = ("square-root", "tree", "independent", "increments")
+"""Of streams of T steps; those of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED` need no T."""
 
 
-def usual_strategy(steps: int, noise: str) -> str:
-    """The strategy whose largest error over T steps is the least; the ``"square-root"`` for Gaussian noise.
+def usual_strategy(steps: int | None, noise: str) -> str:
+    """The one of :data:`STRATEGIES` whose largest error over T steps is the least; the ``"square-root"`` for Gaussian noise.
+
+    Args:
+        steps: T; None for a stream without a last step.
+        noise: ``"laplace"`` or ``"gaussian"``.
 
     >>> usual_strategy(365, "gaussian"), usual_strategy(365, "laplace"), usual_strategy(1000, "laplace")
     ('square-root', 'increments', 'tree')
+    >>> usual_strategy(None, "gaussian"), usual_strategy(None, "laplace")
+    ('unbounded-root', 'unbounded-tree')
     """
+    if steps is None:
+        return "unbounded-root" if noise == "gaussian" else "unbounded-tree"
     if noise == "gaussian":
         return "square-root"
     check_steps(steps)
@@ -90,7 +108,8 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     """B and C of a strategy.
 
     Args:
-        strategy: one of :data:`STRATEGIES`.
+        strategy: one of :data:`STRATEGIES`, or of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`, of which
+            these are the first T rows and columns.
         steps: T >= 1.
 
     Returns:
@@ -105,9 +124,16 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     >>> (decode @ encode).astype(int).tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     """
-    check_choice("strategy", strategy, STRATEGIES)
+    check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
     check_steps(steps)
     ones = np.tri(steps)
+    if strategy == "unbounded-root":
+        series = root_integers(steps, _DIGITS) / 2.0**_DIGITS
+        return toeplitz(np.cumsum(inverse_series(series))), toeplitz(series)
+    if strategy == "unbounded-tree":
+        decode, encode = _tree(steps, RADIX)
+        noise = 2.0 ** np.array([level_of(step) for step in range(1, steps + 1)])
+        return decode * noise, encode / noise[:, None]
     if strategy == "independent":
         return np.eye(steps), ones
     if strategy == "increments":
@@ -128,16 +154,42 @@ def toeplitz(coefficients: Num[np.ndarray, "steps"]) -> Num[np.ndarray, "steps s
     return np.where(place < 0, 0, coefficients[place])
 
 
-def _tree(steps: int) -> tuple[Square, Square]:
-    """C sums up (t - b, t], b the lowest bit of t; B goes from t to t - b, and on to 0."""
+def inverse_series(series: Float[np.ndarray, "steps"]) -> Float[np.ndarray, "steps"]:
+    """Coefficients of 1/f(x), those of f(x) given and f(0) above 0; those of fewer steps begin those of more.
+
+    >>> inverse_series(np.array([2.0, 1.0, 0.0])).tolist()
+    [0.5, -0.25, 0.125]
+    """
+    found = np.zeros(series.size)
+    found[0] = 1 / series[0]
+    for place in range(1, series.size):
+        found[place] = -(series[1 : place + 1] @ found[place - 1 :: -1]) * found[0]
+    return found
+
+
+def _tree(steps: int, radix: int = 2) -> tuple[Square, Square]:
+    """C sums up (t - b, t], b the largest power of the radix in t; B goes from t to t - b, and on to 0."""
     decode, encode = np.zeros((steps, steps)), np.zeros((steps, steps))
     for step in range(1, steps + 1):
-        encode[step - 1, step - (step & -step) : step] = 1
-        end = step
-        while end:
-            decode[step - 1, end - 1] = 1
-            end -= end & -end
+        before = step - radix ** level_of(step, radix)
+        encode[step - 1, before:step] = 1
+        decode[step - 1] = decode[before - 1] if before else 0
+        decode[step - 1, step - 1] = 1
     return decode, encode
+
+
+def column_length(strategy: str, encode: Square, noise: str) -> float:
+    """What no column of C is longer than: its longest column, or without a last step a bound for all rows to come.
+
+    Args:
+        strategy: whose C it is.
+        encode: C, of as many steps as there are.
+        noise: as for :func:`longest_column`.
+
+    >>> column_length("unbounded-tree", strategy_matrices("unbounded-tree", 4)[1], "laplace")
+    2.0
+    """
+    return column_bound(strategy, noise) if strategy in UNBOUNDED else longest_column(encode, noise)
 
 
 def longest_column(encode: Square, noise: str) -> float:
@@ -153,7 +205,7 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
     """Standard deviation of the noise of each prefix sum, in units of that of one release.
 
     Args:
-        strategy: one of :data:`STRATEGIES`.
+        strategy: as for :func:`strategy_matrices`.
         steps: T >= 1.
         noise: ``"laplace"`` or ``"gaussian"``.
 
@@ -161,7 +213,7 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
         ``(T,)`` float64.
 
     Raises:
-        ValueError: an unknown strategy, T < 1.
+        ValueError: an unknown strategy, T < 1, Laplace noise for the ``"unbounded-root"``.
 
     >>> prefix_sum_errors("independent", 4, "gaussian").tolist()
     [2.0, 2.0, 2.0, 2.0]
@@ -169,7 +221,7 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
     [1.118, 1.25]
     """
     decode, encode = strategy_matrices(strategy, steps)
-    return np.linalg.norm(decode, axis=1) * longest_column(encode, noise)
+    return np.linalg.norm(decode, axis=1) * column_length(strategy, encode, noise)
 
 
 def prefix_sum_error_bound(steps: int) -> float:

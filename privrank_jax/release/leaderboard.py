@@ -14,6 +14,11 @@ mechanism's output: CX is an integer. Its σ is at least Δ/μ, rounded up to a 
 integers (:mod:`privrank_jax.release.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
 that of the first column. Both hold for streams that depend on what was published before.
 
+**Without a last step** C has infinitely many rows, of which each step draws one more, and columns whose length is
+bounded for ever (:mod:`privrank_jax.privacy.unbounded_sums`): the root in integers with Σ_t C_{ts}² <= 4^b, or the
+tree, whose rows have noise of 2^j times one scale. All that was said holds with that bound in place of the first
+column, for all steps that will ever be.
+
 **Scores** are fitted to the noisy sums of wins, losses and pair counts, which are drawn in the same way, with noise
 of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of what is on disk. **Ballots** are drawn in
 the same way as well, twice each being integers; their sensitivity is derived at the head of
@@ -76,6 +81,7 @@ from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 
 PUBLISHED = ("totals", "scores", *BALLOTS)
+_NO_END = "without end"
 _PUBLISHED = {  # in the terms of the state, which say nothing of totals
     "scores": "scores, from wins, losses and pair counts",
     "borda": "centered Borda scores",
@@ -84,13 +90,13 @@ _PUBLISHED = {  # in the terms of the state, which say nothing of totals
 
 
 class Leaderboard:
-    """Noisy totals or scores after each of T steps under one promise for all of them; a context manager.
+    """Noisy totals or scores after each step under one promise for all of them, with or without a last; a context manager.
 
-    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, for
-    the promised unit and adjacency, whichever steps the L comparisons or the one ballot of a user fall into, and where
-    these depend on what was published before; proofs at the heads of this module, of
-    :mod:`privrank_jax.privacy.prefix_sums` and of :mod:`privrank_jax.aggregation.continual`. T, and when steps end, are
-    public.
+    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, or all
+    that will ever be, for the promised unit and adjacency, whichever steps the L comparisons or the one ballot of a
+    user fall into, and where these depend on what was published before; proofs at the heads of this module, of
+    :mod:`privrank_jax.privacy.prefix_sums`, of :mod:`privrank_jax.privacy.unbounded_sums` and of
+    :mod:`privrank_jax.aggregation.continual`. T, and when steps end, are public.
 
     Args:
         path: the file that keeps the state (:mod:`privrank_jax.release.leaderboard_file`); made if there is none, else
@@ -100,7 +106,8 @@ class Leaderboard:
             ``contributions``: the most comparisons of one user in all steps together, which must hold in the data. Of
             ballots: unit user, ``replace`` or ``add-remove``, without ``contributions``.
         items: the names of the m items, public.
-        steps: T, the number of steps that will ever be published, at most 10,000; public.
+        steps: T, the number of steps that will ever be published, at most 10,000; public. None: there is no last step,
+            and the noise grows with how many there were.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
         publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
@@ -130,7 +137,7 @@ class Leaderboard:
         privacy: Privacy,
         *,
         items: Sequence[str],
-        steps: int,
+        steps: int | None = None,
         noise: str = "gaussian",
         schedule: str = "",
         publishes: str = "totals",
@@ -141,7 +148,8 @@ class Leaderboard:
         else:
             promised = of_comparisons(privacy, "Leaderboard", noise)
         self._attained = moving = exact_promise(promised)
-        self.items, self.steps, self.noise = tuple(items), int(steps), noise
+        self.items, self.noise = tuple(items), noise
+        self.steps = None if steps is None else int(steps)
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
         self.publishes = publishes
@@ -155,7 +163,7 @@ class Leaderboard:
         self._strategy = strategy_of(moving, self.steps, noise, self._parts)
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
-        terms |= {"items": json.dumps(self.items), "steps": str(self.steps)}
+        terms |= {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
         terms |= {"noise": noise, "schedule": schedule}
         if publishes != "totals":
             terms["publishes"] = _PUBLISHED[publishes]
@@ -234,10 +242,13 @@ class Leaderboard:
 
     @property
     def diagnostics(self) -> ContinualDiagnostics:
-        """Scale of the noise drawn at a step, and the standard deviation of the sums at each of the T steps."""
-        strategy = self._strategy
+        """Scale of the noise drawn at the first step, and the standard deviation of the sums at each of the T steps.
+
+        Without a last step: of the published ones.
+        """
+        strategy, steps = self._strategy, self.steps or self.published
         told = [
-            (float(scale) / (2 * strategy.unit), strategy.deviations(self.steps, part))
+            (float(scale) / (2 * strategy.unit), strategy.deviations(steps, part))
             for part, scale in enumerate(strategy.scales)
         ]
         return ContinualDiagnostics(*told[0], *(told[1] if len(told) > 1 else (None, None)))
@@ -263,7 +274,7 @@ class Leaderboard:
 
         Returns:
             ``value``: noisy totals in wins, or scores, after the step, ``(m,)``, or after each, ``(k, m)`` float64.
-            ``guarantee``: of all T steps together, with ``numerics="exact"``. ``diagnostics``:
+            ``guarantee``: of all steps together, with ``numerics="exact"``. ``diagnostics``:
             :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
 
         Raises:
@@ -292,7 +303,7 @@ class Leaderboard:
                     f"{self._file.path} has {first} published steps by now, not {after}: another process published. "
                     "Run again."
                 )
-            if first + len(counts) > self.steps:
+            if self.steps is not None and first + len(counts) > self.steps:
                 raise LeaderboardError(
                     f"{self._file.path} was promised {self.steps} steps, of which {first} are published: no budget is "
                     "left for more. Begin another leaderboard, at its own price."
