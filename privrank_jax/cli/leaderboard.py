@@ -33,8 +33,9 @@ if TYPE_CHECKING:
 HELP = (
     "Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.\n\n"
     "Run it again when more rows have arrived: it publishes the steps that have ended since, and shows all published "
-    "steps. The schedule is public, so it is chosen without looking at the data. Without --steps there is no last one. "
-    "Everything on standard output is covered by the guarantee; remarks for the holder of the data go to standard error.\n\n"
+    "steps. The schedule is public, so it is chosen without looking at the data; without --steps there is no last one. "
+    "Everything on standard output is covered by the guarantee; remarks for the holder of the data go to standard "
+    "error.\n\n"
     "Examples:\n\n"
     "  privrank leaderboard votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state "
     "--epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10\n\n"

@@ -30,8 +30,8 @@ class ContinualDiagnostics:
     """The noise of a leaderboard over time; public.
 
     Attributes:
-        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step, in wins, or in points of ballots; for the
-            tree without a last step that of the first.
+        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step (at the first one, for the tree without
+            a last step), in wins, or in points of ballots.
         deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, likewise.
         pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
         pair_deviations: as ``deviations``, of pair counts.

@@ -73,10 +73,10 @@ STRATEGIES = ("square-root", "tree", "independent", "increments")
 
 
 def usual_strategy(steps: int | None, noise: str) -> str:
-    """The one of :data:`STRATEGIES` whose largest error over T steps is the least; the ``"square-root"`` for Gaussian noise.
+    """The strategy whose largest error over T steps is the least; the ``"square-root"`` for Gaussian noise.
 
     Args:
-        steps: T; None for a stream without a last step.
+        steps: T; None without a last step, for which there is one strategy for each noise.
         noise: ``"laplace"`` or ``"gaussian"``.
 
     >>> usual_strategy(365, "gaussian"), usual_strategy(365, "laplace"), usual_strategy(1000, "laplace")

@@ -202,6 +202,20 @@ AUDITED = (
         **_of_wins(*_COUNTS, "tree", _FLIPPED, *_ANSWERS),
     ),
     audited(
+        "continual-counts-unbounded",
+        "win totals after the first 3 steps of any number, root, Gaussian noise, one user of L = 2",
+        note="privacy/unbounded_sums.py; later steps may lose as much again",
+        calibration="sound",
+        **_of_wins(*_COUNTS, "unbounded-root", _USER, *_USERS),
+    ),
+    audited(
+        "continual-counts-unbounded-tree",
+        "win totals after the first 3 steps of any number, tree, Laplace noise, one answer",
+        note="privacy/unbounded_sums.py; later steps may lose as much again",
+        calibration="sound",
+        **_of_wins(*_COUNTS, "unbounded-tree", _FLIPPED, *_ANSWERS),
+    ),
+    audited(
         "continual-score-sums",
         "wins, losses and pair counts after each of 3 steps, square-root strategy, Gaussian noise, one user",
         **_of_wins(

@@ -90,7 +90,7 @@ _PUBLISHED = {  # in the terms of the state, which say nothing of totals
 
 
 class Leaderboard:
-    """Noisy totals or scores after each step under one promise for all of them, with or without a last; a context manager.
+    """Noisy totals or scores after each step, with or without a last one, under one promise; a context manager.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, or all
     that will ever be, for the promised unit and adjacency, whichever steps the L comparisons or the one ballot of a

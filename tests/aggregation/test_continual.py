@@ -26,7 +26,7 @@ STREAM = np.random.default_rng(0).integers(-9, 9, (5, 3)) / 2
 NOISES = ("laplace", "gaussian")
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [*STRATEGIES, "unbounded-tree"])
 def test_it_is_the_twin(strategy, key):
     """The same noise, told by the strategy whose noise is drawn step by step, which adds nothing up."""
     drawn = continual_ballots(key, STREAM, ASKED, strategy="independent")

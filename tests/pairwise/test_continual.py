@@ -27,7 +27,7 @@ WINS = WinCounts.from_matrix(STREAM)
 ASKED = promise(0.8, "user", "replace", 4, delta=1e-4)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [*STRATEGIES, "unbounded-tree"])
 def test_it_is_the_twin(strategy, key):
     """The same noise, told by the strategy whose noise is drawn step by step, which adds nothing up."""
     drawn = continual_counts(key, WINS, ASKED, strategy="independent")

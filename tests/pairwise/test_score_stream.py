@@ -43,7 +43,7 @@ def by_loops(matrix):
     return [*won, *lost, *met]
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", [*STRATEGIES, "unbounded-tree"])
 def test_without_noise_they_are_prefix_sums(strategy, key):
     free = promise(math.inf, "user", "replace", 4, delta=1e-4)
     found = continual_score_sums(key, WINS, free, strategy=strategy).value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -115,3 +116,30 @@ def largest_move(encode, held, adjacency, order):
         change = np.abs(one - other)
         largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
     return largest
+
+
+def unbounded_root(steps):
+    """C of the root without a last step, from fractions: the telescoping squares of its coefficients, term by term."""
+    left = [Fraction(1)]
+    for k in range(steps):
+        squares = sum(Fraction(math.comb(2 * j, j), 4**j) ** 2 for j in range(k + 1))
+        left.append(1 / (1 + squares / 5) ** 3)
+    encode = [[0.0] * steps for _ in range(steps)]
+    for row in range(steps):
+        for column in range(row + 1):
+            gap = row - column
+            encode[row][column] = math.sqrt(left[gap] - left[gap + 1])
+    return np.array(encode)
+
+
+def unbounded_tree(steps):
+    """B and C of the tree without a last step: each prefix is cut, from its left end, into the longest intervals."""
+    decode, encode = np.zeros((steps, steps)), np.zeros((steps, steps))
+    for step in range(1, steps + 1):
+        begin = 0
+        while begin < step:
+            level = max(j for j in range(9) if begin + 32**j <= step)
+            begin, last = begin + 32**level, begin
+            decode[step - 1, begin - 1] = 2**level
+        encode[step - 1, last:step] = 2.0**-level
+    return decode, encode

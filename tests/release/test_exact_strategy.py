@@ -13,6 +13,7 @@ import pytest
 from privrank_jax.aggregation.continual import BALLOTS
 from privrank_jax.pairwise.score_stream import Part, parts_of
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.exact_strategy import ExactStrategy, part_of_ballots, strategy_of
@@ -34,6 +35,38 @@ def test_strategies_are_integer_and_give_prefix_sums(noise, steps):
     np.testing.assert_array_equal(encode, np.rint(encode))
     assert np.all(encode >= 0)
     np.testing.assert_allclose(decode @ encode / strategy.unit, np.tri(steps), atol=1e-9)
+
+
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_strategies_without_a_last_step_are_integer_too(noise):
+    asked = ASKED if noise == "gaussian" else promise(1.0, "user", "replace", 2)
+    strategy = strategy_of(asked, None, noise)
+    before = strategy.deviations(2)
+    decode, encode = matrices(strategy, 1100)
+    assert np.all(encode >= 0)
+    np.testing.assert_array_equal(encode, np.rint(encode))
+    np.testing.assert_allclose(decode @ encode / strategy.unit, np.tri(1100), atol=1e-9)
+    np.testing.assert_array_equal(matrices(strategy, 70)[0], decode[:70, :70])
+    np.testing.assert_array_equal(strategy.deviations(1100)[:2], before)
+    alike = prefix_sum_errors(f"unbounded-{'root' if noise == 'gaussian' else 'tree'}", 1100, noise)
+    np.testing.assert_allclose(strategy.deviations(1100) / before[0], alike / alike[0], rtol=2e-2)
+
+
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_no_user_loses_more_than_promised_without_a_last_step(noise, adjacency):
+    """Brute force over 33 steps, where two levels of the tree end, in units of the noise of each row."""
+    asked = promise(1.0, "user", adjacency, 1, delta=1e-4 if noise == "gaussian" else 0.0)
+    strategy = strategy_of(asked, None, noise)
+    units = np.array([[float(strategy.scale) * strategy.growth(step)] for step in range(33)])
+    encode = 2 * matrices(strategy, 33)[1] / units
+    order, budget = (2, float(gaussian_budget(1.0, 1e-4))) if asked.delta else (1, 1.0)
+    largest = twin.largest_change(encode, 2, 1, adjacency, order) / budget
+    if noise == "laplace":
+        assert largest == pytest.approx(3 / 4)  # of the levels, 1 and 1/2 of 1 + 1/2 + 1/4 + ...
+    bound = strategy.unit if asked.delta else 2
+    column = np.linalg.norm(encode * float(strategy.scale) / 2, order, axis=0).max()
+    assert largest == pytest.approx(column / bound, rel=1e-6)
 
 
 @pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
@@ -64,12 +97,13 @@ def test_scale_of_laplace_noise(steps, levels):
 
 
 @pytest.mark.parametrize(
-    ("noise", "draws", "less"), [("gaussian", 40_000, 0.95), ("laplace", 15_000, 0.9)]
+    ("noise", "steps", "draws", "less"),
+    [("gaussian", 3, 40_000, 0.95), ("laplace", 3, 15_000, 0.9), ("gaussian", None, 40_000, 0.95)],
 )
-def test_the_noise_has_the_stated_deviation(noise, draws, less):
-    """Mean square at the last step of many exact draws; false-alarm rate 10^-9, and less noise is found."""
+def test_the_noise_has_the_stated_deviation(noise, steps, draws, less):
+    """Mean square at the third step of many exact draws; false-alarm rate 10^-9, and less noise is found."""
     asked = ASKED if noise == "gaussian" else promise(1.0, "user", "replace", 2)
-    strategy = strategy_of(asked, 3, noise)
+    strategy = strategy_of(asked, steps, noise)
     drawn = strategy.drawn(np.zeros((3, draws), np.int64), 0, [SYSTEM] * 3)
     last = strategy.decoded(drawn)[-1] / strategy.deviations(3)[-1]
     spread = math.sqrt(
@@ -77,6 +111,18 @@ def test_the_noise_has_the_stated_deviation(noise, draws, less):
     )  # of squares, whose sums over steps have less
     assert_mean(last**2, 1, spread)
     assert power(draws, (1, spread), (less**2, less**2 * spread)) > 0.99
+
+
+def test_longer_intervals_have_more_noise():
+    """The sum of 32 steps has twice the noise of one step, and is drawn so where it is not the first row drawn."""
+    strategy = strategy_of(promise(1.0, "user", "replace", 2), None, "laplace")
+    counts, draws = np.zeros((33, 20_000), np.int64), 20_000
+    every = strategy.drawn(counts, 30, [SYSTEM] * 3)
+    for place, (row, levels) in enumerate(zip(every, (1, 2, 1))):
+        assert levels == strategy.growth(30 + place)
+        told = float(strategy.scale) * levels
+        assert_mean((row / told) ** 2, 2, math.sqrt(20))
+    assert power(draws, (2, math.sqrt(20)), (2 * 0.85**2, math.sqrt(20) * 0.85**2)) > 0.99
 
 
 def test_counts_too_many_for_64_bits_are_refused():
