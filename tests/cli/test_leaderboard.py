@@ -32,7 +32,8 @@ LITTLE = ("--epsilon", 1000, "--noise", "gaussian", "--delta", 0.1)
 USUAL = ("--epsilon", 1, "--noise", "gaussian", "--delta", "1e-6")
 COUNTS = ("--max-per-user", 2, "--method", "counts")
 SCORES = ("--max-per-user", 2)
-SCHEDULE = ("--every", "day", "--time", "when", "--start", "2024-01-01", "--steps", 5)
+ENDLESS = ("--every", "day", "--time", "when", "--start", "2024-01-01")
+SCHEDULE = (*ENDLESS, "--steps", 5)
 
 
 @pytest.fixture
@@ -115,6 +116,25 @@ def test_no_user_counts_twice_because_rows_have_gone(run):
     many = [f"u1,c,b,2024-01-04T{hour:02}" for hour in range(20)]
     found = scores(run(*others, *many, until="2024-01-05", budget=LITTLE))
     np.testing.assert_allclose([found[3][item] for item in "abc"], [3, 1, 1], atol=1)
+
+
+def test_without_steps_there_is_no_last_one(privrank, tmp_path):
+    path, state = tmp_path / "votes.csv", tmp_path / "board.state"
+    path.write_text("\n".join((HEADER, *ROWS)) + "\n")
+    words = ("leaderboard", path, *ENDLESS, *LITTLE, *COUNTS, "--state", state, "--json")
+    first = privrank(*words, "--until", "2024-01-04")
+    later = privrank(*words, "--until", "2024-02-09")
+    assert scores(later)[:3] == scores(first)
+    assert len(scores(later)) == 39
+    np.testing.assert_allclose([scores(later)[-1][item] for item in "abc"], [4, 1, 1], atol=1)
+    told = later.json()
+    assert "It covers all steps together (every day from 2024-01-01)" in told["guarantee"]["note"]
+    assert "num_steps" not in told["diagnostics"]
+    ends = privrank(*words, "--until", "2024-02-09", "--steps", 365)
+    assert ends.code == 2
+    assert "steps: without end, not 365" in " ".join(ends.err.split())
+    table = " ".join(privrank(*words[:-1], "--until", "2024-02-09").out.split())
+    assert "step 39, until 2024-02-09" in table
 
 
 def test_items_stay_as_they_were(run):
@@ -355,16 +375,23 @@ LAPLACE = ("--epsilon", 1, "--noise", "laplace")
 
 
 @pytest.mark.parametrize(
-    ("budget", "method", "least"),
+    ("schedule", "budget", "method", "least"),
     [
-        (USUAL, "counts", (0.8, 0.4)),
-        (LAPLACE, "counts", (0.99, 0.99)),
-        (USUAL, "scores", (0.8, 0.4)),
-        (LAPLACE, "scores", (0.99, 0.99)),
+        (SCHEDULE, USUAL, "counts", (0.8, 0.4)),
+        (SCHEDULE, LAPLACE, "counts", (0.99, 0.99)),
+        (SCHEDULE, USUAL, "scores", (0.8, 0.4)),
+        (SCHEDULE, LAPLACE, "scores", (0.99, 0.99)),
+        (ENDLESS, USUAL, "counts", (0.6, 0.3)),
+        (ENDLESS, LAPLACE, "counts", (0.49, 0.49)),
+        (ENDLESS, USUAL, "scores", (0.6, 0.3)),
+        (ENDLESS, LAPLACE, "scores", (0.49, 0.49)),
     ],
 )
-def test_a_replay_loses_no_more_than_was_promised(tmp_path, budget, method, least):
-    """A user of 2 comparisons gives others, on the first day or on two; the state itself is private."""
+def test_a_replay_loses_no_more_than_was_promised(tmp_path, schedule, budget, method, least):
+    """A user of 2 comparisons gives others, on the first day or on two; the state itself is private.
+
+    Without a last step the tree keeps half of the budget for levels that end later, and the root some of it.
+    """
     others = [row for row in ROWS if not row.startswith("u1")]
     pairs = [
         (("u1,a,b,2024-01-01",) * 2, ("u1,c,a,2024-01-01",) * 2),
@@ -378,7 +405,7 @@ def test_a_replay_loses_no_more_than_was_promised(tmp_path, budget, method, leas
             (folder / "votes.csv").write_text("\n".join((HEADER, *own, *others)) + "\n")
             state = ("--max-per-user", 2, "--until", "2024-01-04", "--state", f"{folder}.state")
             words = map(
-                str, ("leaderboard", "votes.csv", *SCHEDULE, *budget, *state, "--method", method)
+                str, ("leaderboard", "votes.csv", *schedule, *budget, *state, "--method", method)
             )
             runs.append(replaying.running(folder, list(words)))
         found = replay.audit(runs[0], runs[1], DOORS)

@@ -61,6 +61,42 @@ def test_a_rehearsal_needs_no_state(method, adjacency):
         assert bool(found.certainty.intervals)
 
 
+@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
+def test_without_a_last_step_it_goes_on(tmp_path, noise):
+    """40 days, over the first long interval of the tree: exact with little noise, a rehearsal, and the words."""
+    days = np.datetime64("2024-01-01", "us") + np.arange(41) * np.timedelta64(1, "D")
+    table = {"user": [f"u{day}" for day in range(41)], "winner": ["a", "b"] * 20 + ["a"]}
+    table |= {"loser": ["b", "c"] * 20 + ["c"], "when": list(map(str, days))}
+    data = read(table, time="when", name="votes")
+    delta = 0.1 if noise == "gaussian" else 0.0
+    promise = Privacy(1e3, unit="user", adjacency="replace", delta=delta, contributions=1)
+    asked = {"data": data, "promise": promise, "steps": None, "noise": noise, "method": "counts"}
+    first = published(tmp_path / "board", "2024-01-05", **asked)
+    found = published(tmp_path / "board", "2024-02-10", **asked)
+    assert (len(first.steps), len(found.steps)) == (4, 40)
+    for one, again in zip(first.steps, found.steps):
+        assert (one.title, one.rows) == (again.title, again.rows)
+    rehearsal = published(None, "2024-02-10", **asked, key=jax.random.key(3))
+    for board in (found, rehearsal):
+        np.testing.assert_allclose(board.scores, [20, 20, 0], atol=1.5)
+        assert board.title == "votes: 3 items by noisy win totals, step 40, until 2024-02-10"
+        assert "It covers all steps together (every day from 2024-01-01)" in board.guarantee.note
+        assert "num_steps" not in board.facts
+    told = [board.facts["noise_deviation"] for board in (found, rehearsal)]
+    if noise == "gaussian":  # little Laplace noise on integers is none
+        assert told[0] == pytest.approx(told[1], rel=0.1)
+    assert not any("rows are dated" in one for one in found.warnings)
+    with pytest.raises(ValueError, match="steps: without end, not 365"):
+        published(tmp_path / "board", "2024-02-10", **{**asked, "steps": 365})
+
+
+def test_rows_of_days_to_come_wait(tmp_path):
+    """A row dated in the year 2999 is no part of any step so far, and its holder hears of it."""
+    late = votes(times=np.array([*map(str, DAYS[:3]), "2999-01-01"], "datetime64[us]"))
+    found = published(tmp_path / "board", "2024-01-05", late, steps=None)
+    assert any("1 rows are dated in steps that have not begun" in one for one in found.warnings)
+
+
 def ballots(cells=None, days=DAYS, **changed):
     """Three users rank a before b before c, one the other way round; or approve of the best two."""
     best = {"a": [1, 1, 1, 3], "b": [2, 2, 2, 2], "c": [3, 3, 3, 1]}
@@ -104,16 +140,19 @@ def test_ballots_are_added_up_over_steps(tmp_path, cells, method, last):
     assert not one.certainty.intervals
 
 
-def test_a_ledger_pays_once_for_ballots(tmp_path):
+@pytest.mark.parametrize("steps", [5, None])
+def test_a_ledger_pays_once_for_ballots(tmp_path, steps):
     data = ballots()
     promise = ONE_EACH.given(users=data.users_are)
     create(tmp_path / "ledger", promise, data="ballots", sha256="ab" * 32)
     with Ledger(tmp_path / "ledger") as ledger:
         known = dataclasses.replace(data, origin=Origin(None, "ab" * 32))
         grown = dataclasses.replace(data, origin=Origin(None, "cd" * 32))
-        first = published(tmp_path / "board", data=known, promise=ONE_EACH, ledger=ledger)
-        again = published(tmp_path / "board", "2024-01-05", grown, ONE_EACH, ledger=ledger)
+        more = {"promise": ONE_EACH, "ledger": ledger, "steps": steps}
+        first = published(tmp_path / "board", data=known, **more)
+        again = published(tmp_path / "board", "2024-01-05", grown, **more)
         (spend,) = ledger.spends()
+        assert ("no last step" in first.paid_as) == (steps is None)
         assert spend.method == f"borda, {first.paid_as}"
         assert "earlier run has paid" in again.facts["ledger"]
         with pytest.raises(ValueError, match="budget is exhausted"):

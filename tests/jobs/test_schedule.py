@@ -43,6 +43,42 @@ def test_steps_of_times_and_what_has_ended():
     )  # not before the clock says so
 
 
+@pytest.mark.parametrize("every", ["hour", "day", "week", "month"])
+def test_without_a_last_step_they_reach_to_the_end_of_the_one_that_goes_on(every):
+    now = np.datetime64("now", "us")
+    start = now - np.timedelta64(123 if every == "hour" else 4000, "h")
+    if every == "month":
+        start = start.astype("datetime64[M]").astype("datetime64[D]")
+    found = schedule(every=every, start=str(start), steps=None, until=None)
+    assert found.steps is None
+    assert found.starts[-2] <= found.until < found.starts[-1]
+    assert found.ended == len(found.starts) - 2
+    same = schedule(every=every, start=str(start), steps=found.ended + 1, until=None)
+    np.testing.assert_array_equal(found.starts, same.starts)
+    assert found.words == same.words
+    ahead = now + np.timedelta64(400, "D")
+    assert found.steps_of(np.array([now, ahead])).tolist() == [found.ended, found.ended + 1]
+
+
+def test_without_a_last_step_none_may_have_ended():
+    found = schedule(start="2999-01-01", steps=None, until=None)
+    assert (found.ended, len(found.starts)) == (0, 2)
+    with pytest.raises(ValueError, match="no step has ended: the first ends at 2999-01-02"):
+        found.check_ended(found.ended)
+
+
+def test_a_first_run_publishes_no_thousand_years():
+    found = schedule(every="hour", start="2001-01-01", steps=None, until=None)
+    with pytest.raises(
+        ValueError, match="a first run publishes at most 10,000: give a later start"
+    ):
+        found.check_ended(found.ended)
+    found.check_ended(found.ended, known=1)
+    with pytest.raises(ValueError, match="set the clock"):
+        found.check_ended(found.ended + 2, known=found.ended + 2)
+    found.check_ended(found.ended + 1, known=found.ended + 1)
+
+
 @pytest.mark.parametrize(
     ("options", "newest", "refused"),
     [
