@@ -82,6 +82,22 @@ PRIVACY = (
         ("m * math.log(2 * t + 1) - fall)", "m * math.log(2 * t + 1))"),
     ),
     *mutants_of(
+        "privacy/prefix_sums.py",
+        "tests/privacy/test_unbounded_sums.py",
+        ("column_bound(strategy, noise) if strategy", "longest_column(encode, noise) if strategy"),
+        ("encode / noise[:, None]", "encode"),
+    ),
+    *mutants_of(
+        "privacy/unbounded_sums.py",
+        "tests/privacy/test_unbounded_sums.py",
+        ("math.isqrt(above - below)", "math.isqrt(above - below) + 1"),
+        ("above, coefficient = below,", "above, coefficient = 4**digits,"),
+        ('return 2.0 if noise == "laplace"', 'return 1.5 if noise == "laplace"'),
+        ("math.sqrt(4 / 3)", "1.0"),
+        ("    return 1.0", "    return 0.5"),
+        ('    if noise == "laplace":', "    if False:"),
+    ),
+    *mutants_of(
         "privacy/cube_lattice.py",
         "tests/privacy/test_cube_lattice.py",
         ("/ rate + 0.5)", "/ rate - 5)"),
