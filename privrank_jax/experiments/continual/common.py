@@ -12,6 +12,7 @@ from privrank_jax.privacy import Privacy, gaussian_scale
 from privrank_jax.privacy.prefix_sums import prefix_sum_error_bound, prefix_sum_errors
 
 ROOT, TREE, INDEPENDENT, ADDED = "square root", "tree", "independent", "added budgets"
+ENDLESS = "no last step"
 ONE, PLAIN = "a single release", "no privacy"
 INCREMENTS, BOUND = "increments", "any strategy (bound)"
 PURE = ", pure ε"  # ends the names of strategies with Laplace noise
@@ -21,7 +22,12 @@ END = 1.0  # share of the time after the last step
 ALONE = "noise"  # study of the rows that are about noise alone
 
 SHARES = 10  # the time of all steps is looked at after each tenth
-STRATEGIES = {ROOT: "square-root", TREE: "tree", INDEPENDENT: "independent"}
+STRATEGIES = {
+    ROOT: "square-root",
+    TREE: "tree",
+    INDEPENDENT: "independent",
+    ENDLESS: "unbounded-root",
+}
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,7 @@ class ContinualConfig:
         contributions: L, comparisons of one user in all steps together.
         delta: δ of all steps together.
         steps: T.
+        lengths: further T, of which the deviations of noise alone are compared.
         per_pair: comparisons of each pair of items in all steps together, multiples of 10.
         items: m.
     """
@@ -43,6 +50,7 @@ class ContinualConfig:
     contributions: int
     delta: float = 1e-6
     steps: tuple[int, ...] = (1, 10, 100, 365, 1000)
+    lengths: tuple[int, ...] = (52, 3650)
     per_pair: tuple[int, ...] = (100, 1000, 10_000)
     items: int = 10
 
@@ -89,6 +97,9 @@ def deviations(config: ContinualConfig, steps: int) -> dict[str, np.ndarray]:
         alone = float(gaussian_scale(1.0, config.epsilon, config.delta))
         split = float(gaussian_scale(1.0, config.epsilon / steps, config.delta / steps))
     found[ADDED] = np.full(steps, split / alone)
-    for name, own in ((TREE, "tree"), (INCREMENTS, "increments"), (INDEPENDENT, "independent")):
+    for name, own in (
+        *((TREE, "tree"), (INCREMENTS, "increments"), (INDEPENDENT, "independent")),
+        (ENDLESS, "unbounded-tree"),
+    ):
         found[f"{name}{PURE}"] = prefix_sum_errors(own, steps, "laplace")
     return found | {BOUND: np.array([prefix_sum_error_bound(steps)])}

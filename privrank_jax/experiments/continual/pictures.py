@@ -20,6 +20,7 @@ _NOISY = (common.ROOT, common.TREE, common.INDEPENDENT, common.ADDED)
 _LOOKS = {
     name: (color, 0) for color, name in enumerate((*_NOISY, common.ONE, common.PLAIN, common.BOUND))
 }
+_LOOKS[common.ENDLESS] = (len(_LOOKS), 2)
 _LABELS = {common.SCORE: "error of scores", common.KENDALL: "Kendall's distance"}
 
 
@@ -31,7 +32,7 @@ def over_time(table: StudyResult) -> Figure:
     wide = max(len(studies), 3)
     figure = new_figure(3.2 * wide, 12.0)
     axes = figure.subplots(5, wide, squeeze=False)
-    steps = sorted({row["steps"] for row in table.rows})
+    steps = sorted({row["steps"] for row in table.rows if row["metric"] == common.SCORE})
     shown = steps[-2:][0]  # the last but one, if there are several
     _deviations(axes[0, 0], table.rows, "", "largest deviation, Gaussian noise")
     _deviations(axes[0, 1], table.rows, common.PURE, "largest deviation, Laplace noise")
@@ -60,13 +61,13 @@ def over_time(table: StudyResult) -> Figure:
     for line in range(1, 5):
         for axis in axes[line, len(studies) :]:
             axis.set_axis_off()
-    legend(figure, "", [*_LOOKS], "", [], [0] * len(_LOOKS))
+    legend(figure, "", [*_LOOKS], "", [], [line for _, line in _LOOKS.values()])
     return figure
 
 
 def _deviations(axis: Axes, rows: Sequence[Row], end: str, title: str) -> None:
     """Largest deviation against T, both logarithmic; ``end`` ends the names of the methods."""
-    looks = {f"{name}{end}": _LOOKS[name] for name in _NOISY}
+    looks = {f"{name}{end}": _LOOKS[name] for name in (*_NOISY, common.ENDLESS)}
     looks[f"{common.INCREMENTS}{end}"] = (0, 1)
     if not end:
         looks[common.BOUND] = _LOOKS[common.BOUND]

@@ -7,6 +7,7 @@ import pytest
 from privrank_jax.experiments.continual.common import (
     ADDED,
     BOUND,
+    ENDLESS,
     INCREMENTS,
     INDEPENDENT,
     PURE,
@@ -32,10 +33,15 @@ def test_tenths_end_with_steps():
 
 
 def test_deviations_are_those_of_the_strategies():
-    """365 steps, as the pages print them: 2.94 for the square root, 19.1 and 356 otherwise, 2.58 at least."""
+    """365 steps, as the pages print them: 2.94 for the square root, 19.1 and 356 otherwise, 2.58 at least.
+
+    Without a last step 3.75, and 16.9 where noise is Laplace.
+    """
     found = deviations(CONFIG, 365)
     largest = {name: float(values.max()) for name, values in found.items()}
     assert largest[ROOT] == pytest.approx(2.94, abs=5e-3)
+    assert largest[ENDLESS] == pytest.approx(3.75, abs=5e-3)
+    assert largest[f"{ENDLESS}{PURE}"] == pytest.approx(16.9, abs=5e-2)
     assert largest[INDEPENDENT] == pytest.approx(365**0.5)
     assert largest[ADDED] == pytest.approx(356, abs=0.5)
     assert largest[BOUND] == pytest.approx(2.58, abs=5e-3)

@@ -57,6 +57,15 @@ def test_claims_compare_deviations_with_the_bound():
     assert streams.like_few(table(), most=1).holds is None
 
 
+def test_claims_compare_what_needs_no_last_step_with_what_does():
+    rows = [deviation(common.ROOT, steps, 2.0) for steps in (1, 10)]
+    rows += [deviation(common.ENDLESS, 1, 3.0), deviation(common.ENDLESS, 10, 2.6)]
+    for most, least, holds in ((1.35, 10, True), (1.25, 10, False), (1.35, 1, False)):
+        found = streams.as_without_end(table(*rows), "", (common.ROOT,), most=most, least=least)
+        assert found.holds is holds
+    assert streams.as_without_end(table(*rows), "", (common.ROOT,), most=2, least=11).holds is None
+
+
 def test_a_claim_compares_simulated_noise_with_the_formula():
     config = common.ContinualConfig("s", 1.0, 10, steps=(10,))
     variance = prefix_sum_errors("square-root", 10, "gaussian")[4] ** 2
