@@ -163,7 +163,7 @@ class ExactStrategy:
         return 1 if self._radix is None else self._radix ** level_of(step + 1, self._radix)
 
     def growth(self, step: int) -> int:
-        """Scale of the noise of row ``step``, in units of :attr:`scales`."""
+        """Scale of the noise of row ``step``, in units of those of the parts."""
         return 2 ** level_of(step + 1) if self._kind == "unbounded-tree" else 1
 
     def encoding(self, step: int) -> np.ndarray:
