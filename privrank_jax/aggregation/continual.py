@@ -61,7 +61,8 @@ def continual_ballots(
         ballots: ``"borda"`` or ``"approvals"``.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; by default the one with the least
-            largest error.
+            largest error. Or of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`: the T steps are then the first
+            ones of any number, and the guarantee is for all that will ever be published.
 
     Returns:
         ``value``: noisy totals after each step, ``(T, m)``, high = preferred. ``guarantee``. ``diagnostics``:
