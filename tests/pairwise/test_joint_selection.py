@@ -1,0 +1,223 @@
+"""Joint and canonical selection: laws against every list and set, exact privacy, constants that are attained."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.pairwise import canonical_top_k, joint_top_k
+from privrank_jax.pairwise.joint_selection import NOISES
+from privrank_jax.privacy.selection import joint_change
+from tests.promises import promise, split
+from tests.reference import joint_selection as naive
+
+MECHANISMS = {"joint": joint_top_k, "canonical": canonical_top_k}
+both = pytest.mark.parametrize("name", list(MECHANISMS))
+noises = pytest.mark.parametrize("noise", NOISES)
+ALARM = 1e-6
+
+
+def law(name, scores, k, change, reach, epsilon, noise):
+    """Outcomes and their probabilities, one by one."""
+    if name == "joint":
+        outcomes, utilities = naive.list_utilities(scores, k)
+    else:
+        outcomes, utilities = naive.set_utilities(scores, k, change / reach - 1)
+    return outcomes, naive.outcome_law(utilities, change / epsilon, noise)
+
+
+def test_the_twin_accepts_outcomes_in_random_order():
+    odds = np.array([1.0, 0.3, 0.05])
+    chances = np.zeros(3)
+    for order in itertools.permutations(range(3)):
+        left = 1 / 6
+        for i in order:
+            chances[i] += left * odds[i]
+            left *= 1 - odds[i]
+    found = naive.outcome_law(2 * np.log(odds), 2.0, "exponential")
+    np.testing.assert_allclose(found, chances, rtol=1e-12)
+
+
+@both
+@noises
+@pytest.mark.parametrize(
+    ("scores", "k"),
+    [([3, 1, 2.5, 0], 2), ([3, 3, 1, 3, 0], 3), ([2, 2, 0], 1), ([1, 0, 5, 2], 3), ([1, 0, 2], 3)],
+)
+def test_draws_have_the_law_of_every_outcome_one_by_one(name, noise, scores, k, key):
+    epsilon, draws = 1.5, 20_000
+    asked = promise(epsilon)
+    run = jax.jit(
+        jax.vmap(
+            lambda one: (
+                MECHANISMS[name](
+                    one,
+                    jnp.array(scores, float),
+                    asked,
+                    k,
+                    noise=noise,
+                    sensitivity=1.0,
+                    total_change=1.0,
+                ).value
+            )
+        )
+    )
+    found = np.asarray(run(jax.random.split(key, draws)))
+    outcomes, chances = law(name, scores, k, *joint_change(k, 1.0, 1.0), epsilon, noise)
+    seen = [int(np.sum(np.all(found == outcome, axis=1))) for outcome in outcomes]
+    assert sum(seen) == draws
+    if len(outcomes) > 1:
+        assert stats.chisquare(seen, draws * chances).pvalue > ALARM
+        less = law(name, scores, k, *joint_change(k, 1.0, 1.0), 2 * epsilon, noise)[1]
+        assert stats.chisquare(seen, draws * less).pvalue < ALARM
+
+
+def changes(size, one, every, monotone):
+    """All changes by whole numbers of at most ``one``, whose rises and falls sum to at most ``every``."""
+    steps = np.array(list(itertools.product(range(0 if monotone else -one, one + 1), repeat=size)))
+    most = np.maximum(steps.clip(0).sum(1), -steps.clip(None, 0).sum(1))
+    return steps[(most <= every) & steps.any(axis=1)]
+
+
+@both
+@noises
+@pytest.mark.parametrize(("size", "k"), [(3, 1), (3, 2), (4, 2), (5, 3)])
+@pytest.mark.parametrize(
+    ("one", "every", "monotone"),
+    [(1, 1, False), (1, 2, False), (2, 3, False), (1, 9, False), (1, 9, True)],
+)
+def test_loss_is_at_most_epsilon_and_the_canonical_one_reaches_it(
+    name, noise, size, k, one, every, monotone
+):
+    epsilon, generator = 0.7, np.random.default_rng(5)
+    change, reach = joint_change(k, float(one), float(every), monotone)
+    known = functools.partial(
+        law, name, k=k, change=change, reach=reach, epsilon=epsilon, noise=noise
+    )
+    steps = changes(size, one, every, monotone)
+    if len(steps) > 60:
+        ends = steps[np.abs(steps).max(axis=1) == one]
+        steps = ends[generator.permutation(len(ends))[:60]]
+    ahead = np.zeros(size)
+    ahead[:k] = 40.0  # the best set far ahead, then the best item, then none
+    bases = [ahead, ahead * (np.arange(size) == 0), *generator.integers(0, 6, (2, size))]
+    swap = np.zeros(size)
+    swap[k - 1], swap[k] = one, 0 if monotone else -one
+    worst = 0.0
+    for base in bases:
+        before = np.log(known(base)[1])
+        for step in [*steps, swap]:
+            worst = max(worst, np.abs(before - np.log(known(base + step)[1])).max())
+    assert worst <= epsilon * (1 + 1e-9)
+    if name == "canonical" or k == 1:
+        assert worst >= 0.99 * epsilon
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency", "k", "sensitivity", "scale"),
+    [
+        ("comparison", "replace", 2, None, 3.0),  # 2s + min(2s, L), with s = L = 1
+        ("comparison", "flip", 1, None, 2.0),
+        ("comparison", "add-remove", 2, None, 2.0),
+        ("comparison", "add-remove", 1, None, 1.0),
+        ("user", "replace", 2, None, 9.0),
+        ("user", "replace", 2, 1.0, 4.0),  # L = 3 bounds nothing
+        ("user", "flip", 3, 2.0, 7.0),
+        ("user", "add-remove", 3, 2.0, 4.0),
+    ],
+)
+@both
+def test_scale_on_win_totals(name, unit, adjacency, k, sensitivity, scale):
+    wins = WinCounts.from_matrix(np.zeros((4, 4)))
+    asked = promise(0.5, unit, adjacency, 3 if unit == "user" else None)
+    estimate = MECHANISMS[name](jax.random.key(0), wins, asked, k, sensitivity=sensitivity)
+    assert float(estimate.diagnostics.noise_scale) == pytest.approx(scale / 0.5)
+    assert (estimate.guarantee.adjacency, float(estimate.guarantee.delta)) == (adjacency, 0.0)
+
+
+@both
+def test_other_scores_have_no_bound_on_all_changes_together(name):
+    estimate = MECHANISMS[name](jax.random.key(0), np.zeros(5), promise(1.0), 2, sensitivity=3.0)
+    assert float(estimate.diagnostics.noise_scale) == pytest.approx(12.0)
+
+
+@both
+def test_without_noise_the_best_are_chosen_and_ties_are_broken_at_random(name, key):
+    scores, keys = jnp.array([1.0, 5.0, 3.0, 3.0, 3.0]), jax.random.split(key, 300)
+    asked = promise(jnp.inf)
+    found = jax.vmap(lambda one: MECHANISMS[name](one, scores, asked, 2, sensitivity=1.0).value)(
+        keys
+    )
+    assert np.all(np.any(np.asarray(found) == 1, axis=1))
+    others = np.asarray(found).sum(axis=1) - 1
+    assert stats.chisquare(np.bincount(others, minlength=5)[2:]).pvalue > ALARM
+
+
+@both
+def test_masked_items_are_never_selected_and_missing_ones_are_minus_one(name, key):
+    mask = jnp.array([False, True, False, True])
+    wins = WinCounts.from_matrix(np.ones((4, 4)) - np.eye(4), mask=mask)
+    run = jax.vmap(lambda one: MECHANISMS[name](one, wins, promise(0.1), 3).value)
+    found = np.asarray(run(jax.random.split(key, 50)))
+    ordered = {(1, 3, -1), (3, 1, -1)} if name == "joint" else {(1, 3, -1)}
+    assert {tuple(row) for row in found} == ordered
+    assert found.dtype == np.int32
+    none = WinCounts.from_matrix(np.zeros((4, 4)), mask=jnp.zeros(4, bool))
+    assert MECHANISMS[name](key, none, promise(0.1), 2).value.tolist() == [-1, -1]
+
+
+@both
+def test_a_mask_leaves_the_law_of_the_real_items(name, key):
+    scores, mask = (
+        jnp.array([9.0, 3, 1, 9, 2.5, 0]),
+        jnp.array([False, True, True, False, True, True]),
+    )
+    asked, draws = promise(1.0), 20_000
+    run = jax.vmap(
+        lambda one: MECHANISMS[name](one, scores, asked, 2, sensitivity=1.0, mask=mask).value
+    )
+    found = np.asarray(run(jax.random.split(key, draws)))
+    outcomes, chances = law(name, [3, 1, 2.5, 0], 2, *joint_change(2, 1.0), 1.0, "exponential")
+    real = np.array([1, 2, 4, 5])
+    seen = [int(np.sum(np.all(found == real[list(one)], axis=1))) for one in outcomes]
+    assert sum(seen) == draws
+    assert stats.chisquare(seen, draws * chances).pvalue > ALARM
+
+
+@both
+def test_win_edges_and_float32_scores(name, key):
+    winners, losers = np.array([0, 0, 1, 2, 0]), np.array([1, 2, 2, 1, 1])
+    dense = WinCounts.from_comparisons(winners, losers, num_items=3)
+    edges = WinEdges.from_comparisons(winners, losers, num_items=3)
+    expected = MECHANISMS[name](key, dense, promise(2.0), 2).value.tolist()
+    assert MECHANISMS[name](key, edges, promise(2.0), 2).value.tolist() == expected
+    single = MECHANISMS[name](
+        key, dense.totals.astype(jnp.float32), promise(1e6), 1, sensitivity=1.0
+    )
+    assert single.value.tolist() == [0]
+
+
+@both
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"k": 5}, "k must be"),
+        ({"noise": "laplace"}, "noise"),
+        ({"unit": "user", "contributions": None}, "needs contributions=L"),
+        ({"wins": np.zeros(4)}, "pass sensitivity=s"),
+        ({"sensitivity": 0.0}, "sensitivity must be positive"),
+        ({"total_change": -1.0}, "total_change must be positive"),
+    ],
+)
+def test_refusals_explain_themselves(name, change, message):
+    asked, options = split({"wins": WinCounts.from_matrix(np.zeros((4, 4))), "k": 2, **change})
+    with pytest.raises(ValueError, match=message):
+        MECHANISMS[name](jax.random.key(0), privacy=asked, **options)
