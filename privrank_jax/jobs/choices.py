@@ -93,8 +93,8 @@ def _check(privacy: Privacy | None, asked: Asked) -> None:
         )
     if asked.lists:
         raise ValueError(
-            f"{asked.method} is for comparisons: take method='counts' (--method counts) with top_k, which publishes all "
-            "counts."
+            f"{asked.method} is for comparisons: take method='counts' (--method counts) with top_k, which publishes "
+            "all counts."
         )
     if privacy is None:
         return

@@ -567,10 +567,13 @@ def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
 def _top_list(data: Prepared, asked: Asked) -> Ranking:
     """The k best items alone, as a list or as a set."""
     assert asked.top_k is not None
-    name, more = asked.method, {}
+    name, more, notes = asked.method, {}, []
     if name == "top-k":
         name = choose_top_k(
             data.table.num_items, asked.top_k, data.promise, sensitivity=data.per_item
+        )
+        notes.append(
+            f"{name} was chosen by k, the promise and what one user can change, not by the data"
         )
     if name == "one-shot":
         more["total_sensitivity"] = data.sensitivity
@@ -591,11 +594,11 @@ def _top_list(data: Prepared, asked: Asked) -> Ranking:
         f"the {order.size} best of {data.table.num_items} items{'' if listed else ', in no order'}",
         sensitivity=None,
         level=None,
-        selected_by=name,
+        selected_by=name if notes else None,
     )
     what = "list" if listed else "set"
-    only = f"only the {what} is released: no scores, and nothing on the other items"
-    return dataclasses.replace(found, order=order, in_order=listed, notes=(*found.notes, only))
+    notes.append(f"only the {what} is released: no scores, and nothing on the other items")
+    return dataclasses.replace(found, order=order, in_order=listed, notes=(*found.notes, *notes))
 
 
 def _noisy_totals(data: Prepared, asked: Asked) -> Drawn:

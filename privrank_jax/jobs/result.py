@@ -162,7 +162,10 @@ class Ranking:
 
     @property
     def rows(self) -> list[Row]:
-        """The items shown, best first, each with its score and intervals where these are known; ranks from 1, of a set None."""
+        """The items shown, best first, each with its score and intervals where these are known.
+
+        Ranks are from 1; None in a set.
+        """
         found: list[Row] = []
         intervals = self.certainty.intervals
         for place, (item, name) in enumerate(zip(self.order.tolist(), self.names), start=1):

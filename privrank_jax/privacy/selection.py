@@ -39,17 +39,17 @@ the sorted scores,
 - *canonical* (Shekelyan and Loukides 2022) selects a set with margin M_o = min_{i∈o} x_i - max_{j∉o} x_j, u_o = M_o
   where it is at most 0 and θM_o where it is positive, as it is of the best set alone. The source has θ = 0.
 
-Go from x to x' on a straight line, in pieces on which no two scores change their order and each maximum stays at one
-place: all u_o are linear there, and the losses of the pieces add up. The rate of u_o ≤ 0 is d_b - d_a for an item b of o
-and an item a that is not worse, x_a ≥ x_b (a is the i-th best, b = o_i; or b the worst in o, a the best outside). Of two
-outcomes o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}). Both b_p = a_o and a_p = b_o only if these
-two items are equal on the piece, and then they move equally and the difference is 0. So one of the two sums is about two
-items, hence at most min(2s, T) in size, and the other at most 2s: B = 2s + min(2s, T). If monotone, one of them has the
-wrong sign, and B = 2s. For k = 1 a is the best item for all o, and B = R = max (d_i - d_j) ≤ 2s, if monotone s. The
-positive utility of the best set has rate θ(d_i - d_j), so it differs from others by at most (1 + θ)R: θ = B/R - 1 costs
-nothing. Together λ = B/ε is ε-DP. For win totals with s = T it is 3s/ε, not 4s/ε, the bound by the sensitivity R of
-the utility. Where one item can rise and another fall by s, the canonical mechanism attains ε as the margin of the best
-set grows, so no smaller λ will do for it.
+Go from x to x' on a straight line, in pieces on which no two scores change their order and each maximum stays at
+one place: all u_o are linear there, and the losses of the pieces add up. The rate of u_o ≤ 0 is d_b - d_a for an item b
+of o and an item a that is not worse, x_a ≥ x_b (a is the i-th best and b = o_i; or b the worst in o, a the best
+outside). Of two outcomes o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}). Both b_p = a_o and a_p =
+b_o only if these two items are equal on the piece, and then they move equally and the difference is 0. So one of the
+two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s: B = 2s + min(2s, T). If
+monotone, one of them has the wrong sign, and B = 2s. For k = 1 a is the best item for all o, and B = R, the most by
+which d_i - d_j can grow: 2s, if monotone s. The positive utility of the best set has rate θ(d_i - d_j), so it differs
+from others by at most (1 + θ)R: θ = B/R - 1 costs nothing. Together λ = B/ε is ε-DP. For win totals with s = T it is
+3s/ε, not 4s/ε, the bound by the sensitivity R of the utility. Where one item can rise and another fall by s, the
+canonical mechanism attains ε as the margin of the best set grows, so no smaller λ will do for it.
 
 All laws here depend on differences of scores alone. So what moves scores by s in one direction is like s/2 in both.
 """

@@ -200,7 +200,9 @@ def canonical(scores: Array, scale: float, k: int, lead: float) -> Array:
         outside = [item for item in range(scores.shape[1]) if item not in chosen]
         rows.append(scores[:, list(chosen)].min(axis=1) - scores[:, outside].max(axis=1))
     margins = np.stack(rows, axis=1)
-    return _largest_exponential(np.where(margins > 0, lead * margins, margins), scale)
+    utilities = np.where(margins > 0, lead * margins, margins)
+    # With the largest at 0, the only kink where the density is positive.
+    return _largest_exponential(utilities - utilities.max(axis=1, keepdims=True), scale)
 
 
 def _largest_exponential(scores: Array, scale: float) -> Array:

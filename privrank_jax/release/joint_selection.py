@@ -1,13 +1,13 @@
 r"""Exact joint selection: the k best items, drawn at once among all lists or sets, without floating-point odds.
 
-The law is that of :mod:`privrank_jax.pairwise.joint_selection`: the outcome with the largest utility plus noise of scale
-λ = B/ε, Exponential or Gumbel; so is the proof, at the head of :mod:`privrank_jax.privacy.selection`, which holds for
-all real scores. Scores are multiples of 1/2, so twice all of them are integers, and so are the utilities times a common
-denominator; λ is a fraction, as every double is one.
+The law is that of :mod:`privrank_jax.pairwise.joint_selection`: the outcome with the largest utility plus noise of
+scale λ = B/ε, Exponential or Gumbel; so is the proof, at the head of :mod:`privrank_jax.privacy.selection`, which holds
+for all real scores. Scores are multiples of 1/2, so twice all of them are integers, and so are the utilities times a
+common denominator; λ is a fraction, as every double is one.
 
-**Classes.** Outcomes of one utility are a class of N. For lists the number of those that fall short by at most v is A(v)
-= Π_i (n_i(v) - i + 1), with n_i(v) items no more than v below the i-th best: an item that may stand at place i may also
-stand at i + 1. So N = A(v) - A(v-), and an outcome is drawn by the first place that falls short by v, the numbers of
+**Classes.** Outcomes of one utility are a class of N. For lists the number of those that fall short by at most v is
+A(v) = Π_i (n_i(v) - i + 1), with n_i(v) items no more than v below the i-th best: an item that may stand at place i may
+also stand at i + 1. So N = A(v) - A(v-), and a list is drawn by the first place that falls short by v, the numbers of
 lists for each place being products too. For sets the class is given by the best item left out and the worst one taken.
 
 **The best class.** The largest of N noises is E = -log(1 - U^(1/N)), or for Gumbel noise log N - log(-log U), with U

@@ -127,7 +127,7 @@ EXPERIMENTS = (
                 **_AHEAD,
             ),
             claims.between(
-                "L >= k: it misses fewer by 0.05 and more, where one-shot misses up to a third of them (flat, ε = 1, 3 items)",
+                "L >= k: it misses fewer by 0.05 and more, where one-shot misses up to a third (flat, ε = 1, 3 items)",
                 study=FLAT,
                 epsilon=1.0,
                 k=3,
