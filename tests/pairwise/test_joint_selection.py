@@ -13,7 +13,7 @@ from scipy import stats
 
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise import canonical_top_k, joint_top_k
-from privrank_jax.pairwise.joint_selection import NOISES
+from privrank_jax.pairwise.joint_selection import MOST_CLASSES, NOISES, choose_top_k
 from privrank_jax.privacy.selection import joint_change
 from tests.promises import promise, split
 from tests.reference import joint_selection as naive
@@ -221,3 +221,37 @@ def test_refusals_explain_themselves(name, change, message):
     asked, options = split({"wins": WinCounts.from_matrix(np.zeros((4, 4))), "k": 2, **change})
     with pytest.raises(ValueError, match=message):
         MECHANISMS[name](jax.random.key(0), privacy=asked, **options)
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency", "most", "k", "sensitivity", "name"),
+    [
+        ("comparison", "replace", None, 1, None, "canonical"),
+        ("comparison", "flip", None, 2, None, "one-shot"),
+        ("user", "replace", 10, 10, 1, "canonical"),
+        ("user", "replace", 9, 10, 1, "one-shot"),
+        ("user", "replace", 10, 5, 2.0, "canonical"),
+        ("user", "add-remove", 10, 6, 2.0, "one-shot"),
+        ("user", "replace", 10, 2, None, "one-shot"),
+    ],
+)
+def test_the_choice_depends_on_how_many_totals_a_unit_can_change(
+    unit, adjacency, most, k, sensitivity, name
+):
+    asked = promise(1.0, unit, adjacency, most)
+    assert choose_top_k(100, k, asked, sensitivity=sensitivity) == name
+
+
+def test_too_many_outcomes_are_left_to_one_shot_noise():
+    asked, items = promise(1.0, "user", contributions=100), MOST_CLASSES // 100
+    assert choose_top_k(items, 100, asked, sensitivity=1) == "canonical"
+    assert choose_top_k(items + 1, 100, asked, sensitivity=1) == "one-shot"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"k": 0}, "k must be"), ({"k": 6}, "k must be"), ({"sensitivity": 0.0}, "must be positive")],
+)
+def test_what_no_choice_is_made_for(change, message):
+    with pytest.raises(ValueError, match=message):
+        choose_top_k(**{"num_items": 5, "k": 2, "privacy": promise(1.0), **change})
