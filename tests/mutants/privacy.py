@@ -343,7 +343,7 @@ PRIVACY = (
     ),
     *mutants_of(
         "privacy/selection.py",
-        "tests/pairwise/test_joint_selection.py",
+        "tests/privacy/test_joint_selection.py",
         ("reach = (1 if monotone else 2) * sensitivity", "reach = sensitivity"),
         ("    if k == 1:", "    if k <= 2:"),
         ("_minimum(2 * sensitivity, total_change)), reach", "_minimum(sensitivity, total_change)), reach"),

@@ -32,8 +32,14 @@ def outcome_law(utilities, scale, noise):
     # The order by uniform times t: the others are reached before with probability t and refused, P = ∫ p Π(1 - t p_j).
     nodes, weights = np.polynomial.legendre.leggauss(len(odds) // 2 + 1)
     nodes, weights = (nodes + 1) / 2, weights / 2
-    found = []
-    for i, own in enumerate(odds):
-        refused = np.prod([1 - nodes * other for j, other in enumerate(odds) if j != i], axis=0)
-        found.append(own * float(weights @ np.broadcast_to(refused, nodes.shape)))
-    return np.array(found)
+    refused = 1 - odds[:, None] * nodes
+    return np.array([p * float(weights @ (refused.prod(0) / own)) for p, own in zip(odds, refused)])
+
+
+def law(name, scores, k, change, reach, epsilon, noise):
+    """Outcomes of ``"joint"`` or ``"canonical"`` selection, and their probabilities, one by one."""
+    if name == "joint":
+        outcomes, utilities = list_utilities(scores, k)
+    else:
+        outcomes, utilities = set_utilities(scores, k, change / reach - 1)
+    return outcomes, outcome_law(utilities, change / epsilon, noise)

@@ -136,19 +136,19 @@ def top_lists(table: StudyResult) -> Figure:
     """Share of the k best items that each mechanism misses against ε: a panel per shape, k and L, of most items."""
     most = max(row["num_items"] for row in table.rows)
     rows = [
-        row
+        {**row, "metric": row["study"], "L": row["changes"]}
         for row in table.rows
         if row["num_items"] == most and not claims.is_difference(row) and row["estimator"]
     ]
     return study_curves(
         rows,
         "epsilon",
-        {TOP: _METRICS[TOP]},
+        {row["metric"]: f"{_METRICS[TOP]}, {row['metric']}" for row in rows},
         curve="estimator",
-        panel=("study", "k", "changes"),
-        names={"changes": "L"},
+        panel=("k", "L"),
+        x_label="ε",
         log_x=True,
-        columns=4,
+        size=(2.0 * len({(row["k"], row["L"]) for row in rows}) + 1.0, 7.0),
     )
 
 
