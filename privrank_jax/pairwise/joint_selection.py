@@ -191,10 +191,9 @@ def _selected(
     change, reach = joint_change(k, **bounds)
     attained = dataclasses.replace(task.attained, delta=0.0)
     scale = change / attained.epsilon
-    select = (
-        select_list if by == "joint_top_k" else functools.partial(select_set, change / reach - 1)
-    )
-    value = select(key, task.scores, task.mask, scale, k, noise)
+    given = key, task.scores, task.mask, scale, k, noise
+    lead = change / reach - 1
+    value = select_list(*given) if by == "joint_top_k" else select_set(*given, lead)
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
@@ -240,7 +239,7 @@ def select_list(
 
 @functools.partial(jax.jit, static_argnames=("k", "noise"))
 def select_set(
-    lead: Scalar, key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int, noise: str
+    key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int, noise: str, lead: Scalar
 ) -> Int[Array, "k"]:
     """One draw of the canonical mechanism by item index, -1 last; ``lead`` is θ."""
     shuffle, draw, fill = jax.random.split(fused(key), 3)

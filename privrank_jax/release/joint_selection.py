@@ -25,6 +25,7 @@ import secrets
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -55,9 +56,11 @@ def exact_joint_top_k(
 ) -> Estimate:
     """The k best items in order, by one exact draw among all lists; the twin of ``pairwise.joint_top_k``.
 
-    **Guarantee, arguments and errors.** As for :func:`~privrank_jax.pairwise.joint_top_k`, and as for all exact
-    releases (:mod:`privrank_jax.release`), but nothing is taken from OpenDP. ``ValueError`` unless scores are multiples
-    of 1/2, exact in their dtype, and for more than a million items times places.
+    **Guarantee.** As for the twin, exactly; proof at the head of this module.
+
+    Arguments and errors: as for :func:`~privrank_jax.pairwise.joint_top_k`, but no mask, and as for all exact releases
+    (:mod:`privrank_jax.release`), but nothing is taken from OpenDP. ``ValueError`` unless scores are multiples of 1/2,
+    exact in their dtype, and for more than a million items times places.
 
     Returns:
         ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee``. ``diagnostics``:
@@ -85,8 +88,9 @@ def exact_canonical_top_k(
 ) -> Estimate:
     """The set of the k best items by one exact draw among all sets; the twin of ``pairwise.canonical_top_k``.
 
-    **Guarantee, arguments and errors.** As for :func:`~privrank_jax.pairwise.canonical_top_k`, and as for
-    :func:`exact_joint_top_k`.
+    **Guarantee.** As for the twin, exactly; proof at the head of this module.
+
+    Arguments and errors: as for :func:`exact_joint_top_k`.
 
     Returns:
         ``value``: item indices, ``(k,)`` int64 NumPy array, in increasing order, which reveals nothing more.
@@ -127,14 +131,14 @@ class _Task:
                 "scores need their sensitivity: pass sensitivity=s, how far one unit can change one score, "
                 "a bound that does not depend on the data; or pass win counts."
             )
-        if sensitivity is None:
-            sensitivity = self.attained.comparisons_per_unit
+        one: Any = self.attained.comparisons_per_unit if sensitivity is None else sensitivity
+        every: Any = total_change
         if total_change is None:
-            total_change = self.attained.comparisons_per_unit if totals else math.inf
-        check_positive("sensitivity", sensitivity, infinite=False)
-        check_positive("total_change", total_change)
+            every = self.attained.comparisons_per_unit if totals else math.inf
+        check_positive("sensitivity", one, infinite=False)
+        check_positive("total_change", every)
         monotone = totals and self.attained.adjacency == "add-remove"
-        one, every = Fraction(float(sensitivity)), float(total_change)
+        one, every = Fraction(float(one)), float(every)
         every = every if math.isinf(every) else Fraction(every)
         change, reach = joint_change(k, one, every, monotone)
         doubled = doubled_totals(wins)

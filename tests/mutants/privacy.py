@@ -352,7 +352,7 @@ PRIVACY = (
     *mutants_of(
         "pairwise/joint_selection.py",
         "tests/pairwise/test_joint_selection.py",
-        ("select_set, change / reach - 1", "select_set, change / reach"),
+        ("lead = change / reach - 1", "lead = change / reach"),
         ("scale = change / attained.epsilon", "scale = reach / attained.epsilon"),
         ("jnp.where(place < first, strict,", "jnp.where(place <= first, strict,"),
         ("_log_binomial(worst - out - 1, size - out - 1)", "_log_binomial(worst - out, size - out)"),

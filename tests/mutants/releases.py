@@ -38,7 +38,7 @@ RELEASES = (
         "release/joint_selection.py",
         "tests/release/test_joint_selection.py",
         ("monotone = totals and self.attained", "monotone = self.attained"),
-        ("else math.inf\n        check_pos", "else 0.5\n        check_pos"),
+        ("if totals else math.inf", "if totals else 0.5"),
         ("self.rate = 1 / (2 * self._scale)", "self.rate = 1 / self._scale"),
         ("self.lead = change / reach - 1", "self.lead = change / reach"),
         ("counts.append(-lists)", "counts.append(0)"),

@@ -117,7 +117,7 @@ def test_values_are_enclosed_and_hardly_wider_than_the_bits(noise, count, below)
 @noises
 def test_the_best_class_is_that_of_the_bits(noise, monkeypatch):
     generator = random.Random(8)
-    for _ in range(40):
+    for _ in range(12):
         size = generator.randrange(1, 30)
         utilities = [generator.randrange(-40, 1) for _ in range(size)]
         counts = [generator.choice((1, 3, 10**9, 10**30)) for _ in range(size)]
@@ -163,9 +163,9 @@ def test_a_class_without_bits_stays_open(monkeypatch):
 
 @both
 @noises
-@pytest.mark.parametrize(("scores", "k"), [([3, 1, 2.5, 0], 2), ([2, 2, 0], 1)])
-def test_the_law_is_that_of_every_outcome_one_by_one(name, noise, scores, k):
-    draws, (change, reach) = 1500, joint_change(k, 1.0, 1.0)
+def test_the_law_is_that_of_every_outcome_one_by_one(name, noise):
+    scores, k, draws = [3, 1, 2.5, 0], 2, 400
+    change, reach = joint_change(k, 1.0, 1.0)
     options = {"noise": noise, "sensitivity": 1.0, "total_change": 1.0}
     found = [EXACT[name](scores, promise(2.0), k, **options).value for _ in range(draws)]
     if name == "joint":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -110,7 +111,7 @@ def build(config: TopListsConfig) -> tuple[Study, ...]:
     )
 
 
-_AHEAD = {"metric": TOP, "estimator": minus(CANONICAL, ONE_SHOT)}
+_AHEAD: dict[str, Any] = {"metric": TOP, "estimator": minus(CANONICAL, ONE_SHOT)}
 
 EXPERIMENTS = (
     Experiment(
