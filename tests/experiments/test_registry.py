@@ -25,5 +25,7 @@ FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
 
 def test_every_study_of_the_papers_is_registered():
-    others = "cai-exposure cai-intervals cai-probabilities cai-top-lists continual continual-exposure"
+    others = (
+        "cai-exposure cai-intervals cai-probabilities cai-top-lists continual continual-exposure"
+    )
     others += " hillebrand hillebrand-local rdp-regret"
