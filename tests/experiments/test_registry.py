@@ -25,7 +25,171 @@ FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
 
 def test_every_study_of_the_papers_is_registered():
-    others = (
-        "cai-exposure cai-intervals cai-probabilities cai-top-lists continual continual-exposure"
+    others = "cai-exposure cai-intervals cai-probabilities continual continual-exposure hillebrand hillebrand-local"
+    others += " cai-top-lists rdp-regret"
+    every = [*ALABI, *FIGURES, *XU, *RDP, *PERSONAL, *others.split()]
+    assert experiments.names() == sorted(every)
+    for number, name in enumerate(FIGURES, start=1):
+        one = experiments.get(name)
+        assert one.paper.endswith(f"Figure {number}")
+        assert one.replicates >= 100
+    assert all(experiments.get(name).paper.startswith("Xu, Sun and Cheng") for name in XU)
+
+
+@pytest.mark.parametrize("name", experiments.names())
+def test_a_study_has_claims_that_differ_and_says_what_differs(name):
+    one = experiments.get(name)
+    assert one.name == name
+    least = 1 if name in ("cai-intervals", "xu-fig14") else 2
+    assert len({claim.text for claim in one.claims}) == len(one.claims) >= least
+    assert one.differences or name in ("cai-exposure", "cai-intervals", "cai-probabilities")
+
+
+def test_unknown_name_is_answered_with_the_nearest_or_with_all():
+    with pytest.raises(ValueError, match=r"no study named 'cai-fgi1'; did you mean .*cai-fig1"):
+        experiments.get("cai-fgi1")
+    with pytest.raises(ValueError, match=r"choose one of \['alabi-central', .*'cai-fig8'"):
+        experiments.get("zzz")
+
+
+def test_studies_name_their_data():
+    found = {name: experiments.get(name) for name in experiments.names()}
+    alabi = dict.fromkeys(("alabi-central", "alabi-local", "alabi-regret"), ("sushi", "apa"))
+    assert {name: one.data for name, one in found.items() if one.data} == alabi | {
+        "cai-fig8": ("cemspc", "immig"),
+        "rdp-fig8": ("sushi",),
+        "xu-fig14": ("cars",),
+        "xu-table2": ("cars",),
+    }
+    assert {name for name, one in found.items() if one.data_optional} == set(alabi)
+
+
+@pytest.mark.parametrize("name", ["cai-fig8", "rdp-fig8", "xu-table2"])
+def test_studies_whose_data_are_not_optional_need_them(name, monkeypatch, tmp_path):
+    monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="PRIVRANK_DATA"):
+        experiments.run(KEY, name, 2)
+
+
+def test_modules_hold_what_the_registry_says():
+    held = []
+    for module, expected in registry.MODULES.items():
+        found = importlib.import_module(f"privrank_jax.experiments.{module}").EXPERIMENTS
+        assert tuple(one.name for one in found) == expected
+        held += expected
+    assert sorted(held) == experiments.names()
+    assert len(set(held)) == len(held)
+
+
+def test_asking_for_one_study_imports_its_paper_alone():
+    script = """
+import sys
+from privrank_jax import experiments
+experiments.names()
+papers = ("alabi", "cai", "rdp", "xu")
+inside = [f"privrank_jax.experiments.{paper}" for paper in papers]
+assert not [name for name in sys.modules if name.startswith(tuple(inside))]
+experiments.get("cai-fig1")
+held = {name for name in sys.modules if name.startswith(tuple(inside))}
+others = [name for name in held if not name.startswith("privrank_jax.experiments.cai")]
+assert not others, others
+assert not {f"privrank_jax.experiments.cai.{name}" for name in ("one_shot", "real")} & held
+assert "matplotlib" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_verdict_in_words():
+    words = [Verdict(holds, "").word for holds in (True, False, None)]
+    assert words == ["holds", "does not hold", "undecided"]
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "values", "fixed"),
+    [
+        (
+            "cai-fig1",
+            "num_items",
+            [100, 175, 250, 325, 400, 475, 550, 625, 700],
+            {"probability": 1},
+        ),
+        (
+            "cai-fig2",
+            "probability",
+            [round(0.1 + 0.075 * i, 3) for i in range(13)],
+            {"num_items": 300},
+        ),
+        ("cai-fig3", "probability", [0.25, 0.5, 0.75, 1], {"num_items": 300}),
+        ("cai-fig4", "num_items", [150, 250, 350, 450, 550, 650], {}),
+        ("cai-fig5", "num_items", [12, 16, 20, 24, 28, 32], {"num_users": 1000, "max_items": 32}),
+        ("cai-fig6", "num_users", [250, 500, 750, 1000, 1500, 2000], {"num_items": 16}),
+        ("cai-fig7", "num_users", [250, 500, 1000, 2000], {"num_items": 16, "max_users": 2000}),
+    ],
+)
+def test_grids_are_those_of_the_paper(name, column, values, fixed):
+    grid = cells(name)
+    assert [cell[column] for cell in grid] == values
+    assert all(cell[key] == value for cell in grid for key, value in fixed.items())
+
+
+def test_privacy_levels_are_those_of_the_paper():
+    for name in ("cai-fig1", "cai-fig2", "cai-fig5", "cai-fig6"):
+        assert experiments.get(name).config.epsilons == (0.5, 1.0, 2.5, math.inf)
+    assert experiments.get("cai-fig3").config.epsilons == (
+        1 / 5, 1 / 4, 1 / 3, 1 / 2, 1.0, 1.5, 2.0, 2.5, 5.0, math.inf,
+    )  # fmt: skip
+    four = experiments.get("cai-fig4").config
+    assert four.levels == (0.1, 2.0, math.inf)
+    assert four.epsilons == (0.1, 0.5, 1.0, 2.0, 5.0)
+    assert cells("cai-fig4", study=1) == ({"num_items": 350, "max_items": 350},)
+    assert experiments.get("cai-fig8").config.epsilons == (0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
+    assert {experiments.get(f"cai-fig{n}").config.per_user for n in (5, 6, 7)} == {5}
+
+
+@pytest.mark.parametrize("name", ALABI[:2])
+def test_worst_cases_and_data_are_part_of_a_study(name, data_folder):
+    one = experiments.get(name)
+    rows = [{"study": study.name, **cell} for study in one.studies() for cell in study.cells]
+    rows = rows if one.annotate is None else one.annotate(one.config, rows)
+    assert list(dict.fromkeys(row["study"] for row in rows)) == [
+        "Mallows", "worst case", "sushi", "apa",
+    ]  # fmt: skip
+    for study in one.studies():
+        for first, *_ in study.groups():
+            cell = {k: v for k, v in study.cells[first].items() if k not in study.static}
+            static = {k: study.cells[first][k] for k in study.static}
+
+            traced = []
+
+            def trial(key, traced, study=study, static=static, traces=traced):
+                traces.append(flatten(study.trial(key, {**traced, **static}), study.axes))
+
+            jax.eval_shape(trial, KEY, cell)
+            for value, places in zip(traced[0].values, traced[0].places, strict=True):
+                assert value.shape == (() if len(places) == 1 else (len(places),))
+
+
+def test_grids_of_rdp_are_those_of_the_paper():
+    fig4, fig5, fig6 = (experiments.get(name) for name in RDP[1:])
+    assert (fig4.config.draws, fig4.config.items) == (10**7, (3, 4, 5))
+    assert fig4.config.epsilons == tuple(0.5 + 0.25 * i for i in range(7))
+    assert (fig5.replicates, fig6.replicates) == (1000, 5000)
+    assert fig5.config.epsilons == (1, 2, 3, 4)
+    assert fig5.config.rankings == tuple(range(10, 101, 10))
+
+
+def test_grids_of_personal_rankings_are_those_of_the_paper():
+    network = experiments.get("rdp-fig7")
+    (study,) = network.studies()
+    cells = {(cell["num_items"], cell["num_users"], cell["epsilon"]) for cell in study.cells}
+    assert cells == {
+        (m, n, e) for m in (15, 30) for n in (200, 250, 300, 350) for e in (1, 2, 3, 4)
+    }
+    assert (network.replicates, network.config.held_out, network.config.new_users) == (
+        50,
+        100,
+        1000,
     )
-    others += " hillebrand hillebrand-local rdp-regret"
+    sushi = experiments.get("rdp-fig8").config
+    assert (sushi.epsilons[0], sushi.epsilons[-1], sushi.train_users) == (0.06, 0.5, 3000)
+    np.testing.assert_allclose(np.diff(sushi.epsilons), 0.04)

@@ -204,6 +204,13 @@ def test_scale_on_win_totals(name, adjacency, k, sensitivity, scale):
 
 
 @both
+def test_other_scores_may_move_in_both_directions_whoever_comes_or_goes(name):
+    asked = promise(1.0, "user", "add-remove")
+    found = EXACT[name]([3.0, 1.0, 2.0, 0.0], asked, 2, sensitivity=1.0)
+    assert found.diagnostics.noise_scale == 4.0
+
+
+@both
 def test_far_apart_and_tiny_budgets(name):
     totals = np.array([2.0**40, 0, 2.0**39, 5])
     far = EXACT[name](totals, promise(1e300), 2, sensitivity=1.0).value
