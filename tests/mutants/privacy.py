@@ -354,7 +354,7 @@ PRIVACY = (
         "tests/pairwise/test_joint_selection.py",
         ("lead = change / reach - 1", "lead = change / reach"),
         ("scale = change / attained.epsilon", "scale = reach / attained.epsilon"),
-        ("jnp.where(place < first, strict,", "jnp.where(place <= first, strict,"),
+        ("jnp.where(place < first, strict,", "jnp.where(place > first, strict,"),
         ("_log_binomial(worst - out - 1, size - out - 1)", "_log_binomial(worst - out, size - out)"),
         ("every = of_comparisons(privacy, \"choose_top_k\").comparisons_per_unit", "every = k * num_items"),
     ),
