@@ -99,11 +99,14 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
         typer.Option(
             metavar="C",
             help="Most comparisons of one user about one item; others are left out. Gaussian noise on win totals is "
-            "smaller then: about sqrt(C/L) times, with --max-per-user L.",
+            "smaller then: about sqrt(C/L) times, with --max-per-user L; that of the top K alone up to C/L times.",
         ),
     ] = None
     top_k: Annotated[
-        int | None, typer.Option(metavar="K", help="Publish only the K best; one-shot needs it.")
+        int | None,
+        typer.Option(
+            metavar="K", help="Publish only the K best; needed where only these are chosen."
+        ),
     ] = None
     link: Annotated[
         str,

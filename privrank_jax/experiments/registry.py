@@ -25,6 +25,7 @@ MODULES = {
     "cai.real": ("cai-fig8",),
     "cai.exposure": ("cai-exposure", "cai-intervals"),
     "cai.probabilities": ("cai-probabilities",),
+    "cai.top_lists": ("cai-top-lists",),
     "rdp.synthetic": ("rdp-fig2", "rdp-fig4"),
     "rdp.attack": ("rdp-fig5", "rdp-fig6"),
     "rdp.regret": ("rdp-regret",),

@@ -26,7 +26,7 @@ class Asked:
     """The arguments of :func:`privrank_jax.rank`, but for the data, the promise and the randomness.
 
     Attributes:
-        method: ``"scores"``, ``"counts"`` or ``"one-shot"``.
+        method: a name of :data:`~privrank_jax.jobs.methods.RANK`.
         noise, link, ties, gamma, max_per_item, bounds, weight_most, top_k, level, intervals: as there.
     """
 
@@ -96,9 +96,9 @@ class Asked:
                 f"contributions (--max-per-user) must be at most {_MOST_PER_USER:,}; the noise grows with it, so use "
                 "what users give."
             )
-        if self.method == "one-shot" and self.top_k is None:
+        if self.lists and self.top_k is None:
             raise ValueError(
-                "one-shot selects a top list: give its length, such as top_k=3 (--top-k 3)."
+                f"{self.method} selects the best items: say how many, such as top_k=3 (--top-k 3)."
             )
         if self.method == "scores" and self.gamma == 0:
             raise ValueError(
@@ -123,12 +123,12 @@ class Asked:
                 "(--weight COLUMN:10); larger ones count as that."
             )
         mechanism = self.mechanism(privacy, covariates=covariates, weighted=weighted)
-        if self.max_per_item is not None and not (
-            mechanism == "noisy-counts" and self.noise == "gaussian" and privacy.unit == "user"
-        ):
+        bounds_item = self.lists or (mechanism == "noisy-counts" and self.noise == "gaussian")
+        if self.max_per_item is not None and not (bounds_item and privacy.unit == "user"):
             raise ValueError(
-                "max_per_item (--max-per-item) lowers Gaussian noise on win totals that protects users: it needs "
-                "unit='user', noise='gaussian' with a delta, and counts, or scores with adjacency='flip'."
+                "max_per_item (--max-per-item) lowers the noise of the k best items alone, and Gaussian noise on win "
+                "totals: it needs unit='user', and a method that selects top_k items, or noise='gaussian' with a delta "
+                "and counts, or scores with adjacency='flip'."
             )
         if self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism):
             raise ValueError(
@@ -137,8 +137,8 @@ class Asked:
             )
         if self.noise is not None and self.noise not in (*MECHANISMS[mechanism].noises, "k-norm"):
             raise ValueError(
-                "this list, or these scores with covariates or ties whose design is private, have Laplace noise: leave "
-                "noise (--noise) and delta out."
+                "this list, or these scores with covariates or ties whose design is private, have one kind of noise: "
+                "leave noise (--noise) and delta out."
             )
 
     def check_scores(self) -> None:
@@ -159,8 +159,8 @@ class Asked:
     ) -> str:
         """Name of the mechanism in the table of mechanisms."""
         flips = privacy.adjacency == "flip"
-        if self.method == "one-shot":
-            return "one-shot-top-k"
+        if self.lists:
+            return RANK[self.method].mechanisms["central"][0]
         if covariates and not flips:
             return "perturbed-covariates"
         if covariates:
@@ -170,6 +170,11 @@ class Asked:
         # Where it is public who compared what, noise on the totals is enough for a fit.
         on_totals = flips and self.fits_totals(weighted)
         return "noisy-counts" if self.method == "counts" or on_totals else "perturbed-mle"
+
+    @property
+    def lists(self) -> bool:
+        """Whether the ``top_k`` best items alone are published."""
+        return RANK[self.method].lists
 
     def fits_totals(self, weighted: bool) -> bool:
         """Whether scores are fitted to noisy win totals where it is public how often each pair was compared."""

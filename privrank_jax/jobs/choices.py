@@ -91,10 +91,10 @@ def _check(privacy: Privacy | None, asked: Asked) -> None:
             "choices from sets are fitted by the Plackett-Luce model, without ties, other links and bounds for each "
             "item: leave ties (--ties), link (--link) and max_per_item (--max-per-item) out."
         )
-    if asked.method == "one-shot":
+    if asked.lists:
         raise ValueError(
-            "one-shot is for comparisons: take method='counts' (--method counts) with top_k, which publishes all "
-            "counts."
+            f"{asked.method} is for comparisons: take method='counts' (--method counts) with top_k, which publishes "
+            "all counts."
         )
     if privacy is None:
         return

@@ -49,6 +49,7 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise.davidson import half_win_test
 from privrank_jax.pairwise.davidson_maximum import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
+from privrank_jax.pairwise.joint_selection import choose_top_k
 from privrank_jax.pairwise.minimize import CODES
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.perturbed_mle import default_ridges, least_risk_gamma
@@ -153,7 +154,7 @@ def _prepared(table: Table, privacy: Privacy | None, asked: Asked, source: Rando
         over = table.comparisons_per_user > most or asked.max_per_item is not None
         limit = most if over else None
     wins, kept = _count(table, limit, source, weights, asked.max_per_item)
-    if asked.method in ("counts", "one-shot"):
+    if asked.method == "counts" or asked.lists:
         warnings += private_remark(*_unequal_exposure(wins))
     if limit is not None and kept < len(table):
         warnings += left_out(len(table), kept, limit, per_item=asked.max_per_item)
@@ -346,13 +347,13 @@ def _sensitivity(
     """How far one unit moves all win totals together and a single one, and the public facts that this relies on."""
     norm = norm_of(noise)
     total = float(totals_sensitivity(privacy, norm, per_item=asked.max_per_item))
-    one = float(privacy.comparisons_per_unit)
+    one = float(min(privacy.comparisons_per_unit, asked.max_per_item or math.inf))
     if privacy.unit != "user" or table.questionnaire is None or asked.ties == "davidson":
         return total, one, table.public
     pairs = table.questionnaire
     known = questionnaire_sensitivity(pairs, table.num_items, privacy, norm)
     meetings = float(np.bincount(pairs.ravel()).max())
-    used = known < total or (asked.method == "one-shot" and meetings < one)
+    used = known < total or (asked.lists and meetings < one)
     public = (*table.public, "questionnaire") if used else table.public
     return min(known, total), min(meetings, one), public
 
@@ -563,28 +564,41 @@ def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
     return dataclasses.replace(guarantee, promise=promise, attained=attained, changes=())
 
 
-def _one_shot(data: Prepared, asked: Asked) -> Ranking:
+def _top_list(data: Prepared, asked: Asked) -> Ranking:
+    """The k best items alone, as a list or as a set."""
     assert asked.top_k is not None
+    name, more, notes = asked.method, {}, []
+    if name == "top-k":
+        name = choose_top_k(
+            data.table.num_items, asked.top_k, data.promise, sensitivity=data.per_item
+        )
+        notes.append(
+            f"{name} was chosen by k, the promise and what one user can change, not by the data"
+        )
+    if name == "one-shot":
+        more["total_sensitivity"] = data.sensitivity
     drawn = draw(
-        "one-shot-top-k",
+        RANK[name].mechanism("central"),
         data.source,
         data.wins,
         data.promise,
         asked.top_k,
         sensitivity=data.per_item,
-        total_sensitivity=data.sensitivity,
+        **more,
     )
-    order = np.asarray(drawn.estimate.value)
+    order, listed = np.asarray(drawn.estimate.value), name != "canonical"
     found = _result(
         data,
         asked,
         drawn,
-        f"the {order.size} best of {data.table.num_items} items",
+        f"the {order.size} best of {data.table.num_items} items{'' if listed else ', in no order'}",
         sensitivity=None,
         level=None,
+        selected_by=name if notes else None,
     )
-    only = "only the list is released: no scores, and nothing on the other items"
-    return dataclasses.replace(found, order=order, notes=(*found.notes, only))
+    what = "list" if listed else "set"
+    notes.append(f"only the {what} is released: no scores, and nothing on the other items")
+    return dataclasses.replace(found, order=order, in_order=listed, notes=(*found.notes, *notes))
 
 
 def _noisy_totals(data: Prepared, asked: Asked) -> Drawn:

@@ -31,6 +31,7 @@ LAWS = {
     "tree": "K-norm, in a tree of places",
     "laplace": "Laplace",
     "gaussian": "Gaussian",
+    "exponential": "exponential",
 }
 """Kinds of noise, and how results name them."""
 
@@ -171,6 +172,22 @@ MECHANISMS = {
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
         exact="release.noisy_counts:exact_top_k",
+    ),
+    "joint-top-k": Mechanism(
+        label="one draw among all lists",
+        simulated="pairwise:joint_top_k",
+        exact="release.joint_selection:exact_joint_top_k",
+        opendp=(),
+        noises=("exponential",),
+        law="",
+    ),
+    "canonical-top-k": Mechanism(
+        label="one draw among all sets",
+        simulated="pairwise:canonical_top_k",
+        exact="release.joint_selection:exact_canonical_top_k",
+        opendp=(),
+        noises=("exponential",),
+        law="",
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",

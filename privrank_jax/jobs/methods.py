@@ -29,6 +29,7 @@ class Method:
         most_items: by trust, the most items that it takes, where it has a limit of its own.
         solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
             accepted.
+        lists: whether it publishes the ``top_k`` best items alone.
         adjacencies: of consensus methods, how neighboring data may differ; all but the first with trust central alone.
     """
 
@@ -39,6 +40,7 @@ class Method:
     idealized: str = ""
     most_items: Mapping[str, int] = dataclasses.field(default_factory=dict)
     solves: bool = False
+    lists: bool = False
     adjacencies: tuple[str, ...] = ("replace",)
 
     @property
@@ -176,8 +178,30 @@ RANK = _by_name(
     Method(
         name="one-shot",
         help="only the list of the top K",
-        run={"central": "jobs.comparisons:_one_shot"},
+        run={"central": "jobs.comparisons:_top_list"},
         mechanisms={"central": ("one-shot-top-k",)},
+        lists=True,
+    ),
+    Method(
+        name="joint",
+        help="the same, one draw among all lists",
+        run={"central": "jobs.comparisons:_top_list"},
+        mechanisms={"central": ("joint-top-k",)},
+        lists=True,
+    ),
+    Method(
+        name="canonical",
+        help="only the set of the top K, in no order, one draw among all sets",
+        run={"central": "jobs.comparisons:_top_list"},
+        mechanisms={"central": ("canonical-top-k",)},
+        lists=True,
+    ),
+    Method(
+        name="top-k",
+        help="canonical or one-shot, by what one user can change",
+        run={"central": "jobs.comparisons:_top_list"},
+        mechanisms={"central": ("canonical-top-k", "one-shot-top-k")},
+        lists=True,
     ),
 )
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``."""

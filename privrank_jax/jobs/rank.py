@@ -58,14 +58,17 @@ def rank(
             randomized already, so ranking them spends nothing.
         privacy: the promise; ``contributions`` is L, the most comparisons of one user, of whom a random choice of L
             stays. None: no privacy.
-        method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often) or
-            ``"one-shot"`` (only the list of the ``top_k`` best).
+        method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often), or of
+            the ``top_k`` best items alone ``"one-shot"`` or ``"joint"`` (their list), ``"canonical"`` (their set) or
+            ``"top-k"`` (``"canonical"`` or ``"one-shot"``, by what one user can change, see
+            :func:`~privrank_jax.pairwise.joint_selection.choose_top_k`).
         noise: ``"laplace"``, ``"gaussian"`` (with a δ), or ``"k-norm"`` (in the shape of what one user can change);
             default: the best that keeps pure ε.
         link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.
         ties: ``"half"``: half a win for both items; ``"davidson"``: an outcome of its own, whose frequency is fitted.
         gamma: ridge of fitted scores, in comparisons; default: chosen without the answers.
-        max_per_item: the most comparisons of one user about one item; Gaussian noise on win totals is smaller then.
+        max_per_item: the most comparisons of one user about one item; Gaussian noise on win totals is smaller then, and
+            so is that of the ``top_k`` best alone.
         bounds: of covariates, name to (low, high), between which they are clipped; needed where they are private.
         weight_most: the largest weight, known without looking at the data; needed where weights are private.
         top_k: how many items are shown.

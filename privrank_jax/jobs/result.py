@@ -54,7 +54,7 @@ class Certainty:
 class Row(TypedDict):
     """One item of a ranking."""
 
-    rank: int
+    rank: int | None
     item: str
     score: float | None
     low: NotRequired[float]
@@ -91,6 +91,7 @@ class Ranking:
         certainty: what the release implies about scores and order.
         level: confidence level of the intervals.
         top_k: how many items are shown; None: all.
+        in_order: whether ``order`` is one; else the items are a set, in the order of the public list.
         told_by: beginning of the sentence on which items can be told apart.
         notes: remarks that are part of the release.
         warnings: remarks for the holder of the data alone; no guarantee covers them.
@@ -110,6 +111,7 @@ class Ranking:
     certainty: Certainty = Certainty()
     level: float = 0.95
     top_k: int | None = None
+    in_order: bool = True
     told_by: str = "At this budget"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -130,7 +132,7 @@ class Ranking:
 
     @property
     def names(self) -> list[str]:
-        """The items shown, best first."""
+        """The items shown, best first if they are in order."""
         return [str(self.items[k]) for k in self.order[: self.top_k].tolist()]
 
     @functools.cached_property
@@ -160,12 +162,16 @@ class Ranking:
 
     @property
     def rows(self) -> list[Row]:
-        """The items shown, best first, each with its score and intervals where these are known; ranks from 1."""
+        """The items shown, best first, each with its score and intervals where these are known.
+
+        Ranks are from 1; None in a set.
+        """
         found: list[Row] = []
         intervals = self.certainty.intervals
         for place, (item, name) in enumerate(zip(self.order.tolist(), self.names), start=1):
             score = None if self.scores is None else float(self.scores[item])
-            row: Row = {"rank": place, "item": name, "score": score}
+            rank = place if self.in_order else None
+            row: Row = {"rank": rank, "item": name, "score": score}
             if "low" in intervals:
                 row["low"], row["high"] = (float(intervals[end][item]) for end in ("low", "high"))
             if "rank_low" in intervals:
@@ -222,9 +228,10 @@ class Ranking:
 
     def columns(self) -> dict[str, list[str]]:
         """The table as text: cells by heading."""
-        found = {"rank": [], "item": []}
+        found = {"rank": [], "item": []} if self.in_order else {"item": []}
         for row in self.rows:
-            cells = {"rank": str(row["rank"]), "item": row["item"]}
+            cells = {"rank": str(row["rank"])} if self.in_order else {}
+            cells["item"] = row["item"]
             if row["score"] is not None:
                 cells[self.score_name] = _number(row["score"])
             if "low" in row and "high" in row:
@@ -279,7 +286,9 @@ class Ranking:
         high = [row.get("high", float("nan")) for row in rows]
         label = self.score_name
         if not values:
-            label, values = "rank", [row["rank"] for row in rows]
+            label, values = "rank", [row["rank"] or (1 + len(rows)) / 2 for row in rows]
+            if not self.in_order:  # any of these ranks
+                low, high = [1.0] * len(rows), [float(len(rows))] * len(rows)
             if best:
                 low, high, best, worst = best, worst, [], []
         inside = [not (a > value or value > b) for a, value, b in zip(low, values, high)]

@@ -16,6 +16,7 @@ from privrank_jax.pairwise.debiased_rr import debiased_rr
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fit import fit
 from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
+from privrank_jax.pairwise.joint_selection import canonical_top_k, joint_top_k
 from privrank_jax.pairwise.mle import mle
 from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.perturbed_mle import perturbed_mle
@@ -30,11 +31,13 @@ __all__ = [
     "Counts",
     "bounded_weights",
     "break_rankings",
+    "canonical_top_k",
     "covariate_table",
     "debiased_rr",
     "epsilon_needed",
     "fit",
     "interval_estimates",
+    "joint_top_k",
     "mle",
     "noisy_counts",
     "one_shot_top_k",

@@ -1,4 +1,6 @@
-"""The k best items, privately, by selection: the one-shot mechanism of Qiao, Su and Zhang, peeling, permute-and-flip.
+"""The k best items, privately, one by one: the one-shot mechanism of Qiao, Su and Zhang, peeling, permute-and-flip.
+
+Whole lists and sets are selected in :mod:`privrank_jax.pairwise.joint_selection`, which also has a rule for the choice.
 
 All publish the list of items alone, not the scores; the last two spend budget on k rounds. On win totals, noisy counts
 publish all totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection is the

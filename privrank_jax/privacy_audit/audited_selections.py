@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -36,6 +37,7 @@ _THREE = (
     win_matrix(3, (2, 0, 50), (2, 1, 50)),
 )
 _FAR = win_matrix(3, (2, 0, 400), (1, 0, 400))
+_STEPS = win_matrix(3, (2, 0, 800), (1, 0, 400))  # item 1 is the worst of the two best
 
 
 def _list_number(chosen: Array) -> Array:
@@ -113,5 +115,35 @@ AUDITED = (
         "permute-and-flip-top-two",
         "permute-and-flip, the two best of three in order",
         *(pairwise.permute_and_flip_top_k, laws.permute_and_flip, 2),
+    ),
+    _selection(
+        "joint-top-k",
+        "one draw among all lists, the two best of three in order",
+        *(pairwise.joint_top_k, laws.joint, 2, "the loss may near ε with many items"),
+        calibration="sound",
+        commands=(
+            "rank --method joint --top-k 2 --max-per-user 2",
+            "rank --method joint --top-k 2 --max-per-user 2 --adjacency add-remove",
+            "rank --method joint --top-k 1 --unit comparison",
+        ),
+    ),
+    _selection(
+        "canonical-top-k",
+        "one draw among all sets, two of three items",
+        pairwise.canonical_top_k,
+        functools.partial(laws.canonical, lead=0.5),
+        2,
+        "the loss tends to ε as the worse one moves ahead",
+        reduce=lambda chosen: chosen[0] + chosen[1] - 1,
+        sees="the set",
+        outcomes=("0, 1", "0, 2", "1, 2"),
+        **protecting(COMPARISON, *_THREE, _STEPS),
+        commands=(
+            "rank --method canonical --top-k 2 --max-per-user 2",
+            "rank --method canonical --top-k 2 --max-per-user 2 --max-per-item 1",
+            "rank --method canonical --top-k 2 --max-per-user 2 --adjacency add-remove",
+            "rank --method canonical --top-k 1 --unit comparison --adjacency flip",
+            "rank --method top-k --top-k 2 --max-per-user 2",
+        ),
     ),
 )

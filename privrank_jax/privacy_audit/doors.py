@@ -13,6 +13,7 @@ They are named, not imported, since releases depend on this package.
   blocks, the largest sum over a row of the largest differences in its blocks; for a zonotope times intervals, the
   larger of the least r in each part.
 - *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
+- *One draw among all lists or sets*: by twice the largest change of one total and that of two, see ``_selected``.
 - *Randomized response*: the sum of ε over the bits that differ.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
@@ -131,6 +132,25 @@ def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -
     return promise.epsilon * max(np.abs(moves).max() / one, np.abs(moves).sum() / all_)
 
 
+def _selected(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
+    """ε times the share of what utilities may move apart, or of what two totals may."""
+    moves, promise = second - first, facts["privacy"]
+    most = promise.comparisons_per_unit
+    one, every = (
+        most if facts[name] is None else facts[name] for name in ("sensitivity", "total_change")
+    )
+    if promise.adjacency == "add-remove":
+        return (
+            np.inf if moves.max() > 0 > moves.min() else promise.epsilon * np.abs(moves).max() / one
+        )
+
+    def apart(one: float, every: float) -> float:
+        return 2 * one + (min(2 * one, every) if facts["k"] > 1 else 0.0)
+
+    moved = np.abs(moves).max(), max(moves.clip(0).sum(), -moves.clip(None, 0).sum())
+    return promise.epsilon * max(apart(*moved) / apart(one, every), moved[0] / one)
+
+
 def _flips(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     return float(np.broadcast_to(facts["epsilon"], first.shape)[first != second].sum())
 
@@ -236,6 +256,8 @@ DOORS = (
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
     _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
     _door("release.noisy_counts:exact_top_k", _top_list, "wins", read=_totals),
+    _door("release.joint_selection:exact_joint_top_k", _selected, "wins", read=_totals),
+    _door("release.joint_selection:exact_canonical_top_k", _selected, "wins", read=_totals),
     _door("release.randomized_response:exact_randomized_response", _flips, "bits"),
     _door("release.exponential:_draw", _costs, "costs"),
     _door("release.mallows:exact_mallows", _turned, "ranks", rows=True),

@@ -179,6 +179,32 @@ def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
     return np.stack(rows, axis=1)
 
 
+def joint(scores: Array, scale: float, k: int) -> Array:
+    """The ordered lists of k items; the one with the largest utility plus exponential noise, drawn once for each list.
+
+    The utility is minus the most by which a place falls short of the score that is due there.
+    """
+    due = -np.sort(-scores, axis=1)[:, :k]
+    lists = itertools.permutations(range(scores.shape[1]), k)
+    short = [(due - scores[:, list(chosen)]).max(axis=1) for chosen in lists]
+    return _largest_exponential(-np.stack(short, axis=1), scale)
+
+
+def canonical(scores: Array, scale: float, k: int, lead: float) -> Array:
+    """The same of sets of k < m items; the utility is the least score inside less the largest one outside.
+
+    Where that is positive it counts ``lead`` times.
+    """
+    rows = []
+    for chosen in itertools.combinations(range(scores.shape[1]), k):
+        outside = [item for item in range(scores.shape[1]) if item not in chosen]
+        rows.append(scores[:, list(chosen)].min(axis=1) - scores[:, outside].max(axis=1))
+    margins = np.stack(rows, axis=1)
+    utilities = np.where(margins > 0, lead * margins, margins)
+    # With the largest at 0, the only kink where the density is positive.
+    return _largest_exponential(utilities - utilities.max(axis=1, keepdims=True), scale)
+
+
 def _largest_exponential(scores: Array, scale: float) -> Array:
     """Log probability of each score plus exponential noise to be the largest, ``(D, m)``."""
     points, weights = _panels(scores, scale, below=False)

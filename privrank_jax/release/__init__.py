@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.footrule_costs import exact_footrule
+    from privrank_jax.release.joint_selection import exact_canonical_top_k, exact_joint_top_k
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
@@ -42,8 +43,10 @@ _HOMES = {
     "Ledger": "ledger",
     "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
+    "exact_canonical_top_k": "joint_selection",
     "exact_exponential": "exponential",
     "exact_footrule": "footrule_costs",
+    "exact_joint_top_k": "joint_selection",
     "exact_kwiksort": "exact_aggregation",
     "exact_labels": "preference_labels",
     "exact_ldp_borda": "local_borda",
@@ -68,8 +71,10 @@ __all__ = [
     "Ledger",
     "exact_borda",
     "exact_bound",
+    "exact_canonical_top_k",
     "exact_exponential",
     "exact_footrule",
+    "exact_joint_top_k",
     "exact_kwiksort",
     "exact_labels",
     "exact_ldp_borda",

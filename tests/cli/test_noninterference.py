@@ -17,7 +17,14 @@ import pytest
 
 import privrank_jax
 from privrank_jax import aggregation
-from privrank_jax.release import exponential, footrule_costs, integer_noise, weights_in_parts
+from privrank_jax.release import (
+    exponential,
+    footrule_costs,
+    integer_noise,
+    joint_selection,
+    noisy_counts,
+    weights_in_parts,
+)
 from tests.of_rankings import CONSENSUS
 
 slow = pytest.mark.slow
@@ -55,6 +62,10 @@ def blind(monkeypatch, all_loaded):
             monkeypatch.setattr(module, name, noise_alone(getattr(module, name)))
     monkeypatch.setattr("secrets.randbelow", lambda bound: bound - 1)
     monkeypatch.setattr(exponential, "_draw", lambda costs, rate: list(range(len(costs))))
+    monkeypatch.setattr(
+        joint_selection, "doubled_totals", lambda wins: 0 * noisy_counts.doubled_totals(wins)
+    )
+    monkeypatch.setattr(joint_selection, "largest", lambda utilities, *_: 0)
     monkeypatch.setattr(
         "privrank_jax.release.randomized_response.exact_randomized_response",
         lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
@@ -154,9 +165,10 @@ def test_comparisons(privrank, write, blind, method, adjacency, data, options):
 @pytest.mark.parametrize(
     ("adjacency", "data"), [("replace", OTHER_PAIRS), ("add-remove", OTHER_USERS)]
 )
-def test_one_shot(privrank, write, blind, adjacency, data):
+@pytest.mark.parametrize("method", ["one-shot", "joint", "canonical"])
+def test_top_lists(privrank, write, blind, method, adjacency, data):
     sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(data)]
-    run = (*RANK, "--method", "one-shot", "--top-k", 2, "--adjacency", adjacency)
+    run = (*RANK, "--method", method, "--top-k", 2, "--adjacency", adjacency)
     one, other = outputs(privrank, sources, *run)
     assert one == other
 

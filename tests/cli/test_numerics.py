@@ -36,6 +36,8 @@ CASES = [
     (COUNTS, "exact", True),
     ((*COUNTS, *GAUSSIAN), "exact", True),
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
+    ((*RANK, "--method", "joint", "--top-k", 2), "exact", False),
+    ((*RANK, "--method", "canonical", "--top-k", 2), "exact", False),
     (AGGREGATE, "exact", False),
     *(
         ((*AGGREGATE, "--method", name, *noise), "exact", drawn in made.opendp)

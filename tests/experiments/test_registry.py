@@ -26,7 +26,7 @@ FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
 
 def test_every_study_of_the_papers_is_registered():
     others = "cai-exposure cai-intervals cai-probabilities continual continual-exposure hillebrand hillebrand-local"
-    others += " rdp-regret"
+    others += " cai-top-lists rdp-regret"
     every = [*ALABI, *FIGURES, *XU, *RDP, *PERSONAL, *others.split()]
     assert experiments.names() == sorted(every)
     for number, name in enumerate(FIGURES, start=1):

@@ -24,6 +24,9 @@ def promise(adjacency="replace", **given):
         ({"link": "laplace"}, "flip", "perturbed-mle"),
         ({}, "flip", "noisy-counts"),
         ({"method": "one-shot"}, "replace", "one-shot-top-k"),
+        ({"method": "joint"}, "flip", "joint-top-k"),
+        ({"method": "canonical"}, "replace", "canonical-top-k"),
+        ({"method": "top-k"}, "replace", "canonical-top-k"),
     ],
 )
 def test_each_method_has_a_mechanism_that_keeps_the_promise(options, adjacency, mechanism):
@@ -45,6 +48,9 @@ def test_each_method_has_a_mechanism_that_keeps_the_promise(options, adjacency, 
         ({"ties": "davidson", "method": "counts"}, "fitted with scores of the logistic link"),
         ({"ties": "davidson", "link": "laplace"}, "fitted with scores of the logistic link"),
         ({"method": "one-shot"}, "top_k=3"),
+        ({"method": "joint"}, "joint selects the best items.*top_k=3"),
+        ({"method": "top-k", "top_k": 2, "noise": "laplace"}, "one kind of noise"),
+        ({"method": "counts", "max_per_item": 1}, "max_per_item .*a method that selects top_k"),
     ],
 )
 def test_what_is_refused_without_the_data(options, message):

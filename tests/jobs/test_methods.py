@@ -23,17 +23,45 @@ def found(votes, method, **options):
         ("scores", {"noise": "gaussian", "delta": 1e-6}),
         ("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
+        ("joint", {"top_k": 2}),
+        ("canonical", {"top_k": 2}),
+        ("top-k", {"top_k": 1}),
+        ("top-k", {"top_k": 2}),
     ],
 )
 def test_with_next_to_no_noise_the_order_is_that_of_the_votes(votes, method, options):
     result = found(votes, method, **options)
     # a beats b and b beats c by 6 to 3, but b is compared twice as often.
-    wanted = {"counts": ["b", "a", "c"], "scores": ["a", "b", "c"], "one-shot": ["b"]}
-    assert result.names == wanted[method]
+    wanted = {"scores": ["a", "b", "c"], "canonical": ["a", "b"]}
+    assert result.names == wanted.get(method, ["b", "a", "c"][: result.top_k])
     assert result.guarantee.epsilon == 1e6
     assert result.guarantee.unit == "user"
     assert result.facts["method"] == method
-    assert (result.scores is None) == (method == "one-shot")
+    assert (result.scores is None) == ("top_k" in options)
+    assert result.in_order == (result.facts.get("selected_by", method) != "canonical")
+
+
+def test_the_best_mechanism_for_a_list_is_chosen_by_public_facts(votes):
+    def chosen(**options):
+        result = found(votes, "top-k", epsilon=1.0, **options)
+        (note,) = (one for one in result.notes if "was chosen" in one)
+        assert note.startswith(result.facts["selected_by"])
+        return result.facts["selected_by"], result.facts["noise_scale"]
+
+    # Users of L = 2 comparisons: λ = 2s for one item, one-shot's 2 min(ks, L), canonical's 2s + min(2s, L).
+    assert chosen(top_k=1) == ("canonical", 4.0)
+    assert chosen(top_k=2) == ("one-shot", 4.0)
+    assert chosen(top_k=2, max_per_item=1) == ("canonical", 4.0)
+    assert chosen(top_k=1, max_per_item=1) == ("canonical", 2.0)
+    assert chosen(top_k=3, max_per_item=1) == ("one-shot", 4.0)
+
+
+@pytest.mark.parametrize("method", ["one-shot", "joint", "canonical"])
+def test_a_bound_on_what_users_say_of_one_item_lowers_the_noise_of_lists(votes, method):
+    two, one = (
+        found(votes, method, top_k=1, max_per_item=most).facts["noise_scale"] for most in (None, 1)
+    )
+    assert two == 2 * one
 
 
 def test_intervals_are_known_where_the_comparison_graph_is_public_or_noise_is_all(votes):

@@ -33,6 +33,18 @@ def test_json_has_places_names_and_scores():
     assert found.to_frame().to_dict("records") == document["ranking"]
 
 
+def test_a_set_has_no_ranks():
+    found = ranking(scores=None, in_order=False, order=np.array([0, 1]), top_k=2)
+    assert found.to_dict()["ranking"] == [
+        {"item": "Oslo", "rank": None, "score": None}, {"item": "Rome", "rank": None, "score": None},
+    ]  # fmt: skip
+    assert "rank" not in str(found)
+    assert [line.strip() for line in str(found).splitlines()[2:5]] == ["item", "Oslo", "Rome"]
+    (bars,) = found.plot().axes[:1]
+    assert found.drawing() == ""
+    assert bars.get_xlabel() == "rank"
+
+
 def test_a_table_ends_with_the_guarantee_or_says_that_there_is_none():
     shown = str(ranking(notes=("said",)))
     assert shown.index("Rome") < shown.index("Oslo") < shown.index("Bern")

@@ -358,6 +358,23 @@ PRIVACY = (
         ("(epsilon_ <= ONE_SHOT_MAX_EPSILON)", "(epsilon_ > 0)"),
     ),
     *mutants_of(
+        "privacy/selection.py",
+        "tests/privacy/test_joint_selection.py",
+        ("reach = (1 if monotone else 2) * sensitivity", "reach = sensitivity"),
+        ("    if k == 1:", "    if k <= 2:"),
+        ("_minimum(2 * sensitivity, total_change)), reach", "_minimum(sensitivity, total_change)), reach"),
+        ("return reach + (sensitivity if monotone", "return reach + (0 if monotone"),
+    ),
+    *mutants_of(
+        "pairwise/joint_selection.py",
+        "tests/pairwise/test_joint_selection.py",
+        ("lead = change / reach - 1", "lead = change / reach"),
+        ("scale = change / attained.epsilon", "scale = reach / attained.epsilon"),
+        ("jnp.where(place < first, strict,", "jnp.where(place > first, strict,"),
+        ("_log_binomial(worst - out - 1, size - out - 1)", "_log_binomial(worst - out, size - out)"),
+        ("every = of_comparisons(privacy, \"choose_top_k\").comparisons_per_unit", "every = k * num_items"),
+    ),
+    *mutants_of(
         "privacy/local.py",
         "tests/privacy/test_local.py",
         ("jax.nn.sigmoid(-epsilon) * (1 + margin)", "jax.nn.sigmoid(-2 * epsilon) * (1 + margin)"),

@@ -132,6 +132,26 @@ def exposure(table: StudyResult) -> Figure:
     return figure
 
 
+def top_lists(table: StudyResult) -> Figure:
+    """Share of the k best items that each mechanism misses against ε: a panel per shape, k and L, of most items."""
+    most = max(row["num_items"] for row in table.rows)
+    rows = [
+        {**row, "metric": row["study"], "L": row["changes"]}
+        for row in table.rows
+        if row["num_items"] == most and not claims.is_difference(row) and row["estimator"]
+    ]
+    return study_curves(
+        rows,
+        "epsilon",
+        {row["metric"]: f"{_METRICS[TOP]}, {row['metric']}" for row in rows},
+        curve="estimator",
+        panel=("k", "L"),
+        x_label="ε",
+        log_x=True,
+        size=(2.0 * len({(row["k"], row["L"]) for row in rows}) + 1.0, 7.0),
+    )
+
+
 def coverage(table: StudyResult) -> Figure:
     """Coverage of 95 % intervals and whatever else was measured, a bar each crowd."""
     metrics = list(dict.fromkeys(row["metric"] for row in table.rows))

@@ -1,0 +1,335 @@
+r"""Exact joint selection: the k best items, drawn at once among all lists or sets, without floating-point odds.
+
+The law is that of :mod:`privrank_jax.pairwise.joint_selection`: the outcome with the largest utility plus noise of
+scale λ = B/ε, Exponential or Gumbel; so is the proof, at the head of :mod:`privrank_jax.privacy.selection`, which holds
+for all real scores. Scores are multiples of 1/2, so twice all of them are integers, and so are the utilities times a
+common denominator; λ is a fraction, as every double is one.
+
+**Classes.** Outcomes of one utility are a class of N. For lists the number of those that fall short by at most v is
+A(v) = Π_i (n_i(v) - i + 1), with n_i(v) items no more than v below the i-th best: an item that may stand at place i may
+also stand at i + 1. So N = A(v) - A(v-), and a list is drawn by the first place that falls short by v, the numbers of
+lists for each place being products too. For sets the class is given by the best item left out and the worst one taken.
+
+**The best class.** The largest of N noises is E = -log(1 - U^(1/N)), or for Gumbel noise log N - log(-log U), with U
+uniform on [0, 1], whose bits come from the operating system. E is enclosed by interval arithmetic for the bits so far,
+and more are drawn, with more digits, until one class is ahead of all others: the law is exact. A class is left aside as
+soon as it can't win, because of E ≤ log N - log(1 - U), which needs the length of two integers.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import secrets
+from collections.abc import Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from privrank_jax._types import Scalar, ScoresLike
+from privrank_jax._validate import check_choice, check_positive
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.joint_selection import MOST_CLASSES, NOISES
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.privacy.noise import NoiseDiagnostics
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.selection import joint_change
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise
+from privrank_jax.release.intervals import BITS, DIGITS, Bounds, down, exp, log, quotient, up
+from privrank_jax.release.noisy_counts import doubled_totals
+
+_LOG_TWO = Fraction(6932, 10000)  # at least log 2
+
+
+def exact_joint_top_k(
+    wins: WinCounts | ScoresLike,
+    privacy: Privacy,
+    k: int,
+    *,
+    noise: str = "exponential",
+    sensitivity: Scalar | None = None,
+    total_change: Scalar | None = None,
+) -> Estimate:
+    """The k best items in order, by one exact draw among all lists; the twin of ``pairwise.joint_top_k``.
+
+    **Guarantee.** As for the twin, exactly; proof at the head of this module.
+
+    Arguments and errors: as for :func:`~privrank_jax.pairwise.joint_top_k`, but no mask, and as for all exact releases
+    (:mod:`privrank_jax.release`), but nothing is taken from OpenDP. ``ValueError`` unless scores are multiples of 1/2,
+    exact in their dtype, and for more than a million items times places.
+
+    Returns:
+        ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, public.
+
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="flip")
+    >>> exact_joint_top_k(WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]]), promise, 2).value.tolist()
+    [0, 1]
+    """
+    task = _Task("exact_joint_top_k", wins, privacy, k, noise, sensitivity, total_change)
+    shortfalls, counts = list_classes(task.best, k)
+    best = largest([-short for short in shortfalls], counts, task.rate, noise)
+    places = draw_list(task.best, k, shortfalls[best])
+    return task.estimate(privacy, task.order[places])
+
+
+def exact_canonical_top_k(
+    wins: WinCounts | ScoresLike,
+    privacy: Privacy,
+    k: int,
+    *,
+    noise: str = "exponential",
+    sensitivity: Scalar | None = None,
+    total_change: Scalar | None = None,
+) -> Estimate:
+    """The set of the k best items by one exact draw among all sets; the twin of ``pairwise.canonical_top_k``.
+
+    **Guarantee.** As for the twin, exactly; proof at the head of this module.
+
+    Arguments and errors: as for :func:`exact_joint_top_k`.
+
+    Returns:
+        ``value``: item indices, ``(k,)`` int64 NumPy array, in increasing order, which reveals nothing more.
+        ``guarantee``, ``diagnostics``: as there.
+
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="flip")
+    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
+    >>> exact_canonical_top_k(wins, promise, 2).value.tolist()
+    [0, 1]
+    """
+    task = _Task("exact_canonical_top_k", wins, privacy, k, noise, sensitivity, total_change)
+    lead = task.lead
+    ends, margins, counts = set_classes(task.best, k)
+    # The best set comes first; all utilities times the denominator of θ are integers.
+    margins = [margins[0] * lead.numerator, *(one * lead.denominator for one in margins[1:])]
+    best = largest(margins, counts, task.rate / lead.denominator, noise)
+    return task.estimate(privacy, np.sort(task.order[draw_set(k, *ends[best])]))
+
+
+class _Task:
+    """Doubled scores, best first, and what the law needs to know of the promise."""
+
+    def __init__(
+        self,
+        by: str,
+        wins: WinCounts | ScoresLike,
+        privacy: Privacy,
+        k: int,
+        noise: str,
+        sensitivity: Scalar | None,
+        total_change: Scalar | None,
+    ) -> None:
+        check_choice("noise", noise, NOISES)
+        self.attained = exact_promise(of_comparisons(privacy, by, "laplace"))
+        totals = isinstance(wins, WinCounts)
+        if sensitivity is None and not totals:
+            raise ValueError(
+                "scores need their sensitivity: pass sensitivity=s, how far one unit can change one score, "
+                "a bound that does not depend on the data; or pass win counts."
+            )
+        one: Any = self.attained.comparisons_per_unit if sensitivity is None else sensitivity
+        every: Any = total_change
+        if total_change is None:
+            every = self.attained.comparisons_per_unit if totals else math.inf
+        check_positive("sensitivity", one, infinite=False)
+        check_positive("total_change", every)
+        monotone = totals and self.attained.adjacency == "add-remove"
+        one, every = Fraction(float(one)), float(every)
+        every = every if math.isinf(every) else Fraction(every)
+        change, reach = joint_change(k, one, every, monotone)
+        doubled = doubled_totals(wins)
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= doubled.size:
+            raise ValueError(f"k must be an integer from 1 to m = {doubled.size}, got {k!r}.")
+        if int(k) * doubled.size > MOST_CLASSES:
+            raise ValueError(
+                f"joint selection takes up to {MOST_CLASSES:,} items times places, got {doubled.size:,} times {k}: "
+                "take exact_top_k (--method one-shot)."
+            )
+        self.order = np.argsort(-doubled, kind="stable")
+        self.best: list[int] = doubled[self.order].tolist()
+        self.lead = change / reach - 1
+        self._scale = change / Fraction(self.attained.epsilon)
+        self.rate = 1 / (2 * self._scale)
+
+    def estimate(self, privacy: Privacy, value: np.ndarray) -> Estimate:
+        scale = NoiseDiagnostics(float(self._scale))
+        return exact_estimate(value, privacy, self.attained, scale)
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def list_classes(best: list[int], k: int) -> tuple[list[int], list[int]]:
+    """How far lists of k of the m items can fall short, in increasing order, and how many fall short by each.
+
+    Args:
+        best: scores as integers, in decreasing order.
+        k: length of the lists.
+    """
+    falls = [[best[i] - one for one in best[i:]] for i in range(k)]
+    # n_i counts i + 1 items at a shortfall of 0, or more where scores are equal.
+    events = sorted((short, i) for i in range(k) for short in falls[i][1:])
+    ways, lists, shortfalls, counts = [1] * k, 1, [0], [0]
+    for short, i in events:
+        if short > shortfalls[-1]:
+            counts[-1] += lists
+            shortfalls.append(short)
+            counts.append(-lists)
+        lists = lists // ways[i] * (ways[i] + 1)
+        ways[i] += 1
+    counts[-1] += lists
+    return shortfalls, counts
+
+
+def draw_list(best: list[int], k: int, short: int) -> list[int]:
+    """A uniform list of those that fall short by exactly this, as places in ``best``."""
+    negative = [-one for one in best]
+    within = [bisect.bisect_right(negative, short - best[i]) for i in range(k)]
+    below = [bisect.bisect_left(negative, short - best[i]) for i in range(k)]
+    before = [1, *itertools.accumulate((below[i] - i for i in range(k)), _times)]
+    after = [1, *itertools.accumulate((within[i] - i for i in range(k - 1, 0, -1)), _times)][::-1]
+    # The first place that falls short so far may be any; what stands before falls short by less.
+    numbers = [before[i] * (within[i] - below[i]) * after[i] for i in range(k)]
+    first = _uniform_index(numbers)
+    chosen: list[int] = []
+    for i in range(k):
+        low, high = (
+            (below[i], within[i]) if i == first else (0, (below if i < first else within)[i])
+        )
+        taken = sum(low <= one < high for one in chosen)
+        place = low + secrets.randbelow(high - low - taken)
+        for one in sorted(one for one in chosen if low <= one < high):
+            place += one <= place
+        chosen.append(place)
+    return chosen
+
+
+def _times(product: int, factor: int) -> int:
+    return product * max(factor, 0)
+
+
+def _uniform_index(numbers: Sequence[int]) -> int:
+    """An index with probability in proportion to its number."""
+    sums = list(itertools.accumulate(numbers))
+    return bisect.bisect_right(sums, secrets.randbelow(sums[-1]))
+
+
+# --- sets -----------------------------------------------------------------------------------------
+
+
+def set_classes(best: list[int], k: int) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """The best set, then all classes of others: the best place left out and the worst taken, margins, sizes.
+
+    Args:
+        best: scores as integers, in decreasing order.
+        k: size of the sets.
+    """
+    margin = best[k - 1] - best[k] if k < len(best) else 0
+    ends, margins, counts = [(k, k - 1)], [margin], [1]
+    for out in range(k):
+        size = 1
+        for worst in range(k, len(best)):
+            # worst - out - 1 places lie between, of which k - out - 1 are taken.
+            if worst > k:
+                size = size * (worst - out - 1) // (worst - k)
+            ends.append((out, worst))
+            margins.append(best[worst] - best[out])
+            counts.append(size)
+    return ends, margins, counts
+
+
+def draw_set(k: int, out: int, worst: int) -> list[int]:
+    """A uniform set of the class, as places: those before ``out``, ``worst``, and others between them."""
+    if out == k:
+        return list(range(k))
+    between = list(range(out + 1, worst))
+    for i in range(k - out - 1):
+        other = i + secrets.randbelow(len(between) - i)
+        between[i], between[other] = between[other], between[i]
+    return [*range(out), *between[: k - out - 1], worst]
+
+
+# --- the best class -------------------------------------------------------------------------------
+
+
+def largest(utilities: list[int], counts: list[int], rate: Fraction, noise: str) -> int:
+    """The class with the largest of rate · utility plus the largest of as many standard noises as it counts.
+
+    Args:
+        utilities: integers.
+        counts: how many outcomes each class has, at least 1.
+        rate: 1/λ in units of the utilities.
+        noise: ``"exponential"`` or ``"gumbel"``.
+    """
+    each = math.floor(_LOG_TWO / rate)  # of a bit of N, in units of the utilities
+    likely = max(range(len(counts)), key=lambda i: utilities[i] + each * counts[i].bit_length())
+    open_classes = [_Class(likely, secrets.randbits(BITS))]
+    floor = Fraction(_value(open_classes[0], utilities, counts, rate, noise, BITS)[0])
+    needed: dict[int, int] = {}
+    for i, (utility, count) in enumerate(zip(utilities, counts)):
+        if i == likely:
+            continue
+        below = secrets.randbits(BITS)  # of 1 - U
+        # log N - log(1 - U) is below this number of times log 2; without bits it has no bound yet.
+        room = count.bit_length() + BITS + 1 - below.bit_length()
+        if room not in needed:
+            needed[room] = math.ceil((floor - room * _LOG_TWO) / rate)
+        if below == 0 or utility >= needed[room]:
+            open_classes.append(_Class(i, below))
+    bits = BITS
+    while True:
+        values = [_value(one, utilities, counts, rate, noise, bits) for one in open_classes]
+        ahead = max(range(len(values)), key=lambda j: values[j][0])
+        left = [j for j in range(len(values)) if values[j][1] >= values[ahead][0]]
+        if left == [ahead]:
+            return open_classes[ahead].number
+        open_classes = [open_classes[j].refined(bits) for j in left]
+        bits *= 2
+
+
+class _Class:
+    """A class with the bits drawn so far: 1 - U lies in [below, below + 1] / 2^bits."""
+
+    def __init__(self, number: int, below: int) -> None:
+        self.number, self.below = number, below
+
+    def refined(self, bits: int) -> _Class:
+        """With as many bits more."""
+        return _Class(self.number, self.below << bits | secrets.randbits(bits))
+
+
+def _value(
+    one: _Class, utilities: list[int], counts: list[int], rate: Fraction, noise: str, bits: int
+) -> Bounds:
+    """Bounds of rate · utility plus the largest noise of the class."""
+    count, value = counts[one.number], rate * utilities[one.number]
+    # 1 - U^(1/N) and log U lose the digits by which they are small.
+    digits = DIGITS * bits // BITS + (bits + count.bit_length()) // 3 + 2
+    bound = _largest_exponential if noise == "exponential" else _largest_gumbel
+    low = bound(Fraction((1 << bits) - one.below - 1, 1 << bits), count, down(digits), up(digits))
+    high = bound(Fraction((1 << bits) - one.below, 1 << bits), count, up(digits), down(digits))
+    return (
+        down(digits).add(quotient(value, down(digits)), low),
+        up(digits).add(quotient(value, up(digits)), high),
+    )
+
+
+def _largest_exponential(uniform: Fraction, count: int, near: Context, far: Context) -> Decimal:
+    """-log(1 - U^(1/N)), rounded as ``near`` is; ``far`` rounds to the other side."""
+    if uniform == 0:
+        return Decimal(0)
+    root = exp(near.divide(log(quotient(uniform, near), near), Decimal(count)), near)
+    rest = far.subtract(Decimal(1), root)
+    return log(rest, far).copy_negate() if rest > 0 else Decimal("Infinity")
+
+
+def _largest_gumbel(uniform: Fraction, count: int, near: Context, far: Context) -> Decimal:
+    """log N - log(-log U), likewise."""
+    if uniform in (0, 1):
+        return Decimal("Infinity" if uniform else "-Infinity")
+    inner = log(quotient(uniform, near), near).copy_negate()
+    return near.subtract(log(Decimal(count), near), log(inner, far))
