@@ -140,8 +140,8 @@ class Ranking:
         """``(m, m)`` probabilities that the item of the row is better than that of the column.
 
         Rows and columns are in the order of ``items``. They follow from the release alone
-        (:mod:`privrank_jax.pairwise.posterior`), and the guarantee covers them. None where the errors of the scores are
-        not known.
+        (:mod:`privrank_jax.pairwise.posterior`), and the guarantee covers them. As approximations they have four digits.
+        None where the errors of the scores are not known.
         """
         return self._by_errors(above_probabilities)
 
@@ -158,7 +158,7 @@ class Ranking:
         if errors is None:
             return None
         with jax.enable_x64(True):
-            return np.asarray(chances(jax.tree.map(jnp.asarray, errors)))
+            return np.asarray(chances(jax.tree.map(jnp.asarray, errors))).round(4)
 
     @property
     def rows(self) -> list[Row]:

@@ -28,14 +28,15 @@ def test_files_hold_what_the_release_implies(privrank, tmp_path):
         found = privrank("rank", "coffee", *OPTIONS, "--probabilities", path, "--json")
         assert found.code == 0, found.err
     items, above = table_of(table)
-    np.testing.assert_allclose(above + above.T, 1 - np.eye(6), atol=1e-9)
+    np.testing.assert_allclose(above + above.T, 1 - np.eye(6), atol=2e-4)
+    assert {len(str(one)) for one in above.ravel()} <= {3, 4, 5, 6}
     assert np.all((above >= 0) & (above <= 1))
     written = json.loads(document.read_text())
     assert written["items"] == items
     np.testing.assert_allclose(written["probabilities"], above)
     assert written["guarantee"]["epsilon"] == 2
     ranks = np.array(written["ranks"])
-    np.testing.assert_allclose([ranks.sum(0), ranks.sum(1)], 1, atol=1e-9)
+    np.testing.assert_allclose([ranks.sum(0), ranks.sum(1)], 1, atol=1e-3)
     np.testing.assert_allclose(ranks @ np.arange(6), above.sum(0), atol=0.05)
     order = [items.index(row["item"]) for row in found.json()["ranking"]]
     assert np.all(above[order[:-1], order[1:]] > 0.5)
