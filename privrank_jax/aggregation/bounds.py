@@ -552,6 +552,7 @@ ROWS = (
     _votes("local_weights", "local", "privunit"),
     _scores("ldp_borda", "local", "subset-selection", most_items=subset_designs.MAX_ITEMS),
     _votes("local_weights", "local", "randomized-response", order="m⁴/(ε√n)"),
+    _votes("local_weights", "local", "sub-ranking"),
     _scores("one_pair_weights", "local", "one-pair", least_users=_pairs),
     _votes("one_pair_weights", "local", "one-pair", least_users=_pairs),
     Row("footrule", "ldp_footrule", "local", "cut", _ldp_footrule, "m³/(ε√n)", _OURS, _TWICE,

@@ -20,6 +20,7 @@ from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.bounds import SPLIT
 from privrank_jax.aggregation.integer_program import ProvenRanking
+from privrank_jax.aggregation.local_weights import LOCAL_MECHANISMS, local_weight_variance
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.proven_errors import ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows
@@ -485,7 +486,7 @@ def _check_pairs(data: Prepared) -> None:
         raise ValueError(
             f"{data.table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
             "each user for one pair, as exact local and shuffled reports require. Use central trust, or local trust "
-            "with accept_idealized (--accept-idealized) for floating-point reports on all pairs."
+            "with accept_idealized (--accept-idealized) for floating-point reports."
         )
 
 
@@ -588,7 +589,10 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
     if asked.mechanism in _ANSWERS:
         mechanism, drawn = _ANSWERS[asked.mechanism][0], _draw(data, asked)
     else:
-        mechanism = _local_mechanism(items * (items - 1) // 2, data.promise.epsilon)
+        mechanism = min(  # public facts only
+            LOCAL_MECHANISMS,
+            key=lambda name: float(local_weight_variance(items, 1, data.promise.epsilon, name)),
+        )
         drawn = _draw(data, asked, mechanism=mechanism)
     weights = np.asarray(drawn.estimate.value)
     found = by_weights(data, asked, drawn, weights, mechanism, mechanism=mechanism)

@@ -49,7 +49,7 @@ def check(sums, bound, mean, factor):
     ("mechanism", "factor"),
     [
         ("duchi", 3.5), ("randomized-response", 3.5), ("one-pair", 2.5),
-        ("shuffled-pair", 4.5),
+        ("sub-ranking", 3.5), ("shuffled-pair", 4.5),
     ],
 )  # fmt: skip
 def test_weights_stay_within_their_bounds(mechanism, factor, crowd, key):

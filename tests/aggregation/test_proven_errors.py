@@ -16,7 +16,8 @@ from tests.reference import borda as reference_borda
 LOCAL = {
     ("borda", "duchi"), ("borda", "privunit"), ("borda", "subset-selection"), ("borda", "one-pair"),
     ("noise-all", "duchi"), ("noise-all", "privunit"), ("noise-all", "randomized-response"),
-    ("noise-all", "one-pair"), ("kwiksort", "randomized-response"), ("footrule", "cut"),
+    ("noise-all", "sub-ranking"), ("noise-all", "one-pair"), ("kwiksort", "randomized-response"),
+    ("footrule", "cut"),
 }  # fmt: skip
 SHUFFLED = {("borda", "shuffled-pair"), ("noise-all", "shuffled-pair")}
 

@@ -167,6 +167,14 @@ PRIVACY = (
         ("if asked.rule is not None and not math.isfinite(float(about.cycle_scale)):", "if False:"),
     ),
     *mutants_of(
+        "aggregation/local_weights.py",
+        "tests/aggregation/test_local_weights.py",
+        ("math.lgamma(k + 1)", "math.lgamma(k)"),
+        ("bernoulli(told_key, told,", "bernoulli(told_key, told**0.5,"),
+        ("both = jnp.maximum(place", "both = jnp.minimum(place"),
+        ("missing), place)\n", "missing), strict_scores(draw_key, ranks, missing))\n"),
+    ),
+    *mutants_of(
         "aggregation/query_reduction.py",
         "tests/aggregation/test_query_reduction.py",
         ("if number >= int(plan.budget):", "if number > int(plan.budget):"),
