@@ -140,8 +140,8 @@ class Ranking:
         """``(m, m)`` probabilities that the item of the row is better than that of the column.
 
         Rows and columns are in the order of ``items``. They follow from the release alone
-        (:mod:`privrank_jax.pairwise.posterior`), and the guarantee covers them. As approximations they have four digits.
-        None where the errors of the scores are not known.
+        (:mod:`privrank_jax.pairwise.posterior`), and the guarantee covers them. They are approximations, and have four
+        digits. None where the errors of the scores are not known.
         """
         return self._by_errors(above_probabilities)
 
