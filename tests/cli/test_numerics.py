@@ -38,6 +38,7 @@ CASES = [
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
     ((*RANK, "--method", "joint", "--top-k", 2), "exact", False),
     ((*RANK, "--method", "canonical", "--top-k", 2), "exact", False),
+    ((*RANK, "--method", "top-k", "--top-k", 2), "exact", True),
     (AGGREGATE, "exact", False),
     *(
         ((*AGGREGATE, "--method", name, *noise), "exact", drawn in made.opendp)
