@@ -51,6 +51,7 @@ EXAMPLES = (
     "simulate.worlds.hard_rankings",
     "mallows.distribution", "mallows.sampling", "mallows.laplace", "mallows.kernel", "mallows.attack",
     "preferences.label_losses", "preferences.objectives", "preferences.accuracy",
+    "preferences.label_training",
     "preferences.randomized_labels", "release.preference_labels",
     "personalized.surrogate", "privacy_audit.losses", "simulate.worlds.comparisons", "simulate.worlds.reports",
     "simulate.worlds.rankings", "release.mallows", "release.randomized_response",

@@ -35,6 +35,7 @@ from privrank_jax.preferences.label_losses import (
     soft_label_loss,
     square_loss,
 )
+from privrank_jax.preferences.label_training import train_on_labels
 from privrank_jax.preferences.objectives import dpo_loss, reward_loss
 from privrank_jax.preferences.randomized_labels import LabelDiagnostics, randomized_labels
 
@@ -52,4 +53,5 @@ __all__ = [
     "reward_loss",
     "soft_label_loss",
     "square_loss",
+    "train_on_labels",
 ]

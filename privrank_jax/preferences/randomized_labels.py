@@ -9,6 +9,7 @@ theorem of :mod:`privrank_jax.privacy.local`.
 of whose labels may change, is at most k · ε/k = ε. Adjacency ``flip``: who labeled which pairs is public, so k is too.
 A user of k labels sends about k tanh²(ε/2k) ≈ ε²/4k units of information, less the more labels there are: one label at
 the full ε says more than ten at ε/10. :func:`privrank_jax.comparisons.bound_contributions` keeps L labels of each user.
+Where a curator may hold the labels, :func:`~privrank_jax.preferences.train_on_labels` learns far more from all of them.
 
 **Soft labels.** A judge may state a probability p in [0, 1] that A is better. It is first rounded at random to a bit, 1
 with probability p, and the bit is randomized. The report is 1 with probability q + (1 - 2q)p, which is linear in p: so

@@ -1,20 +1,25 @@
-"""Audited reports of single users: one answer or one vector of numbers."""
+"""Audited reports of single users, one answer or one vector of numbers, and training on labels of users."""
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from privrank_jax import preferences, privacy
+from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.caps import privunit_cap
 from privrank_jax.privacy.local import flip_threshold
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.registry import Facts
-from privrank_jax.privacy_audit.rows import audited, on, reported
+from privrank_jax.privacy_audit.rows import audited, gaussian, named, on, reported
 
 Array = jax.Array
 
@@ -51,6 +56,49 @@ def _bits() -> neighbors.Instances:
 def _two_labels_law(labels: np.ndarray, claim: Privacy, _: Facts) -> np.ndarray:
     each = [laws.flipped_bits(bits, flip_share(claim.epsilon / 2)) for bits in labels.T]
     return np.reshape(each[0][:, :, None] + each[1][:, None, :], (len(labels), 4))
+
+
+_WHOLE_STEP = optax.sgd(3.0)  # of a mean over three labels
+_PAIRS = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])  # two of one user, and one of another
+
+
+def _label_sums(labels: np.ndarray) -> np.ndarray:
+    """Sums over both users of what their labels say, ``(D, 2)``, each of at most the length that training clips to."""
+    each = (labels[:, :, None] - 0.5) * _PAIRS
+    users = np.stack([each[:, :2].sum(1), each[:, 2]], axis=1)
+    bound = np.sqrt(len(_PAIRS) / 8)  # of the mean of 2/4 and 1/4
+    lengths = np.linalg.norm(users, axis=2, keepdims=True)
+    return np.sum(users * np.minimum(1, bound / lengths), axis=1)
+
+
+def _score(weights: Array, pair: Array) -> Array:
+    return jnp.sum(weights * pair)
+
+
+def _trained(key: Array, data: Array, privacy: Privacy) -> Estimate:
+    """One step of training, which ends at the noisy sum."""
+    found = preferences.train_on_labels(
+        key,
+        data,
+        privacy,
+        _score,
+        jnp.zeros(2),
+        jnp.asarray(_PAIRS),
+        users=np.array([0, 0, 1]),
+        steps=1,
+        clip=1.0,
+        optimizer=_WHOLE_STEP,
+    )
+    (scale,) = found.diagnostics.noise_scale
+    return dataclasses.replace(found, diagnostics=NoiseDiagnostics(scale))
+
+
+def _labels_of_users() -> neighbors.Instances:
+    """All labels of both users; neighbors are those of which one user's differ."""
+    labels = np.array(list(itertools.product((0, 1), repeat=3)))
+    return neighbors.those_near(
+        labels, lambda one, other: (one[:2] == other[:2]).all() or one[2] == other[2]
+    )
 
 
 def _vectors() -> neighbors.Instances:
@@ -111,6 +159,17 @@ AUDITED = (
             "privatize --ties coin --drop-user",
             "privatize --epsilon-column budget",
         ),
+    ),
+    audited(
+        "train-on-labels",
+        "training on labels of users, Gaussian noise on their clipped sum at δ = 0.01",
+        named(preferences.train_on_labels, _trained),
+        neighbors=(np.array([1, 1, 0]), np.array([0, 0, 0])),
+        reduce=lambda weights: _score(weights, jnp.asarray(_PAIRS[0] + _PAIRS[1])),
+        sees="the noisy sum, along what both labels of a user say",
+        instances=_labels_of_users,
+        loss=gaussian(_label_sums),
+        promise=Privacy(1.0, unit="user", adjacency="flip", delta=0.01),
     ),
     audited(
         "laplace-reports",

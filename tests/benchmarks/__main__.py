@@ -24,6 +24,7 @@ NAMES = (
     "ldp_footrule",
     "private_functions",
     "rules",
+    "user_labels",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
 

@@ -1,0 +1,164 @@
+"""Training on labels of whole users: against the naive twin, the change of one user, the noise, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from privrank_jax.preferences import train_on_labels
+from privrank_jax.privacy import gaussian_scale
+from privrank_jax.privacy.gaussian import calibrate_gaussian
+from tests.promises import promise
+from tests.reference import label_training as reference
+
+USERS = np.array([7, 3, 7, 7, 9, 3, 3, 7])
+PAIRS = np.array(
+    [[1.0, 0.2], [0.1, -1.0], [0.9, 0.4], [1.2, -0.1], [0.3, 0.3], [-0.2, 0.8], [0.1, -0.9], [-1.0, 0.1]]
+)  # fmt: skip
+LABELS = np.array([1, 0, 1, 1, 1, 1, 0, 0])
+FREE = promise(np.inf, "user", "flip", delta=1e-5)
+PRIVATE = promise(1.0, "user", "flip", delta=1e-5)
+PLAIN = optax.sgd(0.5)
+WHOLE = optax.sgd(float(len(LABELS)))  # one step from 0 ends at the noisy sum itself
+
+
+def linear(params, pair):
+    return params @ pair
+
+
+def product(params, pair):
+    a, b = params["a"], params["b"]
+    return a * b * pair[0] + a * pair[1]
+
+
+def steep(params, pair):
+    """Has no finite slope at 0."""
+    return jnp.sqrt(params[0]) * pair[0] + params[1] * pair[1]
+
+
+def on_linear(key, labels, privacy, **told):
+    told = {"optimizer": WHOLE, "steps": 1, "users": USERS} | told
+    return train_on_labels(key, labels, privacy, linear, jnp.zeros(2), jnp.asarray(PAIRS), **told)
+
+
+@pytest.mark.parametrize("clip", [0.4, 1.0, np.inf])
+@pytest.mark.parametrize(("releases", "steps"), [(1, 7), (3, 2)])
+def test_without_noise_it_is_the_twin(key, clip, releases, steps):
+    told = {"releases": releases, "steps": steps, "clip": clip, "optimizer": PLAIN}
+    found = on_linear(key, LABELS, FREE, **told).value
+    expected = reference.trained(
+        reference.linear, [0, 0], PAIRS, LABELS, USERS, clip, releases, steps, 0.5
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    start = {"a": jnp.array(0.5), "b": jnp.array(-0.3)}
+    found = train_on_labels(
+        key, LABELS, FREE, product, start, jnp.asarray(PAIRS), users=USERS, **told
+    ).value
+    expected = reference.trained(
+        reference.product, [0.5, -0.3], PAIRS, LABELS, USERS, clip, releases, steps, 0.5
+    )
+    np.testing.assert_allclose([found["a"], found["b"]], expected, rtol=1e-12)
+
+
+def test_soft_labels_count_by_their_probability(key):
+    soft = np.array([0.9, 0.2, 0.5, 1.0, 0.0, 0.7, 0.1, 0.4])
+    found = on_linear(key, soft, FREE, clip=0.7, optimizer=PLAIN, steps=3).value
+    expected = reference.trained(reference.linear, [0, 0], PAIRS, soft, USERS, 0.7, 1, 3, 0.5)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("clip", [0.5, 1.0, np.inf])
+def test_no_user_moves_the_sum_by_more_than_its_noise_allows(key, clip):
+    """All labels of each user, given all others' labels: at most 2C, which is attained where some are clipped."""
+    run = jax.jit(lambda labels: on_linear(key, labels, PRIVATE, clip=clip).value)
+    noise = float(on_linear(key, LABELS, PRIVATE, clip=clip).diagnostics.noise_scale[0])
+    most = noise / calibrate_gaussian(1.0, 1e-5)
+    largest = 0.0
+    for user in set(USERS):
+        own = np.flatnonzero(user == USERS)
+        answers = np.tile(LABELS, (2 ** len(own), 1))
+        answers[:, own] = list(itertools.product((0, 1), repeat=len(own)))
+        sums = np.array([run(each) for each in answers])
+        largest = max(largest, np.linalg.norm(sums[:, None] - sums, axis=2).max())
+    assert largest <= most * (1 + 1e-9)
+    assert largest >= (0.99 if clip <= 1 else 0.9) * most
+
+
+def test_every_release_has_the_noise_of_its_bound(key):
+    """Its scale is told, grows as the root of their number, and is what is drawn: 3,000 draws of two numbers."""
+    bound = reference.bound_of(list(PAIRS), list(USERS), 0.8)
+    for releases in (1, 4):
+        told = on_linear(key, LABELS, PRIVATE, clip=0.8, releases=releases).diagnostics.noise_scale
+        assert told.shape == (releases,)
+        expected = calibrate_gaussian(1.0, 1e-5, 2 * bound, releases=releases)
+        np.testing.assert_allclose(told, expected, rtol=1e-6)
+    keys = jax.random.split(key, 3000)
+    drawn = jax.vmap(lambda k: on_linear(k, LABELS, PRIVATE, clip=0.8).value)(keys)
+    center = on_linear(key, LABELS, FREE, clip=0.8).value
+    scale = float(gaussian_scale(2 * bound, 1.0, 1e-5))
+    # Standard errors of mean and deviation are 1.8 % and 0.9 % of the scale; half or twice the noise is far outside.
+    np.testing.assert_allclose(np.mean(drawn, 0), center, atol=5 * scale / 3000**0.5)
+    np.testing.assert_allclose(np.std(drawn, 0), scale, rtol=0.065)
+
+
+def test_releases_have_noise_of_their_own(key):
+    """Steps so short that only noise is seen, added up over two releases: √2 times one's; the same twice would be 2."""
+    told = {"releases": 2, "clip": 0.8, "optimizer": optax.sgd(8e-6)}
+    keys = jax.random.split(key, 1500)
+    found = jax.jit(jax.vmap(lambda k: on_linear(k, LABELS, PRIVATE, **told)))(keys)
+    scale = 2**0.5 * float(found.diagnostics.noise_scale[0, 0])
+    np.testing.assert_allclose(1e6 * np.std(found.value, 0), scale, rtol=0.1)  # 5 standard errors
+
+
+def test_every_input_is_protected(key):
+    """Traced labels beyond [0, 1] count as its ends, NaN as 0; without finite slopes nothing is told."""
+    run = jax.jit(lambda labels: on_linear(key, labels, FREE).value)
+    wild = jnp.array([5.0, -jnp.inf, 1.0, jnp.inf, 1.0, 2.0, jnp.nan, -3.0])
+    np.testing.assert_array_equal(run(wild), run(LABELS.astype(float)))
+    told = {"users": USERS, "optimizer": PLAIN, "steps": 1}
+    found = train_on_labels(key, LABELS, PRIVATE, steep, jnp.zeros(2), PAIRS, **told)
+    assert np.isnan(found.value).all()
+    same = train_on_labels(key, LABELS, PRIVATE, linear, jnp.zeros(2), 0 * PAIRS, **told)
+    np.testing.assert_array_equal(same.value, np.zeros(2))
+
+
+def test_the_guarantee_is_for_users_with_any_number_of_labels(key):
+    found = on_linear(key, LABELS, promise(1.0, "user", "flip", contributions=1, delta=1e-5))
+    assert found.guarantee.attained.contributions is None
+    assert (found.guarantee.trust, found.guarantee.numerics) == ("central", "simulation")
+    single = on_linear(key, LABELS, promise(1.0, "comparison", "flip", delta=1e-5))
+    assert single.guarantee.unit == "user"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"labels": LABELS * 2}, "labels must be 0 or 1"),
+        ({"privacy": promise(1.0, "user", "flip")}, "needs delta > 0"),
+        ({"privacy": promise(1.0, "user", "replace", delta=1e-5)}, "can't promise"),
+        ({"privacy": promise(np.ones(2), "user", "flip", delta=1e-5)}, "one number"),
+        ({"users": USERS[:3]}, "users must have the shape"),
+        ({"labels": LABELS[:0], "users": USERS[:0]}, "no labels"),
+        ({"candidates": PAIRS[:3]}, "leading axis of 8"),
+        ({"candidates": ()}, "leading axis of 8"),
+        ({"releases": 0}, "releases must be at least 1"),
+        ({"steps": 0}, "steps must be at least 1"),
+        ({"clip": 0.0}, "clip must be positive"),
+        ({"start": np.zeros(2, int)}, "floats"),
+    ],
+)
+def test_refusals(key, changed, said):
+    given = {"labels": LABELS, "privacy": PRIVATE, "start": np.zeros(2), "candidates": PAIRS}
+    given |= {"users": USERS, "score_difference": linear} | changed
+    with pytest.raises(ValueError, match=said):
+        train_on_labels(key, **given)
+
+
+def test_a_score_of_all_pairs_at_once_is_refused(key):
+    with pytest.raises(TypeError, match="score_difference must be a function of"):
+        train_on_labels(key, LABELS, PRIVATE, lambda pair: pair, 0.0, PAIRS, users=USERS)
