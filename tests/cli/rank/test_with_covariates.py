@@ -181,7 +181,7 @@ def test_a_rehearsal_repeats(privrank, battles):
         (("--method", "counts", *FIT), "leave --method and --link out"),
         (("--method", "scores", *FIT), "is private, so its range can't be read from the data"),
         (("--covariate-group", "kind", "--side", "left"), "no column 'kind'"),
-        ((*GIVEN, "--noise", "gaussian", "--delta", "1e-6"), "have Laplace noise"),
+        ((*GIVEN, "--noise", "gaussian", "--delta", "1e-6"), "have one kind of noise"),
         ((*MLE, "--covariate", "length"), "more one item has, but not which: give --side COLUMN"),
         ((*MLE, "--covariate", "length:3:1", "--side", "left"), "the lower first"),
         ((*MLE, "--covariate", "length:x:1", "--side", "left"), "the lower first"),
