@@ -59,7 +59,8 @@ def test_with_next_to_no_noise_every_way_finds_the_order(way):
 def tables():
     found = {}
     for name in ("cai-exposure", "cai-intervals", "cai-probabilities"):
-        one = experiments.get(name).configured(crowds=SMALL)
+        crowds = SMALL[:1] if name == "cai-probabilities" else SMALL
+        one = experiments.get(name).configured(crowds=crowds)
         found[name] = one, one.table(run(KEY, one.studies(), 30))
     return found
 
@@ -87,11 +88,11 @@ def test_intervals_of_a_small_run_cover(tables):
 def test_probabilities_of_a_small_run_are_calibrated(tables):
     one, table = tables["cai-probabilities"]
     found = {(row["study"], row["metric"]): row["mean"] for row in table.rows}
-    assert len(found) == 6
-    for near in ("random opponents", "opponents near in strength"):
-        assert abs(found[near, probabilities.EXCESS]) < 0.05
-        assert found[near, probabilities.RANKS] > 0.9
-        assert found[near, probabilities.BRIER] < 0.1
+    assert len(found) == 3
+    near = "random opponents"
+    assert abs(found[near, probabilities.EXCESS]) < 0.05
+    assert found[near, probabilities.RANKS] > 0.9
+    assert found[near, probabilities.BRIER] < 0.1
     assert len(one.draw(table).axes) == 3
 
 
