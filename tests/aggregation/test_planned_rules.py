@@ -19,7 +19,7 @@ from tests.promises import user
 
 @pytest.mark.parametrize("rule", ["minimax"])
 def test_costs_of_rules_are_those_of_releases(rule, key):
-    """Means of 500 releases, as for Kemeny's rule above; where cycles are shrunk and nothing is clipped."""
+    """Means of 1,500 releases, as for Kemeny's rule above; where cycles are shrunk and nothing is clipped."""
     promise, weights = user(0.4), crowd()
     given = PairWeights(weights, USERS)
 
@@ -29,10 +29,10 @@ def test_costs_of_rules_are_those_of_releases(rule, key):
         found = aggregation.private_weights(k, given, promise).value
         return ranks_from_scores(RULES[rule](found))
 
-    found = [excess(one, weights) for one in run(jax.random.split(key, 500))]
+    found = [excess(one, weights) for one in run(jax.random.split(key, 1_500))]
     row, settings = row_of("weights", "k-norm", promise), [Setting(USERS, promise)]
     (planned,) = aggregation.planned_costs(row, M, settings, rule=rule)
-    assert planned == pytest.approx(np.mean(found), rel=0.25, abs=5 * np.std(found) / 500**0.5)
+    assert planned == pytest.approx(np.mean(found), rel=0.25, abs=5 * np.std(found) / 1_500**0.5)
     with pytest.raises(ValueError, match="no weights of all pairs"):
         aggregation.planned_costs(row_of("borda", "k-norm", promise), M, settings, rule=rule)
 
@@ -42,7 +42,7 @@ def test_costs_of_rules_are_those_of_releases(rule, key):
     [("borda", "k-norm"), ("weights", "k-norm"), ("weights", "gaussian")],
 )
 def test_costs_where_users_may_come_or_go_are_those_of_releases(method, noise, key):
-    """Means of 500 releases of sums, whose noise doesn't depend on how many users there are. Plans of weights are
+    """Means of 1,500 releases of sums, whose noise doesn't depend on how many users there are. Plans of weights are
     means of 64 draws, with standard errors of 10 %."""
     promise = Privacy(
         0.03, unit="user", adjacency="add-remove", delta=1e-4 if noise == "gaussian" else 0.0
@@ -58,7 +58,7 @@ def test_costs_where_users_may_come_or_go_are_those_of_releases(method, noise, k
             return ranks_from_scores(found)
         return 0.5 + found / (2 * jnp.max(jnp.abs(found)))
 
-    found = [excess(one, weights) for one in solved(run(jax.random.split(key, 500)))]
+    found = [excess(one, weights) for one in solved(run(jax.random.split(key, 1_500)))]
     row, settings = row_of(method, noise, promise), [Setting(USERS, promise)]
     (planned,) = aggregation.planned_costs(row, M, settings)
     assert planned == pytest.approx(np.mean(found), rel=0.25, abs=3 * np.std(found) / 64**0.5)
