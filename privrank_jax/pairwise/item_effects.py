@@ -94,10 +94,7 @@ def item_effects(
 
 
 def _check(uncertainty: Uncertainty, facts: np.ndarray) -> None:
-    if not np.all(np.asarray(uncertainty.mask)) or not np.all(np.asarray(uncertainty.linked)):
-        raise ValueError(
-            "effects need scores of real items that comparisons link, all with one another: leave others out."
-        )
+    uncertainty.check_whole("effects")
     if not np.all(np.isfinite(facts)):
         raise ValueError("facts must be finite numbers: leave items out of which one is not known.")
     centered = facts - facts.mean(0)

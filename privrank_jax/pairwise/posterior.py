@@ -20,12 +20,10 @@ import functools
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, PairMatrix
-from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.linalg import decomposed
 from privrank_jax.pairwise.standard_errors import Uncertainty
 from privrank_jax.rankings import ranks_from_scores
@@ -44,13 +42,14 @@ def above_probabilities(uncertainty: Uncertainty) -> PairMatrix:
     Raises:
         ValueError: items that are masked, or not linked by comparisons.
 
+    >>> import numpy as np
     >>> from privrank_jax.pairwise import standard_errors
     >>> met = np.full((3, 3), 100.0) * (1 - np.eye(3))
     >>> found = above_probabilities(standard_errors([0.3, 0.0, -0.3], met))
     >>> np.asarray(found, float).round(2).tolist()
     [[0.0, 0.96, 1.0], [0.04, 0.0, 0.96], [0.0, 0.04, 0.0]]
     """
-    _check(uncertainty)
+    uncertainty.check_whole("probabilities")
     return _above(uncertainty.center, uncertainty.covariance)
 
 
@@ -68,25 +67,17 @@ def rank_probabilities(key: Key, uncertainty: Uncertainty, draws: int = 4000) ->
     Raises:
         ValueError: fewer than one draw, or as :func:`above_probabilities`.
 
+    >>> import numpy as np
     >>> from privrank_jax.pairwise import standard_errors
     >>> met = np.full((3, 3), 100.0) * (1 - np.eye(3))
     >>> errors = standard_errors([0.3, 0.0, -0.3], met)
     >>> np.asarray(rank_probabilities(jax.random.key(0), errors)[0], float).round(1).tolist()
     [1.0, 0.0, 0.0]
     """
-    _check(uncertainty)
+    uncertainty.check_whole("probabilities")
     if draws < 1:
         raise ValueError(f"draws must be at least 1, got {draws}.")
     return _of_ranks(key, uncertainty.center, uncertainty.covariance, draws)
-
-
-def _check(uncertainty: Uncertainty) -> None:
-    if not is_traced(uncertainty) and not (
-        np.all(np.asarray(uncertainty.mask)) and np.all(np.asarray(uncertainty.linked))
-    ):
-        raise ValueError(
-            "probabilities need scores of real items that comparisons link, all with one another: leave others out."
-        )
 
 
 @jax.jit

@@ -38,6 +38,7 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
 from privrank_jax._backend import product
@@ -50,7 +51,7 @@ from privrank_jax._types import (
     Scores,
     ScoresLike,
 )
-from privrank_jax._validate import check_choice, check_nonnegative
+from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import component_labels
@@ -97,6 +98,22 @@ class Uncertainty:
     def standard_errors(self) -> Scores:
         """``(m,)`` square roots of ``variances``."""
         return jnp.sqrt(self.variances)
+
+    def check_whole(self, what: str) -> None:
+        """Refuse, outside of ``jit`` and ``vmap``, scores of items that are masked or not linked with all others.
+
+        Args:
+            what: needs the scores of all items.
+
+        Raises:
+            ValueError: there are such items.
+        """
+        if is_traced(self):
+            return
+        if not np.all(np.asarray(self.mask)) or not np.all(np.asarray(self.linked)):
+            raise ValueError(
+                f"{what} need scores of real items that comparisons link, all with one another: leave others out."
+            )
 
 
 def standard_errors(
