@@ -19,14 +19,15 @@ from privrank_jax.privacy.prefix_sums import (
     toeplitz,
     usual_strategy,
 )
+from privrank_jax.privacy.unbounded_sums import UNBOUNDED
 from tests.promises import promise
 from tests.reference import continual as reference
 
 NOISES = ("laplace", "gaussian")
 
 
-@pytest.mark.parametrize("steps", [1, 2, 7, 8, 33])
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("steps", [1, 2, 7, 8, 31, 33, 70])
+@pytest.mark.parametrize("strategy", [*STRATEGIES, *UNBOUNDED])
 def test_they_factorize_the_prefix_sums(strategy, steps):
     decode, encode = strategy_matrices(strategy, steps)
     np.testing.assert_allclose(decode @ encode, np.tri(steps), atol=1e-12)

@@ -23,16 +23,6 @@ from tests.reference import continual as twin
 NOISES = {"unbounded-root": ("gaussian",), "unbounded-tree": ("gaussian", "laplace")}
 
 
-@pytest.mark.parametrize("steps", [1, 2, 31, 33, 70])
-@pytest.mark.parametrize("strategy", UNBOUNDED)
-def test_they_factorize_the_prefix_sums(strategy, steps):
-    decode, encode = strategy_matrices(strategy, steps)
-    np.testing.assert_allclose(decode @ encode, np.tri(steps), atol=1e-12)
-    for matrix in (decode, encode):
-        np.testing.assert_array_equal(matrix, np.tril(matrix))
-    assert np.all(encode >= 0)  # the theorem needs it
-
-
 def test_they_are_those_of_the_twins():
     for steps in (1, 31, 67):
         root = strategy_matrices("unbounded-root", steps)[1]
