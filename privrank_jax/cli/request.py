@@ -410,9 +410,9 @@ class Saved(Json):
         check_paths(self.files, *kept)
         for given, path in self.files.items():
             name, suffix = given.split()[0], path.suffix.lower()
-            known = {"--plot": PICTURES, "--report": self.PAGES}.get(name)
-            known = MATRICES if name in ("--matrix", "--probabilities") else known
-            known = known or (*TABLES, *PICTURES, *self.PAGES)
+            named = {"--plot": PICTURES, "--report": self.PAGES}
+            named |= dict.fromkeys(("--matrix", "--probabilities"), MATRICES)
+            known = named.get(name, (*TABLES, *PICTURES, *self.PAGES))
             if suffix not in known:
                 raise Refusal(f"{given}: give a file that ends in {', '.join(known)}.")
             if suffix in (".parquet", ".xlsx"):

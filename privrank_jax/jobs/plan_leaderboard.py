@@ -43,7 +43,8 @@ def plan_leaderboard(design: Design) -> Plan:
 
     epsilon, users, needed = design.settled(lambda one: reach(one) / design.target)
     strategy = strategy_at(epsilon)
-    deviations, error = strategy.deviations(steps), reach(epsilon)
+    deviations = strategy.deviations(steps)
+    error = _reach(strategy, steps, items, noise, design.certainty)
     found = design.told(
         "items", "trust", "points", "steps", "adjacency", "confidence", "target"
     ) | {

@@ -30,7 +30,6 @@ from privrank_jax.pairwise.private_design import (
     noisy_design,
 )
 from privrank_jax.pairwise.score_stream import product_design, shrunk_design
-from privrank_jax.pairwise.standard_errors import Uncertainty
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate import worlds
@@ -124,8 +123,8 @@ def _fitted(gap: Scores, design: PairMatrix, scale: Array) -> Scores:
     return pairwise.fit(pairwise.Counts(design), totals, scale).value
 
 
-def private_fit(key: Key, cell: Parameters) -> tuple[Scores, Scores, Uncertainty]:
-    """True scores of one crowd, those of the perturbed MLE where who compared what is private, and their errors."""
+def cover(key: Key, cell: Parameters) -> Metrics:
+    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd."""
     data_key, first, second = jax.random.split(key, 3)
     theta, wins = crowd(data_key, cell)
 
@@ -137,13 +136,8 @@ def private_fit(key: Key, cell: Parameters) -> tuple[Scores, Scores, Uncertainty
     design = noisy_design(second, wins, part(DESIGN_SHARE)).value
     facts = fit.diagnostics
     told = {"noise_scale": facts.noise_scale, "gamma": facts.gamma}
-    return theta, fit.value, errors_under_private_design(fit.value, design, **told)
-
-
-def cover(key: Key, cell: Parameters) -> Metrics:
-    """Shares of true scores in their 95 % intervals, and median widths, of the perturbed MLE on one crowd."""
-    theta, scores, errors = private_fit(key, cell)
-    found = intervals_of(scores, errors)
+    errors = errors_under_private_design(fit.value, design, **told)
+    found = intervals_of(fit.value, errors)
     inside = jnp.mean((found.low <= theta) & (theta <= found.high))
     return {
         COVERAGE: {REPLACE: inside},
