@@ -28,7 +28,7 @@ users whose labels agree most: in notebooks/labels.md scores keep their size at 
 where more of their order is right. Weights may turn where features differ much in length: give them a similar one.
 
 **Numerics.** The theorem is about real numbers. Noise is drawn in floating point, for simulation, and the guarantee
-says so; there is no exact twin.
+says so; :func:`~privrank_jax.release.exact_train_on_labels` draws it exactly.
 
 Sources: noisy sums that suffice: Foulds, Geumlek, Welling, Chaudhuri (2016), arXiv 1603.07294. Clipping whole users:
 McMahan, Ramage, Talwar, Zhang (2018), arXiv 1710.06963. That it is far from best to share ε among many labels of a
@@ -115,7 +115,52 @@ def train_on_labels(
     >>> bool(found.value > 0.2), found.guarantee.unit
     (True, 'user')
     """
-    attained = kept(privacy, "train_on_labels", ("user", "flip")).for_any_user()
+    attained = check_training(
+        labels,
+        privacy,
+        score_difference,
+        start,
+        candidates,
+        users,
+        releases,
+        steps,
+        clip,
+        "train_on_labels",
+    )
+    value, scales = _trained(
+        key,
+        jnp.asarray(labels),
+        gaussian_scale(2 * releases**0.5, attained.epsilon, attained.delta),
+        start,
+        candidates,
+        jnp.asarray(users),
+        jnp.asarray(clip),
+        score_difference=score_difference,
+        releases=releases,
+        steps=steps,
+        optimizer=optimizer,
+    )
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scales))
+
+
+def check_training(
+    labels: ReportsLike | Float[Array, "labels"] | Float[np.ndarray, "labels"],
+    privacy: Privacy,
+    score_difference: ScoreDifference,
+    start: PyTree,
+    candidates: PyTree,
+    users: RowsLike,
+    releases: int,
+    steps: int,
+    clip: Scalar,
+    by: str,
+) -> Privacy:
+    """What training attains of a promise; raises what :func:`train_on_labels` does, whose arguments these are.
+
+    Args:
+        by: the function that trains.
+    """
+    attained = kept(privacy, by, ("user", "flip")).for_any_user()
     check_approximate(privacy, "Gaussian noise on sums of labels", "randomized_labels")
     check_labels(labels, attained, users)
     check_callable("score_difference", score_difference, "params", "pair")
@@ -138,20 +183,73 @@ def train_on_labels(
     for name, number in (("releases", releases), ("steps", steps)):
         if number < 1:
             raise ValueError(f"{name} must be at least 1, got {number}.")
-    value, scales = _trained(
-        key,
-        jnp.asarray(labels),
-        gaussian_scale(2 * releases**0.5, attained.epsilon, attained.delta),
-        start,
-        candidates,
-        jnp.asarray(users),
-        jnp.asarray(clip),
-        score_difference=score_difference,
-        releases=releases,
-        steps=steps,
-        optimizer=optimizer,
-    )
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scales))
+    return attained
+
+
+def flat(score_difference: ScoreDifference, start: PyTree) -> ScoreDifference:
+    """The same scores, of parameters in one vector.
+
+    Args:
+        score_difference: of parameters in the form of ``start``.
+        start: a pytree of floats.
+    """
+    shaped = ravel_pytree(start)[1]
+    return lambda params, pair: score_difference(shaped(params), pair)
+
+
+def slopes_and_bound(
+    score: ScoreDifference,
+    params: Float[Array, "parameters"],
+    candidates: PyTree,
+    place: Int[Array, "labels"],
+    clip: Array,
+) -> tuple[Float[Array, "labels parameters"], Float[Array, ""]]:
+    """Slopes g_j at some parameters, and the bound C of a user's sum there; public.
+
+    Args:
+        score: of the parameters and one pair.
+        params: where.
+        candidates: as for :func:`train_on_labels`.
+        place: the user of each label, from 0 to the number of users less 1.
+        clip: κ.
+    """
+    slopes = jax.vmap(jax.grad(score), (None, 0))(params, candidates)
+    lengths = jnp.linalg.norm(slopes, axis=1)
+    unit = 0.5 * jnp.sqrt(jnp.sum(jnp.square(lengths)) / (jnp.max(place) + 1))
+    most = 0.5 * jnp.max(jax.ops.segment_sum(lengths, place, len(lengths)))
+    return slopes, jnp.minimum(jnp.nan_to_num(clip.astype(slopes.dtype)) * unit, most)
+
+
+def descended(
+    score: ScoreDifference,
+    optimizer: optax.GradientTransformation,
+    steps: int,
+    told: Float[Array, "parameters"],
+    carry: tuple[Array, Any],
+    candidates: PyTree,
+) -> tuple[Array, Any]:
+    """Parameters and the memory of the optimizer after steps with the gradient that a noisy sum tells.
+
+    Args:
+        score: of the parameters and one pair.
+        optimizer: makes steps of gradients.
+        steps: how many.
+        told: v, the noisy sum.
+        carry: parameters and memory before.
+        candidates: as for :func:`train_on_labels`.
+    """
+
+    def loss(params: Array) -> Float[Array, ""]:
+        scores = jax.vmap(score, (None, 0))(params, candidates)
+        half = 0.5 * scores
+        return jnp.mean(jnp.logaddexp(half, -half)) - jnp.sum(told * params) / len(scores)
+
+    def step(_: Any, carry: tuple[Array, Any]) -> tuple[Array, Any]:
+        params, memory = carry
+        change, memory = optimizer.update(jax.grad(loss)(params), memory, params)
+        return jnp.asarray(optax.apply_updates(params, change)), memory
+
+    return jax.lax.fori_loop(0, steps, step, carry)
 
 
 @functools.partial(jax.jit, static_argnames=("score_difference", "releases", "steps", "optimizer"))
@@ -170,44 +268,24 @@ def _trained(
     optimizer: optax.GradientTransformation,
 ) -> tuple[PyTree, Float[Array, "releases"]]:
     first, shaped = ravel_pytree(start)
+    score = flat(score_difference, start)
     count, dtype = labels.shape[0], first.dtype
     halves = jnp.clip(jnp.nan_to_num(labels.astype(dtype)), 0, 1) - 0.5
     place = jnp.unique(users, return_inverse=True, size=count)[1]
 
-    def of_users(values: Array) -> Array:
-        """Sums over the labels of each user; 0 beyond the last one."""
-        return jax.ops.segment_sum(values, place, count)
-
-    def score(params: Array, pair: PyTree) -> Float[Array, ""]:
-        return score_difference(shaped(params), pair)
-
     def released(params: Array, key: Key) -> tuple[Array, Array]:
         """The noisy sum of what the labels say, and the scale of its noise."""
-        slopes = jax.vmap(jax.grad(score), (None, 0))(params, candidates)
-        lengths = jnp.linalg.norm(slopes, axis=1)
-        unit = 0.5 * jnp.sqrt(jnp.sum(jnp.square(lengths)) / (jnp.max(place) + 1))
-        most = 0.5 * jnp.max(of_users(lengths))
-        bound = jnp.minimum(jnp.nan_to_num(clip.astype(dtype)) * unit, most)
-        sums = of_users(halves[:, None] * slopes)
+        slopes, bound = slopes_and_bound(score, params, candidates, place, clip)
+        sums = jax.ops.segment_sum(halves[:, None] * slopes, place, count)
         norms = jnp.linalg.norm(sums, axis=1, keepdims=True)
         sums *= jnp.where(norms > bound, bound / norms, 1)
         noise = scale.astype(dtype) * bound
         found = jnp.sum(sums, axis=0) + gaussian(key, params.shape, noise, dtype)
         return jnp.where(jnp.isfinite(bound), found, jnp.nan), noise
 
-    def loss(params: Array, told: Array) -> Float[Array, ""]:
-        half = 0.5 * jax.vmap(score, (None, 0))(params, candidates)
-        return jnp.mean(jnp.logaddexp(half, -half)) - jnp.sum(told * params) / count
-
     def after(carry: tuple[Array, Any], key: Key) -> tuple[tuple[Array, Any], Array]:
         told, noise = released(carry[0], key)
-
-        def step(_: Any, carry: tuple[Array, Any]) -> tuple[Array, Any]:
-            params, memory = carry
-            change, memory = optimizer.update(jax.grad(loss)(params, told), memory, params)
-            return jnp.asarray(optax.apply_updates(params, change)), memory
-
-        return jax.lax.fori_loop(0, steps, step, carry), noise
+        return descended(score, optimizer, steps, told, carry, candidates), noise
 
     keys = jax.random.split(fused(key), releases)
     (last, _), scales = jax.lax.scan(after, (first, optimizer.init(first)), keys)

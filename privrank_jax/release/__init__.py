@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.footrule_costs import exact_footrule
     from privrank_jax.release.joint_selection import exact_canonical_top_k, exact_joint_top_k
+    from privrank_jax.release.label_training import exact_train_on_labels
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
@@ -62,6 +63,7 @@ _HOMES = {
     "exact_scores": "scores",
     "exact_shuffled_pair_weights": "one_pair",
     "exact_top_k": "noisy_counts",
+    "exact_train_on_labels": "label_training",
     "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",
 }
@@ -90,6 +92,7 @@ __all__ = [
     "exact_scores",
     "exact_shuffled_pair_weights",
     "exact_top_k",
+    "exact_train_on_labels",
     "exact_weights",
     "privatize_preferences",
 ]
