@@ -11,10 +11,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import optimize, spatial, stats
 
 from tests.notebook_outputs import read
 from tests.reference import geometry as naive
+from tests.reference.aggregation import pairwise_weights
+from tests.reference.private_weights import parts as weight_parts
+from tests.reference.private_weights import shrunk
 
 ALARM = 1e-6
 NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "least_noise.ipynb"
@@ -243,3 +246,96 @@ def test_rankings_change_borda_scores_by_every_point_of_twice_the_body(least, m,
     found = {tuple(np.subtract(one, other)) for one in users for other in users}
     assert found == set(map(tuple, least.zonotope(pairs, m).points(2).tolist()))
     assert len(found) == changes
+
+
+# --- weights of rankings
+
+
+def above(w):
+    return w[np.triu_indices(len(w), 1)]
+
+
+@pytest.mark.parametrize("m", [3, 4])
+def test_weights_of_a_ballot_are_the_mean_of_those_of_two_rankings(least, m):
+    """So they lie in the hull of rankings, whichever rule there is for items that are not ranked."""
+    orders = [above(pairwise_weights(np.array([p]))) for p in itertools.permutations(range(m))]
+    means = {tuple(one + other - 1) for one in orders for other in orders}
+    cast = set(map(tuple, least.ballots(m).tolist()))
+    found = {
+        tuple(2 * above(pairwise_weights(np.array([level]), missing)) - 1)
+        for level in itertools.product(range(-1, m), repeat=m)
+        for missing in ("last", "unknown")
+    }
+    assert found == cast
+    assert cast <= means
+    circle = np.ones(m * (m - 1) // 2)
+    circle[1] = -1  # 0 before 1 before 2 before 0
+    assert tuple(circle) not in means
+    assert [int(one) for one in least.radii(circle, m)] == [1, 3]
+
+
+@pytest.mark.parametrize("m", [3, 4, pytest.param(5, marks=pytest.mark.slow)])
+def test_the_body_of_few_items_is_the_hull_of_what_rankings_change(least, m):
+    d = m * (m - 1) // 2
+    at = {pair: k for k, pair in enumerate(least.complete(m))}
+    circles = np.zeros((math.comb(m, 3), d))
+    for row, (i, j, k) in zip(circles, itertools.combinations(range(m), 3)):
+        row[[at[i, j], at[j, k], at[i, k]]] = 1, 1, -1
+    sides = np.concatenate([np.eye(d), circles])
+    sides = np.concatenate([sides, -sides])
+    cut = np.append(sides, -np.ones((len(sides), 1)), axis=1)
+    corners = spatial.HalfspaceIntersection(cut, np.zeros(d)).intersections
+    orders = {
+        tuple(2 * above(pairwise_weights(np.array([p]))) - 1)
+        for p in itertools.permutations(range(m))
+    }
+    assert np.all(least.radii(np.array(list(orders)), m)[1] == 1)
+    assert set(map(tuple, np.rint(corners))) == orders
+    assert np.abs(corners - np.rint(corners)).max() < 1e-9
+
+
+def test_accepted_noise_of_the_cube_has_the_law_of_the_body(least):
+    random, epsilon = np.random.default_rng(2), 1.2
+    points = least.cube(3).points(14)
+    of_cube, of_body = least.radii(points, 3)
+    law = np.exp(-epsilon * of_cube)
+    drawn = random.choice(len(points), 200_000, p=law / law.sum())
+    kept = drawn[random.random(drawn.size) < np.exp(epsilon * (of_cube - of_body)[drawn])]
+    target = np.exp(-epsilon * of_body)
+    target *= kept.size / target.sum()
+    many = target > 20
+    counts = np.bincount(kept, minlength=len(points))[many]
+    assert evenness_of(counts, target[many]) > ALARM
+    assert evenness_of(counts, law[many] * target[many].sum() / law[many].sum()) < ALARM
+
+
+def evenness_of(counts, expected):
+    return stats.chisquare(counts, expected * counts.sum() / expected.sum()).pvalue
+
+
+def test_uniform_points_of_the_body_are_those_of_the_cube_that_lie_in_it(least):
+    random = np.random.default_rng(3)
+    least.uniform_points.__globals__["random"] = np.random.default_rng(4)
+    m = 4
+    x = np.triu(random.uniform(-1, 1, (60_000, m, m)), 1)
+    x -= x.swapaxes(1, 2)
+    pairs = np.stack([x[:, i, j] for i, j in least.complete(m)], axis=1)
+    kept = x[least.radii(pairs, m)[1] <= 1]
+    assert len(kept) / len(x) == pytest.approx(0.25, abs=0.01)
+    rejected, gibbs = (np.array(least.deviations(one)) for one in (kept, least.uniform_points(m)))
+    np.testing.assert_allclose(gibbs, rejected, rtol=0.03)
+    assert rejected[1] > 3**-0.5 * 1.1  # more than the cube, in scores
+    assert rejected[2] < 3**-0.5 * 0.6
+
+
+def test_parts_and_shrinkage_are_those_of_private_weights(least):
+    w = np.random.default_rng(5).random((4, 4))
+    x = np.triu(w - 0.5, 1)
+    x -= x.T
+    slope, cycle = least.parts(x[None])
+    gradient, rest = weight_parts(x + 0.5 * (1 - np.eye(4)))
+    np.testing.assert_allclose(slope[0], gradient, atol=1e-12)
+    np.testing.assert_allclose(cycle[0], rest, atol=1e-12)
+    for scale in (0.1, 10.0):
+        expected = shrunk(x + 0.5 * (1 - np.eye(4)), scale)[0] - 0.5 * (1 - np.eye(4))
+        np.testing.assert_allclose(least.shrunk(x[None], scale)[0], expected, atol=1e-12)
