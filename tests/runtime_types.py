@@ -39,7 +39,7 @@ EXAMPLES = (
     "pairwise.davidson", "pairwise.noisy_ties", "pairwise.model_errors",
     "aggregation.weights", "aggregation.borda", "aggregation.kwiksort", "aggregation.noise_all", "aggregation.copeland",
     "aggregation.majority_rules",
-    "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.one_pair", "aggregation.bounds",
+    "aggregation.dp_kwiksort", "aggregation.exponential", "aggregation.sub_rankings", "aggregation.bounds",
     "aggregation.noise_totals", "aggregation.proven_errors",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignment",
     "aggregation.private_footrule", "release.footrule_costs", "release.block_noise",

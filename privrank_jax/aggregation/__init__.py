@@ -23,13 +23,13 @@ from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.local_weights import local_weights
 from privrank_jax.aggregation.noise_all import noise_all
-from privrank_jax.aggregation.one_pair import one_pair_weights
 from privrank_jax.aggregation.planned_errors import planned_costs
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.private_weights import private_weights
 from privrank_jax.aggregation.proven_errors import proven_errors
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_weights
+from privrank_jax.aggregation.sub_rankings import sub_ranking_weights
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
@@ -54,11 +54,11 @@ __all__ = [
     "local_search",
     "local_weights",
     "noise_all",
-    "one_pair_weights",
     "planned_costs",
     "private_weights",
     "proven_errors",
     "shuffled_pair_weights",
+    "sub_ranking_weights",
 ]
 
 

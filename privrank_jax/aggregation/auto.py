@@ -8,10 +8,10 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.bounds import check_sizes, report_deviation
 from privrank_jax.aggregation.noise_all import noise_all_deviation
-from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.private_weights import default_focus
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
+from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.privacy.guarantee import TRUSTS
@@ -29,7 +29,6 @@ def choose_method(
     *,
     trust: str = "central",
     noise: str = "k-norm",
-    mechanism: str = "privunit",
 ) -> str:
     """The method that is good in every crowd: ``"weights"`` unless noise is large, else ``"borda"``.
 
@@ -53,9 +52,8 @@ def choose_method(
         num_items: m >= 2.
         num_users: n.
         privacy: what is promised: unit user, adjacency replace; concrete.
-        trust: ``"central"``, ``"shuffled"`` (one pair per user, with δ > 0) or ``"local"``.
+        trust: ``"central"``, ``"shuffled"`` (one pair per user, with δ > 0) or ``"local"`` (the order of a few items).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``, central only.
-        mechanism: of the users' reports, local only: ``"privunit"`` or ``"one-pair"``.
 
     Returns:
         ``"borda"``, ``"noise-all"`` or ``"weights"``: a name of ``privrank aggregate``.
@@ -85,8 +83,7 @@ def choose_method(
         local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
         error = report_deviation(num_items, num_users, local, "shuffled-pair")
     else:
-        check_choice("mechanism", mechanism, ("privunit", "one-pair"))
-        error = report_deviation(num_items, num_users, attained.epsilon, mechanism)
+        error = report_deviation(num_items, num_users, attained.epsilon, "sub-ranking")
     return "noise-all" if error <= NEGLIGIBLE_NOISE else "borda"
 
 

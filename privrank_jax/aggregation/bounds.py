@@ -49,7 +49,7 @@ exp(-tnε/(2N)).
 **Local and shuffled reports**, all but the last for full rankings. *Weights* (Corollary 9), then solved to within
 1 + ξ: β = (2 + ξ) Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of
 :func:`~privrank_jax.aggregation.local_weights.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and
-E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one answer per
+E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one pair per
 user have errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query
 goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's
 mechanism. *Footrule*: (2 - 1/(m-1), O(m³/(ε√n))), see :mod:`privrank_jax.aggregation.ldp_footrule`; with a confidence β
@@ -57,14 +57,18 @@ is O(m^2.5 √(log m)/(ε√n)) if that is less.
 
 *With a confidence*, L = log(1/η). Reports on all pairs or on scores, of norm at most B: e is their mean less its
 own mean, and another report of one user moves it by at most 2B/n. So by McDiarmid's inequality ‖e‖₂ exceeds its mean by
-at most B√(2L/n); weights are half of such reports. *One answer per user*, g or more for each pair, t = tanh(ε/2): a bit
-changes one weight by at most 1/(tg). Draw first who answers which pair, given the numbers of answers, then the bits.
-Exchanging two users changes the mean of Σ|e_ij| over the bits by at most 2/g, since two bits have another law, each
-with probability t at most. Uncovering the n users one by one and then their bits, the sum of |e_ij| is a martingale of
-steps within ranges of 2/g and of 1/(tg), so (Hoeffding 1963, Azuma 1967) it exceeds its mean, at most
-N√(n/(n-1))/(2t√g), by at most √(nL/2)·√(4 + 1/t²)/g; errors of Borda scores change by twice that. Dealt pairs have g =
-⌊n/N⌋. Shuffled users draw pairs: g is the number that Bin(n, 1/N) fails to reach with probability η/(2N) at most, and L
-= log(2/η). KwikSort's bounds are divided by η (Markov's inequality).
+at most B√(2L/n); weights are half of such reports. *One answer per user*, the order of k items, C = k(k-1)/2, g or more
+for each pair, told with chance f (tanh(ε/2) for k = 2): another order told changes C weights by at most 1/(fg) each.
+Draw first who answers what, given the numbers of answers, then the orders. Exchanging two users changes the mean of
+Σ|e_ij| over the orders by at most 2C/g, since two orders have another law, each with probability f at most. Uncovering
+the n users one by one and then their orders, the sum of |e_ij| is a martingale of steps within ranges of 2C/g and of
+C/(fg), so (Hoeffding 1963, Azuma 1967) it exceeds its mean, at most N√(n/(n-1))/(2f√g), by at most
+√(nL/2)·√(4 + 1/f²) C/g; errors of Borda scores, of which k = 2, change by twice that. Dealt pairs have g = ⌊n/N⌋, and
+with k = m each pair has g = n. Shuffled users draw pairs: g is the number that Bin(n, 1/N) fails to reach with
+probability η/(2N) at most, and L = log(2/η). With other k > 2 as well, g being ⌊n/N⌋ and as many others, of (N-1)⌊n/N⌋
+users who have the pair by chance independently, C - 1 of N - 1 on average: up to their mean such a sum fails to reach a
+number no more often than the binomial of that mean does (Hoeffding 1956). KwikSort's bounds are divided by η (Markov's
+inequality).
 
 Lower bounds for all algorithms are in :mod:`privrank_jax.aggregation.lower_bounds`.
 """
@@ -78,6 +82,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 from scipy import special
 
@@ -92,7 +97,6 @@ from privrank_jax.aggregation.ldp_plan import local_plan
 from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.noise_all import noise_all_scale
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
-from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.private_footrule import footrule_unit
 from privrank_jax.aggregation.private_weights import SHRINKAGES, private_weights_scales
 from privrank_jax.aggregation.promise import of_rankings
@@ -103,6 +107,13 @@ from privrank_jax.aggregation.query_budget import (
     refusal_bound,
 )
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
+from privrank_jax.aggregation.sub_rankings import (
+    best_size,
+    one_pair_variance,
+    sizes_of,
+    sub_ranking_variance,
+    told_chance,
+)
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
@@ -113,8 +124,12 @@ from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 SPLIT = 0.9
 """Share of ε for the comparisons of KwikSort; the rest is for its fallback, which is rarely used."""
 
-ONE_ANSWER = {"one-pair": one_pair_variance, "shuffled-pair": shuffled_pair_variance}
-"""Mechanisms by which a user answers for one pair, and the variance of a weight."""
+ONE_ANSWER = {
+    "one-pair": one_pair_variance,
+    "shuffled-pair": shuffled_pair_variance,
+    "sub-ranking": sub_ranking_variance,
+}
+"""Mechanisms by which a user answers for one pair or orders a few items, and the variance of a weight."""
 
 
 SUMMED = ("borda", "weights")
@@ -477,24 +492,30 @@ def _of_one_answer(
     if chance is None:
         return jnp.sqrt(ONE_ANSWER[mechanism](items, users, epsilon)), 0.0
     pairs, users = _pairs(items), int(users)
-    least = users // pairs
+    sizes = sizes_of(items) if mechanism == "sub-ranking" else np.array([2])
+    asked = sizes * (sizes - 1) // 2
+    surely, either = -math.log(chance), math.log(2 / chance)
+    least = np.where(sizes == items, users, users // pairs)
+    log = np.where((sizes == items) | (sizes == 2), surely, either)
     if mechanism == "shuffled-pair":
-        chance /= 2
-        least = _least_answers(users, pairs, chance / pairs)
-    if not least:
-        return jnp.asarray(jnp.inf), 0.0
-    deviation = jnp.sqrt(one_pair_variance(items, least * pairs, epsilon))
-    strength = jnp.tanh(0.5 * jnp.asarray(epsilon, deviation.dtype))
-    beyond = math.sqrt(-users * math.log(chance) / 2) / least
-    return deviation, beyond * jnp.sqrt(4 + 1 / strength**2)
+        least, log = [_least_answers(users, 1 / pairs, chance / (2 * pairs))], [either]
+    for place in np.flatnonzero((sizes > 2) & (sizes < items)):
+        others, share = least[place] * (pairs - 1), (asked[place] - 1) / (pairs - 1)
+        least[place] += _least_answers(others, share, chance / (2 * pairs))
+    best = best_size(items, users, epsilon) - 2 if len(sizes) > 1 else 0
+    size, asked, least, log = (jnp.asarray(part)[best] for part in (sizes, asked, least, log))
+    strength = told_chance(size, epsilon)
+    deviation = jnp.sqrt(users / max(users - 1, 1) / (4 * strength**2 * least))
+    beyond = jnp.sqrt(users * log / 2 * (4 + 1 / strength**2)) * asked / least
+    return deviation, beyond
 
 
-def _least_answers(users: int, pairs: int, chance: float) -> int:
-    """The largest g that Bin(users, 1/pairs) fails to reach with probability ``chance`` at most."""
-    low, high = 0, users // pairs + 1
+def _least_answers(trials: int, share: float, chance: float) -> int:
+    """The largest g, up to the mean, that Bin(trials, share) fails to reach with probability ``chance`` at most."""
+    low, high = 0, int(trials * share) + 1
     while high - low > 1:
         middle = (low + high) // 2
-        enough = special.bdtr(middle - 1, users, 1 / pairs) <= chance
+        enough = special.bdtr(middle - 1, trials, share) <= chance
         low, high = (middle, high) if enough else (low, middle)
     return low
 
@@ -552,9 +573,8 @@ ROWS = (
     _votes("local_weights", "local", "privunit"),
     _scores("ldp_borda", "local", "subset-selection", most_items=subset_designs.MAX_ITEMS),
     _votes("local_weights", "local", "randomized-response", order="m⁴/(ε√n)"),
-    _votes("local_weights", "local", "sub-ranking"),
-    _scores("one_pair_weights", "local", "one-pair", least_users=_pairs),
-    _votes("one_pair_weights", "local", "one-pair", least_users=_pairs),
+    _scores("sub_ranking_weights", "local", "one-pair", least_users=_pairs),
+    _votes("sub_ranking_weights", "local", "sub-ranking"),
     Row("footrule", "ldp_footrule", "local", "cut", _ldp_footrule, "m³/(ε√n)", _OURS, _TWICE,
         footrule_cuts.MAX_ITEMS),
     Row("kwiksort", "ldp_kwiksort", "local", "randomized-response", _ldp_kwiksort,

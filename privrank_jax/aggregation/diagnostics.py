@@ -93,13 +93,15 @@ class ReportDiagnostics:
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class PairDiagnostics:
-    """Diagnostics of a protocol with one answer per user.
+    """Diagnostics of a protocol with one answer per user, the order of a few items.
 
     Attributes:
         users_per_pair: the smallest number of users asked about one pair; public.
+        items_per_user: k, the number of items that each user orders; public.
     """
 
     users_per_pair: Count
+    items_per_user: Count
 
 
 @jax.tree_util.register_dataclass

@@ -10,53 +10,22 @@ its mean is v: an entry is reported as +1 with probability (1 + t v_ij)/2, of lo
 v_ij in {-1, 0, 1}. All three are ε-local DP under any change of the ranking. For randomized response this follows by
 composition, and a ranking and its reversal, which differ in every pair, attain ε.
 
-*Sub-ranking*, of less error than these from 3 items on: k of the m items are drawn uniformly, whatever the ranking, and
-the user tells their order, broken at random where it ties, with probability f = (e^ε - 1)/(e^ε + k! - 1), and else a
-uniform one. The report z is ±C on the k(k-1)/2 pairs of these items, 0 on all others, C = N/(f k(k-1)/2). *Theorem.* It
-is ε-local DP: the true order of the items drawn is told with probability f + (1 - f)/k! = e^ε/(e^ε + k! - 1), each
-other one with 1/(e^ε + k! - 1), and with ties the mean of such laws. It is unbiased: uniform orders have mean 0, and
-each pair is among the items drawn with probability k(k-1)/(2N), so E z = (k(k-1)/(2N)) f C v = v. ε is attained. The
-size k is the one of least error for m and ε; k = 2, at small ε, asks for one pair at the whole ε, and k = m, at large
-ε, for the whole ranking. Gaps that count as ``"unknown"`` come all first or all last, by a fair coin, which gives their
-pairs mean 0.
+The order of a few items (:mod:`~privrank_jax.aggregation.sub_rankings`) has less error than these from 3 items on.
 
 **Error.** Reports are unbiased, so w̃_ij = (1 + mean report)/2 is unbiased too. For full rankings its variance, given
 the data, is (B²/N - 1)/(4n) at *every* pair, B the norm of a report: E zzᵀ is rotation symmetric around v/‖v‖, whose
-entries are ±1/√N, so its diagonal is even. For randomized response B² = N/t², for sub-rankings it is
-C² k(k-1)/2, even over pairs as the items are drawn evenly. Where users tie pairs or leave them
+entries are ±1/√N, so its diagonal is even. For randomized response B² = N/t². Where users tie pairs or leave them
 unknown, 1 becomes the mean of v_ij², and PrivUnit's error, unchanged in total, shifts toward the pairs that are not
 tied. Duchi's variance is of order N/(nε²), that of randomized response N²/(nε²): a factor m less in the error, except
 at large ε and small m, where randomized response beats Duchi but not PrivUnit (m = 4, ε = 5).
 
-**What any mechanism needs.** Let z be unbiased and ε-local, and λ any map from rankings to N numbers that relabels as v
-does: λ_ij is h(rank of i, rank of j), h antisymmetric. Then max E‖z‖² ≥ (⟨λ, v⟩/V)², V the largest mean of ⟨λ, u⟩ over
-all rankings, weighted by e^ε where it reaches a threshold and by 1 elsewhere, over all thresholds and unit vectors u.
-The proof is the one for Borda scores at the head of :mod:`~privrank_jax.aggregation.subset_selection`. The bound of the
-best λ is attained by a mixture of such cuts, for which relabelled vectors u are reported. Errors B² - N divided by that
-of the best mixture, by enumeration (``tests/reference/local_pairs.py``), for sub-rankings / PrivUnit:
-
-    =  ===========  ===========  ===========  ===========  ===========  ===========
-    m  ε=0.5        1            2            3            4            5
-    =  ===========  ===========  ===========  ===========  ===========  ===========
-    3  1.08 / 1.41  1.09 / 1.30  1.04 / 1.39  1.00 / 2.03  1.00 / 3.06  1.00 / 4.69
-    4  1.15 / 1.61  1.15 / 1.47  1.15 / 1.50  1.19 / 1.76  1.15 / 2.06  1.00 / 3.37
-    5  1.20 / 1.74  1.21 / 1.57  1.22 / 1.57  1.25 / 1.73  1.24 / 1.82  1.24 / 2.29
-    6  1.25 / 1.83  1.25 / 1.66  1.27 / 1.64  1.29 / 1.74  1.29 / 1.78  1.31 / 2.07
-    =  ===========  ===========  ===========  ===========  ===========  ===========
-
-Up to 4 items this is the least error of any mechanism, with V the largest mean over all sets of rankings; at 5 and 6
-items climbing finds V, and the least may be 0.5 % lower. In closed form PrivUnit has 1.06 (m = 3) to 1.15 (m >= 20)
-times the error at ε = 1.5, where k changes from 2 to 3, 1.32 to 1.55 times at ε = 0.25, and at ε = 5 from 4.7 (m = 3)
-over 1.4 (m = 8) to 1.3 (m = 50).
-
 Sources: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 8 and Lemma 17, on ±1 in place of {0, 1}: half the
-norm. That mixtures of cuts suffice under a transitive group: arXiv 2605.02319 (2026).
+norm.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +38,6 @@ from privrank_jax._validate import check_choice, check_epsilon, check_users
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.subset_selection import places_of_words, strict_scores
 from privrank_jax.aggregation.weights import MISSING, checked_ranks, ranks_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
@@ -78,7 +46,7 @@ from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm, report_vectors
 
-LOCAL_MECHANISMS = ("duchi", "privunit", "randomized-response", "sub-ranking")
+LOCAL_MECHANISMS = ("duchi", "privunit", "randomized-response")
 _BLOCK = (
     1 << 18
 )  # numbers in the reports of one key, which fit in cache; another number draws other reports
@@ -105,7 +73,7 @@ def local_weights(
         key: PRNG key.
         ranks: ``(n, m)`` integers, 0 = best, m >= 2; equal ranks are ties, negative ones items not ranked.
         privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the vectors themselves.
-        mechanism: ``"duchi"``, ``"privunit"``, ``"randomized-response"`` or ``"sub-ranking"``, of least error.
+        mechanism: ``"duchi"``, ``"privunit"`` or ``"randomized-response"``.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
@@ -210,10 +178,7 @@ def local_weight_variance(
     check_epsilon(epsilon)
     check_users(num_users)
     pairs = num_items * (num_items - 1) // 2
-    if mechanism == "sub-ranking":
-        _, told, share = _sub_rankings(num_items, jnp.asarray(epsilon, jnp.result_type(float)))
-        square = jnp.min(1 / (share * jnp.square(told)), axis=-1)
-    elif mechanism == "randomized-response":
+    if mechanism == "randomized-response":
         square = 1 / jnp.square(jnp.tanh(0.5 * jnp.asarray(epsilon) / pairs))
     else:
         square = jnp.square(report_norm(mechanism, pairs, epsilon))
@@ -244,9 +209,6 @@ def _pair_signs(ranks: Array, missing: str) -> Array:
 @functools.partial(jax.jit, static_argnames=("mechanism", "missing"))
 def _reports(key: Array, ranks: Array, epsilon: Array, mechanism: str, missing: str) -> Array:
     signs = _pair_signs(ranks, missing)
-    if mechanism == "sub-ranking":
-        reports = _orders_of_few(key, ranks, epsilon, missing)
-        return jnp.where(jnp.isinf(epsilon), signs, reports)
     pairs = signs.shape[-1]
     if mechanism != "randomized-response":
         return report_vectors(key, signs, epsilon, pairs**0.5, mechanism=mechanism)
@@ -257,31 +219,6 @@ def _reports(key: Array, ranks: Array, epsilon: Array, mechanism: str, missing: 
     told = randomized_response(report_key, bits, epsilon / pairs)
     reports = jnp.where(told, 1, -1) / jnp.tanh(0.5 * epsilon / pairs)
     return jnp.where(jnp.isinf(epsilon), signs, reports)
-
-
-def _sub_rankings(items: int, epsilon: Array) -> tuple[Array, Array, Array]:
-    """For k = 2, ..., m on a last axis: k, the chance f to tell the order of k items, their share of all pairs."""
-    size = np.arange(2, items + 1)
-    orders = jnp.asarray([math.lgamma(k + 1) for k in size], epsilon.dtype)  # log k!
-    growth = -jnp.expm1(-epsilon)[..., None]
-    told = growth / (growth + jnp.exp(orders - epsilon[..., None]))
-    share = size * (size - 1) / (items * (items - 1))
-    return jnp.asarray(size), told, jnp.asarray(share, epsilon.dtype)
-
-
-def _orders_of_few(key: Array, ranks: Array, epsilon: Array, missing: str) -> Array:
-    """Reports of sub-rankings: a uniform permutation draws the items, and the order of those who don't tell theirs."""
-    break_key, draw_key, told_key = jax.random.split(fused(key), 3)
-    sizes, chances, shares = _sub_rankings(ranks.shape[-1], epsilon)
-    best = jnp.argmin(1 / (shares * jnp.square(chances)))
-    size, told, share = sizes[best], chances[best], shares[best]
-    place = places_of_words(jax.random.bits(draw_key, ranks.shape, jnp.uint32))
-    tells = jax.random.bernoulli(told_key, told, (*ranks.shape[:-1], 1))
-    score = jnp.where(tells, strict_scores(break_key, ranks, missing), place)
-    first, second = np.triu_indices(ranks.shape[-1], 1)
-    both = jnp.maximum(place[..., first], place[..., second]) < size
-    lead = jnp.where(both, jnp.sign(score[..., first] - score[..., second]), 0)
-    return lead / (share * told)
 
 
 @functools.partial(jax.jit, static_argnames=("mechanism", "missing", "numbers"))

@@ -11,7 +11,7 @@ sees each report with its sender: against the shuffler, and if it fails, only ε
 
 **Theorem.** (ε, δ)-DP, unit user, adjacency replace, trust shuffled: proof at the head of
 :mod:`privrank_jax.privacy.shuffling`, of questions drawn in secret. Dealing the pairs to known users, as
-:mod:`~privrank_jax.aggregation.one_pair` does, would hide each report among the n/N answers to its own pair only.
+:mod:`~privrank_jax.aggregation.sub_rankings` does, would hide each report among the n/N answers to its own pair only.
 
 **Error.** With t = tanh(ε₀/2) and g the number of reports of pair (i, j), ŵ_ij = 1/2 + (mean of its g bits - 1/2)/t, or
 1/2 where g = 0. Given g > 0, those who report the pair are any g of the n users, equally likely, so ŵ is unbiased for
@@ -23,10 +23,10 @@ E 1/(g+1) ≤ N/(n+1), E 1/((g+1)(g+2)) ≤ N²/((n+1)(n+2)), so
               + \frac{m-1}{4} \Bigl(1 - \frac{1}{N}\Bigr)^n
 
 bounds the mean squared error of a weight, and kv that of a sum of k <= m-1 weights: as for
-:mod:`~privrank_jax.aggregation.one_pair`, the covariance -S_ij,kl/n of pairs with reports adds at most ΣS_ij/n, which
-the factor n/(n-1) covers, and pairs without reports are at most 1/2 off each, whose square sums to k²(1 - 1/N)^n/4.
-With n = 10,000 users, m = 10, ε = 1 and δ = 10⁻⁶, ε₀ = 5.5 and t = 0.992: the error is that of asking each user for one
-pair, without noise.
+:mod:`~privrank_jax.aggregation.sub_rankings`, the covariance -S_ij,kl/n of pairs with reports adds at most ΣS_ij/n,
+which the factor n/(n-1) covers, and pairs without reports are at most 1/2 off each, whose square sums to
+k²(1 - 1/N)^n/4. With n = 10,000 users, m = 10, ε = 1 and δ = 10⁻⁶, ε₀ = 5.5 and t = 0.992: the error is that of asking
+each user for one pair, without noise.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ from privrank_jax._types import Count, Key, Numbers, RankingsLike
 from privrank_jax._validate import check_epsilon, check_users, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
-from privrank_jax.aggregation.one_pair import checked_for_pairs, weights_of_asked
 from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.sub_rankings import checked_for_pairs, weights_of_asked
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
@@ -66,8 +66,8 @@ def shuffled_pair_weights(
     **Guarantee.** (ε, δ)-DP for those who see shuffled reports, unit user, adjacency replace, and whatever these cover;
     proof at the head of this module, which says what the shuffler must do.
 
-    Arguments and errors: as for :func:`~privrank_jax.aggregation.one_pair_weights`; the promise needs δ > 0. δ may be
-    traced, too, and one program serves any; ε₀ is found on the host, by a callback then.
+    Arguments and errors: as for :func:`~privrank_jax.aggregation.sub_ranking_weights` of size 2; the promise needs
+    δ > 0. δ may be traced, too, and one program serves any; ε₀ is found on the host, by a callback then.
 
     Returns:
         ``value``: weights as there; 1/2 for pairs without a report. ``guarantee``: trust ``"shuffled"``.
@@ -81,7 +81,8 @@ def shuffled_pair_weights(
     >>> float(found.diagnostics.local_epsilon) > 3
     True
     """
-    given, pairs = checked_for_pairs(ranks, missing)
+    given, _ = checked_for_pairs(ranks, missing, 2)
+    pairs = given.shape[1] * (given.shape[1] - 1) // 2
     attained = promise_of_shuffled(privacy, "shuffled_pair_weights")
     epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
     local = _local_epsilon(given.shape[0], epsilon, jnp.asarray(attained.delta, epsilon.dtype))
@@ -129,7 +130,7 @@ def promise_of_shuffled(privacy: Privacy, by: str) -> Privacy:
     if not is_traced(privacy.delta) and not np.all(np.asarray(privacy.delta) > 0):
         raise ValueError(
             f"{by} needs delta > 0, such as 1/n**2 for n users: at delta = 0 shuffling adds no privacy. Or use "
-            "one_pair_weights, which needs no shuffler."
+            "sub_ranking_weights, which needs no shuffler."
         )
     return dataclasses.replace(attained, delta=privacy.delta)
 
@@ -165,4 +166,4 @@ def weights_of_shuffled(key: Key, ranks: Array, local_epsilon: Array, missing: s
     users, items = ranks.shape
     pair_key, report_key = jax.random.split(fused(key))
     asked = jax.random.randint(pair_key, (users,), 0, items * (items - 1) // 2)
-    return weights_of_asked(report_key, ranks, asked, local_epsilon, missing)
+    return weights_of_asked(report_key, ranks, asked, local_epsilon, missing, 2)[0]

@@ -26,7 +26,7 @@ types i of a design (p averaged over the two sides). Type i is drawn with probab
 |v_i| ‖y_i‖/f_i, and sends z = ± y v_i/(w_i f_i): E z = Σ_i v_i p_i = x, and ‖z‖ = B, so E‖z - x‖² = B² - ‖x‖² exactly,
 the least for these v (Cauchy-Schwarz). With ties or gaps x is the mean of the broken ones, and the same holds.
 
-One pair of items (k = l = 1, t = 1) is :mod:`~privrank_jax.aggregation.one_pair` with its pair drawn by each user:
+One pair of items (k = l = 1, t = 1) is :mod:`~privrank_jax.aggregation.sub_rankings` with its pair drawn by each user:
 p = 4x/(m(m-1)), B = m(m-1)/(2√2 tanh(ε/2)). It is the best type at small ε.
 
 **Theorem (what any mechanism needs).** Let z be unbiased and ε-local, and λ a vector of m numbers that sum to 0, sorted

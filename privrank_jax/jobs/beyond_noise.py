@@ -160,7 +160,7 @@ def of_majorities_from_answers(
         weights: ``(m, m)``, as released.
         ranks: ``(m,)`` ranks that are published for them.
         num_users: n.
-        mechanism: ``"one-pair"`` or ``"shuffled-pair"``.
+        mechanism: ``"sub-ranking"`` or ``"shuffled-pair"``.
         epsilon: of a report.
         rule: by which they were ranked; None for Kemeny's.
     """

@@ -18,9 +18,8 @@ from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method, choose_report
-from privrank_jax.aggregation.bounds import SPLIT
+from privrank_jax.aggregation.bounds import SPLIT, report_deviation
 from privrank_jax.aggregation.integer_program import ProvenRanking
-from privrank_jax.aggregation.local_weights import LOCAL_MECHANISMS, local_weight_variance
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.proven_errors import ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows
@@ -67,9 +66,9 @@ METHODS = ("auto", *CONSENSUS)
 MAX_ITEMS = 2_000
 # How users report unless idealized reports are accepted.
 _ONE_PAIR, _TWO_SETS = "one-pair", "subset-selection"
-# Mechanisms of users who answer for one pair: their names in the library, and of their scores.
+# Mechanisms of users who give one answer: their names in the library, and of scores from one pair.
 _ANSWERS = {
-    "one-pair-weights": (_ONE_PAIR, "Borda scores from one answer per user"),
+    "sub-ranking-weights": (_ONE_PAIR, "Borda scores from one answer per user"),
     "shuffled-pair-weights": ("shuffled-pair", "Borda scores from one shuffled answer per user"),
 }
 _SIMULATED_USERS = (
@@ -435,7 +434,6 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
                 data.promise,
                 trust=asked.trust,
                 noise=asked.noise_drawn,
-                mechanism="privunit" if asked.accepts else _ONE_PAIR,
             )
         asked = dataclasses.replace(asked, method=method)
     asked = dataclasses.replace(asked, method=asked.named)
@@ -443,13 +441,13 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
     mechanism = _mechanism(data, asked)
     MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)  # refuses early
     if mechanism in _ANSWERS:
-        _check_pairs(data)
+        _check_pairs(data, asked)
     return asked.record.runner(asked.trust)(data, asked)
 
 
 def _mechanism(data: Prepared, asked: Asked) -> str:
     """Name in the table of mechanisms, once the method and the numbers of users and items are known."""
-    if asked.method == "borda" and asked.mechanism == "one-pair-weights":
+    if asked.method == "borda" and asked.mechanism == "sub-ranking-weights":
         items, users = data.table.num_items, data.table.num_users
         if choose_report(items, users, data.promise) == _TWO_SETS:
             return "ldp-borda-subsets"
@@ -479,14 +477,17 @@ def _central_borda(data: Prepared, asked: Asked) -> Ranking:
     return dataclasses.replace(found, certainty=certainty)
 
 
-def _check_pairs(data: Prepared) -> None:
-    """Check that there is a user for every pair; both numbers are public."""
+def _check_pairs(data: Prepared, asked: Asked) -> None:
+    """Check that there is a user for every pair, or that all can order all items; public numbers say it."""
     items, users = data.table.num_items, data.table.num_users
-    if users < items * (items - 1) // 2:
+    if users >= items * (items - 1) // 2:
+        return
+    orders = asked.local and asked.method == "noise-all"
+    if not orders or report_deviation(items, users, data.promise.epsilon, "sub-ranking") > 0.5:
         raise ValueError(
             f"{data.table.name} has {users:,} users and {items * (items - 1) // 2:,} pairs of items: too few to ask "
-            "each user for one pair, as exact local and shuffled reports require. Use central trust, or local trust "
-            "with accept_idealized (--accept-idealized) for floating-point reports."
+            "each user about one or a few, as exact local and shuffled reports require. Use central trust, or local "
+            "trust and borda (--method borda), with more than 20 items by accept_idealized (--accept-idealized)."
         )
 
 
@@ -495,7 +496,7 @@ def _reported_borda(data: Prepared, asked: Asked) -> Ranking:
     found = _mechanism(data, asked)
     if found in _ANSWERS:
         mechanism, named = _ANSWERS[found]
-        drawn = _draw(data, asked)
+        drawn = _draw(data, asked, **({"size": 2} if asked.local else {}))
         scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
     else:
         two_sets = found == "ldp-borda-subsets"
@@ -585,19 +586,10 @@ def _central_weights(data: Prepared, asked: Asked) -> Ranking:
 
 
 def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
-    items, users = data.table.num_items, data.table.num_users
-    if asked.mechanism in _ANSWERS:
-        mechanism, drawn = _ANSWERS[asked.mechanism][0], _draw(data, asked)
-    else:
-        mechanism = min(  # public facts only
-            LOCAL_MECHANISMS,
-            key=lambda name: float(local_weight_variance(items, 1, data.promise.epsilon, name)),
-        )
-        drawn = _draw(data, asked, mechanism=mechanism)
+    users, drawn = data.table.num_users, _draw(data, asked)
+    mechanism = "sub-ranking" if asked.local else "shuffled-pair"
     weights = np.asarray(drawn.estimate.value)
     found = by_weights(data, asked, drawn, weights, mechanism, mechanism=mechanism)
-    if asked.mechanism not in _ANSWERS:
-        return found
     ranks = np.argsort(found.order)
     epsilon = _report_epsilon(data, asked, drawn)
     certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon, asked.rule)

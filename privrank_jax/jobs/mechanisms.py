@@ -233,16 +233,18 @@ MECHANISMS = {
         exact="release.exponential:exact_exponential",
         opendp=(),
     ),
-    "one-pair-weights": Mechanism(
+    "sub-ranking-weights": Mechanism(
         label="one answer per user",
-        simulated="aggregation:one_pair_weights",
-        exact="release.one_pair:exact_one_pair_weights",
+        simulated="aggregation:sub_ranking_weights",
+        exact="release.sub_rankings:exact_sub_ranking_weights",
+        opendp=(),
         trust="local",
     ),
     "shuffled-pair-weights": Mechanism(
         label="one shuffled answer per user",
         simulated="aggregation:shuffled_pair_weights",
-        exact="release.one_pair:exact_shuffled_pair_weights",
+        exact="release.sub_rankings:exact_shuffled_pair_weights",
+        opendp=(),
         trust="shuffled",
     ),
     "ldp-borda-subsets": Mechanism(
@@ -269,13 +271,6 @@ MECHANISMS = {
     "ldp-kwiksort": Mechanism(
         label="local KwikSort",
         simulated="aggregation:ldp_kwiksort",
-        numerics="simulation",
-        trust="local",
-        instead="use --method borda or --trust central",
-    ),
-    "local-weights": Mechanism(
-        label="Kemeny ranking of noisy weights",
-        simulated="aggregation:local_weights",
         numerics="simulation",
         trust="local",
         instead="use --method borda or --trust central",

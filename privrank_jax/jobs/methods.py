@@ -92,7 +92,7 @@ CONSENSUS = _by_name(
         mechanisms={
             "central": ("dp-borda",),
             "shuffled": ("shuffled-pair-weights",),
-            "local": ("one-pair-weights", "ldp-borda-subsets"),
+            "local": ("sub-ranking-weights", "ldp-borda-subsets"),
         },
         idealized="ldp-borda",
         adjacencies=("replace", "add-remove"),
@@ -117,9 +117,8 @@ CONSENSUS = _by_name(
         mechanisms={
             "central": ("noise-all",),
             "shuffled": ("shuffled-pair-weights",),
-            "local": ("one-pair-weights",),
+            "local": ("sub-ranking-weights",),
         },
-        idealized="local-weights",
         solves=True,
     ),
     Method(

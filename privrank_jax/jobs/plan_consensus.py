@@ -67,9 +67,7 @@ def plan_consensus(design: Design) -> Plan:
         "expected_best": None if likely is None else _named(likely),
         "auto": "borda"  # nothing may depend on a private number of users
         if design.adjacency == "add-remove"
-        else choose_method(
-            design.items, users, search.privacy(point), trust=design.trusted, mechanism="one-pair"
-        ),
+        else choose_method(design.items, users, search.privacy(point), trust=design.trusted),
         "quantity": quantity if design.target is not None else None,
         "proven_needed": proven,
         "expected_needed": expected,

@@ -17,8 +17,8 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.borda import ldp_borda_report
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
 from privrank_jax.aggregation.local_weights import local_weights_report
-from privrank_jax.aggregation.one_pair import one_pair_report
 from privrank_jax.aggregation.query_reduction import local_by_queries
+from privrank_jax.aggregation.sub_rankings import sub_ranking_report
 from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted, subset_report
 from privrank_jax.privacy import Privacy
@@ -97,23 +97,6 @@ def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
     wrong = np.sum(_signs(ranks)[:, None, :] != told, axis=-1)
     flip = flip_share(privacy.epsilon / _PAIRS)
     return wrong * math.log(flip) + (_PAIRS - wrong) * math.log1p(-flip)
-
-
-def _short_orders_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
-    """Log probabilities of the told orders of the k items, for the k of least error; ties as for two sets."""
-    epsilon, orders = float(privacy.epsilon), neighbors.strict_orders(ranks.shape[1])
-
-    def norm(size: int) -> float:
-        return (math.exp(epsilon) + math.factorial(size) - 1) / math.sqrt(math.comb(size, 2))
-
-    size = min(range(2, NUM_ITEMS + 1), key=norm)
-    odds = [
-        np.where(np.all(np.diff(orders[:, told], axis=1) > 0, axis=1), math.exp(epsilon), 1.0)
-        for told in itertools.permutations(range(NUM_ITEMS), size)
-    ]
-    total = (math.exp(epsilon) + math.factorial(size) - 1) * math.comb(NUM_ITEMS, size)
-    law = np.log(np.stack(odds, axis=1) / total)
-    return np.log(broken_ties(ranks, orders) @ np.exp(law))
 
 
 # --- reports ---------------------------------------------------------------------------------------
@@ -218,16 +201,6 @@ _REPORTS = (
         **_LOCAL | {"instances": _strict},
     ),
     audited(
-        "local-weights",
-        "all pairwise weights of one user by the order of two of three items, or of all",
-        _alone(aggregation.local_weights, "sub-ranking"),
-        reduce=lambda w: jnp.sum(_upper(w)),
-        sees="the sum of the weights above the diagonal",
-        law=_short_orders_law,
-        commands=(f"aggregate --method noise-all {_IDEALIZED}",),
-        **_LOCAL,
-    ),
-    audited(
         "local-weights-report",
         "the report of one user to local_weights",
         reported(local_weights_report),
@@ -241,12 +214,18 @@ _REPORTS = (
 # --- one answer per user ------------------------------------------------------------------------------
 
 
-def _one_pair(key: Array, ranks: Array, epsilon: Array) -> Array:
-    """The randomly assigned pair of a user, and the answer: twice the pair's number, plus 1 for "ahead"."""
-    pair_key, report_key = jax.random.split(fused(key))
-    pair = jax.random.randint(pair_key, (), 0, _PAIRS)
-    ahead = one_pair_report(report_key, ranks, pair, epsilon)
-    return 2 * pair + ahead.astype(jnp.int32)
+def _order(key: Array, ranks: Array, epsilon: Array) -> Array:
+    """The number of the order that a user tells of all items."""
+    told = sub_ranking_report(key, ranks, np.arange(NUM_ITEMS), epsilon)
+    return 2 * told[0] + (told[1] > told[2])
+
+
+def _orders_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
+    """Log probabilities of the told orders; ties as for two sets."""
+    growth, orders = math.exp(float(privacy.epsilon)), neighbors.strict_orders(NUM_ITEMS)
+    same = np.all(orders[:, None] == np.array([*itertools.permutations(range(NUM_ITEMS))]), axis=2)
+    law = np.where(same, growth, 1.0) / (growth + len(orders) - 1)
+    return np.log(broken_ties(ranks, orders) @ law)
 
 
 def one_pair_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
@@ -281,21 +260,21 @@ def three_users() -> neighbors.Instances:
     return neighbors.Instances(data, np.concatenate([near + base for base in bases]))
 
 
-_ONE_PAIR = (
+_ONE_ANSWER = (
     audited(
-        "one-pair-report",
-        "one user's answer on a pair drawn by chance, by randomized response",
-        reported(one_pair_report, _one_pair),
-        sees="the pair and the answer",
-        outcomes=tuple(f"{i} {sign} {j}" for i, j in ((0, 1), (0, 2), (1, 2)) for sign in "<>"),
+        "sub-ranking-report",
+        "one user's order of three items",
+        reported(sub_ranking_report, _order),
+        sees="the order",
+        outcomes=tuple(map(str, itertools.permutations(range(NUM_ITEMS)))),
         finite=True,
-        law=one_pair_law,
+        law=_orders_law,
         **_LOCAL,
     ),
     audited(
-        "one-pair-weights",
-        "weights from one answer of each of three users",
-        on(aggregation.one_pair_weights, jnp.asarray),
+        "sub-ranking-weights",
+        "weights from one answer of each of three users, about a pair at this ε",
+        on(aggregation.sub_ranking_weights, jnp.asarray),
         reduce=_pattern,
         sees="the three answers",
         outcomes=_PATTERNS,
@@ -400,4 +379,4 @@ _SORTS = (
     ),
 )
 
-AUDITED = _REPORTS + _ONE_PAIR + _SORTS
+AUDITED = _REPORTS + _ONE_ANSWER + _SORTS

@@ -265,11 +265,11 @@ DOORS = (
     _door("release.perturbed_models:perturbed_meetings", _meetings, "rows", read=_meeting_rows),
     _door("release.perturbed_models:perturbed_ties", _tied, "counts"),
     _door("release.perturbed_models:perturbed_choices", _choices, "rows", read=_choice_rows),
-    _door("release.one_pair:exact_shuffled_pair_weights", _users, "ranks"),
+    _door("release.sub_rankings:exact_sub_ranking_weights", _users, "ranks"),
+    _door("release.sub_rankings:exact_shuffled_pair_weights", _users, "ranks"),
     _door("release.local_borda:exact_ldp_borda", _users, "ranks"),
     _door("release.local_footrule:exact_ldp_footrule", _users, "ranks"),
     _door("aggregation.borda:ldp_borda", _users, "ranks"),
-    _door("aggregation.local_weights:local_weights", _users, "ranks"),
     _door("aggregation.ldp_kwiksort:ldp_kwiksort", _users, "ranks"),
 )
 """All release points; everything that the command line releases passes through them."""

@@ -31,12 +31,15 @@ if TYPE_CHECKING:
         exact_noisy_counts,
         exact_top_k,
     )
-    from privrank_jax.release.one_pair import exact_one_pair_weights, exact_shuffled_pair_weights
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
     from privrank_jax.release.randomized_response import exact_randomized_response
     from privrank_jax.release.scores import exact_scores
+    from privrank_jax.release.sub_rankings import (
+        exact_shuffled_pair_weights,
+        exact_sub_ranking_weights,
+    )
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -56,12 +59,12 @@ _HOMES = {
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_design": "private_design",
     "exact_noisy_counts": "noisy_counts",
-    "exact_one_pair_weights": "one_pair",
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
     "exact_samplers_available": "library",
     "exact_scores": "scores",
-    "exact_shuffled_pair_weights": "one_pair",
+    "exact_shuffled_pair_weights": "sub_rankings",
+    "exact_sub_ranking_weights": "sub_rankings",
     "exact_top_k": "noisy_counts",
     "exact_train_on_labels": "label_training",
     "exact_weights": "weights_in_parts",
@@ -85,12 +88,12 @@ __all__ = [
     "exact_noise_all",
     "exact_noisy_counts",
     "exact_noisy_design",
-    "exact_one_pair_weights",
     "exact_perturbed_mle",
     "exact_randomized_response",
     "exact_samplers_available",
     "exact_scores",
     "exact_shuffled_pair_weights",
+    "exact_sub_ranking_weights",
     "exact_top_k",
     "exact_train_on_labels",
     "exact_weights",

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import borda_scores, choose_method, ldp_borda, one_pair_weights
+from privrank_jax.aggregation import borda_scores, choose_method, ldp_borda, sub_ranking_weights
 from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
 from privrank_jax.aggregation.noise_all import noise_all_deviation
 from privrank_jax.aggregation.subset_selection import subset_norm
@@ -92,7 +92,7 @@ def test_the_errors_behind_the_choice_are_those_of_reports(key):
 
     @jax.jit
     def one_pair(key):
-        return borda_scores(one_pair_weights(key, ranks, user(epsilon)).value)
+        return borda_scores(sub_ranking_weights(key, ranks, user(epsilon), size=2).value)
 
     errors = [
         np.sum((np.asarray(jax.lax.map(run, keys)) - truth) ** 2, axis=1)

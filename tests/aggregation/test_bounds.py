@@ -12,8 +12,8 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, bounds
 from privrank_jax.aggregation.assignment import assignment
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm
-from privrank_jax.aggregation.one_pair import one_pair_variance
 from privrank_jax.aggregation.query_budget import exceeding_probability
+from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
@@ -227,9 +227,9 @@ def test_local_bounds_are_their_formulas():
     excess = math.sqrt(2 * M / USERS) * float(ldp_footrule_norm(M, EPSILON))
     assert footrule == pytest.approx((2 - 1 / 7, (1 - 1 / 14) * excess))
     rest, strength = math.sqrt(-USERS * math.log(0.1) / 2) / 25, math.tanh(EPSILON / 2)
-    sure = reported("noise-all", M, USERS, EPSILON, mechanism="one-pair", confidence=0.9)
-    one = PAIRS * math.sqrt(one_pair_variance(M, 25 * PAIRS, EPSILON))
-    assert float(sure.additive) == pytest.approx(2 * (one + rest * math.sqrt(4 + strength**-2)))
+    sure = reported("borda", M, USERS, EPSILON, mechanism="one-pair", confidence=0.9)
+    one = M * math.sqrt((M - 1) * one_pair_variance(M, USERS, EPSILON))
+    assert float(sure.additive) == pytest.approx(2 * (one + 2 * rest * math.sqrt(4 + strength**-2)))
     assert sort.ratio == 5.05
     assert float(sort.additive) == pytest.approx(6 * PAIRS * error + 0.01 * fallback)
 

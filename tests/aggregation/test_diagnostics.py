@@ -54,7 +54,7 @@ RUNS = {
         weighing(aggregation.exponential_kemeny),
     ),
     "ldp_borda": (diagnostics.ReportDiagnostics, asking(aggregation.ldp_borda)),
-    "one_pair_weights": (diagnostics.PairDiagnostics, asking(aggregation.one_pair_weights)),
+    "sub_ranking_weights": (diagnostics.PairDiagnostics, asking(aggregation.sub_ranking_weights)),
     "dp_footrule": (
         diagnostics.FootruleDiagnostics,
         lambda key, ranks: aggregation.dp_footrule(

@@ -14,10 +14,8 @@ from privrank_jax.aggregation.local_weights import (
     local_weights_aggregate,
     local_weights_report,
 )
-from tests.aggregation.subset_laws import p_value
 from tests.promises import user
 from tests.reference import borda as reference_borda
-from tests.reference import local_pairs as naive
 
 module = importlib.import_module("privrank_jax.aggregation.local_weights")
 MECHANISMS = LOCAL_MECHANISMS
@@ -50,7 +48,7 @@ def test_reports_are_unbiased_with_the_stated_variance(mechanism, key):
 
 @pytest.mark.parametrize(
     ("mechanism", "missing"),
-    [("duchi", "last"), ("randomized-response", "unknown"), ("sub-ranking", "unknown")],
+    [("duchi", "last"), ("randomized-response", "unknown")],
 )
 def test_all_users_at_once_are_unbiased(mechanism, missing, key, monkeypatch):
     """Mean of 2,000 simulations of 5 users, in blocks of two: 5 standard errors, variance too."""
@@ -72,79 +70,6 @@ def test_all_users_at_once_are_unbiased(mechanism, missing, key, monkeypatch):
     assert abs(seen / variance - 1) < 5 * math.sqrt(2 / (3 * 2000))  # a sixth report would add 20 %
     both = values + values.transpose(0, 2, 1)
     np.testing.assert_allclose(both, np.broadcast_to(1 - np.eye(3), values.shape))
-
-
-# --- orders of few items
-
-
-STRICT, TIED, GAPS = (2, 0, 3, 1), (0, 1, 0, 2), (1, -1, 0, -1)
-
-
-def signs(ranks, missing):
-    return 2 * reference_borda.pair_shares(ranks, missing)[np.triu_indices(len(ranks), 1)] - 1
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-def test_the_law_of_orders_is_private_and_unbiased(missing, epsilon):
-    """By enumeration for every size: ε is attained, the mean is v, and the mean square at each pair is B²/N."""
-    for size in (2, 3, 4):
-        found = {
-            ranks: naive.sub_ranking_law(ranks, size, epsilon, missing)
-            for ranks in (STRICT, STRICT[::-1], (3, 1, 0, 2), TIED, GAPS)
-        }
-        for ranks, law in found.items():
-            told = list(law)
-            chances = np.array([law[one] for one in told])
-            vectors = np.array([naive.sub_ranking_vector(one, 4, epsilon) for one in told])
-            assert chances.sum() == pytest.approx(1)
-            np.testing.assert_allclose(chances @ vectors, signs(ranks, missing), atol=1e-12)
-            square = naive.sub_ranking_square(4, size, epsilon)
-            np.testing.assert_allclose(chances @ vectors**2, np.full(6, square / 6))
-        losses = [
-            np.log(one[told] / other[told])
-            for one in found.values() for other in found.values() for told in one
-        ]  # fmt: skip
-        assert max(losses) == pytest.approx(epsilon)
-
-
-@pytest.mark.parametrize(
-    ("ranks", "missing", "epsilon"),
-    [(STRICT, "last", 1.0), (STRICT, "last", 2.5), (STRICT, "last", 5.0), (TIED, "last", 2.5),
-     (GAPS, "last", 2.5), (GAPS, "unknown", 2.5)],
-)  # fmt: skip
-def test_orders_are_drawn_by_their_law(ranks, missing, epsilon, key):
-    size = naive.best_size(4, epsilon)
-    assert size == {1.0: 2, 2.5: 3, 5.0: 4}[epsilon]
-    law = naive.sub_ranking_law(ranks, size, epsilon, missing)
-    vectors = np.array([naive.sub_ranking_vector(told, 4, epsilon) for told in law])
-    users = np.tile(ranks, (40_000, 1))
-    reports = local_weights_report(key, users, epsilon, mechanism="sub-ranking", missing=missing)
-    assert p_value(np.asarray(reports), np.array([*law.values()]), vectors) > 1e-4
-
-
-@pytest.mark.parametrize("items", [3, 4, 6, 10, 30])
-def test_orders_are_of_the_size_of_least_error(items):
-    for epsilon in (0.01, 0.5, 1.4, 1.5, 2.5, 4.0, 6.0, 9.0):
-        variance = float(local_weight_variance(items, 1, epsilon, "sub-ranking"))
-        square = naive.sub_ranking_square(items, naive.best_size(items, epsilon), epsilon)
-        assert 4 * variance + 1 == pytest.approx(square / math.comb(items, 2), rel=1e-12)
-        for other in ("duchi", "privunit", "randomized-response"):
-            assert float(local_weight_variance(items, 1, epsilon, other)) > 1.05 * variance
-
-
-@pytest.mark.parametrize(
-    ("items", "epsilon", "excess"),
-    [(3, 0.5, 1.083), (3, 2.0, 1.039), (3, 3.0, 1.0001), (4, 1.0, 1.153), (4, 3.0, 1.186),
-     (4, 5.0, 1.0001)],
-)  # fmt: skip
-def test_orders_have_nearly_the_least_error_of_any_mechanism(items, epsilon, excess):
-    low, high = naive.least_square(items, epsilon, number=20)
-    pairs = math.comb(items, 2)
-    found = pairs * (4 * float(local_weight_variance(items, 1, epsilon, "sub-ranking")) + 1)
-    assert high == pytest.approx(low, rel=1e-4)
-    assert low * (1 - 1e-9) <= found
-    assert excess - 2e-3 < (found - pairs) / (low - pairs) < excess
 
 
 @every

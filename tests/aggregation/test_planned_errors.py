@@ -131,7 +131,7 @@ def test_costs_of_reports_are_those_of_the_protocols(method, noise, trust, key):
         if noise == "duchi":
             w = aggregation.local_weights(k, ranks, promise).value
         elif noise == "one-pair":
-            w = aggregation.one_pair_weights(k, ranks, promise).value
+            w = aggregation.sub_ranking_weights(k, ranks, promise, size=2).value
         else:
             w = aggregation.shuffled_pair_weights(k, ranks, promise).value
         if method == "borda":

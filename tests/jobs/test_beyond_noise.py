@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import jax
@@ -116,7 +117,7 @@ def test_all_weights_lie_within_as_often_as_said(method, noise, epsilon):
 @pytest.mark.parametrize(
     ("method", "mechanism", "delta"),
     [
-        (aggregation.one_pair_weights, "one-pair", 0.0),
+        (functools.partial(aggregation.sub_ranking_weights, size=2), "one-pair", 0.0),
         (aggregation.shuffled_pair_weights, "shuffled-pair", 1e-6),
     ],
 )

@@ -177,7 +177,7 @@ def test_trust_chooses_who_randomizes():
         return consensus.Asked(**given).mechanism
 
     assert mechanism() == mechanism(method="borda")
-    assert mechanism(method="borda", trust="local") == "one-pair-weights"
+    assert mechanism(method="borda", trust="local") == "sub-ranking-weights"
     assert mechanism(method="borda", trust="shuffled") == "shuffled-pair-weights"
     assert mechanism(method="borda", trust="local", accepts=True) == "ldp-borda"
 

@@ -19,7 +19,7 @@ from privrank_jax.privacy_audit import Audited
 
 # Random pivots, pairs or sets are published, or a rest is shuffled: without noise the result is still random.
 BY_CHANCE = (
-    *("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort", "one-pair-report"),
+    *("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort"),
     *("subset-report", "ldp-footrule", "ldp-footrule-report"),
 )
 BATCH = 64  # half of them on each of the two neighbors

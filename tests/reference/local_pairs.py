@@ -15,12 +15,14 @@ def pairs_of(items):
 
 def sub_ranking_square(items, size, epsilon):
     """E‖z‖² of the order of ``size`` items, debiased."""
-    told = math.expm1(epsilon) / (math.exp(epsilon) + math.factorial(size) - 1)
-    return math.comb(items, 2) ** 2 / (math.comb(size, 2) * told**2)
+    return math.comb(items, 2) ** 2 / (math.comb(size, 2) * told_share(size, epsilon) ** 2)
 
 
-def best_size(items, epsilon):
-    return min(range(2, items + 1), key=lambda size: sub_ranking_square(items, size, epsilon))
+def variance_bound(items, users, size, epsilon):
+    """v of a weight from orders of ``size`` items."""
+    dealt = users // math.comb(items, 2)
+    answers = users if size == items else dealt if size == 2 else math.comb(size, 2) * dealt - 1
+    return 1 / (4 * told_share(size, epsilon) ** 2 * answers)
 
 
 def strict_orders_of(ranks, missing):
@@ -39,18 +41,75 @@ def strict_orders_of(ranks, missing):
     return found
 
 
-def sub_ranking_law(ranks, size, epsilon, missing="last"):
-    """Probability of each told order of ``size`` items, best first."""
+def told_law(ranks, group, epsilon, missing="last"):
+    """Probability of each order, best first, that a user tells of a group of items."""
     law = {}
-    groups = list(itertools.combinations(range(len(ranks)), size))
-    odds = math.exp(epsilon) + math.factorial(size) - 1
+    odds = math.exp(epsilon) + math.factorial(len(group)) - 1
     for order, chance in strict_orders_of(ranks, missing).items():
-        for group in groups:
-            true = tuple(item for item in order if item in group)
-            for told in itertools.permutations(group):
-                agrees = math.exp(epsilon) if told == true else 1
-                law[told] = law.get(told, 0) + chance * agrees / odds / len(groups)
+        true = tuple(item for item in order if item in group)
+        for told in itertools.permutations(group):
+            agrees = math.exp(epsilon) if told == true else 1
+            law[told] = law.get(told, 0) + chance * agrees / odds
     return law
+
+
+def sub_ranking_law(ranks, size, epsilon, missing="last"):
+    """The same of a group of ``size`` items, any as likely."""
+    groups = list(itertools.combinations(range(len(ranks)), size))
+    return {
+        told: chance / len(groups)
+        for group in groups
+        for told, chance in told_law(ranks, group, epsilon, missing).items()
+    }
+
+
+def told_share(size, epsilon):
+    """The chance to tell the own order, rather than a uniform one."""
+    return math.expm1(epsilon) / (math.exp(epsilon) + math.factorial(size) - 1)
+
+
+def weights_of_orders(told, items, size, epsilon):
+    """Weights from the orders, best first, that users told: one user, one pair after another."""
+    ahead, asked = np.zeros((items, items)), np.zeros((items, items))
+    for order in told:
+        for one, other in itertools.combinations(order, 2):
+            ahead[one, other] += 1
+            asked[one, other] += 1
+            asked[other, one] += 1
+    share = np.divide(ahead, asked, out=np.full_like(ahead, 0.5), where=asked > 0)
+    return (0.5 + (share - 0.5) / told_share(size, epsilon)) * (1 - np.eye(items))
+
+
+def law_of_weights(users, size, epsilon, missing="last"):
+    """Mean and variance of each weight over all deals, groups and orders, ``(N,)``, for as many users as pairs."""
+    items, pairs = len(users[0]), pairs_of(len(users[0]))
+    told = told_share(size, epsilon)
+    leads = np.array(  # of a user, for each pair
+        [
+            [
+                sum(c for o, c in strict_orders_of(u, missing).items() if o.index(i) < o.index(j))
+                for i, j in pairs
+            ]
+            for u in users
+        ]
+    )
+    extended = [
+        [{*pair, *more} for more in itertools.combinations(set(range(items)) - {*pair}, size - 2)]
+        for pair in pairs
+    ]
+    held = np.array(  # of each choice of groups, whether a place is asked about a pair
+        [
+            [[{*pair} <= group for pair in pairs] for group in groups]
+            for groups in itertools.product(*extended)
+        ]
+    )
+    asked = held.sum(axis=1)
+    deals = leads[np.array(list(itertools.permutations(range(len(users)))))]
+    bits = 0.5 + told * (deals - 0.5)
+    means = np.einsum("grp,drp->gdp", held, bits) / asked[:, None]
+    inner = np.einsum("grp,drp->gdp", held, bits * (1 - bits)) / asked[:, None] ** 2
+    weights = 0.5 + (means - 0.5) / told
+    return weights.mean((0, 1)), inner.mean((0, 1)) / told**2 + weights.var((0, 1))
 
 
 def sub_ranking_vector(told, items, epsilon):

@@ -7,7 +7,6 @@ import importlib.util
 import pathlib
 import sys
 
-import numpy as np
 import pytest
 
 import privrank_jax
@@ -24,7 +23,6 @@ RELEASES = {
         [1.0, 2.0], promise(1.0), 1, sensitivity=1, total_sensitivity=2
     ),
     "responses": lambda: release.exact_randomized_response([True], 1.0),
-    "one pair": lambda: release.exact_one_pair_weights(np.tile(np.arange(3), (9, 1)), user(1.0)),
     "borda": lambda: release.exact_borda([[0, 1]], user(1.0), noise="laplace"),
     "kwiksort": lambda: release.exact_kwiksort([[0, 1]], user(1.0)),
     "noise-all": lambda: release.exact_noise_all([[0, 1]], user(1.0), noise="laplace"),

@@ -24,8 +24,8 @@ from privrank_jax.release import (
     exact_mallows,
     exact_noise_all,
     exact_noisy_counts,
-    exact_one_pair_weights,
     exact_randomized_response,
+    exact_sub_ranking_weights,
     exact_top_k,
     mallows,
     randomized_response,
@@ -243,7 +243,7 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
 def test_answers_of_one_user_each_have_their_rate():
     users, epsilon = 160_000, 1.0
     chance = 1 - keep_probability(epsilon)
-    found = exact_one_pair_weights(np.tile([1, 0], (users, 1)), user(epsilon)).value
+    found = exact_sub_ranking_weights(np.tile([1, 0], (users, 1)), user(epsilon)).value
     unbiased = (1 - chance) / (1 - 2 * chance), -chance / (1 - 2 * chance)  # of a yes, of a no
     yes = float(found[0, 1] - unbiased[1]) / (unbiased[0] - unbiased[1]) * users
     assert yes == pytest.approx(round(yes), abs=1e-4)

@@ -127,7 +127,7 @@ def _answers(
     local, ranks = replaced_user(epsilon), world.ranks
     assert ranks is not None
     shuffled = weights_of_shuffled(keys[SHUFFLED], ranks, shuffled_epsilon, "last")
-    one_pair = aggregation.one_pair_weights(keys[PAIR], ranks, local).value
+    one_pair = aggregation.sub_ranking_weights(keys[PAIR], ranks, local, size=2).value
     return {
         BORDA: aggregation.ldp_borda(keys[BORDA], ranks, local).value,
         SHUFFLED_BORDA: aggregation.borda_scores(shuffled),

@@ -1,0 +1,132 @@
+"""Orders of few items, drawn exactly: their whole law, ε, who is asked what, and the coins that break ties."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.release import exact_sub_ranking_weights, local_borda, sub_rankings
+from privrank_jax.release.intervals import down, exp
+from tests.promises import user
+from tests.reference import local_pairs as naive
+from tests.release.laws import RATE
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 10, 20])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 5.0, 20.0, 44.0, 1000.0])
+def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
+    """By rational numbers: at most e^ε, and short of it by a few units of 64 bits."""
+    if epsilon == 1e-3 and size == 20:
+        with pytest.raises(ValueError, match="too small"):
+            sub_rankings.told_below(size, epsilon)
+        return
+    told, orders = (
+        Fraction(int(sub_rankings.told_below(size, epsilon)), 2**64),
+        math.factorial(size),
+    )
+
+    def likelier(told):
+        return (told + (1 - told) / orders) / ((1 - told) / orders)
+
+    most = Fraction(exp(Decimal(epsilon), down(60)))
+    assert 1 < likelier(told) <= most
+    more = told + Fraction(1, 2**63)
+    assert more >= 1 or likelier(more) > most
+
+
+class Every:
+    """In the place of random numbers: all that may be drawn, one combination for each user."""
+
+    def __init__(self):
+        self.bounds, self.drawn = [], []
+
+    def uniform_integers(self, count, below):
+        self.bounds.append(below)
+        place = len(self.bounds) - 1
+        return self.drawn[place].copy() if self.drawn else np.zeros(count, np.int64)
+
+    def random_words(self, count):
+        return self.uniform_integers(count, 2).astype(np.uint64) * np.uint64(2**64 - 1)
+
+    def begin(self):
+        """The number of users."""
+        combinations = np.array([*itertools.product(*map(range, self.bounds))])
+        self.drawn, self.bounds = list(combinations.T), []
+        return len(combinations)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "missing", "size", "epsilon"),
+    [((2, 0, 3, 1), "last", 2, 1.0), ((2, 0, 3, 1), "last", 3, 2.5), ((0, 1, 0), "last", 3, 5.0),
+     ((1, -1, 0, -1), "last", 3, 2.5), ((1, -1, 0, -1), "unknown", 3, 2.5)],
+)  # fmt: skip
+def test_reports_have_their_law(monkeypatch, ranks, missing, size, epsilon):
+    """By all numbers that may be drawn, for each pair dealt."""
+    told = int(sub_rankings.told_below(size, epsilon)) / 2**64
+    pairs, law = math.comb(len(ranks), 2), {}
+    for pair in range(pairs):
+        every = Every()
+        for place in (sub_rankings, local_borda):
+            monkeypatch.setattr(place, "uniform_integers", every.uniform_integers)
+            monkeypatch.setattr(place, "random_words", every.random_words)
+        for _ in ("to learn what is drawn", "to draw it"):
+            users = every.begin()
+            given, asked = np.tile(ranks, (users, 1)), np.full(users, pair)
+            held, scores = sub_rankings.sub_ranking_reports(given, asked, size, epsilon, missing)
+        tells = every.drawn[-size]  # then the uniform order alone is drawn
+        chances = np.where(tells == 0, told, 1 - told) * 2 / users / pairs
+        for items, score, chance in zip(held, scores, chances):
+            order = tuple(items[np.argsort(-score)].tolist())
+            law[order] = law.get(order, 0) + chance
+    expected = naive.sub_ranking_law(ranks, size, epsilon, missing)
+    assert set(law) == set(expected)
+    for order, chance in expected.items():
+        assert law[order] == pytest.approx(chance, rel=1e-12)
+
+
+def test_weights_are_those_of_the_reports(monkeypatch):
+    ranks = np.array([np.random.default_rng(k).permutation(5) for k in range(40)])
+    reports, told = sub_rankings.sub_ranking_reports, []
+
+    def recorded(*arguments):
+        held, scores = reports(*arguments)
+        told.extend(map(tuple, np.take_along_axis(held, np.argsort(-scores, axis=1), 1).tolist()))
+        return held, scores
+
+    monkeypatch.setattr(sub_rankings, "sub_ranking_reports", recorded)
+    monkeypatch.setattr(sub_rankings, "_CHUNK", 30)
+    found = exact_sub_ranking_weights(ranks, user(3.0), size=3)
+    assert len(told) == 40
+    np.testing.assert_allclose(found.value, naive.weights_of_orders(told, 5, 3, 3.0), atol=1e-12)
+    asked = [sum({i, j} <= set(one) for one in told) for i, j in naive.pairs_of(5)]
+    assert found.diagnostics.users_per_pair == min(asked) >= 4
+
+
+def test_ties_are_answered_by_fair_coins():
+    users = 100_000
+    found = exact_sub_ranking_weights(np.zeros((users, 2), int), user(60.0)).value[0, 1]
+    assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
+
+
+def test_who_is_asked_for_which_pair_is_left_to_chance():
+    """Half of the users, one for each pair, rank the other way round; the pairs that they are asked for may be any."""
+    items = 40
+    pairs = items * (items - 1) // 2
+    ranks = np.where(
+        np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
+    )
+    for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
+        found = exact_sub_ranking_weights(ranks[order], user(60.0), size=2)
+        value = found.value[np.triu_indices(items, 1)]
+        assert int(np.round(value).sum()) == pairs // 2
+        for half in (np.arange(pairs) < pairs // 2, np.arange(pairs) % 2 == 0):
+            law = stats.hypergeom(pairs, pairs // 2, pairs // 2)
+            found = int(np.round(value[half]).sum())
+            assert min(law.cdf(found), law.sf(found - 1)) > RATE / 2
+            assert law.sf(pairs // 2 - 1) < RATE  # without a shuffle
