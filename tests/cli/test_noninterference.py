@@ -221,8 +221,9 @@ def test_what_cells_are_is_said_by_the_option_alone(privrank, write, blind, opti
 
 
 @pytest.mark.parametrize("method", ["borda", "noise-all"])
-def test_one_answer_per_user(privrank, write, blind, method):
+def test_one_answer_per_user(privrank, write, blind, monkeypatch, method):
     """What is released where users report and nothing else was accepted; who is asked for what is settled, too."""
+    monkeypatch.setattr("secrets.token_bytes", bytes)
     sources = [write(*rows, header="user,a,b,c", name=f"{k}.csv") for k, rows in enumerate(RANKS)]
     one, other = outputs(privrank, sources, "aggregate", "--method", method, "--trust", "local")
     assert one == other

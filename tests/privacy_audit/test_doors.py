@@ -12,13 +12,13 @@ import pytest
 
 from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy_audit import replay
+from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.privacy_audit.replay import Door
 from privrank_jax.release import exponential
 from privrank_jax.release.spanning_trees import Graph
 from tests.promises import promise, user
 from tests.reference import geometry as naive
 from tests.release.graphs import GRAPHS
-from tests.shuffled_doors import SHUFFLED
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 
@@ -44,7 +44,7 @@ def test_rows_without_places_keep_their_values():
 
 
 def test_doors_are_functions_with_that_parameter():
-    for door in SHUFFLED:
+    for door in DOORS:
         module, _, name = door.function.partition(":")
         function = getattr(importlib.import_module(module), name)
         assert door.builds or door.data in inspect.signature(function).parameters
@@ -52,7 +52,7 @@ def test_doors_are_functions_with_that_parameter():
 
 
 def loss_of(name):
-    return next(door.loss for door in SHUFFLED if door.function.endswith(f":{name}"))
+    return next(door.loss for door in DOORS if door.function.endswith(f":{name}"))
 
 
 def largest(first, second):
