@@ -43,8 +43,8 @@ def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
 class Every:
     """In the place of random numbers: all that may be drawn, one combination for each user."""
 
-    def __init__(self):
-        self.bounds, self.drawn = [], []
+    def __init__(self, edge):
+        self.bounds, self.drawn, self.edge = [], [], np.uint64(edge)
 
     def uniform_integers(self, count, below):
         self.bounds.append(below)
@@ -52,7 +52,8 @@ class Every:
         return self.drawn[place].copy() if self.drawn else np.zeros(count, np.int64)
 
     def random_words(self, count):
-        return self.uniform_integers(count, 2).astype(np.uint64) * np.uint64(2**64 - 1)
+        """The last word below the edge, or the first one above."""
+        return self.edge - np.uint64(1) + self.uniform_integers(count, 2).astype(np.uint64)
 
     def begin(self):
         """The number of users."""
@@ -63,15 +64,17 @@ class Every:
 
 @pytest.mark.parametrize(
     ("ranks", "missing", "size", "epsilon"),
-    [((2, 0, 3, 1), "last", 2, 1.0), ((2, 0, 3, 1), "last", 3, 2.5), ((0, 1, 0), "last", 3, 5.0),
+    [((2, 0, 3, 1), "last", 2, 1.0), ((2, 0, 3, 1), "last", 3, 2.5), ((2, 0, 3, 1), "last", 4, 5.0),
+     ((0, 1, 0), "last", 3, 5.0),
      ((1, -1, 0, -1), "last", 3, 2.5), ((1, -1, 0, -1), "unknown", 3, 2.5)],
 )  # fmt: skip
 def test_reports_have_their_law(monkeypatch, ranks, missing, size, epsilon):
     """By all numbers that may be drawn, for each pair dealt."""
-    told = int(sub_rankings.told_below(size, epsilon)) / 2**64
+    edge = int(sub_rankings.told_below(size, epsilon))
+    told = edge / 2**64
     pairs, law = math.comb(len(ranks), 2), {}
     for pair in range(pairs):
-        every = Every()
+        every = Every(edge)
         for place in (sub_rankings, local_borda):
             monkeypatch.setattr(place, "uniform_integers", every.uniform_integers)
             monkeypatch.setattr(place, "random_words", every.random_words)
