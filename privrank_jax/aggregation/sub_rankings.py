@@ -207,7 +207,12 @@ def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Flo
 
 
 def best_size(num_items: int, num_users: Count, epsilon: Numbers) -> Int[Array, "..."]:
-    """The size k of least v, from public facts; arguments as of :func:`sub_ranking_variance`.
+    """The size k of least v, from public facts.
+
+    Arguments and errors: as of :func:`sub_ranking_variance`.
+
+    Returns:
+        k, of the shape of ``num_users`` and ``epsilon``.
 
     >>> [int(best_size(10, 1000, epsilon)) for epsilon in (1.0, 3.0, 5.0, 20.0)]
     [2, 3, 4, 10]

@@ -590,6 +590,10 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
     mechanism = "sub-ranking" if asked.local else "shuffled-pair"
     weights = np.asarray(drawn.estimate.value)
     found = by_weights(data, asked, drawn, weights, mechanism, mechanism=mechanism)
+    if asked.local:
+        size = int(drawn.estimate.diagnostics.items_per_user)
+        words = f"released: the order that each user gives to {size} of the items, drawn by chance"
+        found = dataclasses.replace(found, notes=(words, *found.notes))
     ranks = np.argsort(found.order)
     epsilon = _report_epsilon(data, asked, drawn)
     certainty = of_majorities_from_answers(weights, ranks, users, mechanism, epsilon, asked.rule)
