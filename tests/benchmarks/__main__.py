@@ -25,6 +25,7 @@ NAMES = (
     "private_functions",
     "rules",
     "user_labels",
+    "sub_rankings",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
 
