@@ -60,28 +60,34 @@ def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
 @_in_range
 def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
     """OpenDP's discrete Gaussian mechanism on integers, and its standard deviation parameter σ."""
-    dp = load_opendp()
     change = sensitivity * (1 + 2**-50)  # a root may have been rounded down by an ulp or two
+    scale = _least_scale(change, epsilon, delta)
+    mechanism = _gaussian(scale, delta)
+    return _checked(mechanism, mechanism.map(change)[0], epsilon), scale
+
+
+def _gaussian(scale: float, delta: float) -> Any:
+    dp = load_opendp()
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    concentrated = dp.m.make_gaussian(domain, metric, scale=scale)
+    return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(concentrated), delta)
 
-    def build(scale: float) -> Any:
-        concentrated = dp.m.make_gaussian(domain, metric, scale=scale)
-        return dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(concentrated), delta)
 
+@functools.lru_cache(maxsize=256)
+def _least_scale(change: float, epsilon: float, delta: float) -> float:
     # ρ + 2√(ρ log 1/δ) bounds ε from above, so this σ suffices; the sharper conversion allows less.
     root = epsilon / (math.sqrt(epsilon - math.log(delta)) + math.sqrt(-math.log(delta)))
     high = change / (math.sqrt(2) * root) * (1 + 1e-9)
     low = high / 16
     for _ in range(50):
         middle = math.sqrt(low * high)
-        if build(middle).map(change)[0] <= epsilon:
+        if _gaussian(middle, delta).map(change)[0] <= epsilon:
             high = middle
         else:
             low = middle
         if high <= low * (1 + 1e-6):
             break
-    mechanism = build(high)
-    return _checked(mechanism, mechanism.map(change)[0], epsilon), high
+    return high
 
 
 def _checked(mechanism: Any, proven: float, epsilon: float) -> Any:

@@ -259,14 +259,14 @@ def test_what_noisy_votes_prove_is_said_of_them(write):
 )
 @pytest.mark.parametrize("simulated", [False, True])
 def test_users_who_may_come_or_go(write, method, noise, delta, missing, simulated, key):
-    """Of 40 releases at 95 %, fewer than 31 hold all true values with probability 5e-5; their number is not told."""
+    """Of 20 releases at 95 %, fewer than 14 hold all true values with probability 3e-5; their number is not told."""
     rows = [f"u{k},{'1,2,3' if k % 4 else '2,,1'}" for k in range(37)]
     path = write(*rows, header="user,Oslo,Rome,Bern", name="rankings.csv")
     data, held = pr.read(path, missing=missing), 0
     margins = 37 * (np.asarray(counted_weights(data.ranks, missing).matrix) - 0.5)
     np.fill_diagonal(margins, 0.0)
     promise = pr.Privacy(0.5, unit="user", adjacency="add-remove", delta=delta)
-    for number in range(40):
+    for number in range(20):
         drawn = jax.random.fold_in(key, number) if simulated else None
         found = pr.consensus(data, promise, method=method, noise=noise, key=drawn)
         if method == "borda":
@@ -275,7 +275,7 @@ def test_users_who_may_come_or_go(write, method, noise, delta, missing, simulate
             held += bool(np.all((low - 1e-9 <= true) & (true <= high + 1e-9)))
         else:
             held += bool(np.all(margins[found.certainty.better] > 0))
-    assert held >= 31
+    assert held >= 14
     said = " ".join([found.title, *found.notes, found.certainty.words, repr(found.facts)])
     assert found.guarantee.adjacency == "add-remove"
     assert not re.search(r"\b37\b", said)

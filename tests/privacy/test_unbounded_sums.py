@@ -86,13 +86,14 @@ def test_no_user_moves_more_than_the_theorem_says(strategy, adjacency):
             assert 0.4 < largest / (limit * moves * column_bound(strategy, noise)) < 1
 
 
-def test_errors_are_those_of_the_tables():
+@pytest.mark.parametrize("many", [2, pytest.param(3, marks=pytest.mark.slow)])
+def test_errors_are_those_of_the_tables(many):
     for strategy, noise, expected in (
         ("unbounded-root", "gaussian", (2.98, 3.75, 4.78)),
         ("unbounded-tree", "laplace", (11.1, 16.9, 27.3)),
         ("square-root", "gaussian", (2.32, 2.94)),
     ):
-        for steps, largest in zip((52, 365, 3650), expected):
+        for steps, largest in zip((52, 365, 3650), expected[:many]):
             found = prefix_sum_errors(strategy, steps, noise).max()
             assert found == pytest.approx(largest, abs=0.051 if noise == "laplace" else 0.006)
 
