@@ -19,7 +19,7 @@ POINTS = {"items": 4, "points": "0-2"}
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
 @pytest.mark.parametrize(("limit", "noise"), [(None, "k-norm"), (1, None)])
 def test_the_error_of_points_is_that_of_exact_noise(adjacency, limit, noise):
-    """Of 2,000 releases, the noise of a share of 0.95 at least stays within, and of far less within a little less."""
+    """Of 800 releases, the noise of a share of 0.95 at least stays within, and of far less within a little less."""
     noise = noise or ("k-norm" if adjacency == "replace" else "laplace")
     found = plan(**POINTS, limit=limit, users=10, epsilon=1, adjacency=adjacency).facts
     assert found["noise"] == noise
@@ -28,10 +28,10 @@ def test_the_error_of_points_is_that_of_exact_noise(adjacency, limit, noise):
     promise = Privacy(1.0, unit="user", adjacency=adjacency)
     true = data.totals - 10 * found["middle"]
     errors = [
-        np.abs(exact_scores(data, promise, noise=noise).value - true).max() for _ in range(2000)
+        np.abs(exact_scores(data, promise, noise=noise).value - true).max() for _ in range(800)
     ]
     within = np.mean(np.array(errors) <= found["error_of_total"])
-    assert within > 0.95 - 5 * math.sqrt(0.95 * 0.05 / 2000)
+    assert within > 0.95 - 5 * math.sqrt(0.95 * 0.05 / 800)
     assert np.mean(np.array(errors) <= 0.8 * found["error_of_total"]) < 0.95
 
 
