@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import jax
 import numpy as np
@@ -178,11 +178,10 @@ class PairProgram:
         import scipy.optimize
 
         solution = self.relaxed
-        # ``Any`` spares pyright a tenth of its time, which it takes for types in SciPy's sources.
         while len(found := self._violated(solution)):
             self.cuts = np.concatenate([self.cuts, found])
             matrix, right = self._inequalities()
-            result = cast(Any, scipy.optimize).linprog(
+            result = scipy.optimize.linprog(
                 self.price / self.scale, A_ub=matrix, b_ub=right, bounds=(0, 1), method="highs",
                 options=self._time_left(),
             )  # fmt: skip
@@ -213,7 +212,7 @@ class PairProgram:
         self.cuts = np.unique(np.concatenate([self.cuts, self._undecided()]), axis=0)
         while True:
             matrix, right = self._inequalities()
-            result = cast(Any, scipy.optimize).milp(
+            result = scipy.optimize.milp(
                 self.price / self.scale, integrality=np.ones_like(self.price), bounds=(0, 1),
                 constraints=scipy.optimize.LinearConstraint(matrix, ub=right),  # type: ignore[arg-type]
                 options={"mip_rel_gap": 0.0, **self._time_left()},
