@@ -47,7 +47,8 @@ are rounded in float64, for which δ is lowered by 10^-12 plus 10^-15 per releas
 observed, so the result is an upper bound.
 
 **Beyond the grid**, for δ near that allowance or very many releases, two more bounds are computed, and the least of the
-three is returned: the sum Σε_i, with δ - Σδ_i left to the Gaussians, and zCDP.
+three is returned: the sum Σε_i, with δ - Σδ_i left to the Gaussians, and zCDP. Of releases whose ρ is known beside ε
+and δ, such as exact ones with Gaussian noise, all count by ρ, or none, whichever is less; by ρ zCDP is all there is.
 """
 
 from __future__ import annotations
@@ -80,11 +81,13 @@ class Budgets:
             changes by a whole a; a = 1 is randomized response, and stands for any ε-DP release.
         failures: (δ, number of releases), each δ > 0 once, ascending.
         shift: Δ/σ of the one mechanism that all Gaussian mechanisms amount to, 0 for none; never rounded down.
+        zcdp: Σρ of further releases of which no more is known.
     """
 
     pure: tuple[tuple[tuple[Fraction, int], int], ...] = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
     shift: float = 0.0
+    zcdp: float = 0.0
 
     @classmethod
     def gather(
@@ -92,6 +95,7 @@ class Budgets:
         pairs: Iterable[tuple[Fraction, Fraction]] = (),
         shifts: Iterable[float] = (),
         noisy: Iterable[tuple[Fraction, tuple[int, ...]]] = (),
+        rhos: Iterable[float] = (),
     ) -> Budgets:
         """The budgets of releases.
 
@@ -99,6 +103,7 @@ class Budgets:
             pairs: finite (ε, δ) of releases of which no more is known.
             shifts: Δ/σ of Gaussian mechanisms.
             noisy: ε of Laplace noise, and the c that dominate what neighbors change.
+            rhos: ρ of releases of which no more is known.
         """
         pairs = list(pairs)
         parts = Counter((epsilon, 1) for epsilon, _ in pairs if epsilon)
@@ -109,6 +114,7 @@ class Budgets:
             tuple(sorted(parts.items())),
             tuple(sorted(Counter(delta for _, delta in pairs if delta).items())),
             rounded_up(math.hypot(*shifts)),
+            rounded_up(math.fsum(rhos)),
         )
 
     @property
@@ -144,18 +150,18 @@ class Budgets:
         """ρ of all releases together without their failures; never rounded down."""
         gaussian = max(self.shift**2 / 2, math.ulp(0.0)) if self.shift else 0.0
         pure = math.fsum(count * pure_zcdp(epsilon) for (epsilon, _), count in self.pure)
-        return rounded_up(pure + gaussian)
+        return rounded_up(pure + gaussian + self.zcdp)
 
 
 def epsilon_at(budgets: Budgets, delta: Fraction) -> float:
     """Least ε that is proven at δ of all releases together; ∞ where none is."""
     bounds = [math.inf]
     spare = delta - budgets.delta_sum
-    if spare >= 0:
+    if spare >= 0 and not budgets.zcdp:
         bounds.append(_sum(budgets.epsilon_sum, gaussian_epsilon_at(budgets.shift, spare)))
     failure = budgets.failure
     rest = (float(delta) - failure) / (1 - failure) if failure < 1 else 0.0
-    if rest > 0 and (budgets.pure or budgets.shift):
+    if rest > 0 and budgets.rho:
         bounds.append(zcdp_epsilon(budgets.rho, rest * (1 - _NEVER_BELOW)))
         found = _distribution(budgets) if rest > budgets.slack else None
         if found is not None:
@@ -167,9 +173,9 @@ def delta_at(budgets: Budgets, epsilon: Fraction) -> float:
     """Least δ that is proven at ε of all releases together."""
     bounds = [1.0]
     spare = epsilon - budgets.epsilon_sum
-    if spare >= 0:
+    if spare >= 0 and not budgets.zcdp:
         bounds.append(_sum(budgets.delta_sum, gaussian_delta_at(budgets.shift, spare)))
-    if spare < 0 or budgets.shift:
+    if spare < 0 or budgets.shift or budgets.zcdp:
         failure = budgets.failure
         rests = [zcdp_delta(budgets.rho, epsilon)]
         found = _distribution(budgets)
@@ -185,8 +191,8 @@ def _sum(exact: Fraction, more: float) -> float:
 
 
 def _distribution(budgets: Budgets) -> Any:
-    """The library's distribution without failures; ``None`` if too large, or for a single Gaussian (closed form)."""
-    if not budgets.pure or len(budgets.pure) > _MOST_KINDS or budgets.count > _MOST:
+    """The library's distribution without failures; ``None`` if too large, not known, or a Gaussian's (closed form)."""
+    if budgets.zcdp or not budgets.pure or len(budgets.pure) > _MOST_KINDS or budgets.count > _MOST:
         return None
     step = _step(budgets)
     library = load_dp_accounting().pld.privacy_loss_distribution

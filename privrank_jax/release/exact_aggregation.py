@@ -57,7 +57,12 @@ from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+from privrank_jax.release.integer_noise import (
+    concentrated,
+    exact_estimate,
+    exact_promise,
+    integer_noise,
+)
 from privrank_jax.release.intervals import largest_below
 from privrank_jax.release.spanning_trees import Graph
 
@@ -122,16 +127,18 @@ def exact_borda(
     change, divisor = unit_of(attained, users)
     if attained.adjacency == "add-remove":
         totals = totals - users * (items - 1)
+    rho = None
     if noise == "k-norm":
         add_noise, scale = integer_noise(noise, attained, change, Graph.of_all_pairs(items))
     else:
         farthest = change * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
         add_noise, scale = integer_noise(noise, attained, farthest)
+        rho = concentrated(noise, farthest, scale)
     about = NoiseDiagnostics(scale / 2 / divisor)
     spread = (abs(items - 1 - 2 * place) for place in range(items))
     changes = tuple(change * one for one in spread if one) if noise == "laplace" else ()
     value = add_noise(totals) / 2 / divisor
-    return exact_estimate(value, privacy, attained, about, changes=changes)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def exact_noise_all(
@@ -161,7 +168,8 @@ def exact_noise_all(
     weights.T[above] = 1 - weights[above]
     changes = (CHANGE,) * pairs if noise == "laplace" else ()
     about = NoiseDiagnostics(scale / 2 / users)
-    return exact_estimate(weights, privacy, attained, about, changes=changes)
+    rho = concentrated(noise, change, scale)
+    return exact_estimate(weights, privacy, attained, about, changes=changes, rho=rho)
 
 
 def exact_kwiksort(
@@ -220,8 +228,11 @@ def exact_kwiksort(
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
     about = SortDiagnostics(queries, exceeded, scale / (2 * users), budget)
-    changes = (CHANGE,) * budget if noise == "laplace" and budget == pairs else ()
-    return exact_estimate(value, privacy, attained, about, changes=changes)
+    changes, rho = (), None
+    if budget == pairs:
+        changes = (CHANGE,) * budget if noise == "laplace" else ()
+        rho = concentrated(noise, change, scale)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def _sort(

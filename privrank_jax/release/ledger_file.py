@@ -200,6 +200,7 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     )
 
 
+_RHO = "rho "  # before the ρ of Gaussian noise in the column of changes
 _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
 _FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
@@ -238,22 +239,26 @@ def from_cells(
     )
 
 
-def changes_cell(changes: tuple[int, ...]) -> str:
-    """The changes under Laplace noise as a cell: each size, and how often it occurs.
+def noise_cell(changes: tuple[int, ...], rho: SupportsFloat | None = None) -> str:
+    """What is known of noise as a cell: each size of the changes and how often it occurs, or ρ.
 
-    >>> changes_cell((2, 6, 2)), changes_from("2*2 6*1")
-    ('2*2 6*1', (2, 2, 6))
+    >>> noise_cell((2, 6, 2)), noise_cell((), 0.005), noise_from("2*2 6*1")
+    ('2*2 6*1', 'rho 0.005', ((2, 2, 6), None))
     """
     check_changes(changes)
+    if rho is not None:
+        return f"{_RHO}{amount(rho, 'rho')}"
     return " ".join(f"{size}*{count}" for size, count in sorted(Counter(changes).items()))
 
 
-def changes_from(cell: str) -> tuple[int, ...]:
-    """The changes from a cell; ``ValueError`` if it holds none."""
+def noise_from(cell: str) -> tuple[tuple[int, ...], Decimal | None]:
+    """The changes and ρ from a cell; ``ValueError`` if it holds none."""
+    if cell.startswith(_RHO):
+        return (), amount(cell.removeprefix(_RHO), "rho")
     pairs = [[_whole(number) for number in part.split("*")] for part in cell.split()]
     changes = tuple(size for size, count in pairs for _ in range(count))
     check_changes(changes)
-    return changes
+    return changes, None
 
 
 def _whole(number: str) -> int:
