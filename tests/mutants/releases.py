@@ -236,6 +236,8 @@ RELEASES = (
         ("        first = -(-every // 2)\n", "        first = -(-every // 4)\n"),
         ("first = min(every, math.ceil(2 * float(most)))", "first = min(every, math.ceil(float(most)))"),
         ('changes = _changes(attained, change) if noise == "laplace" else ()', "changes = _changes(attained, change)"),
+        ("        rho = concentrated(noise, float(change), scale)\n    else:", "        rho = concentrated(noise, 0.5, scale)\n    else:"),
+        ("        rho = concentrated(noise, float(change), scale)\n    items", "        rho = concentrated(noise, 0.5, scale)\n    items"),
         ("        elif counts is None:\n", "        else:\n"),
     ),
     *mutants_of(
@@ -244,17 +246,35 @@ RELEASES = (
         ("tuple(change * one for one in spread if one)", "tuple(one for one in spread if one)"),
         ("abs(items - 1 - 2 * place) for place in", "items // 2 for place in"),
         ("changes = (CHANGE,) * pairs if", "changes = (CHANGE // 2,) * pairs if"),
-        ('if noise == "laplace" and budget == pairs else', 'if noise == "laplace" else'),
+        ("    if budget == pairs:\n", "    if budget:\n"),
+        ("rho = concentrated(noise, farthest, scale)", "rho = concentrated(noise, farthest / 2, scale)"),
     ),
     *mutants_of(
         "release/scores.py",
         "tests/release/test_laplace_changes.py",
         ("round(parts * change / data.most)", "round(change / data.most)"),
+        ("concentrated(noise, parts * change, scale)", "concentrated(noise, change / 2, scale)"),
+    ),
+    *mutants_of(
+        "release/integer_noise.py",
+        "tests/release/test_laplace_changes.py",
+        ("* ROUNDED / scale) ** 2 / 2", "* ROUNDED / scale) ** 2 / 4"),
+    ),
+    *mutants_of(
+        "release/gaussian_budget.py",
+        "tests/release/test_laplace_changes.py",
+        ("float(budget**2 / 2)", "float(budget**2 / 4)"),
+    ),
+    *mutants_of(
+        "release/covariate_sums.py",
+        "tests/release/test_laplace_changes.py",
+        ("rho = concentrated(noise, change, scale)", "rho = concentrated(noise, change / 2, scale)"),
     ),
     *mutants_of(
         "jobs/comparisons.py",
         "tests/release/test_laplace_changes.py",
-        (", attained=attained, changes=())", ", attained=attained)"),
+        (", changes=(), rho=None)", ", rho=None)"),
+        (", changes=(), rho=None)", ", changes=())"),
     ),
     *mutants_of(
         "release/perturbed_models.py",
