@@ -78,6 +78,7 @@ from privrank_jax.release.ledger_file import (
     VERSION,
     WAIT,
     BudgetExhausted,
+    Known,
     LedgerError,
     amount,
     as_text,
@@ -163,6 +164,7 @@ class Spend:
         privacy: what the release promises; ε and δ are decimals.
         changes: of Laplace noise, as in ``Guarantee.changes``; () where no more than ε and δ is known.
         rho: of Gaussian noise, as in ``Guarantee.rho``; None where it is not known.
+        shares: of K-norm noise, as in ``Guarantee.shares``; () where they are not known.
     """
 
     number: int
@@ -176,6 +178,7 @@ class Spend:
     privacy: Privacy
     changes: tuple[int, ...] = ()
     rho: Decimal | None = None
+    shares: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -291,8 +294,9 @@ class Ledger:
         spends = []
         for number, data_set, *row in rows:
             words = self._words(row)
-            changes, rho = self._noise(words[6])
-            of = {"privacy": self._promise(words[7:]), "changes": changes, "rho": rho}
+            changes, rho, shares = self._noise(words[6])
+            of: dict[str, Any] = {"changes": changes, "rho": rho, "shares": shares}
+            of["privacy"] = self._promise(words[7:])
             spends.append(Spend(number, *words[:6], data_set=data_set, **of))
         return spends
 
@@ -466,13 +470,14 @@ class Ledger:
         privacy: Privacy,
         changes: tuple[int, ...] | None = (),
         rho: SupportsFloat | None = None,
+        shares: tuple[float, ...] = (),
     ) -> None:
         """Refuse what the ledger doesn't allow now, without spending.
 
         Args:
             privacy: what the release promises.
-            changes, rho: as for :meth:`spend`; changes None: nothing is known of the noise yet, so that only what none
-                could allow is refused.
+            changes, rho, shares: as for :meth:`spend`; changes None: nothing is known of the noise yet, so that only
+                what none could allow is refused.
 
         Raises:
             BudgetExhausted: with what is left and what was asked for.
@@ -480,7 +485,7 @@ class Ledger:
         """
         self.check_covers(privacy)
         asked = numbers(privacy)
-        if not self._allows(*asked, None if changes is None else noise_cell(changes, rho)):
+        if not self._allows(*asked, None if changes is None else noise_cell(changes, rho, shares)):
             left, (epsilon, delta) = self.left(), numbers(self.account.budget)
             raise BudgetExhausted(
                 f"{self.path} has {in_words(*left, delta, asked[1])} left of {in_words(epsilon, delta, asked[1])}, and "
@@ -503,6 +508,7 @@ class Ledger:
         *,
         changes: tuple[int, ...] = (),
         rho: SupportsFloat | None = None,
+        shares: tuple[float, ...] = (),
         trust: str = "central",
         numerics: str = "unknown",
         command: str = "",
@@ -514,7 +520,7 @@ class Ledger:
         Args:
             privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float means its
                 shortest decimal.
-            changes, rho: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
+            changes, rho, shares: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
             source: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
@@ -529,9 +535,9 @@ class Ledger:
         """
         self.check_covers(privacy)
         with self._writing():
-            self.check(privacy, changes, rho)
+            self.check(privacy, changes, rho, shares)
             told = now(), command, method, *cells(privacy), trust, numerics
-            row = (*told, self._joining(source), noise_cell(changes, rho))
+            row = (*told, self._joining(source), noise_cell(changes, rho, shares))
             number = self._chains["spends"].extend([row])
         self._copy_to_main_file()
         return number
@@ -638,7 +644,7 @@ class Ledger:
             rule = Filter(numbers(budget)[0], amount(slack, "slack"), amount(order, "order"))
         return Account(data, created, budget, rule)
 
-    def _noise(self, cell: str) -> tuple[tuple[int, ...], Decimal | None]:
+    def _noise(self, cell: str) -> Known:
         try:
             return noise_from(cell)
         except ValueError as error:

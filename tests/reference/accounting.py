@@ -222,3 +222,46 @@ def worst_adaptive_delta(rule, releases, laws, epsilon, most=math.inf):
         return seen[key]
 
     return worst(rule.start, 0.0, 0)
+
+
+def zonotope_losses(change, rate, radius):
+    """Losses of noise in the zonotope of all pairs where totals change so: {multiple of ``rate``: mass}.
+
+    By a sum over all points of the lattice within that radius, beyond which they are left out.
+    """
+    change = np.asarray(change)
+    items = len(change)
+    side = np.arange(-radius * (items - 1), radius * (items - 1) + 1)
+    grid = np.stack(np.meshgrid(*[side] * (items - 1), indexing="ij"), -1).reshape(-1, items - 1)
+    points = np.concatenate([grid, -grid.sum(1, keepdims=True)], 1)
+    k = np.arange(1, items)
+
+    def norm(x):
+        """The least whole r: the k largest of x add up to at most r k(m - k)."""
+        largest = np.cumsum(-np.sort(-x, axis=1), axis=1)[:, :-1]
+        return np.max(-(-largest // (k * (items - k))), axis=1)
+
+    at = norm(points)
+    moved = norm(points[at <= radius] - change) - at[at <= radius]
+    weight = np.exp(-rate * at[at <= radius])
+    masses = {one: float(np.sum(weight[moved == one])) for one in np.unique(moved).tolist()}
+    return {one: mass / float(np.sum(weight)) for one, mass in masses.items()}
+
+
+def loss_delta(losses, rate, epsilon):
+    """δ at ε of losses that are such multiples of ``rate``."""
+    terms = (mass * max(0.0, -math.expm1(epsilon - rate * one)) for one, mass in losses.items())
+    return math.fsum(terms)
+
+
+def shared_losses(shares):
+    """Losses of randomized response with random odds, with w_j those of j times ``rate``: {j: mass} for a rate."""
+
+    def of(rate):
+        found = {0: 1 - math.fsum(shares)}
+        for j, share in enumerate(shares, 1):
+            found[j] = share / (1 + math.exp(-j * rate))
+            found[-j] = share - found[j]
+        return found
+
+    return of

@@ -54,6 +54,21 @@ def test_costs_are_divergences(changes, epsilon, slack):
     assert one.cost(Decimal(epsilon)) == one.cost(Decimal(epsilon), (1,))
 
 
+@pytest.mark.parametrize("shares", [(1.0,), (0.3, 0.2), (0.0, 0.5, 0.1)])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "9"])
+def test_costs_of_shares_are_divergences(shares, epsilon):
+    one, rate = rule(), float(epsilon) / len(shares)
+    losses = naive.shared_losses(shares)(rate)
+    order = float(one.order)
+    powers = (mass * math.exp((order - 1) * rate * j) for j, mass in losses.items())
+    exact = math.log(math.fsum(powers)) / (order - 1)
+    found = one.cost(Decimal(epsilon), shares=shares)
+    assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-6)
+    assert found <= one.cost(Decimal(epsilon)) * (1 + 1e-9)
+    tight = rule("1e-3", "1e-9")  # whose order is so large that powers overflow
+    assert tight.cost(Decimal(epsilon), shares=shares) <= tight.cost(Decimal(epsilon))
+
+
 def test_costs_at_the_ends():
     one = rule()
     for epsilon in ("1e-300", "1e-12", "5000", "1e300"):
@@ -166,7 +181,8 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, seed):
         for _ in range(40):
             epsilon, rho = (Decimal(draw.choice(["0.05", "0.2", "0.45"])) for _ in range(2))
             delta = Decimal(draw.choice(["0", "0.01", "0.003"]))
-            noise = draw.choice([{"changes": (2, 2, 2)}, {"rho": rho / 20}, {}])
+            kinds = {"changes": (2, 2, 2)}, {"rho": rho / 20}, {"shares": (0.3, 0.2)}, {}
+            noise = draw.choice(kinds)
             cost = one.cost(epsilon, **noise)
             release = float(epsilon), float(delta), cost, "rho" in noise
             after = of_ledger.after(state, release)
@@ -182,6 +198,10 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, seed):
             plain = Decimal(2) - ledger.spent()[0] if state[3] else 0
             assert left[0] == max(plain, one.left(state[2]))
         assert not state[3]
+        kept = ledger.spends()
+        assert ledger.spent()[1] == sum(one.privacy.delta for one in kept)
+        assert ledger.spent()[0] == sum(one.privacy.epsilon for one in kept)
+        assert {one.shares for one in kept} == {(), (0.3, 0.2)}
         assert refused.total() > 3
 
 
@@ -329,7 +349,14 @@ def test_ledgers_of_version_5_are_taken_over(tmp_path):
             Ledger(other)
 
 
-@pytest.mark.parametrize("noise", [{"changes": (2, 2), "rho": None}, {"changes": (), "rho": 0.01}])
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"changes": (2, 2), "rho": None, "shares": ()},
+        {"changes": (), "rho": 0.01, "shares": ()},
+        {"changes": (), "rho": None, "shares": (0.5,)},
+    ],
+)
 def test_noise_is_paid_with_the_guarantee_that_it_is_of(tmp_path, noise):
     flips = Privacy.proven(0.1, unit="comparison", adjacency="flip")
     found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), **noise)
@@ -351,10 +378,11 @@ def test_bad_slack_and_bad_changes(made, tmp_path):
     path = made(3)
     with Ledger(path) as ledger, pytest.raises(ValueError, match="changes must be a tuple"):
         ledger.spend(promise(1), changes=(0,))
-    assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None)
-    assert noise_from(noise_cell((), 0.25)) == ((), Decimal("0.25"))
-    for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x"):
-        with pytest.raises(ValueError, match=r"whole number|unpack|rho must be a positive"):
+    assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None, ())
+    assert noise_from(noise_cell(rho=0.25)) == ((), Decimal("0.25"), ())
+    assert noise_from(noise_cell(shares=(0.1, 1e-9))) == ((), None, (0.1, 1e-9))
+    for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x", "shares 2", "shares x"):
+        with pytest.raises(ValueError, match=r"whole number|unpack|rho must be|shares must|float"):
             noise_from(cell)
     for rho in (0, -1, math.nan):
         with Ledger(path) as ledger, pytest.raises(LedgerError, match="rho must be a positive"):
