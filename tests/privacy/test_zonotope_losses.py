@@ -38,14 +38,14 @@ def test_the_reversal_of_three_items_is_the_worst_change_and_is_bounded(change, 
 
 def test_changes_of_four_items():
     laws = {
-        d: naive.zonotope_losses(d, 2.5, 12)
+        d: naive.zonotope_losses(d, 2.5, 9)
         for d in ((-3, -1, 1, 3), (-3, 0, 0, 3), (-2, -2, 2, 2), (-3, 1, 1, 1), (-1, 0, 0, 1))
     }
     worst, bounds = laws[-3, -1, 1, 3], bound(4, 1, 2.5)
     for at in np.arange(-2.5, 2.5, 0.5):
         exact = naive.loss_delta(worst, 2.5, at)
-        assert all(naive.loss_delta(law, 2.5, at) <= exact + 1e-9 for law in laws.values())
-        assert exact <= naive.loss_delta(bounds, 2.5, at) + 1e-9
+        assert all(naive.loss_delta(law, 2.5, at) <= exact + 1e-7 for law in laws.values())
+        assert exact <= naive.loss_delta(bounds, 2.5, at) + 1e-7
 
 
 def test_shares():
