@@ -362,7 +362,7 @@ PRIVACY = (
         "tests/privacy/test_zonotope_losses.py",
         ("return tuple(shares[1:])", "return tuple(share / 2 for share in shares[1:])"),
         ("math.exp(i * rate) * float", "float"),
-        ("edges = np.add.outer(np.arange(k), np.arange(rest))", "edges = np.add.outer(np.arange(k), 0 * np.arange(rest))"),
+        ("np.add.outer(np.arange(k), np.arange(rest))", "np.add.outer(np.arange(k), 0 * np.arange(rest))"),
         ("(size - 2) * math.log(size)", "(size - 3) * math.log(size)"),
         ("found + math.log(2) * np.arange(count)", "found"),
         ("found[i] = least - rate + np", "found[i] = least - 2 * rate + np"),

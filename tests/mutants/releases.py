@@ -258,7 +258,7 @@ RELEASES = (
     *mutants_of(
         "release/exact_aggregation.py",
         "tests/privacy/test_zonotope_losses.py",
-        ("zonotope_shares(items, change, attained.epsilon / change)", "zonotope_shares(items, 2, attained.epsilon / 2)"),
+        ("(items, change, attained.epsilon / change)", "(items, 2, attained.epsilon / 2)"),
         ("if zonotope_parts(change, attained.epsilon) == 1:", "if True:"),
     ),
     *mutants_of(
@@ -279,9 +279,9 @@ RELEASES = (
     *mutants_of(
         "jobs/comparisons.py",
         "tests/release/test_laplace_changes.py",
-        (", changes=(), rho=None, shares=())", ", rho=None, shares=())"),
-        (", changes=(), rho=None, shares=())", ", changes=(), shares=())"),
-        (", changes=(), rho=None, shares=())", ", changes=(), rho=None)"),
+        (", changes=(), rho=None, shares=()", ", rho=None, shares=()"),
+        (", changes=(), rho=None, shares=()", ", changes=(), shares=()"),
+        (", changes=(), rho=None, shares=()", ", changes=(), rho=None"),
     ),
     *mutants_of(
         "release/perturbed_models.py",
