@@ -16,8 +16,6 @@ LEDGERS = (
         ("EXACT.add(epsilon, one), EXACT.add(delta, failure)", "one, EXACT.add(delta, failure)"),
         ("        why = self._lacks(promised)\n", '        why = ""\n'),
         ("        return promised.lacks(budget)\n", "        return promised.lacks(budget.neighbors)\n"),
-        ("epsilon = EXACT.add(epsilon, amount", "epsilon = max(epsilon, amount"),
-        ("delta = EXACT.add(delta, amount", "delta = max(delta, amount"),
         ('yield\n                self._connection.execute("COMMIT")', "yield"),
     ),
     *mutants_of(
@@ -110,6 +108,8 @@ LEDGERS = (
     *mutants_of(
         "release/ledger.py",
         "tests/release/test_ledger_filter.py",
+        ("epsilon = EXACT.add(epsilon, amount", "epsilon = max(epsilon, amount"),
+        ("delta = EXACT.add(delta, amount", "delta = max(delta, amount"),
         ("else EXACT.subtract(delta, rule.slack)", "else EXACT.subtract(delta, 0)"),
         ("if sums.divergence <= rule.most * (1 + 1e-9):", "if sums.divergence <= rule.most * 2:"),
         ("epsilon = epsilon if sums.plainly else Decimal(-1)", "pass"),
