@@ -211,12 +211,12 @@ def test_gaussian_noise_counts_by_rho(made):
     path = made(3)
     with Ledger(path) as ledger:
         with pytest.raises(BudgetExhausted):
-            ledger.check(promise("0.1", "1e-5"))
+            ledger.check(promise("0.05", "1e-5"))
         count = int(ledger.account.filter.most / (float(ledger.account.filter.order) * rho))
         for _ in range(count):
-            ledger.spend(promise("0.1", "1e-5"), rho=rho)
+            ledger.spend(promise("0.05", "1e-5"), rho=rho)
         with pytest.raises(BudgetExhausted):
-            ledger.spend(promise("0.1", "1e-5"), rho=rho)
+            ledger.spend(promise("0.05", "1e-5"), rho=rho)
         # The plain sum, though its ε is not used up, is over since the first release.
         assert ledger.spent()[0] < 2
         assert ledger.left()[0] < Decimal("0.2")
