@@ -7,6 +7,7 @@ Nothing here imports JAX or NumPy, so that a budget ledger opens quickly; :mod:`
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
@@ -33,6 +34,26 @@ def check_changes(changes: object) -> None:
         isinstance(one, int) and not isinstance(one, bool) and one >= 1 for one in changes
     ):
         raise ValueError(f"changes must be a tuple of whole numbers, at least 1, got {changes!r}.")
+
+
+def check_rho(rho: object) -> None:
+    """Raise ``ValueError`` unless this is None or one number above 0, not traced."""
+    one = isinstance(rho, (int, float, Decimal, Fraction)) and not isinstance(rho, bool)
+    if rho is not None and not (one and 0 < float(rho) < math.inf):  # type: ignore[arg-type]
+        raise ValueError(f"rho must be None or one finite number above 0, got {rho!r}.")
+
+
+def check_shares(shares: object) -> None:
+    """Raise ``ValueError`` unless these are a tuple of numbers, at least 0 and at most 1 together."""
+    if (
+        not isinstance(shares, tuple)
+        or not all(
+            isinstance(one, (int, float)) and not isinstance(one, bool) and one >= 0
+            for one in shares
+        )
+        or math.fsum(shares) > 1 + 1e-12
+    ):
+        raise ValueError(f"shares must be a tuple of numbers, at most 1 together, got {shares!r}.")
 
 
 LEAVES = ("epsilon", "delta", "contributions")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from decimal import Decimal
 from pathlib import Path
 
@@ -29,13 +30,19 @@ def rows() -> dict[str, Guarantee]:
     flips = Privacy(0.1, unit="user", adjacency="flip", contributions=5)
     points = PointTotals.from_points(ranks % 2)
     released = {
+        "K-norm noise on Borda scores": exact_borda(ranks, _USERS),
         "Laplace noise on win totals": exact_noisy_counts(np.arange(10.0), flips),
         "the same on approvals": exact_scores(points, _USERS, noise="laplace"),
         "on Borda scores": exact_borda(ranks, _USERS, noise="laplace"),
         "on all pairs (`noise-all`)": exact_noise_all(ranks, _USERS, noise="laplace"),
+        "Gaussian noise on Borda scores, each at δ = 10⁻⁸": exact_borda(
+            ranks, dataclasses.replace(_USERS, delta=1e-8), noise="gaussian"
+        ),
     }
     found = {name: one.guarantee for name, one in released.items() if one.guarantee is not None}
-    return {"K-norm noise, randomized answers, any other": Guarantee(_USERS)} | found
+    return {
+        "K-norm noise on other numbers, randomized answers, any other": Guarantee(_USERS)
+    } | found
 
 
 def ahead(guarantee: Guarantee, count: int) -> float:
@@ -57,7 +64,8 @@ def most_ahead(guarantee: Guarantee) -> int:
 def most_in_ledger(guarantee: Guarantee) -> int:
     """How many releases a ledger allows that keeps all of its δ for adding up."""
     rule = Filter.of(Decimal(BUDGET), Decimal(DELTA))
-    return int(rule.most / rule.cost(Decimal("0.1"), guarantee.changes))
+    rho = None if guarantee.rho is None else Decimal(guarantee.rho)
+    return int(rule.most / rule.cost(Decimal("0.1"), guarantee.changes, rho, guarantee.shares))
 
 
 def table() -> str:

@@ -29,9 +29,9 @@ from privrank_jax.release.ledger import (
     Ledger,
     Spend,
     amount,
-    changes_cell,
     create,
     in_words,
+    noise_cell,
     numbers,
     plain,
 )
@@ -250,7 +250,9 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
                 "releases": [
                     {
                         **{name: fact for name, fact in vars(one).items() if name not in _APART},
-                        **({"changes": changes_cell(one.changes)} if one.changes else {}),
+                        **({"changes": noise_cell(one.changes)} if one.changes else {}),
+                        **({} if one.rho is None else {"rho": float(one.rho)}),
+                        **({"shares": list(one.shares)} if one.shares else {}),
                         **_facts(one.privacy),
                         **_pair(numbers(one.privacy)),
                     }
@@ -346,6 +348,8 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
             trust=one.trust,
             numerics=one.numerics,
             changes=one.changes,
+            rho=None if one.rho is None else float(one.rho),
+            shares=one.shares,
         )
         for one in spends
     ]
@@ -371,10 +375,11 @@ _NOTHING_SPENT = (
     "Nothing was spent yet: this ledger will add up what all releases of these data with --ledger {} spend, and refuse "
     "one that goes beyond the budget."
 )
-_APART = ("privacy", "changes")
+_APART = ("privacy", "changes", "rho", "shares")
 _SLACK = (
     "Releases add up by Rényi divergences, for which delta {} is kept, or plainly, whichever is less. What is left is "
-    "for one more release, whatever its noise; it may ask for more with Laplace noise on several numbers."
+    "for one more release, whatever its noise. It may ask for more with Laplace noise on several numbers, K-norm noise "
+    "on Borda scores, or Gaussian noise, whose own delta counts no more once the plain sum is exceeded."
 )
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "

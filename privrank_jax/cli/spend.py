@@ -139,16 +139,16 @@ class Spending:
         # The file was read between two checks of its content.
         source = (sha256_of(self._request.file) or "", self._request.file.name)
         ledger.check_data(*source)
-        used, changes = price(guarantee, ledger)
+        used, noise = price(guarantee, ledger)
         self._check_covers(used)
         if self._request.simulate:
-            ledger.check(used, changes)
+            ledger.check(used, **noise)
             warn("a rehearsal spends nothing; the budget would have sufficed for the release.")
             return None
         with self._told(used):
             self._number = ledger.spend(
                 used,
-                changes=changes,
+                **noise,
                 trust=guarantee.trust,
                 numerics=guarantee.numerics,
                 command=self._command,

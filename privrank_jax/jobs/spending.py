@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from privrank_jax._neighbors import COVERS
 from privrank_jax.jobs.result import Ranking
@@ -43,14 +43,14 @@ def paid(
         words = f"budget: an earlier run has paid for all steps ({ledger.path.name})"
     else:
         ledger.check_data(sha256, name)
-        used, changes = price(ranking.guarantee, ledger)
-        ledger.check(used, changes)
+        used, noise = price(ranking.guarantee, ledger)
+        ledger.check(used, **noise)
         if ranking.rehearsal:
             return ranking
         method = str(ranking.facts["method"])
         ledger.spend(
             used,
-            changes=changes,
+            **noise,
             trust=ranking.guarantee.trust,
             numerics=ranking.guarantee.numerics,
             command=job,
@@ -76,11 +76,11 @@ def left_in(ledger: Ledger) -> str:
     return f"budget: {left} is left of {whole}{of} ({ledger.path.name})"
 
 
-def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, tuple[int, ...]]:
+def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]]:
     """What a result costs: what it attains, or what was promised if that is more, as the ledger can add it up.
 
-    Of several guarantees of one result it is that with the smallest ε; the first if the ledger takes none. And the
-    changes under its Laplace noise, if they are known.
+    Of several guarantees of one result it is that with the smallest ε; the first if the ledger takes none. And what is
+    known of its noise, ``changes``, ``rho`` and ``shares`` of :meth:`Ledger.spend`.
     """
     promised = (guarantee.attained, *guarantee.also)
     covering = [one for one in promised if ledger.covers(one)]
@@ -89,8 +89,9 @@ def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, tuple[int, ...
         covering = [one for one in promised if one.neighbors.kind in kinds]
     used = min(covering, key=lambda one: float(one.epsilon), default=guarantee.attained)
     if used is not guarantee.attained:
-        return used, ()
+        return used, {}
     promise = guarantee.promise
+    noise = {name: getattr(guarantee, name) for name in ("changes", "rho", "shares")}
     epsilon = max(float(used.epsilon), float(promise.epsilon))
     delta = max(float(used.delta), float(promise.delta))
-    return dataclasses.replace(used, epsilon=epsilon, delta=delta), guarantee.changes
+    return dataclasses.replace(used, epsilon=epsilon, delta=delta), noise

@@ -128,7 +128,7 @@ def compose(
 
     Args:
         releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` and
-            :class:`LaplaceRelease` objects. Of a guarantee its ``changes`` count.
+            :class:`LaplaceRelease` objects. Of a guarantee its ``changes``, ``rho`` and ``shares`` count.
         delta: δ in [0, 1), at which to give ε.
         epsilon: ε >= 0, at which to give δ. Give either ``delta`` or ``epsilon``.
         neighbors: the neighbors that the result is for (the ε and δ of a promise given here are ignored); needed unless
@@ -198,9 +198,10 @@ def compose_basic(
 
 @dataclasses.dataclass(frozen=True)
 class _Gathered:
-    """The budgets of releases, and what the guarantee of their composition states."""
+    """The budgets of releases, those where ρ counts, and what the guarantee of their composition states."""
 
     budgets: Budgets
+    by_rho: Budgets
     unbounded: bool
     count: int
     promised: Privacy
@@ -211,13 +212,17 @@ class _Gathered:
         """The guarantee with the δ that is proven at ε."""
         if math.isinf(epsilon):
             raise ValueError("epsilon must be finite.")
-        found = 1.0 if self.unbounded else delta_at(self.budgets, Fraction(epsilon))
+        found = 1.0
+        if not self.unbounded:
+            found = min(delta_at(one, Fraction(epsilon)) for one in {self.budgets, self.by_rho})
         return self.guarantee(float(epsilon), found, composed=True)
 
     def at_delta(self, delta: Fraction | float) -> Guarantee:
         """The guarantee with the ε that is proven at δ."""
         check_delta(float(delta))
-        found = math.inf if self.unbounded else epsilon_at(self.budgets, Fraction(delta))
+        found = math.inf
+        if not self.unbounded:
+            found = min(epsilon_at(one, Fraction(delta)) for one in {self.budgets, self.by_rho})
         if math.isinf(found) and not self.unbounded:
             raise ValueError(_too_small(self.budgets, float(delta)))
         return self.guarantee(found, float(delta), composed=True)
@@ -248,16 +253,25 @@ def _gather(
     check_choice("trust", trust, TRUSTS)
     promised = _common(releases) if neighbors is None else target(neighbors)
     pairs, noisy, shifts, trusts, numerics = [], [], [], set(), set()
+    gaussian, rhos, shaped = [], [], []
     for number, release in enumerate(releases, 1):
         if isinstance(release, GaussianRelease):
             shifts.append(release.shift)
         elif isinstance(release, (Guarantee, Privacy)):
             best = _best(release, promised, number)
             epsilon, delta = _pair((best.epsilon, best.delta), number)
-            if isinstance(release, Guarantee) and best is release.attained and release.changes:
-                noisy.append((epsilon, release.changes))
+            known = release if isinstance(release, Guarantee) and best is release.attained else None
+            if known and known.changes:
+                noisy.append((epsilon, known.changes))
                 epsilon = Fraction(0)
-            pairs.append((epsilon, delta))
+            elif known and known.shares and epsilon < math.inf:
+                shaped.append((epsilon, known.shares))
+                epsilon = Fraction(0)
+            if known and known.rho is not None:
+                gaussian.append((epsilon, delta))
+                rhos.append(known.rho)
+            else:
+                pairs.append((epsilon, delta))
         elif isinstance(release, LaplaceRelease):
             noisy.append((release.epsilon, release.changes))
         else:
@@ -265,11 +279,15 @@ def _gather(
         told = isinstance(release, Guarantee)
         trusts.add(release.trust if told else trust)
         numerics.add(release.numerics if told and release.numerics in _NUMERICS else "unknown")
-    unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in (*pairs, *noisy))
-    budgets = Budgets() if unbounded else Budgets.gather(pairs, shifts, noisy)
+    every = *pairs, *gaussian
+    unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in (*every, *noisy))
+    budgets = by_rho = Budgets()
+    if not unbounded:
+        budgets = Budgets.gather(every, shifts, noisy, (), shaped)
+        by_rho = Budgets.gather(pairs, shifts, noisy, rhos, shaped)
     weakest = max(numerics, key=_NUMERICS.index, default="unknown")
     together = min(trusts, key=TRUSTS.index, default="central")
-    return _Gathered(budgets, unbounded, len(releases), promised, together, weakest)
+    return _Gathered(budgets, by_rho, unbounded, len(releases), promised, together, weakest)
 
 
 def target(neighbors: Neighbors | Privacy) -> Privacy:

@@ -33,7 +33,7 @@ from privrank_jax.pairwise.covariates import (
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import integer_noise
+from privrank_jax.release.integer_noise import concentrated, integer_noise
 from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # integers below it are exact in float64
@@ -49,8 +49,8 @@ def noisy_sums(
     sensitivity: Scalar | None = None,
     *,
     ties: bool = False,
-) -> tuple[np.ndarray, float]:
-    """Noisy sums, with the number of ties where it is released too, and the scale of their noise.
+) -> tuple[np.ndarray, float, float | None]:
+    """Noisy sums, with the number of ties where it is released too, the scale of their noise, and ρ of Gaussian noise.
 
     Args:
         table: comparisons with features, whose outcomes are 0, 1/2 or 1.
@@ -78,7 +78,7 @@ def noisy_sums(
             widths.append(shape.answers)
         graph = Graph(np.repeat(shape.pairs, shape.times, axis=0), items)
         add_noise, _ = integer_noise(noise, attained, 2, graph, tuple(widths))
-        return add_noise(values) / units, 1 / attained.epsilon
+        return add_noise(values) / units, 1 / attained.epsilon, None
     on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if ties and noise == "gaussian" else (1, 1)
     if ties:
         values = np.append(on_sums * values, on_ties * (2 << bits) * number)
@@ -86,8 +86,10 @@ def noisy_sums(
     if sensitivity is None:
         sensitivity = _change(design, attained, noise, bits, ties=ties)
     check_positive("sensitivity", sensitivity, infinite=False)
-    add_noise, scale = integer_noise(noise, attained, on_sums * unit * float(sensitivity))
-    return add_noise(values) / units, scale / (on_sums * unit)
+    change = on_sums * unit * float(sensitivity)
+    add_noise, scale = integer_noise(noise, attained, change)
+    rho = concentrated(noise, change, scale)
+    return add_noise(values) / units, scale / (on_sums * unit), rho
 
 
 def _number_of_ties(table: CovariateTable, bits: int) -> int:

@@ -16,6 +16,8 @@ from typing import Any
 
 from privrank_jax.release.library import load_opendp
 
+ROUNDED = 1 + 2**-50
+"""Times a sensitivity in ℓ₂, a root that may have been rounded down by an ulp or two."""
 _LARGEST = 2**53  # whole sensitivities up to it are exact in doubles
 
 
@@ -60,7 +62,7 @@ def discrete_laplace(sensitivity: float, epsilon: float) -> tuple[Any, float]:
 @_in_range
 def discrete_gaussian(sensitivity: float, epsilon: float, delta: float) -> tuple[Any, float]:
     """OpenDP's discrete Gaussian mechanism on integers, and its standard deviation parameter σ."""
-    change = sensitivity * (1 + 2**-50)  # a root may have been rounded down by an ulp or two
+    change = sensitivity * ROUNDED
     scale = _least_scale(change, epsilon, delta)
     mechanism = _gaussian(scale, delta)
     return _checked(mechanism, mechanism.map(change)[0], epsilon), scale

@@ -15,6 +15,9 @@ For Laplace and Gaussian noise, sensitivities are those of the simulated twins: 
 Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`, ``noise_all`` and
 ``dp_kwiksort``.
 
+*K-norm noise* on the scores also composes by the losses for a ranking and its reversal, the worst of these changes
+(:mod:`privrank_jax.privacy.zonotope_losses`), as long as the lattice is that of the integers (ε <= 4c).
+
 *Laplace noise* also composes by how a change spreads (:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`). For
 counts each pair changes by at most 2. For scores, take k items, p of which gain and k - p lose. All that p items gain
 is at most 2p(m - p), by the pairs with the others, so the k change by at most 2(p(m - p) + (k - p)(m - k + p)), which
@@ -57,8 +60,15 @@ from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+from privrank_jax.privacy.zonotope_losses import zonotope_shares
+from privrank_jax.release.integer_noise import (
+    concentrated,
+    exact_estimate,
+    exact_promise,
+    integer_noise,
+)
 from privrank_jax.release.intervals import largest_below
+from privrank_jax.release.k_norm import zonotope_parts
 from privrank_jax.release.spanning_trees import Graph
 
 CHANGE = 2
@@ -122,16 +132,21 @@ def exact_borda(
     change, divisor = unit_of(attained, users)
     if attained.adjacency == "add-remove":
         totals = totals - users * (items - 1)
+    rho, shares = None, ()
     if noise == "k-norm":
+        if zonotope_parts(change, attained.epsilon) == 1:
+            shares = zonotope_shares(items, change, attained.epsilon / change)
         add_noise, scale = integer_noise(noise, attained, change, Graph.of_all_pairs(items))
     else:
         farthest = change * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
         add_noise, scale = integer_noise(noise, attained, farthest)
+        rho = concentrated(noise, farthest, scale)
     about = NoiseDiagnostics(scale / 2 / divisor)
     spread = (abs(items - 1 - 2 * place) for place in range(items))
     changes = tuple(change * one for one in spread if one) if noise == "laplace" else ()
     value = add_noise(totals) / 2 / divisor
-    return exact_estimate(value, privacy, attained, about, changes=changes)
+    known = {"changes": changes, "rho": rho, "shares": shares}
+    return exact_estimate(value, privacy, attained, about, **known)
 
 
 def exact_noise_all(
@@ -161,7 +176,8 @@ def exact_noise_all(
     weights.T[above] = 1 - weights[above]
     changes = (CHANGE,) * pairs if noise == "laplace" else ()
     about = NoiseDiagnostics(scale / 2 / users)
-    return exact_estimate(weights, privacy, attained, about, changes=changes)
+    rho = concentrated(noise, change, scale)
+    return exact_estimate(weights, privacy, attained, about, changes=changes, rho=rho)
 
 
 def exact_kwiksort(
@@ -220,8 +236,11 @@ def exact_kwiksort(
         value = np.empty(items, np.int32)
         value[order] = np.arange(items)
     about = SortDiagnostics(queries, exceeded, scale / (2 * users), budget)
-    changes = (CHANGE,) * budget if noise == "laplace" and budget == pairs else ()
-    return exact_estimate(value, privacy, attained, about, changes=changes)
+    changes, rho = (), None
+    if budget == pairs:
+        changes = (CHANGE,) * budget if noise == "laplace" else ()
+        rho = concentrated(noise, change, scale)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def _sort(

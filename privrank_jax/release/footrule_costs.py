@@ -40,7 +40,7 @@ from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.block_noise import discrete_blocks
-from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.gaussian_budget import concentrated_budget, gaussian_budget
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.k_norm import discrete_cube
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
@@ -93,11 +93,11 @@ def exact_footrule(
     users, items = int(data.num_users), data.num_items
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to release.")
-    counts = np.asarray(data.counts, np.int64)
+    counts, rho = np.asarray(data.counts, np.int64), None
     if noise == "gaussian":
         prefixes = np.cumsum(counts, axis=1)[:, :-1].ravel()
         budget = gaussian_budget(attained.epsilon, attained.delta)
-        scale = deviation(items, budget)
+        scale, rho = deviation(items, budget), concentrated_budget(budget)
         noisy = gaussian_mechanism(prefixes, ((prefixes.size, scale),), attained.epsilon, budget)
         value = _costs(noisy.reshape(items, items - 1) / (4 * users))
         spread = float(scale) / (CHANGE * users) * math.sqrt(2 * (items**2 - 1) / (3 * items))
@@ -105,7 +105,7 @@ def exact_footrule(
         release = _tree if noise == "tree" else _cube
         value = release(counts, users, attained.epsilon)
         spread = float(np.asarray(dp_footrule_deviation(items, users, attained, noise=noise)))
-    return exact_estimate(value, privacy, attained, FootruleDiagnostics(spread))
+    return exact_estimate(value, privacy, attained, FootruleDiagnostics(spread), rho=rho)
 
 
 def counted_histograms(ranks: RankingsLike, missing: str) -> PositionHistograms:

@@ -63,6 +63,15 @@ def gaussian_budget(epsilon: float, delta: float) -> Fraction:
         ) from error
 
 
+def concentrated_budget(budget: Fraction) -> float:
+    """ρ = μ²/2 of Gaussian noise of standard deviation 1 at ℓ₂ sensitivity μ, never rounded down.
+
+    >>> concentrated_budget(Fraction(1, 2)) >= 1 / 8
+    True
+    """
+    return math.nextafter(float(budget**2 / 2), math.inf)
+
+
 def _proven(guess: Fraction, epsilon: float, delta: float) -> Fraction:
     """The largest μ, less 10^-9 to 10^-8 of it; the nearer ``guess`` is, the fewer steps it takes."""
     low, high = guess * (1 - _MARGIN), guess * (1 + 8 * _MARGIN)

@@ -10,10 +10,11 @@ import numpy as np
 from privrank_jax._types import Number
 from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.release.discrete_noise import ROUNDED, discrete_gaussian, discrete_laplace
 from privrank_jax.release.k_norm import AddNoise, discrete_cube, discrete_zonotope
 from privrank_jax.release.limited_cube import discrete_limited_cube
 from privrank_jax.release.spanning_trees import Graph
@@ -76,6 +77,22 @@ def integer_noise(
     return lambda values: np.asarray(drawn(values.tolist()), np.float64), scale
 
 
+def concentrated(noise: str, change: Number, scale: float) -> float | None:
+    """ρ of Gaussian noise on integers (:mod:`~privrank_jax.release.discrete_noise`), never rounded down; else None.
+
+    Args:
+        noise: its kind.
+        change: in ℓ₂, as for :func:`integer_noise`.
+        scale: σ, as from there.
+
+    >>> round(concentrated("gaussian", 2, 20.0), 12)
+    0.005
+    """
+    if noise != "gaussian":
+        return None
+    return rounded_up((float(change) * ROUNDED / scale) ** 2 / 2)
+
+
 def exact_estimate(
     value: Any,
     privacy: Privacy,
@@ -85,8 +102,11 @@ def exact_estimate(
     trust: str = "central",
     note: str = "",
     changes: tuple[int, ...] = (),
+    rho: float | None = None,
+    shares: tuple[float, ...] = (),
 ) -> Estimate:
     """What is published, with its guarantee: promise, what is attained of it, and the rest as there."""
-    about = {"trust": trust, "numerics": "exact", "note": note, "changes": changes}
+    known = {"changes": changes, "rho": rho, "shares": shares}
+    about = {"trust": trust, "numerics": "exact", "note": note, **known}
     guarantee = Guarantee(privacy, attained, **about)
     return Estimate(value, guarantee, diagnostics)

@@ -64,7 +64,7 @@ from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 from privrank_jax._neighbors import Neighbors
 from privrank_jax._promise import Privacy
@@ -78,12 +78,11 @@ from privrank_jax.release.ledger_file import (
     VERSION,
     WAIT,
     BudgetExhausted,
+    Known,
     LedgerError,
     amount,
     as_text,
     cells,
-    changes_cell,
-    changes_from,
     clearly,
     connect,
     content_sha256,
@@ -91,6 +90,8 @@ from privrank_jax.release.ledger_file import (
     fingerprint,
     from_cells,
     in_words,
+    noise_cell,
+    noise_from,
     now,
     numbers,
     plain,
@@ -106,10 +107,10 @@ __all__ = [
     "Privacy",
     "Spend",
     "amount",
-    "changes_cell",
     "content_sha256",
     "create",
     "in_words",
+    "noise_cell",
     "numbers",
     "plain",
 ]
@@ -162,6 +163,8 @@ class Spend:
         data_set: the number of the data set; 1 outside of a series.
         privacy: what the release promises; ε and δ are decimals.
         changes: of Laplace noise, as in ``Guarantee.changes``; () where no more than ε and δ is known.
+        rho: of Gaussian noise, as in ``Guarantee.rho``; None where it is not known.
+        shares: of K-norm noise, as in ``Guarantee.shares``; () where they are not known.
     """
 
     number: int
@@ -174,6 +177,25 @@ class Spend:
     data_set: int
     privacy: Privacy
     changes: tuple[int, ...] = ()
+    rho: Decimal | None = None
+    shares: tuple[float, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sums:
+    """What was spent, as the rule of a ledger counts it (:mod:`privrank_jax.release.ledger_filter`).
+
+    Attributes:
+        plainly: whether the plain sum holds.
+        epsilon: Σε_i.
+        delta: Σδ_i of those that count.
+        divergence: Σr_i; 0 without a slack.
+    """
+
+    plainly: bool
+    epsilon: Decimal
+    delta: Decimal
+    divergence: float
 
 
 class Ledger:
@@ -272,7 +294,9 @@ class Ledger:
         spends = []
         for number, data_set, *row in rows:
             words = self._words(row)
-            of = {"privacy": self._promise(words[7:]), "changes": self._changes(words[6])}
+            changes, rho, shares = self._noise(words[6])
+            of: dict[str, Any] = {"changes": changes, "rho": rho, "shares": shares}
+            of["privacy"] = self._promise(words[7:])
             spends.append(Spend(number, *words[:6], data_set=data_set, **of))
         return spends
 
@@ -291,27 +315,41 @@ class Ledger:
 
         With a slack, the δ beside it, and the largest ε of one more release of which nothing else is known.
         """
-        pairs = zip(numbers(self.account.budget), self.spent())
-        epsilon, delta = (EXACT.subtract(budget, spent) for budget, spent in pairs)
-        rule = self.account.filter
+        sums, rule = self._sums(), self.account.filter
+        epsilon = EXACT.subtract(numbers(self.account.budget)[0], sums.epsilon)
+        delta = EXACT.subtract(self._most_failure(), sums.delta)
         if rule is not None:
-            delta = EXACT.subtract(delta, rule.slack)
-            cost = self._cost(rule)
-            if cost <= rule.most * (1 + 1e-9):  # in whatever order it is added up
-                epsilon = max(epsilon, rule.left(cost))
+            epsilon = epsilon if sums.plainly else Decimal(-1)
+            if sums.divergence <= rule.most * (1 + 1e-9):  # in whatever order it is added up
+                epsilon = max(epsilon, rule.left(sums.divergence))
         if min(epsilon, delta) < 0:
             raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
         return epsilon, delta
 
-    def _cost(self, rule: Filter) -> float:
-        """The sum of Rényi divergences of all spends."""
+    def _most_failure(self) -> Decimal:
+        """δ less the slack."""
+        delta, rule = numbers(self.account.budget)[1], self.account.filter
+        return delta if rule is None else EXACT.subtract(delta, rule.slack)
+
+    def _sums(self, *more: tuple[Decimal, Decimal, str]) -> _Sums:
+        """What was spent, and, after it, ε, δ and cell of the noise of further releases."""
+        rule, most = self.account.filter, (numbers(self.account.budget)[0], self._most_failure())
         with clearly(self.path):
-            rows = self._connection.execute("SELECT epsilon, changes FROM spends").fetchall()
-        kinds = Counter(tuple(self._words(row)) for row in rows)
-        return math.fsum(
-            count * rule.cost(amount(epsilon, "epsilon"), self._changes(changes))
-            for (epsilon, changes), count in kinds.items()
+            query = "SELECT epsilon, delta, changes FROM spends ORDER BY number"
+            rows = [self._words(row) for row in self._connection.execute(query)]
+        plainly, epsilon, delta, kinds = True, Decimal(0), Decimal(0), Counter()
+        for *pair, cell in [*rows, *more]:
+            one, failure = (amount(part, "a spend", zero=True) for part in pair)
+            epsilon, failure = EXACT.add(epsilon, one), EXACT.add(delta, failure)
+            plainly = plainly and epsilon <= most[0] and failure <= most[1]
+            if plainly or self._noise(cell)[1] is None:
+                delta = failure
+            kinds[one, cell] += 1
+        costs = (
+            0.0 if rule is None else count * rule.cost(one, *self._noise(cell))
+            for (one, cell), count in kinds.items()
         )
+        return _Sums(plainly, epsilon, delta, math.fsum(costs))
 
     def check_data(self, sha256: str, name: str) -> None:
         """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined."""
@@ -427,40 +465,50 @@ class Ledger:
             return promised.lacks(budget.neighbors)
         return promised.lacks(budget)
 
-    def check(self, privacy: Privacy, changes: tuple[int, ...] | None = ()) -> None:
+    def check(
+        self,
+        privacy: Privacy,
+        changes: tuple[int, ...] | None = (),
+        rho: SupportsFloat | None = None,
+        shares: tuple[float, ...] = (),
+    ) -> None:
         """Refuse what the ledger doesn't allow now, without spending.
 
         Args:
             privacy: what the release promises.
-            changes: as for :meth:`spend`; None: not known yet, so that only what none could allow is refused.
+            changes, rho, shares: as for :meth:`spend`; changes None: nothing is known of the noise yet, so that only
+                what none could allow is refused.
 
         Raises:
             BudgetExhausted: with what is left and what was asked for.
             LedgerError: the promise is weaker than the ledger's.
         """
         self.check_covers(privacy)
-        asked, left = numbers(privacy), self.left()
-        if asked[1] > left[1] or (asked[0] > left[0] and not self._passes(asked[0], changes)):
-            epsilon, delta = numbers(self.account.budget)
+        asked = numbers(privacy)
+        if not self._allows(*asked, None if changes is None else noise_cell(changes, rho, shares)):
+            left, (epsilon, delta) = self.left(), numbers(self.account.budget)
             raise BudgetExhausted(
                 f"{self.path} has {in_words(*left, delta, asked[1])} left of {in_words(epsilon, delta, asked[1])}, and "
                 f"this release asks for {in_words(*asked, delta)}: nothing was spent and nothing is released. "
                 f"{_advice(left, asked, self.series)}"
             )
 
-    def _passes(self, epsilon: Decimal, changes: tuple[int, ...] | None) -> bool:
-        """Whether Rényi divergences allow this ε."""
-        rule = self.account.filter
-        if rule is None:
-            return False
-        asked = 0.0 if changes is None else rule.cost(epsilon, changes)
-        return self._cost(rule) + asked <= rule.most
+    def _allows(self, epsilon: Decimal, delta: Decimal, cell: str | None) -> bool:
+        """Whether such a release may be made; of unknown noise: whether it may with any noise."""
+        rule, sums = self.account.filter, self._sums((epsilon, delta, cell or ""))
+        if sums.plainly or rule is None:
+            return sums.plainly
+        if cell is None:
+            return self._sums().divergence <= rule.most
+        return sums.delta <= self._most_failure() and sums.divergence <= rule.most
 
     def spend(
         self,
         privacy: Privacy,
         *,
         changes: tuple[int, ...] = (),
+        rho: SupportsFloat | None = None,
+        shares: tuple[float, ...] = (),
         trust: str = "central",
         numerics: str = "unknown",
         command: str = "",
@@ -472,7 +520,7 @@ class Ledger:
         Args:
             privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float means its
                 shortest decimal.
-            changes: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
+            changes, rho, shares: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
             source: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
@@ -487,9 +535,9 @@ class Ledger:
         """
         self.check_covers(privacy)
         with self._writing():
-            self.check(privacy, changes)
+            self.check(privacy, changes, rho, shares)
             told = now(), command, method, *cells(privacy), trust, numerics
-            row = (*told, self._joining(source), changes_cell(changes))
+            row = (*told, self._joining(source), noise_cell(changes, rho, shares))
             number = self._chains["spends"].extend([row])
         self._copy_to_main_file()
         return number
@@ -596,9 +644,9 @@ class Ledger:
             rule = Filter(numbers(budget)[0], amount(slack, "slack"), amount(order, "order"))
         return Account(data, created, budget, rule)
 
-    def _changes(self, cell: str) -> tuple[int, ...]:
+    def _noise(self, cell: str) -> Known:
         try:
-            return changes_from(cell)
+            return noise_from(cell)
         except ValueError as error:
             raise LedgerError(f"{self.path} is damaged ({error}): {RESTORE}") from None
 

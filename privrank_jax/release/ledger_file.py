@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import SupportsFloat
 
 from privrank_jax._arguments import ArgumentError
-from privrank_jax._promise import Privacy, check_changes
+from privrank_jax._promise import Privacy, check_changes, check_shares
 from privrank_jax.release.ledger_filter import Filter
 
 WAIT = 30.0  # seconds for other processes to finish their transactions
@@ -200,6 +200,7 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     )
 
 
+_RHO, _SHARES = "rho ", "shares "  # before them in the column of changes
 _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
 _FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
@@ -238,22 +239,39 @@ def from_cells(
     )
 
 
-def changes_cell(changes: tuple[int, ...]) -> str:
-    """The changes under Laplace noise as a cell: each size, and how often it occurs.
+Known = tuple[tuple[int, ...], Decimal | None, tuple[float, ...]]
+"""What is known of noise: its changes, its ρ and its shares."""
 
-    >>> changes_cell((2, 6, 2)), changes_from("2*2 6*1")
-    ('2*2 6*1', (2, 2, 6))
+
+def noise_cell(
+    changes: tuple[int, ...] = (), rho: SupportsFloat | None = None, shares: tuple[float, ...] = ()
+) -> str:
+    """What is known of noise as a cell: each size of the changes and how often it occurs, or ρ, or shares.
+
+    >>> noise_cell((2, 6, 2)), noise_cell(rho=0.005), noise_from("shares 0.5 0.25")
+    ('2*2 6*1', 'rho 0.005', ((), None, (0.5, 0.25)))
     """
     check_changes(changes)
+    check_shares(shares)
+    if rho is not None:
+        return f"{_RHO}{amount(rho, 'rho')}"
+    if shares:
+        return _SHARES + " ".join(map(repr, shares))
     return " ".join(f"{size}*{count}" for size, count in sorted(Counter(changes).items()))
 
 
-def changes_from(cell: str) -> tuple[int, ...]:
-    """The changes from a cell; ``ValueError`` if it holds none."""
+def noise_from(cell: str) -> Known:
+    """What a cell holds; ``ValueError`` if it is nothing of that."""
+    if cell.startswith(_RHO):
+        return (), amount(cell.removeprefix(_RHO), "rho"), ()
+    if cell.startswith(_SHARES):
+        shares = tuple(map(float, cell.removeprefix(_SHARES).split()))
+        check_shares(shares)
+        return (), None, shares
     pairs = [[_whole(number) for number in part.split("*")] for part in cell.split()]
     changes = tuple(size for size, count in pairs for _ in range(count))
     check_changes(changes)
-    return changes
+    return changes, None, ()
 
 
 def _whole(number: str) -> int:

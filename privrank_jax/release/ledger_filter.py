@@ -1,17 +1,25 @@
 r"""Adding up releases by Rényi divergences, as a filter: valid for releases that are chosen along the way.
 
 **Rule.** An order α > 1 and a part δ' of the budget (ε, δ) are fixed before the first release. Release i is (ε_i, δ_i)
-private, whatever came before, and r_i is the Rényi divergence of order α of the pair of laws that dominates it but for
-a failure of probability δ_i (:mod:`privrank_jax.privacy.loss_distribution`). It may be made if, with it,
+private, whatever came before. If it is also ρ_i-zCDP, as Gaussian noise is, r_i = αρ_i; otherwise r_i is the Rényi
+divergence of order α of the pair of laws that dominates it but for a failure of probability δ_i
+(:mod:`privrank_jax.privacy.loss_distribution`). The *plain sum holds* as long as Σε_i <= ε and Σδ_i <= δ - δ'. From the
+first release on that exceeds it, δ_i of those with a ρ_i count no more. A release may be made if, with it,
 
-    Σδ_i <= δ - δ',   and   Σε_i <= ε   or   Σr_i <= ε - log(κ/δ')/(α-1),   κ = (1 - 1/α)^(α-1)/α.
+    Σδ_i <= δ - δ',   and   the plain sum holds   or   Σr_i <= ε - log(κ/δ')/(α-1),   κ = (1 - 1/α)^(α-1)/α.
 
 **Theorem.** All releases together are (ε, δ) private, though each release, its ε_i, δ_i and kind of noise, and whether
-there is one more, may depend on all results so far. *Proof.* Failures together have a probability of at most δ - δ'.
-Let L = ΣL_i be the loss on what was released without any: it adds E (1 - e^{ε-L})₊ to δ. By definition of r_i the
-factors of M = Π e^{(α-1)(L_i - r_i)} have conditional means of at most 1, so E M <= 1 wherever the rule stops (Feldman
-and Zrnic 2021). If Σε_i <= ε, then L <= ε, which adds nothing. If not, (1 - e^{-y})₊ <= κ e^{(α-1)y} for all y, so that
-(1 - e^{ε-L})₊ <= κ e^{(α-1)(L-ε)} = κ e^{(α-1)(Σr_i-ε)} M <= δ' M. All of it adds at most δ' E M <= δ'. ∎
+there is one more, may depend on all results so far. *Proof.* Let P_i and Q_i be the laws of release i for the two data
+sets, given what came before. If δ_i counts, take from P_i its failure: leave what the dominating pair has besides, or
+min(P_i, e^{ε_i} Q_i) where there is a ρ_i. Call the rest P_i'; it is P_i if δ_i does not count. All that is taken comes
+to at most δ - δ'. The rest adds E' (1 - e^{ε-L})₊ to δ, with E' the integral over ΠP_i' and L = ΣL_i, where L_i is log
+P_i'/Q_i. By definition of r_i, and as P_i' <= P_i where r_i = αρ_i, the factors of M = Π e^{(α-1)(L_i - r_i)} have
+conditional integrals of at most 1. So E' M <= 1 wherever the rule stops (Feldman and Zrnic 2021). If the plain sum
+holds there, all L_i <= ε_i, so L <= ε, which adds nothing. If not, (1 - e^{-y})₊ <= κ e^{(α-1)y} for all y, so that
+(1 - e^{ε-L})₊ <= κ e^{(α-1)(L-ε)} = κ e^{(α-1)(Σr_i-ε)} M <= δ' M. All of it adds at most δ' E' M <= δ'. ∎
+
+So whatever the plain sum allows within ε and δ - δ' is allowed. Until it is exceeded δ_i must count, for results decide
+whether it ever will be, and where it is not, a Gaussian release has failures.
 
 This is not composition by loss distributions, which is proven for budgets that are fixed ahead only, but comes near it.
 The proof does not allow to take the best of several orders at the end.
@@ -20,7 +28,8 @@ The proof does not allow to take the best of several orders at the end.
 
     e^{(α-1)r} = e^{(α-1)ε} (1 + q^{aw} + (1-q) q^w (1 - q^{(a-1)w})/(1 - q^w))/(1 + q),
 
-by its losses there; those of several numbers add up. The order is that which allows most releases of little loss each.
+by its losses there; those of several numbers add up. Where odds are random (``Guarantee.shares``), e^{(α-1)r} is the
+mean of what it is for each. The order is that which allows most releases of little loss each.
 
 Nothing here imports JAX or NumPy.
 """
@@ -33,6 +42,7 @@ from collections import Counter
 from decimal import ROUND_FLOOR, Context, Decimal
 
 _DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
+_LARGEST_EXPONENT = 600.0
 _ROUNDING = 1e-13  # relative, of logarithms and sums of doubles
 
 
@@ -72,13 +82,25 @@ class Filter:
         bound = float(self.epsilon) - constant / excess
         return bound - _ROUNDING * (float(self.epsilon) + abs(constant) / excess)
 
-    def cost(self, epsilon: Decimal, changes: tuple[int, ...] = ()) -> float:
+    def cost(
+        self,
+        epsilon: Decimal,
+        changes: tuple[int, ...] = (),
+        rho: Decimal | None = None,
+        shares: tuple[float, ...] = (),
+    ) -> float:
         """r of a release, never rounded down.
 
         Args:
             epsilon: its ε.
             changes: of its Laplace noise (``Guarantee.changes``); () for any ε-DP release.
+            rho: of its Gaussian noise (``Guarantee.rho``), by which alone it counts.
+            shares: of its K-norm noise (``Guarantee.shares``).
         """
+        if rho is not None:
+            return float(self.order) * float(rho) * (1 + _ROUNDING)
+        if shares:
+            return self._cost_of_shares(epsilon, shares)
         excess, every = float(self.order) - 1, sum(changes) or 1
         total = math.fsum(
             count * self._cost_of_number(float(epsilon) * change / every, change)
@@ -95,6 +117,16 @@ class Filter:
         between = math.exp(-weight) * math.expm1(-(change - 1) * weight) / math.expm1(-weight)
         shares = 1 + math.exp(-change * weight) - math.expm1(-unit) * between
         return epsilon + (math.log(shares) - math.log1p(math.exp(-unit))) / excess
+
+    def _cost_of_shares(self, epsilon: Decimal, shares: tuple[float, ...]) -> float:
+        excess, whole = float(self.order) - 1, self.cost(epsilon)
+        if excess * whole > _LARGEST_EXPONENT:
+            return whole
+        parts = (self.cost(epsilon * j / len(shares)) for j in range(1, len(shares) + 1))
+        more = math.fsum(
+            share * math.expm1(excess * part) for share, part in zip(shares, parts, strict=True)
+        )
+        return min(math.log1p(more) / excess * (1 + _ROUNDING), whole)
 
     def left(self, spent: float) -> Decimal:
         """The largest ε of one more release of any kind of noise, rounded down to six digits.

@@ -63,7 +63,12 @@ from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.release.covariate_sums import noisy_sums
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+from privrank_jax.release.integer_noise import (
+    concentrated,
+    exact_estimate,
+    exact_promise,
+    integer_noise,
+)
 from privrank_jax.release.spanning_trees import Graph
 
 _BY = "exact_noisy_counts"
@@ -117,18 +122,20 @@ def exact_noisy_counts(
     noise, attained = kept_on_counted(data, privacy, _BY, noise, questionnaire)
     attained = exact_promise(attained)
     if isinstance(data, CovariateTable):
-        value, scale = noisy_sums(data, attained, noise, sensitivity, ties=davidson)
-        return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
+        value, scale, rho = noisy_sums(data, attained, noise, sensitivity, ties=davidson)
+        return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale), rho=rho)
     doubled = _doubled_choices(data) if isinstance(data, Choices) else doubled_totals(data)
     counts = read_questionnaire(questionnaire, attained, doubled.size, noise, sensitivity)
     if counts is None or noise != "k-norm":
         change = change_of_totals(noise, attained, counts, sensitivity)
         value, scale = _noisy(doubled, attained, noise, change)
         changes = _changes(attained, change) if noise == "laplace" else ()
+        rho = concentrated(noise, float(change), scale)
     else:
         value, scale = _shaped(doubled, attained, np.asarray(counts))
-        changes = ()
-    return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale), changes=changes)
+        changes, rho = (), None
+    about = NoiseDiagnostics(scale)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def _with_ties(
@@ -144,6 +151,7 @@ def _with_ties(
     on_ties, on_totals = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
     values = doubled_totals(np.append(on_totals * totals, on_ties * ties) / 2)
     changes: tuple[int, ...] = ()
+    rho = None
     if noise == "k-norm":
         assert counts is not None
         drawn, scale = _shaped(np.append(values, -ties), attained, with_ties(counts))
@@ -154,10 +162,11 @@ def _with_ties(
         elif counts is None:
             changes = _changes(attained, change)
         drawn, scale = _noisy(values, attained, noise, change)
+        rho = concentrated(noise, float(change), scale)
     items = wins.num_items
     value = np.append(drawn[:items] / on_totals, drawn[items] / on_ties)
     about = NoiseDiagnostics(scale / on_totals)
-    return exact_estimate(value, privacy, attained, about, changes=changes)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def _doubled_choices(choices: Choices) -> np.ndarray:

@@ -23,7 +23,12 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise, integer_noise
+from privrank_jax.release.integer_noise import (
+    concentrated,
+    exact_estimate,
+    exact_promise,
+    integer_noise,
+)
 
 
 def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") -> Estimate:
@@ -63,4 +68,5 @@ def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") 
     about = ScoreDiagnostics(scale / parts, middle)
     value = add_noise(totals) / parts
     each = (data.most,) * round(parts * change / data.most) if noise == "laplace" else ()
-    return exact_estimate(value, privacy, attained, about, changes=each)
+    rho = concentrated(noise, parts * change, scale)
+    return exact_estimate(value, privacy, attained, about, changes=each, rho=rho)

@@ -48,7 +48,7 @@ from privrank_jax.release.exact_aggregation import (
     twice_counts,
     unit_of,
 )
-from privrank_jax.release.gaussian_budget import gaussian_budget
+from privrank_jax.release.gaussian_budget import concentrated_budget, gaussian_budget
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.intervals import largest_below
 from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
@@ -103,7 +103,10 @@ def exact_weights(
             combine, scores - scores.mean(), x - x.T, np.ones(items, bool), *shares
         )
         value = np.asarray(value)
-    return exact_estimate(value, privacy, attained, diagnostics)
+    rho = None
+    if noise == "gaussian":
+        rho = concentrated_budget(gaussian_budget(attained.epsilon, attained.delta))
+    return exact_estimate(value, privacy, attained, diagnostics, rho=rho)
 
 
 def _k_norm(

@@ -158,7 +158,7 @@ def test_losses_of_which_many_are_left_out_still_bound():
 
 @pytest.mark.parametrize("dimension", [1, 2, 45, 190])
 def test_cube_noise_would_gain_little(dimension):
-    """If all numbers change: 1.6 % of ε for 100 releases at 0.1, whatever their number."""
+    """If all numbers change, the worst case: 1.6 % of ε for 100 releases at 0.1, whatever their number."""
     losses = naive.cube_losses(dimension, 2, 0.05)
     assert sum(mass * math.exp(-0.05 * at) for at, mass in losses.items()) == pytest.approx(1)
     law = np.ones(1)

@@ -162,23 +162,106 @@ def laplace_divergence(unit, changes, alpha):
     return total
 
 
-def worst_adaptive_delta(kinds, allowed, epsilon):
-    """The largest δ at ε of releases each of which is chosen, after the outcomes so far, from a few kinds.
+def gaussian_outcomes(scale, change, reach):
+    """Outcomes of discrete Gaussian noise around 0 and around ``change``, pairs of probabilities; tails are merged."""
+    x = np.arange(-40 * reach, 40 * reach)
+    laws = []
+    for center in (0, change):
+        law = np.exp(-((x - center) ** 2) / (2 * scale**2))
+        places = np.clip(x, -reach, change + reach) + reach
+        laws.append(np.bincount(places, law / law.sum()).tolist())
+    return list(zip(*laws))
 
-    ``kinds`` are lists of (p, q) of outcomes; ``allowed`` says whether so many of each kind may be made. The search
-    goes through all strategies, by the numbers of releases so far and their loss.
+
+class LedgerRule:
+    """What a ledger allows, one release after the other; ``counts`` says whether δ of Gaussian noise ever counts.
+
+    A release is (ε, δ, r, whether its noise is Gaussian); a state is Σε, Σδ, Σr, and whether the plain sum holds.
+    """
+
+    start = (0.0, 0.0, 0.0, True)
+
+    def __init__(self, epsilon, delta, slack, order, counts=True):
+        self.epsilon, self.failures, self.counts = epsilon, delta - slack, counts
+        constant = (1 - 1 / order) ** (order - 1) / order
+        self.most = epsilon - math.log(constant / slack) / (order - 1)
+
+    def after(self, state, release):
+        """The state after a further release; None if it is refused."""
+        spent, failures, divergence, plain = state
+        epsilon, delta, cost, gaussian = release
+        spent, divergence = round(spent + epsilon, 12), round(divergence + cost, 12)
+        plain = plain and spent <= self.epsilon and failures + delta <= self.failures + 1e-12
+        if not gaussian or (plain and self.counts):
+            failures = round(failures + delta, 12)
+        if failures > self.failures + 1e-12 or not (plain or divergence <= self.most):
+            return None
+        return spent, failures, divergence, plain
+
+
+def worst_adaptive_delta(rule, releases, laws, epsilon, most=math.inf):
+    """The largest δ at ε of at most so many releases, each chosen after the outcomes so far from those given.
+
+    ``laws`` are the (p, q) of the outcomes of each. The search goes through all strategies that the rule allows.
     """
     seen = {}
 
-    def worst(counts, loss):
-        state = counts, round(loss, 9)
-        if state not in seen:
-            seen[state] = max(0.0, -math.expm1(min(0.0, epsilon - loss)))
-            for kind, outcomes in enumerate(kinds):
-                more = tuple(count + (kind == other) for other, count in enumerate(counts))
-                if allowed(more):
-                    found = math.fsum(p * worst(more, loss + math.log(p / q)) for p, q in outcomes)
-                    seen[state] = max(seen[state], found)
-        return seen[state]
+    def worst(state, loss, made):
+        key = state, round(loss, 9), made if most < math.inf else 0
+        if key not in seen:
+            seen[key] = max(0.0, -math.expm1(min(0.0, epsilon - loss)))
+            for release, outcomes in zip(releases, laws) if made < most else ():
+                after = rule.after(state, release)
+                if after is not None:
+                    found = math.fsum(
+                        p * worst(after, loss + (math.log(p / q) if q else math.inf), made + 1)
+                        for p, q in outcomes
+                        if p
+                    )
+                    seen[key] = max(seen[key], found)
+        return seen[key]
 
-    return worst((0,) * len(kinds), 0.0)
+    return worst(rule.start, 0.0, 0)
+
+
+def zonotope_losses(change, rate, radius):
+    """Losses of noise in the zonotope of all pairs where totals change so: {multiple of ``rate``: mass}.
+
+    By a sum over all points of the lattice within that radius, beyond which they are left out.
+    """
+    change = np.asarray(change)
+    items = len(change)
+    side = np.arange(-radius * (items - 1), radius * (items - 1) + 1)
+    grid = np.stack(np.meshgrid(*[side] * (items - 1), indexing="ij"), -1).reshape(-1, items - 1)
+    points = np.concatenate([grid, -grid.sum(1, keepdims=True)], 1)
+    k = np.arange(1, items)
+
+    def norm(x):
+        """The least whole r: the k largest of x add up to at most r k(m - k)."""
+        largest = np.cumsum(-np.sort(-x, axis=1), axis=1)[:, :-1]
+        return np.max(-(-largest // (k * (items - k))), axis=1)
+
+    at = norm(points)
+    moved = norm(points[at <= radius] - change) - at[at <= radius]
+    weight = np.exp(-rate * at[at <= radius])
+    masses = {one: float(np.sum(weight[moved == one])) for one in np.unique(moved).tolist()}
+    return {one: mass / float(np.sum(weight)) for one, mass in masses.items()}
+
+
+def loss_delta(losses, rate, epsilon):
+    """δ at ε of losses that are such multiples of ``rate``."""
+    terms = (mass * max(0.0, -math.expm1(epsilon - rate * one)) for one, mass in losses.items())
+    return math.fsum(terms)
+
+
+def shared_losses(shares):
+    """Losses of randomized response with random odds, with w_j those of j times ``rate``: {j: mass} for a rate."""
+
+    def of(rate):
+        found = {0: 1 - math.fsum(shares)}
+        for j, share in enumerate(shares, 1):
+            found[j] = share / (1 + math.exp(-j * rate))
+            found[-j] = share - found[j]
+        return found
+
+    return of

@@ -1,7 +1,9 @@
-"""What a guarantee says of the changes under Laplace noise holds for all neighbors of small data, and is attained."""
+"""What a guarantee says of changes under Laplace and Gaussian noise holds for all neighbors of small data, attained."""
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 import math
 
@@ -13,20 +15,28 @@ from privrank_jax.aggregation.scores import PointTotals
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs import comparisons
 from privrank_jax.pairwise import questionnaire_counts
-from privrank_jax.privacy import Guarantee, Privacy, compose
+from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release import (
+    covariate_sums,
     exact_aggregation,
     exact_borda,
+    exact_footrule,
     exact_kwiksort,
     exact_noise_all,
     exact_noisy_counts,
     exact_scores,
     exact_top_k,
+    exact_weights,
+    footrule_costs,
     noisy_counts,
     scores,
+    weights_in_parts,
 )
+from tests.reference import accounting as naive
 
 EPSILON = 0.5
+OF_USERS = {"neighbors": Neighbors("user", "replace")}
 
 
 @pytest.fixture
@@ -35,8 +45,9 @@ def noiseless(monkeypatch):
     scales = []
 
     def integer_noise(noise, privacy, change, body=None):
+        if body is not None:  # of a fallback
+            return lambda values: np.asarray(values, float), 1.0
         assert noise == "laplace"
-        assert body is None
         scales.append(math.ceil(change) / privacy.epsilon)
         return lambda values: np.asarray(values, float), scales[-1]
 
@@ -60,6 +71,27 @@ def assert_holds(release, of_users, neighbors, doubled=2):
         largest = max(largest, sums[-1])
     assert largest == pytest.approx(stated[-1])
     return changes
+
+
+@pytest.fixture
+def of_gaussian(monkeypatch):
+    """Exact releases with Gaussian noise that is 0; σ = 3 for each integer."""
+
+    def integer_noise(noise, privacy, change, body=None):
+        assert noise == "gaussian" or body is not None
+        return lambda values: np.asarray(values, float), 3.0
+
+    for module in (exact_aggregation, noisy_counts, scores, covariate_sums):
+        monkeypatch.setattr(module, "integer_noise", integer_noise)
+
+
+def assert_rho(release, neighbors, unit):
+    """Enumerate: the largest ‖change of the integers‖²/(2σ²), σ = 3, is the ρ that is stated."""
+    estimates = {one: release(one) for pair in neighbors for one in pair}
+    (rho,) = {found.guarantee.rho for found in estimates.values()}
+    values = {one: unit * np.asarray(found.value).ravel() for one, found in estimates.items()}
+    largest = max(np.sum((values[one] - values[other]) ** 2) for one, other in neighbors)
+    assert largest / 18 <= rho <= largest / 18 * (1 + 1e-13)
 
 
 def replaced(votes):
@@ -241,6 +273,111 @@ def test_what_is_not_proven_states_nothing():
     assert davidson.changes == ()
 
 
+GAUSSIAN = {"delta": 1e-6, "unit": "user"}
+
+
+def test_rho_of_rankings_and_points(of_gaussian):
+    promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
+    orders = replaced(list(itertools.permutations(range(3))))
+
+    def of_order(order):
+        return exact_borda(np.array([order]), promise, noise="gaussian")
+
+    assert_rho(of_order, orders, 2)
+
+    def of_pairs(order):
+        found = exact_noise_all(np.array([order]), promise, noise="gaussian")
+        found.value[np.tril_indices(3)] = 0
+        return found
+
+    assert_rho(of_pairs, orders, 2)
+
+    def of_points(ballot):
+        points = PointTotals.from_points(np.array([ballot]), most=2, limit=1)
+        return exact_scores(points, promise, noise="gaussian")
+
+    ballots = [one for one in itertools.product(range(3), repeat=3) if np.count_nonzero(one) <= 1]
+    assert_rho(of_points, replaced(ballots), 1)
+
+
+def test_rho_of_totals(of_gaussian):
+    neighbors = of_users(1, "flip")[1]
+    promise = Privacy(EPSILON, adjacency="flip", contributions=1, **GAUSSIAN)
+
+    def of_totals(user):
+        return exact_noisy_counts(matrix(user)[0].sum(1), promise, noise="gaussian")
+
+    assert_rho(of_totals, neighbors, 2)
+
+    def of_ties(user):
+        wins, ties = matrix(user)
+        counts = WinCounts.from_matrix(wins, ties=ties)
+        return exact_noisy_counts(counts, promise, ties="davidson", noise="gaussian")
+
+    assert_rho(of_ties, neighbors, np.array([18, 18, 18, 22]))
+
+
+def test_rho_of_covariates(of_gaussian):
+    kind = {"unit": "comparison", "adjacency": "flip", "public": ("covariates",)}
+
+    def release(outcome):
+        outcomes, columns = [outcome, 1.0], {"left": [1.0, 1.0]}
+        table = covariate_table([0, 1], [1, 0], outcomes, columns, num_items=2)
+        return exact_noisy_counts(table, Privacy(EPSILON, delta=1e-6, **kind), noise="gaussian")
+
+    assert_rho(release, [(0.0, 1.0), (0.5, 1.0)], 2)
+
+
+def test_rho_of_queries_of_kwiksort(of_gaussian):
+    """Of q queries, each of which changes by 2; none is stated where there is a fallback."""
+    promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
+    few = exact_kwiksort(np.array([[0, 1, 2]] * 3), promise, noise="gaussian", max_queries=3)
+    assert few.guarantee.rho == pytest.approx(3 * 4 / 18)
+    ranks = np.array([[0, 1, 2, 3, 4]] * 3)
+    many = exact_kwiksort(ranks, promise, noise="gaussian", max_queries=9)
+    assert many.guarantee.rho is None
+
+
+def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):
+    """Noise rounded to integers: the changes of all parts, each by its σ, come to 2ρ."""
+    kept = {}
+
+    def mechanism(values, parts, *_):
+        kept["scales"] = np.concatenate([np.full(size, float(scale)) for size, scale in parts])
+        kept["values"] = np.asarray(values, float)
+        return kept["values"]
+
+    for module in (footrule_costs, weights_in_parts):
+        monkeypatch.setattr(module, "gaussian_mechanism", mechanism)
+    promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
+    for release in (exact_footrule, functools.partial(exact_weights, focus=0.3)):
+        drawn = []
+        for order in itertools.permutations(range(4)):
+            rho = release(np.array([order]), promise, noise="gaussian").guarantee.rho
+            drawn.append(kept["values"] / kept["scales"])
+        largest = max(np.sum((one - other) ** 2) for one in drawn for other in drawn)
+        assert largest / 2 <= rho <= largest / 2 * (1 + 1e-12)
+
+
+def test_gaussian_releases_compose_by_their_rho():
+    promise = Privacy(0.1, adjacency="replace", delta=1e-8, unit="user")
+    found = exact_noise_all([[0, 1, 2]] * 100, promise, noise="gaussian").guarantee
+    together = compose([found] * 50, delta=1e-6)
+    exact = naive.canonne_kamath_steinke_epsilon(50 * found.rho, 1e-6)
+    assert exact <= together.epsilon <= exact * 1.001
+    assert compose([found] * 50, epsilon=together.epsilon).delta == pytest.approx(1e-6, rel=1e-3)
+    # One alone is kept to what it was asked for.
+    assert compose([found], delta=1e-8).epsilon <= 0.1
+    beside = compose([found] * 50 + [LaplaceRelease(60, (2, 2, 2))], delta=1e-6, **OF_USERS)
+    assert together.epsilon < beside.epsilon < together.epsilon + 0.1
+    failing = compose([found] * 50 + [(0.1, 5e-7)], delta=1e-6, **OF_USERS)
+    exact = naive.canonne_kamath_steinke_epsilon(50 * found.rho + 0.005, 5e-7)
+    assert failing.epsilon == pytest.approx(exact, rel=1e-3)
+    # As what it is asked for, where that is less.
+    loose = dataclasses.replace(found, rho=10.0)
+    assert compose([loose, loose], delta=2e-8).epsilon == 0.2
+
+
 def test_a_release_composes_by_its_changes():
     promise = Privacy(0.1, unit="user", adjacency="replace")
     found = exact_noise_all([[0, 1, 2]] * 100, promise, noise="laplace").guarantee
@@ -252,6 +389,7 @@ def test_a_release_composes_by_its_changes():
 
 def test_two_parts_of_a_release_state_nothing_together():
     """Scores, and the numbers of comparisons for their intervals, each with its noise."""
-    part = Guarantee(Privacy(0.4, unit="user", adjacency="replace"), changes=(2, 2))
+    part = Guarantee(Privacy(0.4, unit="user", adjacency="replace"), changes=(2, 2), rho=0.1)
+    part = dataclasses.replace(part, shares=(0.5,))
     whole = comparisons._whole(part, 0.5)
-    assert (whole.epsilon, whole.changes) == (0.5, ())
+    assert (whole.epsilon, whole.changes, whole.rho, whole.shares) == (0.5, (), None, ())

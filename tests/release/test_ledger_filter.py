@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import sqlite3
+from collections import Counter
 from decimal import Decimal
 
 import pytest
@@ -12,7 +14,7 @@ import pytest
 from privrank_jax.jobs.spending import price
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
-from privrank_jax.release.ledger_file import changes_cell, changes_from
+from privrank_jax.release.ledger_file import noise_cell, noise_from
 from privrank_jax.release.ledger_filter import Filter
 from tests.reference import accounting as naive
 from tests.release.ledgers import USERS, as_version_5, promise
@@ -22,8 +24,8 @@ SPREAD = (2,) * 10
 
 @pytest.fixture
 def made(tmp_path):
-    def make(epsilon, delta="1e-6", slack="1e-6"):
-        path = tmp_path / "votes.ledger"
+    def make(epsilon, delta="1e-6", slack="1e-6", name="votes"):
+        path = tmp_path / f"{name}.ledger"
         budget = promise(epsilon, delta)
         create(path, budget, data="votes.csv", sha256="0" * 64, slack=slack)
         return path
@@ -50,6 +52,21 @@ def test_costs_are_divergences(changes, epsilon, slack):
     plain = naive.response_divergence(float(epsilon), float(one.order))
     assert one.cost(Decimal(epsilon)) == pytest.approx(plain, rel=1e-9)
     assert one.cost(Decimal(epsilon)) == one.cost(Decimal(epsilon), (1,))
+
+
+@pytest.mark.parametrize("shares", [(1.0,), (0.3, 0.2), (0.0, 0.5, 0.1)])
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "9"])
+def test_costs_of_shares_are_divergences(shares, epsilon):
+    one, rate = rule(), float(epsilon) / len(shares)
+    losses = naive.shared_losses(shares)(rate)
+    order = float(one.order)
+    powers = (mass * math.exp((order - 1) * rate * j) for j, mass in losses.items())
+    exact = math.log(math.fsum(powers)) / (order - 1)
+    found = one.cost(Decimal(epsilon), shares=shares)
+    assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-6)
+    assert found <= one.cost(Decimal(epsilon)) * (1 + 1e-9)
+    tight = rule("1e-3", "1e-9")  # whose order is so large that powers overflow
+    assert tight.cost(Decimal(epsilon), shares=shares) <= tight.cost(Decimal(epsilon))
 
 
 def test_costs_at_the_ends():
@@ -95,15 +112,36 @@ def test_no_strategy_exceeds_the_budget(epsilon, slack):
             tuple(math.prod(law) for law in zip(*several)) for several in itertools.product(*each)
         ]
 
-    def allowed(counts):
-        total = sum(count * of for count, (of, _) in zip(counts, kinds))
-        cost = math.fsum(count * one.cost(*kind) for count, kind in zip(counts, kinds))
-        return total <= one.epsilon or cost <= one.most
-
+    releases = [(float(of), 0.0, one.cost(of, changes), False) for of, changes in kinds]
+    of_ledger = naive.LedgerRule(float(epsilon), float(slack), float(slack), float(one.order))
     laws = [outcomes(*kind) for kind in kinds]
-    found = naive.worst_adaptive_delta(laws, allowed, float(epsilon))
+    found = naive.worst_adaptive_delta(of_ledger, releases, laws, float(epsilon))
     assert 0 < found <= float(slack)
-    assert allowed((0, 5, 0))  # beyond the plain sum
+    assert 5 * releases[1][2] <= of_ledger.most  # beyond the plain sum
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_gaussian_noise_fails_within_the_plain_sum(counts):
+    """If its δ counted nowhere, a release that fails could follow where it has not failed."""
+    epsilon, delta, scale = 1.0, 0.06, 3.3
+    one, rho = rule("1", "0.01"), 1 / (2 * 3.3**2)
+    gaussian = naive.gaussian_outcomes(scale, 1, 14)
+    failing, pure = [(0.05, 0.0), (0.0, 0.05), (0.95, 0.95)], naive.laplace_outcomes(0.7, 1)
+    order = float(one.order)
+    divergence = math.log(math.fsum(p**order * q ** (1 - order) for p, q in gaussian)) / (order - 1)
+    cost = one.cost(Decimal("0.3"), (), Decimal(rho))
+    assert 0.99 * cost < divergence <= cost
+    failure = math.fsum(max(0.0, p - math.exp(0.3) * q) for p, q in gaussian)
+    releases = [
+        (0.3, failure, cost, True),
+        (1e-9, 0.05, 1e-9, False),
+        (0.7, 0.0, one.cost(Decimal("0.7")), False),
+    ]
+    of_ledger = naive.LedgerRule(epsilon, delta, 0.01, order, counts)
+    laws = [gaussian, failing, pure]
+    found = naive.worst_adaptive_delta(of_ledger, releases, laws, epsilon, most=4)
+    assert (found <= delta) == counts
+    assert found > 0.05
 
 
 # --- the ledger ----------------------------------------------------------------------------------
@@ -131,6 +169,72 @@ def test_noise_on_several_numbers_allows_more_releases(made, changes, count):
     release = LaplaceRelease(10 * (sum(changes) or 1), changes or (1,))
     together = compose([release] * count, delta=1e-6, neighbors=Neighbors(**USERS))
     assert 0.9 * 3 < together.epsilon <= 3
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_ledger_keeps_the_rule_for_any_mixture(made, seed):
+    draw = random.Random(seed)
+    with Ledger(made(2, "0.06", "0.01")) as ledger:
+        one = ledger.account.filter
+        of_ledger = naive.LedgerRule(2.0, 0.06, 0.01, float(one.order))
+        state, refused = of_ledger.start, Counter()
+        for _ in range(40):
+            epsilon, rho = (Decimal(draw.choice(["0.05", "0.2", "0.45"])) for _ in range(2))
+            delta = Decimal(draw.choice(["0", "0.01", "0.003"]))
+            kinds = {"changes": (2, 2, 2)}, {"rho": rho / 20}, {"shares": (0.3, 0.2)}, {}
+            noise = draw.choice(kinds)
+            cost = one.cost(epsilon, **noise)
+            release = float(epsilon), float(delta), cost, "rho" in noise
+            after = of_ledger.after(state, release)
+            if after is None:
+                refused["rho" in noise, delta > 0] += 1
+                with pytest.raises(BudgetExhausted):
+                    ledger.check(promise(epsilon, delta), **noise)
+            else:
+                state = after
+                ledger.spend(promise(epsilon, delta), **noise)
+            left = ledger.left()
+            assert float(left[1]) == pytest.approx(0.05 - state[1], abs=1e-12)
+            plain = Decimal(2) - ledger.spent()[0] if state[3] else 0
+            assert left[0] == max(plain, one.left(state[2]))
+        assert not state[3]
+        kept = ledger.spends()
+        assert ledger.spent()[1] == sum(one.privacy.delta for one in kept)
+        assert ledger.spent()[0] == sum(one.privacy.epsilon for one in kept)
+        assert {one.shares for one in kept} == {(), (0.3, 0.2)}
+        assert refused.total() > 3
+
+
+def test_gaussian_noise_counts_by_rho(made):
+    """Its δ is no part of the budget's, which are all slack; they compose to nearly the budget."""
+    rho = 0.0081
+    path = made(3)
+    with Ledger(path) as ledger:
+        with pytest.raises(BudgetExhausted):
+            ledger.check(promise("0.05", "1e-5"))
+        count = int(ledger.account.filter.most / (float(ledger.account.filter.order) * rho))
+        for _ in range(count):
+            ledger.spend(promise("0.05", "1e-5"), rho=rho)
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise("0.05", "1e-5"), rho=rho)
+        # The plain sum, though its ε is not used up, is over since the first release.
+        assert ledger.spent()[0] < 2
+        assert ledger.left()[0] < Decimal("0.2")
+        assert ledger.left()[1] == 0
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise("0.2"))
+        assert [one.rho for one in ledger.spends()] == [Decimal("0.0081")] * count
+    assert count > 15
+    assert 0.93 * 3 < naive.canonne_kamath_steinke_epsilon(count * rho, 1e-6) <= 3
+
+
+def test_gaussian_noise_within_the_plain_sum_is_never_refused(made):
+    with Ledger(made(2, "2e-6", "1e-6")) as ledger:
+        for _ in range(2):
+            ledger.spend(promise(1, "5e-7"), rho=9.0)  # of which ρ allows no release
+        assert ledger.left() == (0, 0)
+        with pytest.raises(BudgetExhausted):
+            ledger.spend(promise("1e-9", "1e-9"), rho=1e-9)
 
 
 def test_without_a_slack_only_the_plain_sum_counts(made):
@@ -193,8 +297,11 @@ def test_what_is_not_known_yet_is_not_refused_early(made):
             ledger.check(promise(1))
         ledger.check(promise(1), (2,) * 100)
         ledger.check(promise(1), None)
+        ledger.check(promise(1, "1e-9"), None)  # which Gaussian noise does not spend
+    with Ledger(made(1, name="full")) as ledger:
+        ledger.spend(promise(1))
         with pytest.raises(BudgetExhausted):
-            ledger.check(promise(1, "1e-9"), None)
+            ledger.check(promise("1e-9"), None)
 
 
 @pytest.mark.parametrize(
@@ -247,16 +354,24 @@ def test_ledgers_of_version_5_are_taken_over(tmp_path):
             Ledger(other)
 
 
-def test_changes_are_paid_with_the_guarantee_that_they_are_of(tmp_path):
+@pytest.mark.parametrize(
+    "noise",
+    [
+        {"changes": (2, 2), "rho": None, "shares": ()},
+        {"changes": (), "rho": 0.01, "shares": ()},
+        {"changes": (), "rho": None, "shares": (0.5,)},
+    ],
+)
+def test_noise_is_paid_with_the_guarantee_that_it_is_of(tmp_path, noise):
     flips = Privacy.proven(0.1, unit="comparison", adjacency="flip")
-    found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), changes=(2, 2))
-    for kind, changes in ((("user", "replace"), ()), (("comparison", "flip"), (2, 2))):
+    found = Guarantee(flips, also=(Privacy.proven(0.2, **USERS),), **noise)
+    for kind, expected in ((("user", "replace"), {}), (("comparison", "flip"), noise)):
         path = tmp_path / kind[0]
         budget = promise(1, unit=kind[0], adjacency=kind[1])
         create(path, budget, data="votes.csv", sha256="0" * 64)
         with Ledger(path) as ledger:
             used, paid = price(found, ledger)
-            assert (used.kind, paid) == (kind, changes)
+            assert (used.kind, paid) == (kind, expected)
 
 
 def test_bad_slack_and_bad_changes(made, tmp_path):
@@ -265,9 +380,18 @@ def test_bad_slack_and_bad_changes(made, tmp_path):
     for slack in (-1, "nan", "x"):
         with pytest.raises(LedgerError, match="slack must be at least 0"):
             made(3, "1e-6", slack)
-    with Ledger(made(3)) as ledger, pytest.raises(ValueError, match="changes must be a tuple"):
+    path = made(3)
+    with Ledger(path) as ledger, pytest.raises(ValueError, match="changes must be a tuple"):
         ledger.spend(promise(1), changes=(0,))
-    assert changes_from(changes_cell((3, 1, 3))) == (1, 3, 3)
-    for cell in ("x", "2", "0*3", "2*3*4", "-1*2"):
-        with pytest.raises(ValueError, match=r"whole number|unpack"):
-            changes_from(cell)
+    assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None, ())
+    assert noise_from(noise_cell(rho=0.25)) == ((), Decimal("0.25"), ())
+    assert noise_from(noise_cell(shares=(0.1, 1e-9))) == ((), None, (0.1, 1e-9))
+    for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x", "shares 2", "shares x"):
+        with pytest.raises(ValueError, match=r"whole number|unpack|rho must be|shares must|float"):
+            noise_from(cell)
+    for rho in (0, -1, math.nan):
+        with Ledger(path) as ledger, pytest.raises(LedgerError, match="rho must be a positive"):
+            ledger.spend(promise(1), rho=rho)
+    for rho in (0, -1.0, math.inf, True, "1"):
+        with pytest.raises(ValueError, match="rho must be None or one finite number above 0"):
+            Guarantee(Privacy.proven(0.1, **USERS), rho=rho)
