@@ -342,10 +342,10 @@ class _Job:
                 f"{told}, which is protected as a whole, when it was given too: promise {in_words(ADDED)} (--unit, "
                 "--adjacency)."
             )
-        if self.promise.contributions is not None:
-            raise ValueError(f"{told}: leave contributions (--max-per-user) out, for one counts.")
         if self.spacing is not None:
             raise ValueError(f"{told}: leave gap (--gap) and per_step (--max-per-step) out.")
+        if self.promise.contributions is not None:
+            raise ValueError(f"{told}: leave contributions (--max-per-user) out, for one counts.")
         if self.gamma is not None:
             raise ValueError(f"{told}, to which no scores are fitted: leave gamma (--gamma) out.")
 
