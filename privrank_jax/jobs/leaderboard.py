@@ -140,8 +140,8 @@ def leaderboard(
     Args:
         data: the comparisons so far; or rankings, ratings or approvals, one of each user.
         privacy: what is promised for all steps together; for users of comparisons with ``contributions``, the most that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay. Of rankings
-            and approvals one counts, under ``replace`` or ``add-remove``.
+            count of one of them in all steps, chosen without looking at the data: their first ones stay. With
+            ``gap`` it may be left out. Of rankings and approvals one counts, under ``replace`` or ``add-remove``.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.

@@ -99,8 +99,8 @@ def _encode(strategy: str | Spacing, steps: int) -> np.ndarray:
 
 def _noisy_sums(value: Array, strategy: str | Spacing) -> Array:
     """Y, to which the strategy adds independent noise, ``(S m,)``."""
-    steps = value.shape[0]
-    return product(_encode(strategy, steps) @ np.linalg.inv(np.tri(steps)), value).ravel()
+    steps = jnp.diff(value, axis=0, prepend=jnp.zeros_like(value[:1]))
+    return product(_encode(strategy, len(value)), steps).ravel()
 
 
 def _totals(data: np.ndarray, _: Facts, strategy: str | Spacing) -> np.ndarray:
