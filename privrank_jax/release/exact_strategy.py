@@ -155,6 +155,11 @@ class ExactStrategy:
         return self.scales[0]
 
     @property
+    def band(self) -> int:
+        """p, the number of coefficients of the square root that are not 0."""
+        return int(np.count_nonzero(self._coefficients))
+
+    @property
     def squared_sensitivity(self) -> int:
         """Δ² of CX in ℓ₂ where X holds win totals alone, for Gaussian noise."""
         moves = 1 if self._privacy.adjacency == "add-remove" else 2

@@ -176,7 +176,8 @@ class Leaderboard:
         if publishes != "totals":
             terms["publishes"] = _PUBLISHED[publishes]
         if spacing is not None:
-            terms["spacing"] = f"gap {spacing.gap}, at most {spacing.per_step} in a step"
+            told = f"gap {spacing.gap}, at most {spacing.per_step} in a step"
+            terms["spacing"] = f"{told}, band {self._strategy.band}"
         self._terms = terms
         self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier

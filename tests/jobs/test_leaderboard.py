@@ -80,7 +80,9 @@ def test_users_who_come_back_after_a_gap_have_less_noise(tmp_path):
     assert any("one comparison of a user in a step, in steps at least 2" in x for x in board.notes)
     for changed in ({"gap": 3}, {"per_step": 2}, {"gap": None}):
         again = {"promise": dataclasses.replace(promise, contributions=3), "method": "counts"}
-        with pytest.raises(LeaderboardError, match="spacing: gap 2, at most 1 in a step, not"):
+        with pytest.raises(
+            LeaderboardError, match="spacing: gap 2, at most 1 in a step, band 2, not"
+        ):
             published(tmp_path / "board1", **{**again, "gap": 2, **changed})
 
 

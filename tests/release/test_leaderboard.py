@@ -187,7 +187,9 @@ def test_users_who_come_back_after_a_gap(tmp_path):
         assert board.published == 2
     with opened(tmp_path / "usual") as board:
         assert told.max() < board.diagnostics.deviations.max()
-    with pytest.raises(LeaderboardError, match="spacing: gap 2, at most 1 in a step, not none"):
+    with pytest.raises(
+        LeaderboardError, match="spacing: gap 2, at most 1 in a step, band 5, not none"
+    ):
         opened(tmp_path / "board")
     with pytest.raises(LeaderboardError, match="spacing: none, not gap 2"):
         Leaderboard(tmp_path / "usual", ASKED, **spaced)
