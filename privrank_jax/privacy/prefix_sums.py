@@ -44,7 +44,7 @@ B and c the longest column of C, ‖A‖_* <= ‖B‖_F ‖C‖_F <= √T r √T
 *No Toeplitz C* has less than ``square-root``: let b and c be the first T coefficients of B and C, K(x) = Σ_{k<T} f_k
 x^k and F(x) = x^{T-1} K(1/x)/K(x), which is analytic with \|F\| = 1 on the circle, as the zeros of K lie outside (f_k
 falls). The coefficient T - 1 of F b c = F/(1-x) is that of F K², Σ_k f_k², and at most ‖b‖ ‖c‖. *Measured*: a C
-optimized numerically by the fixed point of Denisov et al. with weights on the rows, has 1.47, 1.62, 1.89, 2.05 and 2.64
+optimized numerically by the fixed point of Denisov et al. with weights on the rows has 1.47, 1.62, 1.89, 2.05 and 2.64
 at T = 7, 12, 30, 52 and 365, a tenth less. It is not built: its entries differ from machine to machine, so a state
 would have to hold them.
 
