@@ -135,19 +135,22 @@ class Arrivals:
         """
         latest = {tag: number for number, step in enumerate(published) for tag in step.used}
         width = max(len(self.schedule.starts), len(published)) + spacing.gap + 1
-        cells = self.users * width + self.steps  # a number for each user and step, in their order
-        places, names = np.unique(cells[order]), self.data.user_names
-        wanted, found = np.arange(len(names)) * width, [places[:0]]
+        cells = self.users[order].astype(np.int64) * width + self.steps[order]  # rising
+        fresh = np.diff(cells, prepend=-1) != 0
+        places, names = cells[fresh], self.data.user_names
+        counts, wanted = np.zeros(places.size, bool), np.arange(len(names)) * width
         if latest:
             wanted += [latest.get(_tag(name), -spacing.gap) + spacing.gap for name in names]
-        while places.size and wanted.size:
-            first = places[np.minimum(places.searchsorted(wanted), places.size - 1)]
-            first = first[(first >= wanted) & (first // width == wanted // width)]
-            found.append(first)
-            wanted = first + spacing.gap
-        chosen = order[np.isin(cells[order], np.concatenate(found))]
-        _, groups = np.unique(cells, return_inverse=True)
-        return _first_rows(groups, chosen, np.full(len(cells), spacing.per_step))
+        while wanted.size:
+            wanted = wanted[wanted <= places.max(initial=-1)]
+            first = places.searchsorted(wanted)
+            first = first[places[first] // width == wanted // width]
+            counts[first] = True
+            wanted = places[first] + spacing.gap
+        groups = np.zeros(self.steps.size, np.int64)
+        groups[order] = np.cumsum(fresh) - 1
+        chosen = order[counts[groups[order]]]
+        return _first_rows(groups, chosen, np.full(places.size, spacing.per_step))
 
     def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
         return self.kept & (self.steps >= first) & (self.steps < last)

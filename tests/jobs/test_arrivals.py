@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.data import read
+from privrank_jax.data import Comparisons, read
 from privrank_jax.jobs.arrivals import Counted, arrivals_of
 from privrank_jax.jobs.schedule import schedule_of
 from privrank_jax.privacy import Spacing
@@ -145,6 +145,19 @@ def test_steps_of_a_user_are_a_gap_apart(write, gap, per_step, limit):
                 fresh = spaced(changed).after(published)
                 np.testing.assert_array_equal(fresh.totals(step, 7), usual[step:])
         published += found.after(published).counted(step, step + 1)
+
+
+def test_many_users_with_a_long_gap_count_once_each():
+    """A user and a step as one number need 64 bits: 3,000 users who come twice, at a gap of a million steps."""
+    users, start = np.repeat(np.arange(3000), 2), np.datetime64("2024-01-01", "us")
+    times = start + np.tile([0, 1], 3000) * np.timedelta64(1, "D")
+    names = tuple(f"u{user}" for user in range(3000))
+    data = Comparisons(
+        users, [0] * 6000, [1] * 6000, [False] * 6000, ("a", "b"), names, "votes", times=times
+    )
+    schedule, spacing = schedule_of("day", "2024-01-01", 3), Spacing(10**6)
+    found = arrivals_of(data, times, schedule, 9, False, None, spacing)
+    assert found.totals(0, 3).tolist() == [[3000, 0], [0, 0], [0, 0]]
 
 
 def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):

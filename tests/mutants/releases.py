@@ -111,9 +111,10 @@ RELEASES = (
         ("if (one.rows, one.fingerprint) != now", "if not now"),
         ("for number, step in enumerate(published) for", "for number, step in enumerate(()) for"),
         ("-spacing.gap) + spacing.gap for", "-spacing.gap) + 1 for"),
-        ("wanted = first + spacing.gap", "wanted = first + 1"),
-        ("np.full(len(cells), spacing.per_step)", "np.full(len(cells), 99)"),
-        ("places.searchsorted(wanted)", "places.searchsorted(wanted, side='right')"),
+        ("self.users[order].astype(np.int64) * width", "self.users[order].astype(np.int32) * width"),
+        ("wanted = places[first] + spacing.gap", "wanted = places[first] + 1"),
+        ("np.full(places.size, spacing.per_step)", "np.full(places.size, 99)"),
+        ("first[places[first] // width == wanted // width]", "first[:]"),
         ("kept = self._spaced(self.spacing", "self._spaced(self.spacing"),
     ),
     *mutants_of(
