@@ -113,6 +113,21 @@ class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
             "rankings and approvals each user has one.",
         ),
     ] = None
+    gap: Annotated[
+        int | None,
+        typer.Option(
+            metavar="B",
+            help="Less Gaussian noise on comparisons: a user counts in steps that are at least B apart (the first one, "
+            "then the next one that is far enough); --max-per-user may be left out then.",
+        ),
+    ] = None
+    max_per_step: Annotated[
+        int | None,
+        typer.Option(
+            metavar="Q",
+            help="Most comparisons of one user in a step, likewise. Default: 1 with --gap, else any number.",
+        ),
+    ] = None
     top_k: Annotated[int | None, typer.Option(metavar="K", help="Publish only the K best.")] = None
     gamma: Annotated[
         float | None,
@@ -122,7 +137,11 @@ class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
     missing: Missing = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
-    LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user", "k": "top_k"}
+    LIBRARY: ClassVar[dict[str, str]] = {
+        "contributions": "max_per_user",
+        "per_step": "max_per_step",
+        "k": "top_k",
+    }
     HIDDEN: ClassVar[frozenset[str]] = frozenset(
         ("item", "rank")
     )  # of forms without one time for each user
@@ -160,6 +179,7 @@ def leaderboard(request: Request) -> None:
             contributions=request.max_per_user,
         ),
         **{name: getattr(request, name) for name in _PASSED},
+        per_step=request.max_per_step,
         key=request.key,
         ledger=begin,
     )
@@ -178,6 +198,7 @@ _PASSED = (
     "gamma",
     "top_k",
     "level",
+    "gap",
 )
 
 

@@ -56,6 +56,7 @@ from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.continual import ContinualDiagnostics, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.spaced_sums import Spacing, condition
 
 MAX_PAIR_ITEMS = 100
 PAIRS_SHARE = Fraction(1, 4)
@@ -127,6 +128,7 @@ def continual_score_sums(
     *,
     noise: str = "gaussian",
     strategy: str | None = None,
+    spacing: Spacing | None = None,
 ) -> Estimate:
     """Noisy wins, losses and pair counts after each of T steps, all of them together under one promise.
 
@@ -142,6 +144,7 @@ def continual_score_sums(
             adds no noise; ε, δ and ``contributions`` may be traced.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         strategy: as for :func:`~privrank_jax.pairwise.continual.continual_counts`.
+        spacing: likewise.
 
     Returns:
         ``value``: ``(T, d)`` sums in the order of :func:`score_sums`; :func:`fit_score_sums` fits scores to those of
@@ -164,8 +167,9 @@ def continual_score_sums(
     """
     stream_totals(wins)
     return continual_sums(
-        key, score_sums(wins), privacy, num_items=wins.num_items, noise=noise, strategy=strategy
-    )
+        key, score_sums(wins), privacy, num_items=wins.num_items, noise=noise, strategy=strategy,
+        spacing=spacing,
+    )  # fmt: skip
 
 
 def continual_sums(
@@ -176,6 +180,7 @@ def continual_sums(
     num_items: int,
     noise: str = "gaussian",
     strategy: str | None = None,
+    spacing: Spacing | None = None,
 ) -> Estimate:
     """:func:`continual_score_sums` on the sums of each step, ``(T, d)`` as :func:`score_sums` gives them.
 
@@ -188,9 +193,9 @@ def continual_sums(
     sizes, factors = [part.size for part in parts_of(num_items)], noise_factors(num_items, noise)
     value, told = noisy_stream(
         key, jnp.asarray(sums), attained, totals_changes(attained), noise, strategy,
-        sizes=sizes, factors=factors,
+        spacing=spacing, sizes=sizes, factors=factors,
     )  # fmt: skip
-    return Estimate(value, Guarantee(privacy, attained), told)
+    return Estimate(value, Guarantee(privacy, attained, note=condition(spacing)), told)
 
 
 def noise_factors(num_items: int, noise: str) -> list[float]:

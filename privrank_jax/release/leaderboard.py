@@ -72,6 +72,7 @@ from privrank_jax.pairwise.score_stream import (
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.spaced_sums import Spacing, condition
 from privrank_jax.release.exact_strategy import Totals, part_of_ballots, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
@@ -113,6 +114,8 @@ class Leaderboard:
         publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
             ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`); or
             ``"borda"`` or ``"approvals"``, totals of ballots (:mod:`privrank_jax.aggregation.continual`).
+        spacing: when a user counts, for less Gaussian noise on comparisons of T steps
+            (:mod:`privrank_jax.privacy.spaced_sums`); must hold in the data. Default: in any steps.
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
@@ -141,9 +144,12 @@ class Leaderboard:
         noise: str = "gaussian",
         schedule: str = "",
         publishes: str = "totals",
+        spacing: Spacing | None = None,
     ) -> None:
         check_choice("publishes", publishes, PUBLISHED)
         if publishes in BALLOTS:
+            if spacing is not None:
+                raise ValueError("a user gives one ballot: leave spacing out.")
             promised = of_rankings(privacy, "Leaderboard", noise, kinds=ADDED)
         else:
             promised = of_comparisons(privacy, "Leaderboard", noise)
@@ -160,13 +166,18 @@ class Leaderboard:
         elif publishes in BALLOTS:
             self._parts = (part_of_ballots(publishes, len(self.items), promised, noise),)
             moving = dataclasses.replace(moving, contributions=1)
-        self._strategy = strategy_of(moving, self.steps, noise, self._parts)
-        self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
+        self._strategy = strategy_of(moving, self.steps, noise, self._parts, spacing)
+        self.guarantee = Guarantee(
+            privacy, self._attained, numerics="exact", note=condition(spacing)
+        )
         terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
         terms |= {"noise": noise, "schedule": schedule}
         if publishes != "totals":
             terms["publishes"] = _PUBLISHED[publishes]
+        if spacing is not None:
+            told = f"gap {spacing.gap}, at most {spacing.per_step} in a step"
+            terms["spacing"] = f"{told}, band {self._strategy.band}"
         self._terms = terms
         self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier

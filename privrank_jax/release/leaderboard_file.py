@@ -54,7 +54,7 @@ _SCHEMA = (
 )
 
 
-_USUAL = {"publishes": "win totals"}  # of terms that a state of win totals leaves out
+_USUAL = {"publishes": "win totals", "spacing": "none"}  # of terms that a state leaves out
 
 
 class LeaderboardError(ArgumentError):

@@ -381,6 +381,8 @@ LAPLACE = ("--epsilon", 1, "--noise", "laplace")
         (SCHEDULE, LAPLACE, "counts", (0.99, 0.99)),
         (SCHEDULE, USUAL, "scores", (0.8, 0.4)),
         (SCHEDULE, LAPLACE, "scores", (0.99, 0.99)),
+        ((*SCHEDULE, "--gap", 2), USUAL, "counts", (0.5, 0.65)),
+        ((*SCHEDULE, "--gap", 2), USUAL, "scores", (0.5, 0.7)),
         (ENDLESS, USUAL, "counts", (0.6, 0.3)),
         (ENDLESS, LAPLACE, "counts", (0.49, 0.49)),
         (ENDLESS, USUAL, "scores", (0.6, 0.3)),
