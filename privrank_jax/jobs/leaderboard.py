@@ -66,10 +66,10 @@ from privrank_jax.jobs.spending import paid, was_paid
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
-from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.prefix_sums import usual_strategy
 from privrank_jax.privacy.spaced_sums import Spacing
+from privrank_jax.release.leaderboard import strategy_for
 from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
 
@@ -277,6 +277,7 @@ class _Published:
     guarantee: Guarantee | None
     counted: list[Counted]
     identifier: str = ""
+    reach: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -308,6 +309,11 @@ class _Job:
     def fits_sums(self) -> bool:
         """Whether scores are fitted to noisy sums; under flips they are fitted to totals."""
         return self.fits and self.promise.adjacency != "flip"
+
+    @property
+    def publishes(self) -> str:
+        """What a step holds, one of :data:`~privrank_jax.release.leaderboard.PUBLISHED`."""
+        return self.ballots or ("scores" if self.fits_sums else "totals")
 
     def check(self) -> None:
         """Refuse options that don't go together."""
@@ -380,7 +386,7 @@ class _Job:
             steps=self.schedule.steps,
             noise=self.noise,
             schedule=self.schedule.words,
-            publishes=self.ballots or ("scores" if self.fits_sums else "totals"),
+            publishes=self.publishes,
             spacing=self.spacing,
         ) as board:
             ledger = None
@@ -399,6 +405,7 @@ class _Job:
             published = [Counted(**json.loads(note)) for note in board.notes]
             fresh = arrivals.after(published)
             counted = [*published, *fresh.counted(done, last)]
+            reach = None if self.fits else board.reach(last - 1, self.level)
             if last > done:
                 notes = [step.text for step in counted[done:]]
                 counts = fresh.sums if self.fits_sums else fresh.totals
@@ -406,8 +413,9 @@ class _Job:
             scores = board.scores(self.gamma) if self.fits_sums else None
             deviations = np.asarray(board.diagnostics.deviations)
             return _Published(
-                board.totals, scores, deviations, board.guarantee, counted, board.identifier
-            )
+                board.totals, scores, deviations, board.guarantee, counted, board.identifier,
+                reach=reach,
+            )  # fmt: skip
 
     def rehearse(self, arrivals: Arrivals) -> _Published:
         """The same steps with simulated noise, and no state."""
@@ -428,8 +436,13 @@ class _Job:
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
         deviations = np.asarray(told.deviations)
-        met = arrivals.counted(0, last)
-        return _Published(noisy[:, :items], scores, deviations, found.guarantee, met)
+        met, reach = arrivals.counted(0, last), None
+        if not self.fits:
+            strategy = strategy_for(
+                self.promise, items, self.schedule.steps, self.noise, self.publishes, self.spacing
+            )[2]
+            reach = strategy.total_reach(last - 1, items, self.level)
+        return _Published(noisy[:, :items], scores, deviations, found.guarantee, met, reach=reach)
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
@@ -551,12 +564,11 @@ class _Job:
                 "how often each pair was compared is private here, and known by noisy counts alone"
             )
             return Certainty(notes=(f"no intervals: {why}",))
+        if found.reach is not None:
+            more = ", not the chance in the answers; this step by itself"
+            return of_noise(latest.scores, found.reach, what="totals", more=more)
         if self.noise != "gaussian":
             return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
-        if not self.fits:
-            reach = Noise.independent("gaussian", deviation, latest.scores.size).reach(self.level)
-            more = ", not the chance in the answers; this step by itself"
-            return of_noise(latest.scores, reach, what="totals", more=more)
         if (components := components_of(met)) > 1:
             return Certainty(notes=(SEVERAL_GROUPS.format(components),))
         cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from typing import Any
 
 from privrank_jax._promise import Privacy
 from privrank_jax.jobs.plan_design import Design, Plan
@@ -16,7 +14,8 @@ _LARGEST_LEVEL = 1 - 1e-6  # beyond it the law of sums is lost in rounding
 def plan_leaderboard(design: Design) -> Plan:
     """Plan the totals of ballots that ``privrank leaderboard`` publishes."""
     from privrank_jax.jobs.points import scale_of
-    from privrank_jax.release.exact_strategy import ExactStrategy, part_of_ballots, strategy_of
+    from privrank_jax.release.exact_strategy import ExactStrategy
+    from privrank_jax.release.leaderboard import strategy_for
 
     items, steps, approved = design.items, design.steps, not design.rankings
     if approved and scale_of(design.points) != (0, 1):
@@ -30,21 +29,24 @@ def plan_leaderboard(design: Design) -> Plan:
 
     def strategy_at(epsilon: float) -> ExactStrategy:
         promise = Privacy(epsilon, unit="user", adjacency=design.adjacency, delta=design.delta)
-        parts = (part_of_ballots(ballots, items, promise, noise),)
-        moving = dataclasses.replace(promise, contributions=1)
-        return strategy_of(moving, steps, noise, parts)
+        return strategy_for(promise, items, steps, noise, ballots)[2]
+
+    def error_of(strategy: ExactStrategy) -> float:
+        found = strategy.total_reach(steps - 1, items, design.certainty)
+        assert found is not None  # there is a last step
+        return found
 
     def reach(epsilon: float) -> float:
         try:
             strategy = strategy_at(epsilon)
         except ValueError:  # no exact noise can be drawn
             return math.inf
-        return _reach(strategy, steps, items, noise, design.certainty)
+        return error_of(strategy)
 
     epsilon, users, needed = design.settled(lambda one: reach(one) / design.target)
     strategy = strategy_at(epsilon)
     deviations = strategy.deviations(steps)
-    error = _reach(strategy, steps, items, noise, design.certainty)
+    error = error_of(strategy)
     found = design.told(
         "items", "trust", "points", "steps", "adjacency", "confidence", "target"
     ) | {
@@ -81,21 +83,3 @@ def plan_leaderboard(design: Design) -> Plan:
     return design.of_noise(
         found, rows, title, opening, paragraphs, error, f"error of a {share}, last step"
     )
-
-
-def _reach(strategy: Any, steps: int, items: int, noise: str, level: float) -> float:
-    """Half-width that holds the noise of all totals after the last step.
-
-    Gaussian noise is normal but for the rounding of its parts, each by at most a half, which adds up to at most half
-    the sum of their factors.
-    """
-    from privrank_jax.privacy.bodies import Noise
-    from privrank_jax.privacy.laplace_sums import laplace_sum_reach
-
-    weights = strategy.decoding(steps - 1)
-    if noise == "laplace":
-        terms, scale = int(weights.sum()), float(strategy.scale)
-        return 0.5 * laplace_sum_reach(terms, scale, items, level)
-    deviation = float(strategy.deviations(steps)[-1])
-    rounding = 0.25 * float(abs(weights).sum()) / strategy.unit
-    return Noise.independent("gaussian", deviation, items).reach(level) + rounding

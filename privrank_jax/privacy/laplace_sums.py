@@ -57,4 +57,7 @@ def laplace_sum_reach(terms: int, scale: Number, numbers: int, level: Number) ->
     chances = np.fft.irfft(power, points)
     within = chances[0] + np.append(0.0, 2 * np.cumsum(chances[1 : points // 2]))
     beyond = -math.expm1(math.log(level) / numbers)
-    return float(np.argmax(1 - within + _ROUNDING <= beyond))
+    enough = 1 - within + _ROUNDING <= beyond
+    if not enough.any():
+        raise ValueError(f"level must be at most {1 - 1e-9 * numbers:.9g} here, got {level!r}.")
+    return float(np.argmax(enough))

@@ -73,7 +73,7 @@ from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.spaced_sums import Spacing, condition
-from privrank_jax.release.exact_strategy import Totals, part_of_ballots, strategy_of
+from privrank_jax.release.exact_strategy import ExactStrategy, Totals, part_of_ballots, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
@@ -88,6 +88,41 @@ _PUBLISHED = {  # in the terms of the state, which say nothing of totals
     "borda": "centered Borda scores",
     "approvals": "centered approvals",
 }
+
+
+def strategy_for(
+    privacy: Privacy,
+    num_items: int,
+    steps: int | None,
+    noise: str,
+    publishes: str,
+    spacing: Spacing | None = None,
+) -> tuple[Privacy, tuple[Part, ...] | None, ExactStrategy]:
+    """What a leaderboard attains of a promise, the parts of a step, and its noise.
+
+    Args:
+        privacy: the promise.
+        num_items: m.
+        steps: T, None without a last step.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        publishes: one of :data:`PUBLISHED`.
+        spacing: when a user counts.
+
+    Raises:
+        ValueError: a promise that can't be kept, or noise that can't be drawn.
+    """
+    if publishes in BALLOTS:
+        if spacing is not None:
+            raise ValueError("a user gives one ballot: leave spacing out.")
+        attained = exact_promise(of_rankings(privacy, "Leaderboard", noise, kinds=ADDED))
+        parts = (part_of_ballots(publishes, num_items, attained, noise),)
+        moving = dataclasses.replace(attained, contributions=1)
+        return attained, parts, strategy_of(moving, steps, noise, parts, spacing)
+    attained, parts = exact_promise(of_comparisons(privacy, "Leaderboard", noise)), None
+    if publishes == "scores":
+        check_private_design(attained)
+        parts = parts_of(num_items)
+    return attained, parts, strategy_of(attained, steps, noise, parts, spacing)
 
 
 class Leaderboard:
@@ -147,26 +182,14 @@ class Leaderboard:
         spacing: Spacing | None = None,
     ) -> None:
         check_choice("publishes", publishes, PUBLISHED)
-        if publishes in BALLOTS:
-            if spacing is not None:
-                raise ValueError("a user gives one ballot: leave spacing out.")
-            promised = of_rankings(privacy, "Leaderboard", noise, kinds=ADDED)
-        else:
-            promised = of_comparisons(privacy, "Leaderboard", noise)
-        self._attained = moving = exact_promise(promised)
         self.items, self.noise = tuple(items), noise
         self.steps = None if steps is None else int(steps)
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
         self.publishes = publishes
-        self._parts: tuple[Part, ...] | None = None
-        if publishes == "scores":
-            check_private_design(self._attained)
-            self._parts = parts_of(len(self.items))
-        elif publishes in BALLOTS:
-            self._parts = (part_of_ballots(publishes, len(self.items), promised, noise),)
-            moving = dataclasses.replace(moving, contributions=1)
-        self._strategy = strategy_of(moving, self.steps, noise, self._parts, spacing)
+        self._attained, self._parts, self._strategy = strategy_for(
+            privacy, len(self.items), self.steps, noise, publishes, spacing
+        )
         self.guarantee = Guarantee(
             privacy, self._attained, numerics="exact", note=condition(spacing)
         )
@@ -263,6 +286,17 @@ class Leaderboard:
             for part, scale in enumerate(strategy.scales)
         ]
         return ContinualDiagnostics(*told[0], *(told[1] if len(told) > 1 else (None, None)))
+
+    def reach(self, step: int, level: float) -> float | None:
+        """Half-width that holds the noise of all totals after a step with this probability, in wins or points; public.
+
+        None where sums of the noise have no simple law: Laplace noise without a last step.
+
+        Args:
+            step: from 0.
+            level: above 0 and below 1, for Laplace noise at most 1 - 10⁻⁹ times the number of items.
+        """
+        return self._strategy.total_reach(step, len(self.items), level)
 
     def publish(
         self,

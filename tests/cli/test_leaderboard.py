@@ -223,7 +223,8 @@ def test_scores_and_tables(run, privrank, tmp_path):
     words = " ".join(shown.out.split())
     assert "published steps (every day from 2024-01-01)" in words
     assert "step 3 of 5, until 2024-01-04" in words
-    assert "no intervals: sums of Laplace noise" in words
+    assert "no intervals" not in words
+    assert "not the chance in the answers; this step by itself" in words
     assert "win totals follow how often items were compared" in " ".join(shown.err.split())
 
 

@@ -157,7 +157,7 @@ LITTLE = Privacy(1e4, unit="user", adjacency="replace", delta=0.1)
     ("cells", "method", "last"), [(None, "borda", [2, 0, -2]), ("approvals", "scores", [1, 2, -1])]
 )
 def test_ballots_are_added_up_over_steps(tmp_path, cells, method, last):
-    """Exact, or in a rehearsal; what was published stays; intervals where noise is Gaussian; no word of comparisons."""
+    """Exact, or in a rehearsal; what was published stays; intervals of the noise; no word of comparisons."""
     first = published(tmp_path / "board", data=ballots(cells), promise=LITTLE)
     moved = ballots(cells, **{"c": [1, 0, 0, 1] if cells else [3, 1, 3, 1]})  # of a published step
     later = published(tmp_path / "board", "2024-01-05", moved, promise=LITTLE)
@@ -180,7 +180,16 @@ def test_ballots_are_added_up_over_steps(tmp_path, cells, method, last):
             assert word not in said
     one = published(tmp_path / "pure", data=ballots(cells), promise=PURE, noise=None)
     assert one.guarantee.attained.adjacency == "add-remove"
-    assert not one.certainty.intervals
+    assert bool(one.certainty.intervals)
+    pure = {"data": ballots(cells), "promise": PURE, "noise": None}
+    sure = published(None, level=0.99, key=jax.random.key(3), **pure)
+    reaches = [found.certainty.intervals["high"] - found.scores for found in (one, sure)]
+    assert np.all(reaches[0] < reaches[1])
+    endless = published(tmp_path / "endless", steps=None, **pure)
+    assert endless.certainty.notes == ("no intervals: sums of Laplace noise have no simple law",)
+    with pytest.raises(ValueError, match="level must be at most"):
+        published(tmp_path / "vain", level=1 - 1e-12, **pure)
+    assert len(published(tmp_path / "vain", until="2024-01-02", **pure).steps) == 1
 
 
 @pytest.mark.parametrize("steps", [5, None])

@@ -144,13 +144,23 @@ PRIVACY = (
         ("(float(scale) * users for", "(float(scale) * users / 2 for"),
     ),
     *mutants_of(
-        "jobs/plan_leaderboard.py",
+        "release/exact_strategy.py",
         "tests/jobs/test_plan_leaderboard.py",
         ("return 0.5 * laplace_sum_reach(", "return 0.25 * laplace_sum_reach("),
-        ("strategy.deviations(steps)[-1])", "strategy.deviations(1)[-1])"),
-        ("terms, scale = int(weights.sum())", "terms, scale = 1"),
-        ("(promise, contributions=1)", "(promise, contributions=2)"),
-        ("decoding(steps - 1)", "decoding(0)"),
+        ("self.deviations(step + 1)[-1])", "self.deviations(1)[-1])"),
+        ("laplace_sum_reach(int(weights.sum())", "laplace_sum_reach(1"),
+        ("weights = self.decoding(step)", "weights = self.decoding(0)"),
+    ),
+    *mutants_of(
+        "jobs/plan_leaderboard.py",
+        "tests/jobs/test_plan_leaderboard.py",
+        ("strategy.total_reach(steps - 1,", "strategy.total_reach(0,"),
+    ),
+    *mutants_of(
+        "release/exact_strategy.py",
+        "tests/release/test_exact_strategy.py",
+        ('if self._kind == "unbounded-tree":\n            return None', 'if self._kind == "":\n            return None'),
+        ("return 0.5 * laplace_sum_reach(", "return laplace_sum_reach("),
     ),
     *mutants_of(
         "aggregation/bounds.py",

@@ -42,3 +42,5 @@ def test_what_is_no_level_or_scale_is_refused():
     for level, scale in ((1.0, 1.0), (0.9, 0.0), (0.9, math.inf)):
         with pytest.raises(ValueError, match=r"level|scale"):
             laplace_sum_reach(2, scale, 3, level)
+    with pytest.raises(ValueError, match=r"level must be at most 0\.999999997"):
+        laplace_sum_reach(2, 1.0, 3, 1 - 1e-12)
