@@ -291,6 +291,19 @@ RELEASES = (
         ("rho = concentrated(noise, change, scale)", "rho = concentrated(noise, change / 2, scale)"),
     ),
     *mutants_of(
+        "jobs/points.py",
+        "tests/jobs/test_points.py",
+        ("total_change=totals.limit or items)", "total_change=items)"),
+        ("selection_changes(items, private, *rules)", "selection_changes(items, private, 1, 1)"),
+    ),
+    *mutants_of(
+        "jobs/best_items.py",
+        "tests/jobs/test_points.py",
+        ("if not in_order and k == num_items", "if k > num_items"),
+        ('more = {"total_change": total_change}', 'more = {"total_change": 0.5 * (total_change or 2)}'),
+        ('"in_order": in_order', '"in_order": True'),
+    ),
+    *mutants_of(
         "jobs/comparisons.py",
         "tests/release/test_laplace_changes.py",
         (", changes=(), rho=None, shares=()", ", rho=None, shares=()"),
