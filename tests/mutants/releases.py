@@ -239,6 +239,7 @@ RELEASES = (
         ("tests/release/test_noisy_counts.py", "tests/release/test_edges.py"),
         ("attained, 2 * float(sensitivity))", "attained, float(sensitivity))"),
         ("total_change=float(every) / (1 if monotone else 2)", "total_change=float(every) / 2"),
+        ("monotone = isinstance(wins, WinCounts) and ", "monotone = "),
         ("one = float(attained.comparisons_per_unit if", "one = float(1.0 if"),
         ("2 // parts", "1"),
         ("(multiples == np.round(multiples))", "True"),

@@ -130,8 +130,9 @@ def test_top_k_takes_the_smaller_of_both_scales(adjacency, k, total, scale):
 
 def test_win_counts_of_who_comes_or_goes_move_in_one_direction():
     wins, asked = WinCounts.from_matrix([[0, 900], [0, 0]]), promise(1.0, adjacency="add-remove")
-    found = exact_top_k(wins, asked, 1, sensitivity=5.0, total_sensitivity=15.0)
-    assert found.diagnostics.noise_scale == 5.0
+    for k, scale in ((1, 5.0), (2, 10.0)):
+        found = exact_top_k(wins, asked, k, sensitivity=5.0, total_sensitivity=15.0)
+        assert found.diagnostics.noise_scale == scale
 
 
 @pytest.mark.parametrize("adjacency", ["flip", "replace"])
