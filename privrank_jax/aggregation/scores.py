@@ -20,6 +20,13 @@ item: all totals then move by the same number, -nc/2, and their order and differ
 middle it is c in the cube, ck in ℓ₁ and c√k in ℓ₂. The smaller number is taken; which one it is depends on m, c and k
 alone. The number n of users is private here. With a middle, a total above 0 says that an item has more than half of
 all points.
+
+**The best items alone.** The mechanisms of :mod:`privrank_jax.privacy.selection` need to know how far one total can
+change, s, and what all rises, or all falls, add up to, T. Under replace s = c, and T = ck by the positive and the
+negative part above. So one draw among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε for
+k = 1, else 4c/ε; for a single item it is 2c/ε. Under add or remove these laws, which depend on differences alone, may
+look at ±(x - c/2): s = c/2, and T = cm/2, where k does not help, as an item that is not named falls by c/2. So the
+scale is 2c/ε, and c/ε for a single item. All of it is free of m. For one-shot noise the ℓ₁ changes above count as well.
 """
 
 from __future__ import annotations
@@ -206,6 +213,35 @@ def scores_change(
     if privacy.adjacency != "add-remove":
         return most * size(min(num_items, 2 * given)), 0.0
     return min((most * size(num_items) / 2, most / 2), (most * size(given), 0.0))
+
+
+def selection_changes(
+    num_items: int, privacy: Privacy, most: int, limit: int | None
+) -> dict[str, float]:
+    """s, T and the ℓ₁ change of all totals, for the selection of the best items; proof at the head of this module.
+
+    By the names that selections of scores (:mod:`privrank_jax.pairwise.top_k`) have for them.
+
+    Args:
+        num_items: m.
+        privacy: whose adjacency counts.
+        most, limit: as for :func:`scores_scale`.
+
+    Raises:
+        ValueError: ``most`` or ``limit`` below 1.
+
+    >>> replaced = Privacy(1.0, unit="user", adjacency="replace")
+    >>> added = Privacy(1.0, unit="user", adjacency="add-remove")
+    >>> selection_changes(5, replaced, 1, 2)
+    {'sensitivity': 1.0, 'total_change': 2.0, 'total_sensitivity': 4.0}
+    >>> selection_changes(5, added, 1, 2)
+    {'sensitivity': 0.5, 'total_change': 2.5, 'total_sensitivity': 2.0}
+    """
+    every, _ = scores_change(num_items, privacy, most, limit, "laplace")
+    one, given = float(most), num_items if limit is None else min(limit, num_items)
+    if privacy.adjacency == "add-remove":
+        one, given = most / 2, num_items
+    return {"sensitivity": one, "total_change": one * given, "total_sensitivity": every}
 
 
 def limit_that_cuts(num_items: int, privacy: Privacy, limit: int | None) -> int | None:

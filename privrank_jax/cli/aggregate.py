@@ -37,6 +37,7 @@ HELP = (
     "  privrank aggregate votes.csv --epsilon 1 --rule schulze --matrix pairs.csv     (another rule, and its input)\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --user voter --higher-is-better     (ratings)\n\n"
     "  privrank aggregate approvals.csv --epsilon 1 --approvals     (noisy totals of approvals)\n\n"
+    "  privrank aggregate approvals.csv --epsilon 1 --approvals --top-k 3     (the three winners alone)\n\n"
     "  privrank aggregate stars.csv --epsilon 1 --higher-is-better --method scores --points 1-5     (of points)\n\n"
     "  privrank aggregate ballots.csv --epsilon 1 --user none --count votes     (rows that count several times)\n\n"
     "  privrank aggregate coffee-rankings --epsilon 1     (made-up data, to try it)\n\n"
@@ -54,7 +55,7 @@ _FOR_SYNTHETIC = (
     "user",
     "json",
 )
-_FOR_SYNTHETIC += ("rule", "matrix", "out", "plot", "report", "title")
+_FOR_SYNTHETIC += ("top_k", "rule", "matrix", "out", "plot", "report", "title")
 _UNUSED = ("epsilon", "noise", "delta", "trust", "points", "limit", "adjacency", "simulate")
 
 
@@ -77,8 +78,8 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Option(
             metavar="NAME",
-            help=f"auto (weights, or borda where noise is large; of approvals scores), {described(CONSENSUS)}, none "
-            "(not private: the best ranking, with a proof).",
+            help="auto (weights, or borda where noise is large; of approvals scores, or with --top-k top-k), "
+            f"{described(CONSENSUS)}, none (not private: the best ranking, with a proof).",
         ),
     ] = "auto"
     trust: Annotated[
@@ -119,16 +120,24 @@ class Request(Budget, RankingColumns, Files, Release):
         str | None,
         typer.Option(
             metavar="LOW-HIGH",
-            help="scores: the least and the most points that a user may give an item, as on the ballot, such as 0-5. "
-            "Default: 0-1 for --approvals.",
+            help="scores, top-k and the like: the least and the most points that a user may give an item, as on the "
+            "ballot, such as 0-5. Default: 0-1 for --approvals.",
         ),
     ] = None
     limit: Annotated[
         int | None,
         typer.Option(
             metavar="K",
-            help="scores: the most items that a user may approve of, or give points to; a ballot with more counts as "
-            "blank. Default: any number.",
+            help="scores, top-k and the like: the most items that a user may approve of, or give points to; a ballot "
+            "with more counts as blank. Default: any number.",
+        ),
+    ] = None
+    top_k: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            help="Show only the K best. Of approvals, without --method, that is all that is published, for which "
+            "noise need not grow with the number of items.",
         ),
     ] = None
     adjacency: Annotated[
@@ -136,7 +145,7 @@ class Request(Budget, RankingColumns, Files, Release):
         typer.Option(
             metavar="NAME",
             help="Neighboring data differ by one user who is replaced (replace), or is there or not (add-remove, of "
-            "borda, weights and scores: half the noise, and the number of users is private).",
+            "borda, weights, scores and top K: half the noise, and the number of users is private).",
         ),
     ] = "replace"
     items: Items = None
@@ -164,6 +173,7 @@ class Request(Budget, RankingColumns, Files, Release):
         method = self.method if self.private else "auto"
         rule = KEMENY if self.matrix and self.rule is None else self.rule
         named = {"trust": self.trust, "noise": self.noise, "xi": self.xi, "rule": rule}
+        named["top_k"] = self.top_k
         if self.private:
             named |= {"points": self.points, "limit": self.limit}
         asked = Asked(method=method, accepts=self.accept_idealized, **named)

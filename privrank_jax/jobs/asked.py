@@ -10,7 +10,7 @@ from typing import Any
 from privrank_jax._neighbors import COMPARISON_UNITS, SHAPED_ADJACENCIES
 from privrank_jax._promise import SHAPED_NOISES, Privacy
 from privrank_jax._validate import check_choice
-from privrank_jax.jobs.checks import check_noise
+from privrank_jax.jobs.checks import check_noise, check_top_k, needs_top_k
 from privrank_jax.jobs.mechanisms import MECHANISMS
 from privrank_jax.jobs.methods import RANK
 
@@ -97,9 +97,7 @@ class Asked:
                 "what users give."
             )
         if self.lists and self.top_k is None:
-            raise ValueError(
-                f"{self.method} selects the best items: say how many, such as top_k=3 (--top-k 3)."
-            )
+            raise ValueError(needs_top_k(self.method))
         if self.method == "scores" and self.gamma == 0:
             raise ValueError(
                 "gamma (--gamma) must be positive under privacy; leave it out for a good default."
@@ -149,8 +147,7 @@ class Asked:
             raise ValueError(
                 f"level (--level) must lie between 0 and 1, got {self.level:g}; 0.95 is usual."
             )
-        if self.top_k is not None and self.top_k < 1:
-            raise ValueError(f"top_k (--top-k) must be at least 1, got {self.top_k}.")
+        check_top_k(self.top_k)
         if self.gamma is not None and not 0 <= self.gamma < math.inf:
             raise ValueError(f"gamma (--gamma) must be finite and at least 0, got {self.gamma:g}.")
 

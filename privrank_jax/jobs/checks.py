@@ -115,8 +115,20 @@ def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
     )
 
 
+def check_top_k(top_k: int | None) -> None:
+    """Refuse to show fewer items than one."""
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k (--top-k) must be at least 1, got {top_k}.")
+
+
+def needs_top_k(method: str) -> str:
+    """What is said where a method selects the best items and nothing says how many."""
+    return f"{method} selects the best items: say how many, such as top_k=3 (--top-k 3)."
+
+
 def check_items(name: str, count: int, most: int, top_k: int | None = None) -> None:
     """Refuse data with too few items for a ranking, or too many for a table of all pairs."""
+    check_top_k(top_k)
     if top_k is not None and top_k > count:
         raise ValueError(
             f"top_k (--top-k) {top_k} is more than there are items: {name} has {count}."

@@ -20,6 +20,7 @@ from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
+from privrank_jax.jobs.best_items import chosen_by_facts, draw_best
 from privrank_jax.jobs.certainty import (
     PRIVATE_GRAPH,
     PRIVATE_WEIGHTS,
@@ -569,38 +570,25 @@ def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
 def _top_list(data: Prepared, asked: Asked) -> Ranking:
     """The k best items alone, as a list or as a set."""
     assert asked.top_k is not None
-    name, more, notes = asked.method, {}, []
+    name, chosen, items = asked.method, (), data.table.num_items
     if name == "top-k":
-        name = choose_top_k(
-            data.table.num_items, asked.top_k, data.promise, sensitivity=data.per_item
-        )
-        notes.append(
-            f"{name} was chosen by k, the promise and what one user can change, not by the data"
-        )
-    if name == "one-shot":
-        more["total_sensitivity"] = data.sensitivity
-    drawn = draw(
-        RANK[name].mechanism("central"),
+        name = choose_top_k(items, asked.top_k, data.promise, sensitivity=data.per_item)
+        chosen = (chosen_by_facts(name),)
+    drawn, title, fields = draw_best(
+        name,
         data.source,
         data.wins,
         data.promise,
         asked.top_k,
+        items,
         sensitivity=data.per_item,
-        **more,
+        total_sensitivity=data.sensitivity,
     )
-    order, listed = np.asarray(drawn.estimate.value), name != "canonical"
-    found = _result(
-        data,
-        asked,
-        drawn,
-        f"the {order.size} best of {data.table.num_items} items{'' if listed else ', in no order'}",
-        sensitivity=None,
-        level=None,
-        selected_by=name if notes else None,
-    )
-    what = "list" if listed else "set"
-    notes.append(f"only the {what} is released: no scores, and nothing on the other items")
-    return dataclasses.replace(found, order=order, in_order=listed, notes=(*found.notes, *notes))
+    by = name if chosen else None
+    facts = {"sensitivity": None, "level": None, "selected_by": by}
+    found = _result(data, asked, drawn, title, **facts)
+    notes = (*found.notes, *chosen, *fields.pop("notes"))
+    return dataclasses.replace(found, notes=notes, **fields)
 
 
 def _noisy_totals(data: Prepared, asked: Asked) -> Drawn:

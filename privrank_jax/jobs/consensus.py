@@ -36,8 +36,10 @@ from privrank_jax.jobs.checks import (
     check_items,
     check_noise,
     check_rare_items,
+    check_top_k,
     hardly_private,
     large_delta,
+    needs_top_k,
     private_remark,
     rule_of,
     what_is,
@@ -107,6 +109,7 @@ def consensus(
     rule: str | None = None,
     points: str | None = None,
     limit: int | None = None,
+    top_k: int | None = None,
     key: Key | None = None,
     accept_idealized: bool = False,
     ledger: Ledger | None = None,
@@ -127,7 +130,9 @@ def consensus(
             ``"kwiksort"`` (a sort by noisy majorities), ``"noise-all"`` (the best ranking for noisy majorities of all
             pairs), ``"footrule"`` (the least sum of distances to noisy positions), ``"scores"`` (noisy totals of
             approvals or points; ``"auto"`` for approvals) or ``"exponential"`` (a random ranking, better ones more
-            likely; up to 20 items).
+            likely; up to 20 items). Of approvals or points, which items are the ``top_k`` best alone: ``"canonical"``
+            (their set), ``"joint"`` or ``"one-shot"`` (their list), or ``"top-k"`` (``"canonical"``, or ``"scores"``
+            where ballots may name fewer than ``top_k`` items; ``"auto"`` for approvals with ``top_k``).
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ); of footrule also ``"tree"``. Default: the best.
@@ -139,6 +144,7 @@ def consensus(
         points: of scores, the public scale, such as ``"0-5"``; of approvals it is ``"0-1"``.
         limit: of scores, the most items that one user may approve of, or give points to; a ballot with more counts as
             blank. Default: any number.
+        top_k: how many items are shown.
         key: PRNG key of a rehearsal, whose noise is simulated and which must not be published.
         accept_idealized: release even what can't be drawn exactly; the guarantee then says so.
         ledger: of the data; pays before anything is returned.
@@ -164,6 +170,7 @@ def consensus(
         rule=rule,
         points=points,
         limit=limit,
+        top_k=top_k,
         accepts=accept_idealized,
     )
     source = Randomness(key, accept_idealized=accept_idealized)
@@ -192,14 +199,15 @@ def agreed(
     """
     with jax.enable_x64(True):
         if isinstance(data, SyntheticRankings):
-            check_items(data.table.name, data.table.num_items, MAX_ITEMS)
+            check_items(data.table.name, data.table.num_items, MAX_ITEMS, asked.top_k)
             if privacy is not None or source.rehearsal:
                 raise ValueError(
                     f"{data.table.name} holds synthetic rankings, each drawn with the epsilon of its row: their "
                     "consensus adds no noise and spends nothing more. Leave out the promise; for another epsilon, "
                     "randomize the rankings again (both together then spend the sum)."
                 )
-            return consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
+            found = consensus_of_synthetic(data, asked.method, asked.xi, asked.rule)
+            return dataclasses.replace(found, top_k=asked.top_k)
         if not isinstance(data, Rankings | RankingRows):
             raise ValueError(
                 f"a consensus is of rankings, not of {what_is(data)}: comparisons, choices and reports are ranked by "
@@ -208,8 +216,10 @@ def agreed(
         asked.check(privacy)
         central = privacy is not None and asked.trust == "central"
         if central and asked.is_open and isinstance(data, Approvals):
-            asked = dataclasses.replace(asked, method="scores")
+            asked = dataclasses.replace(asked, method="top-k" if asked.top_k else "scores")
+            asked.check(privacy)
         found = _release(_prepared(data, privacy, asked, source), asked)
+        found = dataclasses.replace(found, top_k=asked.top_k)
         if found.guarantee is not None:
             source.check(found.guarantee.numerics)
         return found
@@ -220,7 +230,7 @@ class Asked:
     """The arguments of :func:`consensus`, but for the data, the promise and the randomness.
 
     Attributes:
-        method, trust, noise, xi, rule, points, limit: as there.
+        method, trust, noise, xi, rule, points, limit, top_k: as there.
         accepts: whether idealized reports are accepted.
         private: whether there is a promise.
     """
@@ -232,6 +242,7 @@ class Asked:
     rule: str | None = None
     points: str | None = None
     limit: int | None = None
+    top_k: int | None = None
     accepts: bool = False
 
     @property
@@ -267,6 +278,11 @@ class Asked:
         return "borda" if self.rule is None else "noise-all" if self.at_home else "weights"
 
     @property
+    def of_points(self) -> bool:
+        """Whether approvals or points are added up."""
+        return self.method == "scores" or self.record.lists
+
+    @property
     def record(self) -> Method:
         """The record of the method."""
         return CONSENSUS[self.named]
@@ -286,9 +302,16 @@ class Asked:
             scale_of(self.points)
         if self.limit is not None and self.limit < 1:
             raise ValueError(f"limit (--limit) must be at least 1, got {self.limit}.")
-        if not self.is_open and self.method != "scores" and (self.points or self.limit):
+        if not self.is_open and not self.of_points and (self.points or self.limit):
             raise ValueError(
                 f"points (--points) and limit (--limit) are for scores: leave them out of {self.named}."
+            )
+        if self.record.lists and self.top_k is None:
+            raise ValueError(needs_top_k(self.method))
+        if self.record.lists and self.noise is not None:
+            raise ValueError(
+                f"{self.method} has one kind of noise: leave noise (--noise) and delta out, or take method='scores' "
+                "(--method scores), which publishes all totals."
             )
 
     def check(self, privacy: Privacy | None) -> None:
@@ -304,6 +327,7 @@ class Asked:
         if self.noise is not None:
             check_choice("noise (--noise)", self.noise, tuple(LAWS))
         check_rule(self.rule, self.xi)
+        check_top_k(self.top_k)
         if privacy is None:
             return
         if self.rule is not None and not self.record.solves:
@@ -396,9 +420,9 @@ class Prepared:
 def _prepared(
     table: Rankings | RankingRows, privacy: Privacy | None, asked: Asked, source: Randomness
 ) -> Prepared:
-    check_items(table.name, table.num_items, MAX_ITEMS)
+    check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
     warnings, partial = private_remark(*table.remarks), table.partial_users
-    if partial and asked.method != "scores":
+    if partial and not asked.of_points:
         other = "unknown" if table.missing == "last" else "last"
         warnings += private_remark(
             f"{partial:,} of {table.num_users:,} users did not rank all items, which is taken as {table.missing}; "

@@ -72,6 +72,31 @@ def _by_name(*methods: Method) -> dict[str, Method]:
     return {method.name: method for method in methods}
 
 
+def _lists(run: str, otherwise: str, choice: str, **more: Any) -> list[Method]:
+    """Methods that publish the ``top_k`` best items alone.
+
+    Args:
+        run: the function that makes their result.
+        otherwise: the mechanism that ``top-k`` takes where it is not ``canonical``.
+        choice: how that is chosen, in words.
+        more: further fields of all.
+    """
+    named = {
+        "one-shot": ("only the list of the top K", "one-shot-top-k"),
+        "joint": ("the same, one draw among all lists", "joint-top-k"),
+        "canonical": (
+            "only the set of the top K, in no order, one draw among all sets",
+            "canonical-top-k",
+        ),
+        "top-k": (choice, "canonical-top-k", otherwise),
+    }
+    made: dict[str, Any] = {"run": {"central": run}, "lists": True, **more}
+    return [
+        Method(name=name, help=words, mechanisms={"central": tuple(mechanisms)}, **made)
+        for name, (words, *mechanisms) in named.items()
+    ]
+
+
 CONSENSUS = _by_name(
     Method(
         name="weights",
@@ -146,6 +171,12 @@ CONSENSUS = _by_name(
         mechanisms={"central": ("exponential-kemeny",)},
         most_items={"central": 20},
     ),
+    *_lists(
+        "jobs.points:by_points",
+        "dp-scores",
+        "of approvals or points; canonical or scores, by the limit",
+        adjacencies=("replace", "add-remove"),
+    ),
 )
 """Methods of :func:`privrank_jax.consensus` and ``privrank aggregate``; ``auto`` takes one of the first two."""
 
@@ -174,33 +205,10 @@ RANK = _by_name(
         run={"central": "jobs.comparisons:_counts"},
         mechanisms={"central": ("noisy-counts", "noisy-choices")},
     ),
-    Method(
-        name="one-shot",
-        help="only the list of the top K",
-        run={"central": "jobs.comparisons:_top_list"},
-        mechanisms={"central": ("one-shot-top-k",)},
-        lists=True,
-    ),
-    Method(
-        name="joint",
-        help="the same, one draw among all lists",
-        run={"central": "jobs.comparisons:_top_list"},
-        mechanisms={"central": ("joint-top-k",)},
-        lists=True,
-    ),
-    Method(
-        name="canonical",
-        help="only the set of the top K, in no order, one draw among all sets",
-        run={"central": "jobs.comparisons:_top_list"},
-        mechanisms={"central": ("canonical-top-k",)},
-        lists=True,
-    ),
-    Method(
-        name="top-k",
-        help="canonical or one-shot, by what one user can change",
-        run={"central": "jobs.comparisons:_top_list"},
-        mechanisms={"central": ("canonical-top-k", "one-shot-top-k")},
-        lists=True,
+    *_lists(
+        "jobs.comparisons:_top_list",
+        "one-shot-top-k",
+        "canonical or one-shot, by what one user can change",
     ),
 )
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``."""

@@ -16,7 +16,7 @@ from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.jobs.result import frame_of, html_of, text_of
 from privrank_jax.jobs.rules import KEMENY, RULES
 
-METHODS = (*CONSENSUS, "hay-kwiksort")
+METHODS = (*(name for name, of in CONSENSUS.items() if not of.lists), "hay-kwiksort")
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "link": ("logistic", "normal", "laplace"),
     "question": ("secret", "public"),

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privrank_jax.aggregation.scores import PointTotals, least_noise
+from privrank_jax.aggregation.scores import PointTotals, least_noise, selection_changes
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings
+from privrank_jax.jobs.best_items import chosen_by_facts, draw_best
 from privrank_jax.jobs.beyond_noise import reach_of_points
 from privrank_jax.jobs.checks import private_remark
-from privrank_jax.jobs.mechanisms import draw
+from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.result import Ranking, best_first, of_noise
+from privrank_jax.pairwise.joint_selection import choose_top_k
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked, Prepared
@@ -43,27 +45,22 @@ def scale_of(points: str) -> tuple[int, int]:
 
 
 def by_points(data: Prepared, asked: Asked) -> Ranking:
-    """Rank items by noisy totals of approvals or points."""
+    """Rank items by noisy totals of approvals or points, or publish which are the best alone."""
     totals, low, warnings = _totals(data, asked)
-    private = data.promise
-    rules = {"most": totals.most, "limit": totals.limit}
-    noise = asked.noise or least_noise(totals.num_items, private, **rules)
-    drawn = draw("dp-scores", data.source, totals, private, noise=noise)
-    reach = reach_of_points(totals, noise, drawn)
-    value, middle = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.middle)
-    open_number = private.adjacency != "add-remove"
-    approved = totals.most == 1 and low == 0
-    if open_number:  # n is public: means per user
-        value, reach = value / totals.num_users + low, reach / int(totals.num_users)
-    certainty = of_noise(
-        value, reach, what="scores", more=f". {_meaning(open_number, middle, approved)}"
-    )
-    half = (low + totals.most / 2) if open_number else 0.0
-    notes = []
-    if open_number or middle:
-        notes.append(
-            _majority(data.table.item_names, value - reach > half, value + reach < half, approved)
+    items, private, rules = totals.num_items, data.promise, (totals.most, totals.limit)
+    by, k = asked.method, asked.top_k or items
+    if by == "top-k":
+        found = choose_top_k(items, k, private, sensitivity=1, total_change=totals.limit or items)
+        by = "canonical" if found == "canonical" else "scores"
+    if by == "scores":
+        drawn, what, fields = _all_totals(data, asked, totals, low)
+    else:
+        changes = selection_changes(items, private, *rules)
+        drawn, what, fields = draw_best(
+            by, data.source, totals.totals, private, k, items, **changes
         )
+    open_number, approved = data.open_number, totals.most == 1 and low == 0
+    notes = [*fields["notes"], *([chosen_by_facts(by)] if asked.method == "top-k" else [])]
     blank = "is not approved" if approved else f"gets {low} points"
     notes.append(f"an item of which a user says nothing {blank}")
     if totals.limit is not None:
@@ -75,31 +72,54 @@ def by_points(data: Prepared, asked: Asked) -> Ranking:
         )
     notes += data.table.notes
     facts = {
-        "method": "scores",
+        "method": asked.method,
+        "selected_by": by if asked.method == "top-k" else None,
         "data": data.table.name,
-        "items": totals.num_items,
+        "items": items,
         "users": int(totals.num_users) if open_number else None,
         "points": [low, low + totals.most],
         "limit": totals.limit,
         "noise": drawn.law,
         "noise_scale": drawn.scale,
-        "middle": middle,
+        "middle": float(drawn.estimate.diagnostics.middle) if by == "scores" else None,
         "seed": data.source.seed,
         "notes": notes,
     }
     voters = f"{int(totals.num_users):,} users" if open_number else "all users"
-    what = "approvals" if approved else "points"
+    given = "approvals" if approved else "points"
     return Ranking(
-        title=f"{data.table.name}: {what} of {voters} for {totals.num_items} items, noisy totals",
+        title=f"{data.table.name}: {given} of {voters}, {what}",
         items=data.table.item_names,
-        order=best_first(value),
         guarantee=drawn.guarantee,
         facts={name: one for name, one in facts.items() if one is not None},
-        scores=value,
-        notes=tuple(notes),
-        certainty=certainty,
         warnings=(*data.warnings, *warnings, *drawn.warnings),
+        **{**fields, "notes": tuple(notes)},
     )
+
+
+def _all_totals(
+    data: Prepared, asked: Asked, totals: PointTotals, low: int
+) -> tuple[Drawn, str, dict[str, Any]]:
+    """Noisy totals: the release, what it is, and fields of the result."""
+    private = data.promise
+    rules = {"most": totals.most, "limit": totals.limit}
+    noise = asked.noise or least_noise(totals.num_items, private, **rules)
+    drawn = draw("dp-scores", data.source, totals, private, noise=noise)
+    reach = reach_of_points(totals, noise, drawn)
+    value, middle = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.middle)
+    approved = totals.most == 1 and low == 0
+    if data.open_number:  # n is public: means per user
+        value, reach = value / totals.num_users + low, reach / int(totals.num_users)
+    certainty = of_noise(
+        value, reach, what="scores", more=f". {_meaning(data.open_number, middle, approved)}"
+    )
+    half = (low + totals.most / 2) if data.open_number else 0.0
+    notes = ()
+    if data.open_number or middle:
+        sure = value - reach > half, value + reach < half
+        notes = (_majority(data.table.item_names, *sure, approved),)
+    fields = {"order": best_first(value), "scores": value, "certainty": certainty, "notes": notes}
+    return drawn, f"noisy totals of {totals.num_items} items", fields
 
 
 def _totals(data: Prepared, asked: Asked) -> tuple[PointTotals, int, tuple[str, ...]]:
@@ -108,7 +128,7 @@ def _totals(data: Prepared, asked: Asked) -> tuple[PointTotals, int, tuple[str, 
     held = table if isinstance(table, Rankings) else table.in_memory()
     if not isinstance(held, Ratings) or (held.scale.size > 1 and held.scale[0] < held.scale[-1]):
         raise ValueError(
-            f"{table.name} holds no approvals or points, which scores adds up: read its cells as approvals "
+            f"{table.name} holds no approvals or points, which {asked.method} adds up: read its cells as approvals "
             "(--approvals) or as ratings, the larger the better (--higher-is-better); rankings are added up by "
             "method='borda' (--method borda)."
         )
@@ -121,8 +141,8 @@ def _totals(data: Prepared, asked: Asked) -> tuple[PointTotals, int, tuple[str, 
     ratings = np.nan_to_num(held.ratings, nan=low)
     if np.any(ratings != np.rint(ratings)):
         raise ValueError(
-            f"{table.name} has ratings that are no whole numbers, and scores adds up whole ones: multiply all of them "
-            "by a number that makes them whole."
+            f"{table.name} has ratings that are no whole numbers, and {asked.method} adds up whole ones: multiply all "
+            "of them by a number that makes them whole."
         )
     cut = np.clip(ratings, low, high)
     points = (cut - low).astype(np.int32)

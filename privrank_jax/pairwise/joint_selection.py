@@ -131,9 +131,14 @@ def canonical_top_k(
 
 
 def choose_top_k(
-    num_items: int, k: int, privacy: Privacy, *, sensitivity: Scalar | None = None
+    num_items: int,
+    k: int,
+    privacy: Privacy,
+    *,
+    sensitivity: Scalar | None = None,
+    total_change: Scalar | None = None,
 ) -> str:
-    """The mechanism for the k best items by win totals, from public facts alone: ``"canonical"`` or ``"one-shot"``.
+    """The mechanism for the k best items by totals, from public facts alone: ``"canonical"`` or ``"one-shot"``.
 
     ``"canonical"`` for L >= ks: for one item, and where one user can fully change all k totals, at most s each. The
     noise of :func:`~privrank_jax.pairwise.one_shot_top_k` is 2 min(ks, L)/ε, and that of :func:`canonical_top_k` hardly
@@ -141,13 +146,16 @@ def choose_top_k(
     misses fewer for L >= ks. For 1 <= L/s < k, k > 1, it is the reverse, or the two are about as good. Where noise
     hides the best items, one-shot always misses fewer, as its choice gets worse item by item and not all at once; but
     this depends on the totals, which must not decide. :func:`joint_top_k` is never better than the better one of the
-    two by its set of items: it is for who needs the order.
+    two by its set of items: it is for who needs the order. Of approvals L is the most items that a ballot may name, and
+    s = 1; for L < k noisy totals of all items (:func:`~privrank_jax.aggregation.dp_scores`) have at most the noise of
+    one-shot selection.
 
     Args:
         num_items: m; beyond a million places times items it is ``"one-shot"``.
         k: number of items.
         privacy: the promise, with ``contributions`` L for users; concrete.
         sensitivity: s, public; ``None`` takes L, or 1 for one comparison.
+        total_change: L for other totals: what all rises, or all falls, add up to, public.
 
     Returns:
         The name, one of ``privrank rank --method``.
@@ -163,7 +171,9 @@ def choose_top_k(
     """
     if not 1 <= k <= num_items:
         raise ValueError(f"k must be an integer from 1 to m = {num_items}, got {k!r}.")
-    every = of_comparisons(privacy, "choose_top_k").comparisons_per_unit
+    asked, every = of_comparisons(privacy, "choose_top_k"), total_change
+    if every is None:
+        every = asked.comparisons_per_unit
     one = every if sensitivity is None else sensitivity
     check_positive("sensitivity", one, infinite=False)
     few = k * num_items <= MOST_CLASSES

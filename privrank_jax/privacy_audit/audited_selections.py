@@ -29,6 +29,7 @@ _THREE_ITEMS = (
 )
 _ITEMS = ("0", "1")
 _LISTS = tuple(f"{i}, {j}" for i in range(3) for j in range(3) if i != j)
+_POINTS = "--higher-is-better --points 1-4"
 # Item 1 ahead by so much that item 0 comes out with hardly more than its least odds, 600 wins: ε >= 0.3.
 _APART = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 3, 2000))
 _THREE = (
@@ -98,6 +99,8 @@ AUDITED = (
             "rank --method one-shot --top-k 2 --max-per-user 2",
             "rank --method one-shot --top-k 2 --max-per-user 2 --adjacency add-remove",
             "rank --method one-shot --top-k 2 --max-per-user 2 --adjacency flip",
+            f"aggregate --method one-shot --top-k 1 {_POINTS}",
+            f"aggregate --method one-shot --top-k 2 {_POINTS} --limit 1 --adjacency add-remove",
         ),
         **protecting(COMPARISON, _FAR),
     ),
@@ -125,6 +128,8 @@ AUDITED = (
             "rank --method joint --top-k 2 --max-per-user 2",
             "rank --method joint --top-k 2 --max-per-user 2 --adjacency add-remove",
             "rank --method joint --top-k 1 --unit comparison",
+            f"aggregate --method joint --top-k 1 {_POINTS}",
+            f"aggregate --method joint --top-k 2 {_POINTS} --adjacency add-remove",
         ),
     ),
     _selection(
@@ -144,6 +149,9 @@ AUDITED = (
             "rank --method canonical --top-k 2 --max-per-user 2 --adjacency add-remove",
             "rank --method canonical --top-k 1 --unit comparison --adjacency flip",
             "rank --method top-k --top-k 2 --max-per-user 2",
+            f"aggregate --method canonical --top-k 1 {_POINTS}",
+            f"aggregate --method canonical --top-k 2 {_POINTS} --limit 1",
+            f"aggregate --method top-k --top-k 2 {_POINTS} --adjacency add-remove",
         ),
     ),
 )

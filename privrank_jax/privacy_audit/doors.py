@@ -40,6 +40,7 @@ from scipy import optimize
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy_audit.replay import Door, Loss
 
 
@@ -122,8 +123,17 @@ def _least_flow(moved: np.ndarray, edges: np.ndarray) -> float:
     return np.ceil(found.fun - 1e-6) if found.success else np.inf
 
 
+def _of_ballots(promise: Privacy) -> bool:
+    """Whether users give one ballot each, whose totals are scores of which differences count alone."""
+    return promise.unit == "user" and promise.contributions is None
+
+
 def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moves, promise = second - first, facts["privacy"]
+    if _of_ballots(promise):
+        moved = (moves.max() - moves.min()) / 2, np.abs(moves - np.median(moves)).sum()
+        bounds = facts["sensitivity"], facts["total_sensitivity"]
+        return promise.epsilon * max(moved[0] / bounds[0], moved[1] / bounds[1])
     if promise.adjacency == "add-remove" and moves.max() > 0 > moves.min():
         return np.inf  # calibrated for totals that all move in one direction
     one, all_ = facts["sensitivity"], facts["total_sensitivity"]
@@ -135,11 +145,13 @@ def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -
 def _selected(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """ε times the share of what utilities may move apart, or of what two totals may."""
     moves, promise = second - first, facts["privacy"]
-    most = promise.comparisons_per_unit
     one, every = (
-        most if facts[name] is None else facts[name] for name in ("sensitivity", "total_change")
+        promise.comparisons_per_unit if facts[name] is None else facts[name]
+        for name in ("sensitivity", "total_change")
     )
-    if promise.adjacency == "add-remove":
+    if promise.adjacency == "add-remove" and _of_ballots(promise):
+        moves = moves - (moves.max() + moves.min()) / 2
+    elif promise.adjacency == "add-remove":
         return (
             np.inf if moves.max() > 0 > moves.min() else promise.epsilon * np.abs(moves).max() / one
         )

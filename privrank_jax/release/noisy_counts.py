@@ -190,13 +190,14 @@ def exact_top_k(
 
     **Guarantee.** ε-DP for the ordered list and the promised unit and adjacency, at the noise of
     :func:`~privrank_jax.pairwise.one_shot_top_k` and never more than that of :func:`exact_noisy_counts`. Under
-    add-remove all totals move in one direction, and half the noise suffices.
+    add-remove all win totals move in one direction, and half the noise suffices.
 
     Args:
         wins, privacy: as for :func:`exact_noisy_counts`; users need ``contributions`` unless both sensitivities are
             given.
         k: length of the list, 1 <= k <= m.
-        sensitivity: s, the most that one unit can change one total, in wins; ``None`` takes L.
+        sensitivity: s, the most that one unit can change one total; ``None`` takes L. Of numbers that are not
+            :class:`WinCounts` half of that serves where it moves all in one direction.
         total_sensitivity: ℓ₁ sensitivity of all totals; ``None`` takes
             :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity`.
 
@@ -214,7 +215,7 @@ def exact_top_k(
     attained = exact_promise(of_comparisons(privacy, "exact_top_k", "laplace"))
     one = float(attained.comparisons_per_unit if sensitivity is None else sensitivity)
     every = totals_sensitivity(attained) if total_sensitivity is None else total_sensitivity
-    monotone = attained.adjacency == "add-remove"
+    monotone = isinstance(wins, WinCounts) and attained.adjacency == "add-remove"
     change, _ = one_shot_scale(
         dataclasses.replace(attained, epsilon=1.0),
         k,

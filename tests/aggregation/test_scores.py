@@ -14,10 +14,13 @@ from privrank_jax.aggregation.scores import (
     noise_on_totals,
     scores_change,
     scores_scale,
+    selection_changes,
 )
 from privrank_jax.privacy import Privacy
-from tests.reference import geometry
+from privrank_jax.privacy.selection import joint_change, one_shot_scale
+from tests.reference import geometry, joint_selection
 from tests.reference import scores as reference
+from tests.reference.top_k import one_shot_probability
 
 ADJACENCIES = ("replace", "add-remove")
 NOISES = ("k-norm", "laplace", "gaussian")
@@ -45,6 +48,69 @@ def test_no_user_moves_totals_farther_and_some_user_as_far(noise, adjacency):
         assert change == pytest.approx(attained), (items, most, limit)
         other = reference.largest_change(items, most, limit, adjacency, noise, most / 2)
         assert adjacency == "replace" or change <= other + 1e-9
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+def test_selections_know_how_far_one_user_moves_one_total_and_all(adjacency):
+    for items, most, limit in itertools.product((1, 2, 3, 4), (1, 2), (None, 1, 2)):
+        found = selection_changes(items, user(1.0, adjacency), most, limit)
+        one, rises = reference.selection_changes(items, most, limit, adjacency)
+        assert (found["sensitivity"], found["total_change"]) == (one, rises)
+        every, _ = scores_change(items, user(1.0, adjacency), most, limit, "laplace")
+        assert found["total_sensitivity"] == every
+
+
+BASES = np.array([(0, 0, 0), (3, 2, 0), (30, 20, 0), (400, 200, 0), (400, 200, 200)])
+
+
+def largest_loss(law, adjacency, most, limit):
+    """Of all outcomes, bases and users."""
+    worst = 0.0
+    for base in BASES:
+        before = np.log(law(base))
+        for move in reference.moves(3, most, limit, adjacency):
+            worst = max(worst, np.abs(np.log(law(base + move)) - before).max())
+    return worst
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize(("most", "limit"), [(1, None), (1, 1), (2, 2)])
+@pytest.mark.parametrize("name", ["joint", "canonical"])
+def test_one_draw_of_the_best_loses_at_most_epsilon(name, most, limit, adjacency):
+    """The exact law of every outcome; of the set ε is lost, and with 5 % less noise more than ε."""
+    found = selection_changes(3, user(1.0, adjacency), most, limit)
+    for k in (1, 2):
+        change, reach = joint_change(k, found["sensitivity"], found["total_change"])
+
+        def law(scores, factor=1.0, k=k, change=change, reach=reach):
+            given = scores, k, factor * change, factor * reach, 0.5, "exponential"
+            return joint_selection.law(name, *given)[1]
+
+        loss = largest_loss(law, adjacency, most, limit)
+        assert loss <= 0.5 * (1 + 1e-9), k
+        if name == "canonical":
+            assert loss >= 0.49, k
+            shrunk = largest_loss(lambda scores: law(scores, 0.95), adjacency, most, limit)
+            assert shrunk > 0.5, k
+
+
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("limit", [None, 1])
+def test_one_shot_lists_of_the_best_lose_at_most_epsilon(limit, adjacency):
+    found = selection_changes(3, user(1.0, adjacency), 1, limit)
+    every = found["total_sensitivity"] / 2
+    for k in (1, 2):
+        lists = list(itertools.permutations(range(3), k))
+        scale, _ = one_shot_scale(
+            user(0.5, adjacency), k, 3, sensitivity=found["sensitivity"], total_change=every
+        )
+
+        def law(scores, lists=lists, scale=scale):
+            return [one_shot_probability(scores, order, scale) for order in lists]
+
+        loss = largest_loss(law, adjacency, 1, limit)
+        assert loss <= 0.5 * (1 + 1e-6), k
+        assert k > 1 or loss > 0.49
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)

@@ -26,6 +26,7 @@ NAMES = (
     "rules",
     "user_labels",
     "sub_rankings",
+    "winners",
 )
 LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
 

@@ -24,6 +24,7 @@ COUNTS = (*RANK, "--method", "counts")
 FLIP = ("--adjacency", "flip")
 AGGREGATE = ("aggregate", "rankings")
 POINTS = (*AGGREGATE, "--method", "scores", "--higher-is-better", "--points", "1-3")
+BEST = (*AGGREGATE, "--top-k", 2, "--higher-is-better", "--points", "1-3")
 LOCAL = ("--trust", "local")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
 # Command and options, how a release is drawn, and whether OpenDP draws it.
@@ -49,6 +50,10 @@ CASES = [
     ),
     (POINTS, "exact", False),
     ((*POINTS, "--noise", "laplace"), "exact", True),
+    *(
+        ((*BEST, "--method", name), "exact", name == "one-shot")
+        for name in ("one-shot", "joint", "canonical", "top-k")
+    ),
     ((*AGGREGATE, *LOCAL), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "footrule"), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", False),

@@ -12,8 +12,8 @@ from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.planned_errors import Setting
 from privrank_jax.aggregation.proven_errors import least_proven_error
-from privrank_jax.jobs.methods import CONSENSUS as CONSENSUS_METHODS
 from privrank_jax.pairwise import planner
+from tests import of_rankings
 from tests.promises import user
 
 CENTRAL = {"trust": "central", "items": 10, "max_per_user": 10}
@@ -153,8 +153,8 @@ def test_users_who_come_or_go_take_half_as_many_for_the_same_target(delta):
 
 
 def test_a_consensus_of_users_who_come_or_go():
-    added = {name for name, one in CONSENSUS_METHODS.items() if "add-remove" in one.adjacencies}
-    assert set(bounds.SUMMED) == added - {"scores"}
+    added = {name for name, one in of_rankings.CONSENSUS.items() if "add-remove" in one.adjacencies}
+    assert set(bounds.SUMMED) == added
     found = plan(**CONSENSUS, users=200, epsilon=1, adjacency="add-remove")
     assert {one["method"] for one in found.facts["methods"]} == {"borda", "weights"}
     assert (found.facts["auto"], found.facts["adjacency"]) == ("borda", "add-remove")

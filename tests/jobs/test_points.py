@@ -150,7 +150,98 @@ def test_other_data_are_refused(write, stars):
         pr.consensus(costs, user(), method="scores", points="0-5")
     with pytest.raises(ValueError, match="--approvals"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="scores")
-    with pytest.raises(ValueError, match="weights, borda, scores protect users who are added"):
+    with pytest.raises(ValueError, match=r"borda, scores, one-shot, joint.* protect users"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="footrule")
     with pytest.raises(ValueError, match="protects users who are replaced"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), trust="local")
+
+
+# --- the best alone ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+@pytest.mark.parametrize("simulated", [False, True])
+@pytest.mark.parametrize(
+    ("method", "limit", "scale"),
+    [
+        ("one-shot", None, {"replace": 3, "add-remove": 1.5}),
+        ("joint", None, {"replace": 4, "add-remove": 2}),
+        ("canonical", 1, {"replace": 3, "add-remove": 2}),
+        ("top-k", None, {"replace": 4, "add-remove": 2}),
+        ("auto", None, {"replace": 4, "add-remove": 2}),
+    ],
+)
+def test_only_the_best_are_published(approvals, method, limit, scale, simulated, adjacency, key):
+    """The scale is that of the constants for three items, of whom the two best are wanted."""
+    data, drawn = pr.read(approvals, cells="approvals"), key if simulated else None
+    asked = {"method": method, "limit": limit, "top_k": 2, "key": drawn}
+    found = pr.consensus(data, user(1000.0, adjacency), **asked)
+    listed = method in ("one-shot", "joint")
+    assert found.facts["noise_scale"] == pytest.approx(scale[adjacency] / 1000)
+    assert limit or found.names == (["Tea", "Milk"] if listed else ["Milk", "Tea"])
+    assert [row["rank"] for row in found.rows] == ([1, 2] if listed else [None, None])
+    assert (found.scores, found.certainty.words, found.in_order) == (None, "", listed)
+    assert found.guarantee.adjacency == adjacency
+    assert found.guarantee.numerics == ("simulation" if simulated else "exact")
+    assert ("users" in found.facts) == (adjacency == "replace") == ("30 users" in found.title)
+    assert not any("half of the users" in note for note in found.notes)
+
+
+def test_of_ballots_that_may_name_few_items_the_best_are_those_of_the_totals(approvals):
+    data = pr.read(approvals, cells="approvals")
+    found = pr.consensus(data, user(), method="top-k", top_k=2, limit=1)
+    assert (found.facts["method"], found.facts["selected_by"]) == ("top-k", "scores")
+    assert len(found.names) == 2
+    assert found.scores is not None
+    assert any("scores was chosen by k" in note for note in found.notes)
+    one = pr.consensus(data, user(), method="top-k", top_k=1, limit=1)
+    assert one.facts["selected_by"] == "canonical"
+
+
+def test_points_of_a_scale_have_noise_in_its_range(stars):
+    data, asked = pr.read(stars, cells="ratings"), {"method": "canonical", "points": "1-5"}
+    found = pr.consensus(data, user(), top_k=2, **asked)
+    assert found.names == ["Ann", "Cy"]
+    assert found.facts["noise_scale"] == pytest.approx(4 * 4 / 1000)
+    assert pr.consensus(data, user(), top_k=1, **asked).facts["noise_scale"] == 8 / 1000
+
+
+def test_other_methods_show_the_best(approvals):
+    data = pr.read(approvals, cells="approvals")
+    found = pr.consensus(data, user(), method="scores", top_k=2)
+    assert (found.names, len(found.scores)) == (["Tea", "Milk"], 3)
+    assert len(pr.consensus(data, None, top_k=1).names) == 1
+    assert len(pr.consensus(pr.read("coffee-rankings"), user(), top_k=3).names) == 3
+
+
+def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
+    path = write("u1,,", "u2,,", header="user,a,b", name="approvals.csv")
+    data = pr.read(path, cells="approvals")
+    seen = {pr.consensus(data, user(0.01), top_k=1).names[0] for _ in range(30)}
+    assert seen == {"a", "b"}  # misses one with probability 2e-9
+    with pytest.raises(ValueError, match="noise alone"):
+        pr.consensus(data, user(1e-12), top_k=1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"top_k": 0}, "at least 1"),
+        ({"top_k": 4}, "more than there are items"),
+        ({"top_k": 3}, r"all of them.*smaller top_k"),
+        ({"method": "canonical"}, r"say how many.*--top-k 3"),
+        ({"method": "joint", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
+        ({"top_k": 2, "noise": "laplace"}, "has one kind of noise"),
+        ({"method": "borda", "top_k": 2, "limit": 1}, "are for scores"),
+    ],
+)
+def test_what_the_best_alone_do_not_go_with_is_refused(approvals, asked, said):
+    with pytest.raises(ValueError, match=said):
+        pr.consensus(pr.read(approvals, cells="approvals"), user(), **asked)
+
+
+def test_rankings_have_no_points_to_select_by(stars):
+    with pytest.raises(ValueError, match=r"holds no approvals or points, which joint adds up"):
+        pr.consensus(pr.read("coffee-rankings"), user(), method="joint", top_k=2)
+    with pytest.raises(ValueError, match=r"say which points a user may give"):
+        pr.consensus(pr.read(stars, cells="ratings"), user(), method="canonical", top_k=2)

@@ -240,6 +240,7 @@ RELEASES = (
         ("tests/release/test_noisy_counts.py", "tests/release/test_edges.py"),
         ("attained, 2 * float(sensitivity))", "attained, float(sensitivity))"),
         ("total_change=float(every) / (1 if monotone else 2)", "total_change=float(every) / 2"),
+        ("monotone = isinstance(wins, WinCounts) and ", "monotone = "),
         ("one = float(attained.comparisons_per_unit if", "one = float(1.0 if"),
         ("2 // parts", "1"),
         ("(multiples == np.round(multiples))", "True"),
@@ -290,6 +291,19 @@ RELEASES = (
         "release/covariate_sums.py",
         "tests/release/test_laplace_changes.py",
         ("rho = concentrated(noise, change, scale)", "rho = concentrated(noise, change / 2, scale)"),
+    ),
+    *mutants_of(
+        "jobs/points.py",
+        "tests/jobs/test_points.py",
+        ("total_change=totals.limit or items)", "total_change=items)"),
+        ("selection_changes(items, private, *rules)", "selection_changes(items, private, 1, 1)"),
+    ),
+    *mutants_of(
+        "jobs/best_items.py",
+        "tests/jobs/test_points.py",
+        ("if not in_order and k == num_items", "if k > num_items"),
+        ('more = {"total_change": total_change}', 'more = {"total_change": 0.5 * (total_change or 2)}'),
+        ('"in_order": in_order', '"in_order": True'),
     ),
     *mutants_of(
         "jobs/comparisons.py",

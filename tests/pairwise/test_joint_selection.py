@@ -177,6 +177,13 @@ def test_the_choice_depends_on_how_many_totals_a_unit_can_change(
     assert choose_top_k(100, k, asked, sensitivity=sensitivity) == name
 
 
+@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
+def test_of_ballots_the_choice_depends_on_how_many_items_one_may_name(adjacency):
+    asked = promise(1.0, "user", adjacency)
+    for most, name in ((3, "canonical"), (2, "one-shot")):
+        assert choose_top_k(100, 3, asked, sensitivity=1, total_change=most) == name
+
+
 def test_too_many_outcomes_are_left_to_one_shot_noise():
     asked, items = promise(1.0, "user", contributions=100), MOST_CLASSES // 100
     assert choose_top_k(items, 100, asked, sensitivity=1) == "canonical"

@@ -119,6 +119,19 @@ def test_bits_totals_and_units():
     assert top(np.array([3, 1, 0]), np.array([1, 1, 0]), generic) == 2.0
     one_way = facts | {"privacy": promise(1.0, adjacency="add-remove")}
     assert top(np.array([1, 0]), np.array([0, 1]), one_way) == np.inf
+    given = promise(1.0, "user", "add-remove", None)
+    ballots = {"privacy": given, "sensitivity": 0.5, "total_sensitivity": 2.0}
+    assert top(np.array([4, 4, 4, 4]), np.array([5, 5, 4, 4]), ballots) == 1.0
+    assert top(np.array([4, 4, 4, 4]), np.array([5, 5, 5, 5]), ballots) == 0.0
+    assert top(np.array([4, 4, 4]), np.array([5, 5, 3]), ballots) == 2.0
+    chosen = loss_of("exact_canonical_top_k")
+    ballots |= {"total_change": 1.5, "k": 2}
+    assert chosen(np.array([4, 4, 4]), np.array([5, 4, 4]), ballots) == 1.0
+    assert chosen(np.array([4, 4, 4]), np.array([5, 5, 5]), ballots) == 0.0
+    assert chosen(np.array([4, 4, 4]), np.array([6, 4, 4]), ballots) == 2.0
+    plurality = {"privacy": user(1.0), "sensitivity": 1.0, "total_change": 1.0, "k": 2}
+    assert chosen(np.array([4, 5, 4]), np.array([5, 4, 4]), plurality) == 1.0
+    assert chosen(np.array([4, 5, 5]), np.array([5, 4, 4]), plurality) == pytest.approx(4 / 3)
     gaussian = loss_of("discrete_gaussian")
     assert gaussian(np.array([3, 4]), np.array([0, 0]), {"epsilon": 2.0, "sensitivity": 5.0}) == 2.0
     scores = loss_of("perturbed_scores")

@@ -110,7 +110,7 @@ def test_refusals(change, message):
     [
         ("replace", 1, 24.0, 10.0),  # 2ks/ε with s = 5
         ("replace", 3, 24.0, 24.0),  # never above the noise of all totals
-        ("add-remove", 1, 15.0, 5.0),
+        ("add-remove", 1, 15.0, 10.0),  # numbers may move in both directions
         ("add-remove", 4, 15.0, 15.0),
     ],
 )
@@ -126,6 +126,13 @@ def test_top_k_takes_the_smaller_of_both_scales(adjacency, k, total, scale):
     # Gaps of 199.5 and more against Laplace noise of scale 24: another order has probability below 2e-3.
     assert estimate.value.tolist() == [0, 2, 3, 1][:k]
     assert estimate.guarantee.adjacency == adjacency
+
+
+def test_win_counts_of_who_comes_or_goes_move_in_one_direction():
+    wins, asked = WinCounts.from_matrix([[0, 900], [0, 0]]), promise(1.0, adjacency="add-remove")
+    for k, scale in ((1, 5.0), (2, 10.0)):
+        found = exact_top_k(wins, asked, k, sensitivity=5.0, total_sensitivity=15.0)
+        assert found.diagnostics.noise_scale == scale
 
 
 @pytest.mark.parametrize("adjacency", ["flip", "replace"])

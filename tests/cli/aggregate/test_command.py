@@ -376,3 +376,34 @@ def test_bounds_are_printed_where_they_say_something(privrank, votes):
     }
     assert math.isfinite(limit["additive"])
     assert "no useful bound" in privrank("aggregate", votes, "--epsilon", 0.01).out
+
+
+def test_the_winners_of_an_approval_vote_alone(privrank, write, tmp_path):
+    """A set has no ranks, in text, JSON and HTML; its release is paid for once."""
+    path = write(*(f"u{k},1,{k % 2},0" for k in range(40)), header="user,a,b,c")
+    ledger, page = tmp_path / "votes.ledger", tmp_path / "page.html"
+    assert privrank("ledger", ledger, "--data", path, "--budget", 90).code == 0
+    asked = ("aggregate", path, "--approvals", "--epsilon", 40, "--top-k", 2, "--json")
+    found = privrank(*asked, "--ledger", ledger, "--report", page).json()
+    assert found["ranking"] == [
+        {"rank": None, "item": "a", "score": None},
+        {"rank": None, "item": "b", "score": None},
+    ]
+    facts = found["diagnostics"]
+    assert (facts["method"], facts["selected_by"], facts["noise_scale"]) == (
+        "top-k",
+        "canonical",
+        0.1,
+    )
+    assert found["guarantee"]["epsilon"] == 40
+    assert "the 2 best of 3 items, in no order" in page.read_text(encoding="utf-8")
+    lists = privrank(*asked, "--method", "joint", "--ledger", ledger).json()["ranking"]
+    assert [row["rank"] for row in lists] == [1, 2]
+    for options, said in (
+        (("--ledger", ledger), "has epsilon 10 left"),
+        (("--trust", "local", "--method", "canonical"), "needs someone who holds all"),
+        (("--top-k", 4), "more than there are items"),
+    ):
+        refused = privrank(*asked, *options)
+        assert refused.code != 0
+        assert said in refused.err

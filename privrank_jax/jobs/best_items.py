@@ -1,0 +1,69 @@
+"""The K best items alone, of comparisons or ballots: one draw of a list or a set, and what is said of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from privrank_jax._types import ScoresLike
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.jobs.mechanisms import Drawn, Randomness, draw
+from privrank_jax.jobs.methods import RANK
+from privrank_jax.privacy.privacy import Privacy
+
+
+def chosen_by_facts(name: str) -> str:
+    """What is said of a method that ``top-k`` took.
+
+    Args:
+        name: of that method.
+    """
+    return f"{name} was chosen by k, the promise and what one user can change, not by the data"
+
+
+def draw_best(
+    name: str,
+    source: Randomness,
+    totals: WinCounts | ScoresLike,
+    promise: Privacy,
+    k: int,
+    num_items: int,
+    *,
+    sensitivity: float,
+    total_sensitivity: float | None,
+    total_change: float | None = None,
+) -> tuple[Drawn, str, dict[str, Any]]:
+    """Draw the k best of m items.
+
+    Args:
+        name: ``"one-shot"``, ``"joint"`` or ``"canonical"``.
+        source: of the noise.
+        totals: of m items.
+        promise: the promise.
+        k: 1 <= k <= m; below m for a set.
+        num_items: m.
+        sensitivity, total_change: as of :func:`~privrank_jax.pairwise.joint_top_k`.
+        total_sensitivity: as of :func:`~privrank_jax.pairwise.one_shot_top_k`.
+
+    Returns:
+        The release; what it is, for a title; fields of a :class:`~privrank_jax.jobs.result.Ranking` of it.
+
+    Raises:
+        ValueError: a set of all items.
+    """
+    in_order = name != "canonical"
+    if not in_order and k == num_items:
+        raise ValueError(
+            f"the set of the {k} best of {k} items is all of them, whatever the answers: take a smaller top_k "
+            "(--top-k), or a method that publishes their order."
+        )
+    more = {"total_change": total_change}
+    if name == "one-shot":
+        more = {"total_sensitivity": total_sensitivity}
+    mechanism = RANK[name].mechanism("central")
+    drawn = draw(mechanism, source, totals, promise, k, sensitivity=sensitivity, **more)
+    what = "list" if in_order else "set"
+    told = f"only the {what} is released: no scores, and nothing on the other items"
+    fields = {"order": np.asarray(drawn.estimate.value), "in_order": in_order, "notes": (told,)}
+    return drawn, f"the {k} best of {num_items} items{'' if in_order else ', in no order'}", fields
