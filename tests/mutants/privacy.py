@@ -152,6 +152,11 @@ PRIVACY = (
         ("weights = self.decoding(step)", "weights = self.decoding(0)"),
     ),
     *mutants_of(
+        "release/leaderboard.py",
+        "tests/jobs/test_plan_leaderboard.py",
+        ("(attained, contributions=1)", "(attained, contributions=2)"),
+    ),
+    *mutants_of(
         "jobs/plan_leaderboard.py",
         "tests/jobs/test_plan_leaderboard.py",
         ("strategy.total_reach(steps - 1,", "strategy.total_reach(0,"),
@@ -159,7 +164,7 @@ PRIVACY = (
     *mutants_of(
         "release/exact_strategy.py",
         "tests/release/test_exact_strategy.py",
-        ('if self._kind == "unbounded-tree":\n            return None', 'if self._kind == "":\n            return None'),
+        ('== "unbounded-tree":\n            return None', '== "":\n            return None'),
         ("return 0.5 * laplace_sum_reach(", "return laplace_sum_reach("),
     ),
     *mutants_of(

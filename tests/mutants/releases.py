@@ -140,7 +140,7 @@ RELEASES = (
         ("if after not in (None, first):", "if False:"),
         ("self._strategy.drawn(every, first, sources)", "self._strategy.drawn(counts, 0, sources)"),
         ('terms["spacing"] =', "_ ="),
-        ("return attained, parts, strategy_of(attained, steps, noise, parts, spacing)", "return attained, parts, strategy_of(attained, steps, noise, parts)"),
+        ("strategy_of(attained, steps, noise, parts, spacing)", "strategy_of(attained, steps, noise, parts)"),
         ('labels = (f"counts {row}" for', 'labels = ("counts" for'),
         ("if step.witness != _witness", "if not _witness"),
         ('stream.branch("noise") for stream', 'self._file.stream for _'),
@@ -150,7 +150,6 @@ RELEASES = (
         "tests/release/test_endless_leaderboard.py",
         ("str(self.steps or _NO_END)", "_NO_END"),
         ("strategy_of(attained, steps,", "strategy_of(attained, steps or 5,"),
-        ("(attained, contributions=1)", "(attained, contributions=2)"),
     ),
     *mutants_of(
         "release/exact_strategy.py",
