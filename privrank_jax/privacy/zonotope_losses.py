@@ -66,7 +66,7 @@ def zonotope_shares(num_items: int, change: int, rate: float) -> tuple[float, ..
         c numbers, never rounded down, at most 1 together; () for more than 100 items.
 
     >>> [round(share, 3) for share in zonotope_shares(10, 2, 0.05)]
-    [0.405, 0.234]
+    [0.459, 0.22]
     """
     if num_items > MOST_ITEMS:
         return ()
