@@ -121,6 +121,7 @@ def released(votes, ledger):
 # --- nothing was spent yet -------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_during_compilation(tmp_path):
     planned = ("plan", "--items", "300", "--users", "100", "--epsilon", "1")
     process = start(*planned, JAX_LOG_COMPILES="1", XDG_CACHE_HOME=str(tmp_path))
@@ -164,6 +165,7 @@ def test_before_the_spending_it_says_that_nothing_was_spent(votes, ledger):
     assert states(ledger) == []
 
 
+@pytest.mark.slow
 def test_a_study_goes_on(tmp_path):
     patch = "from privrank_jax import experiments\nexperiments.run = interrupt"
     process = driven("reproduce", "cai-fig1", "--out", tmp_path, patch=patch)
@@ -211,6 +213,7 @@ def test_what_was_paid_for_is_shown_first(votes, ledger):
     assert states(ledger) == ["printed"]
 
 
+@pytest.mark.slow
 def test_the_second_one_does_not_wait(votes, ledger):
     with full_pipe() as (_, writing, _):
         process = driven(*released(votes, ledger), grace=LONG, stdout=writing)
@@ -247,7 +250,7 @@ def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
     assert states(ledger) == []
 
 
-@pytest.mark.parametrize("paid", [True, False])
+@pytest.mark.parametrize("paid", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_file_that_was_cut_short_leaves_nothing(votes, ledger, tmp_path, paid):
     patch = (
         "from privrank_jax.data import reports\n"

@@ -66,6 +66,7 @@ def test_both_are_as_large_as_the_page_says(packages):
     assert [float(number) for number in said.groups()] == pytest.approx(sizes, rel=0.25)
 
 
+@pytest.mark.slow
 def test_an_installed_wheel_ranks_in_an_empty_folder(packages, tmp_path):
     """Its requirements are those of this environment; the package is the wheel's."""
     made = tmp_path / "environment"

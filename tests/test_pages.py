@@ -120,6 +120,7 @@ def test_privrank_can_be_called_after_a_page_installed_it(page, block, monkeypat
     assert done.stdout.splitlines()[-1] == str(tmp_path / ".venv/bin/privrank")
 
 
+@pytest.mark.slow
 def test_the_page_shows_what_releases_come_to():
     """After a change of the accounting: ``python -m tests.composition_table``."""
     page = composition_table.PAGE.read_text(encoding="utf-8")

@@ -51,7 +51,10 @@ def law_of_two(matrix, scale, gamma, grid, noise="laplace", reach=400):
     return np.where(needed[1:] <= 0, before, np.where(needed[:-1] >= 0, beyond, across))
 
 
-@pytest.mark.parametrize(("noise", "law"), [("laplace", Laplace), ("gaussian", Normal)])
+@pytest.mark.parametrize(
+    ("noise", "law"),
+    [("laplace", Laplace), pytest.param("gaussian", Normal, marks=pytest.mark.slow)],
+)
 def test_released_integers_of_two_items_have_their_law(noise, law):
     matrix, scale, gamma, grid = counts((0, 1, 6.5), (1, 0, 3.5)), 3, 3, Fraction(1, 8)
     objective = likelihood_of((2 * matrix).astype(int))
@@ -89,7 +92,10 @@ def test_calibration_is_that_of_the_theorem():
             assert found.diagnostics.gamma == pytest.approx(per * 3 / 0.5)
 
 
-@pytest.mark.parametrize(("link", "noise"), [("logistic", "laplace"), ("laplace", "gaussian")])
+@pytest.mark.parametrize(
+    ("link", "noise"),
+    [("logistic", "laplace"), pytest.param("laplace", "gaussian", marks=pytest.mark.slow)],
+)
 def test_equal_in_law_to_its_simulated_twin(link, noise):
     rng = np.random.default_rng(0)
     matrix = rng.integers(0, 40, (3, 3)) * (1 - np.eye(3))

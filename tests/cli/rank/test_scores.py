@@ -152,6 +152,7 @@ def test_items_shown_unequally_often_are_ordered_by_how_good_they_are(privrank, 
     assert np.mean(wrong["counts"]) > 0.25
 
 
+@pytest.mark.slow
 def test_intervals_of_a_public_questionnaire_cover(data_folder):
     """True scores lie in 93 % of 95 % intervals, though answers are missing at random, which nobody is told."""
     promise, source = Privacy(1.0, unit="user", adjacency="replace"), Randomness(jax.random.key(1))
