@@ -23,10 +23,11 @@ all points.
 
 **The best items alone.** The mechanisms of :mod:`privrank_jax.privacy.selection` need to know how far one total can
 change, s, and what all rises, or all falls, add up to, T. Under replace s = c, and T = ck by the positive and the
-negative part above. So one draw among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε for
-k = 1, else 4c/ε; for a single item it is 2c/ε. Under add or remove these laws, which depend on differences alone, may
-look at ±(x - c/2): s = c/2, and T = cm/2, where k does not help, as an item that is not named falls by c/2. So the
-scale is 2c/ε, and c/ε for a single item. All of it is free of m. For one-shot noise the ℓ₁ changes above count as well.
+negative part above. So one draw among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε where a
+ballot names one item, k = 1, else 4c/ε; where a single item is selected it is 2c/ε. Under add or remove these laws,
+which depend on differences alone, may look at ±(x - c/2): s = c/2, and T = cm/2, where k does not help, as an item that
+is not named falls by c/2. So the scale is 2c/ε, and c/ε where a single item is selected. All of it is free of m. For
+one-shot noise the ℓ₁ changes above count as well.
 """
 
 from __future__ import annotations

@@ -310,8 +310,8 @@ class Asked:
             raise ValueError(needs_top_k(self.method))
         if self.record.lists and self.noise is not None:
             raise ValueError(
-                f"{self.method} has one kind of noise: leave noise (--noise) and delta out, or take method='scores' "
-                "(--method scores), which publishes all totals."
+                f"{self.method} selects by noise of its own: leave noise (--noise) and delta out, or take "
+                "method='scores' (--method scores), which publishes all totals."
             )
 
     def check(self, privacy: Privacy | None) -> None:

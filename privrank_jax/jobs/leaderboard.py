@@ -67,7 +67,7 @@ from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.prefix_sums import usual_strategy
+from privrank_jax.privacy.prefix_sums import check_steps, usual_strategy
 from privrank_jax.privacy.spaced_sums import Spacing
 from privrank_jax.release.leaderboard import strategy_for
 from privrank_jax.release.leaderboard_file import stored_terms
@@ -196,6 +196,7 @@ def leaderboard(
     if gap is not None or per_step is not None:
         spacing = Spacing(1 if gap is None else gap, 1 if per_step is None else per_step)
         if privacy.unit == "user" and privacy.contributions is None and steps is not None:
+            check_steps(steps)
             privacy = dataclasses.replace(privacy, contributions=spacing.most(steps))
     if state is None and not rehearsal:
         raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")

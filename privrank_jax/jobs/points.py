@@ -51,7 +51,7 @@ def by_points(data: Prepared, asked: Asked) -> Ranking:
     by, k = asked.method, asked.top_k or items
     if by == "top-k":
         found = choose_top_k(items, k, private, sensitivity=1, total_change=totals.limit or items)
-        by = "canonical" if found == "canonical" else "scores"
+        by = "canonical" if found == "canonical" and k < items else "scores"
     if by == "scores":
         drawn, what, fields = _all_totals(data, asked, totals, low)
     else:

@@ -181,8 +181,8 @@ def check_training(
             f"the arrays of candidates need a leading axis of {count}, one row per label."
         )
     for name, number in (("releases", releases), ("steps", steps)):
-        if number < 1:
-            raise ValueError(f"{name} must be at least 1, got {number}.")
+        if not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, got {number!r}.")
     return attained
 
 

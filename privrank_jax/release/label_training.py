@@ -96,7 +96,7 @@ def exact_train_on_labels(
     halves = np.asarray(labels, np.float64) - 0.5
     place = np.unique(np.asarray(users), return_inverse=True)[1]
     budget = gaussian_budget(attained.epsilon, attained.delta)
-    deviation = root_above(Fraction(4 * releases * BOUND**2) / budget**2)
+    deviation = root_above(Fraction(4 * int(releases) * BOUND**2) / budget**2)
     params, shaped = ravel_pytree(start)
     memory, scales = optimizer.init(params), []
     for _ in range(releases):

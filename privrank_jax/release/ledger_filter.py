@@ -67,7 +67,7 @@ class Filter:
         >>> Filter.of(Decimal(3), Decimal("1e-6")).order
         Decimal('8.61729')
         """
-        whole, most = -math.log(slack), float(epsilon)
+        whole, most = -float(slack.ln()), float(epsilon)
         excess = logarithm = whole
         for _ in range(20):  # the best order, were κ that of the order before
             excess = max((logarithm + math.sqrt(logarithm * (logarithm + most))) / most, 0.01)
@@ -78,7 +78,7 @@ class Filter:
     def most(self) -> float:
         """What Σr_i may reach, never rounded up."""
         excess = float(self.order) - 1
-        constant = _log_constant(excess) - math.log(self.slack)
+        constant = _log_constant(excess) - float(self.slack.ln())
         bound = float(self.epsilon) - constant / excess
         return bound - _ROUNDING * (float(self.epsilon) + abs(constant) / excess)
 

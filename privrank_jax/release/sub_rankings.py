@@ -91,6 +91,9 @@ def exact_shuffled_pair_weights(
     )
 
 
+_LARGEST_EPSILON = 1e5  # far beyond log k!; a larger ε is kept as well, and no word differs
+
+
 def told_below(size: int, epsilon: float) -> np.uint64:
     """2^64 f: a word below it says that a user tells the own order of so many items.
 
@@ -100,7 +103,7 @@ def told_below(size: int, epsilon: float) -> np.uint64:
     >>> int(told_below(2, math.log(3))) / 2**64
     0.5
     """
-    other = Fraction(exp(Decimal(-epsilon), up(DIGITS)))
+    other = Fraction(exp(Decimal(-min(epsilon, _LARGEST_EPSILON)), up(DIGITS)))
     words = math.floor(2**64 * (1 - other) / (1 - other + math.factorial(size) * other))
     if words <= 0:
         raise ValueError(

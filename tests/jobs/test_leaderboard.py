@@ -93,6 +93,7 @@ def test_users_who_come_back_after_a_gap_have_less_noise(tmp_path):
         ({"steps": None, "promise": PROMISE}, "need steps"),
         ({"promise": Privacy(1.0, unit="comparison", adjacency="flip", delta=0.1)}, "about users"),
         ({"gap": 0}, "gap .*whole number"),
+        ({"steps": 0, "promise": dataclasses.replace(PROMISE, contributions=None)}, "steps must"),
         ({"gap": None, "per_step": 0}, "per_step .*whole number"),
     ],
 )

@@ -228,16 +228,23 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
     [
         ({"top_k": 0}, "at least 1"),
         ({"top_k": 4}, "more than there are items"),
-        ({"top_k": 3}, r"all of them.*smaller top_k"),
+        ({"method": "canonical", "top_k": 3}, r"all of them.*smaller top_k"),
         ({"method": "canonical"}, r"say how many.*--top-k 3"),
         ({"method": "joint", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
-        ({"top_k": 2, "noise": "laplace"}, "has one kind of noise"),
+        ({"top_k": 2, "noise": "laplace"}, "selects by noise of its own"),
         ({"method": "borda", "top_k": 2, "limit": 1}, "are for scores"),
     ],
 )
 def test_what_the_best_alone_do_not_go_with_is_refused(approvals, asked, said):
     with pytest.raises(ValueError, match=said):
         pr.consensus(pr.read(approvals, cells="approvals"), user(), **asked)
+
+
+def test_all_items_are_ordered_by_totals(approvals):
+    """A set of all items says nothing, so nobody who named no method gets one."""
+    found = pr.consensus(pr.read(approvals, cells="approvals"), user(), top_k=3)
+    assert found.facts["selected_by"] == "scores"
+    assert found.scores is not None
 
 
 def test_rankings_have_no_points_to_select_by(stars):

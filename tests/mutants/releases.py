@@ -406,8 +406,8 @@ RELEASES = (
     *mutants_of(
         "release/label_training.py",
         "tests/release/test_label_training.py",
-        ("Fraction(4 * releases * BOUND**2)", "Fraction(4 * BOUND**2)"),
-        ("Fraction(4 * releases * BOUND**2)", "Fraction(2 * releases * BOUND**2)"),
+        ("Fraction(4 * int(releases) * BOUND**2)", "Fraction(4 * BOUND**2)"),
+        ("4 * int(releases) * BOUND**2", "2 * int(releases) * BOUND**2"),
         ("while np.any(beyond := np.square(whole).sum(1) > BOUND**2):", "while np.any(beyond := whole.sum(1) > 9e18):"),
         ("axis=1, keepdims=True), bound)", "axis=1, keepdims=True), 2 * bound)"),
         ("scales.append(float(deviation) * unit)", "scales.append(float(deviation))"),

@@ -76,7 +76,7 @@ def test_no_user_moves_the_sum_by_more_than_its_noise_allows(monkeypatch, clip):
     assert largest <= most
     assert largest >= (0.99 if clip <= 1 else 0.9) * most
     seen.clear()
-    on_linear(LABELS, PRIVATE, clip=clip, releases=3)
+    on_linear(LABELS, PRIVATE, clip=clip, releases=np.int64(3))
     assert len(seen) == 3
     squares = 3 * most / gaussian_budget(1.0, 1e-5) ** 2
     for _, ((number, deviation),) in seen:

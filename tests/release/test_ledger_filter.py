@@ -75,6 +75,7 @@ def test_costs_at_the_ends():
         assert 0 < one.cost(Decimal(epsilon)) <= float(epsilon) * (1 + 1e-9)
         assert 0 < one.cost(Decimal(epsilon), (10**30, 3)) <= float(epsilon) * (1 + 1e-9)
     assert rule("1e12", "0.5").order == Decimal("1.01")
+    assert 0 < rule("1", "1e-400").most < 1
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,10 @@ def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
     assert more >= 1 or likelier(more) > most
 
 
+def test_a_huge_epsilon_takes_no_time():
+    assert sub_rankings.told_below(20, 1e300) == sub_rankings.told_below(20, 1000.0)
+
+
 class Every:
     """In the place of random numbers: all that may be drawn, one combination for each user."""
 
