@@ -93,7 +93,7 @@ LEDGERS = (
         "release/ledger_filter.py",
         "tests/release/test_ledger_filter.py",
         ("        bound = float(self.epsilon) - constant / excess\n", "        bound = float(self.epsilon)\n"),
-        ("_log_constant(excess) - math.log(self.slack)", "_log_constant(excess)"),
+        ("_log_constant(excess) - float(self.slack.ln())", "_log_constant(excess)"),
         ("float(epsilon) * change / every, change)", "float(epsilon) / every, change)"),
         ("            count * self._cost_of_number", "            self._cost_of_number"),
         ("math.expm1(-(change - 1) * weight)", "math.expm1(-change * weight)"),

@@ -352,7 +352,7 @@ RELEASES = (
     *mutants_of(
         "release/sub_rankings.py",
         "tests/release/test_sub_rankings.py",
-        ("Decimal(-epsilon), up(DIGITS)", "Decimal(-2 * epsilon), up(DIGITS)"),
+        ("Decimal(-min(", "Decimal(-2 * min("),
         ("math.factorial(size) * other", "math.factorial(size - 1) * other"),
         ("words = math.floor(", "words = math.ceil("),
         ("random_words(users) < told_below(size, epsilon)", "random_words(users) <= told_below(size, 2 * epsilon)"),
