@@ -69,7 +69,7 @@ class Privacy:
     """(ε, δ)-differential privacy for one kind of neighbors: the third argument of every private function.
 
     A pytree with leaves ε, δ and ``contributions``, so a sweep over them is one :func:`jax.vmap` (see :meth:`axes`);
-    everything else is static. Arguments are checked once, on construction; traced values are not.
+    everything else is static. Arguments are checked once, on construction; a traced ε or δ out of range becomes NaN.
 
     Attributes:
         epsilon: ε > 0, one number, or an array for a sweep; may be traced. ∞ means no noise at all.
@@ -104,7 +104,8 @@ class Privacy:
     users: str = ""
 
     def __post_init__(self) -> None:
-        _check_numbers(self.epsilon, self.delta)
+        for name, value in zip(LEAVES, _checked_numbers(self.epsilon, self.delta)):
+            object.__setattr__(self, name, value)
         self._check_kind()
 
     def _check_kind(self) -> None:
@@ -215,16 +216,24 @@ def unflattened(fields: dict[str, Any], epsilon: Amount) -> Privacy:
 _PLAIN = (int, float, Decimal, Fraction)
 
 
-def _check_numbers(epsilon: Amount, delta: Amount) -> None:
-    """Raise ``ValueError`` unless ε > 0 and 0 <= δ < 1; traced values pass."""
+def _checked_numbers(epsilon: Amount, delta: Amount) -> tuple[Amount, Amount]:
+    """ε and δ; traced ones with NaN where they are out of range.
+
+    Raises:
+        ValueError: a concrete ε not above 0, a concrete δ outside [0, 1).
+    """
     plain = type(epsilon) in _PLAIN and type(delta) in _PLAIN
     if plain and float(epsilon) > 0 and 0 <= float(delta) < 1:
-        return
+        return epsilon, delta
     from privrank_jax._validate import check_delta, check_epsilon  # loads JAX
 
     exact = (Decimal, Fraction)
-    check_epsilon(float(epsilon) if isinstance(epsilon, exact) else epsilon)
-    check_delta(float(delta) if isinstance(delta, exact) else delta)
+    of_epsilon = check_epsilon(float(epsilon) if isinstance(epsilon, exact) else epsilon)
+    of_delta = check_delta(float(delta) if isinstance(delta, exact) else delta)
+    return (
+        epsilon if isinstance(epsilon, exact) else of_epsilon,
+        delta if isinstance(delta, exact) else of_delta,
+    )
 
 
 def _check_contributions(most: Amount) -> None:

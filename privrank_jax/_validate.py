@@ -10,7 +10,7 @@ import difflib
 import inspect
 import numbers
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +19,8 @@ from jax.core import Tracer
 from jaxtyping import ArrayLike
 
 from privrank_jax._arguments import ArgumentError
+
+Value = TypeVar("Value")
 
 _AT_ONCE = 2**16  # numbers that a cache holds
 
@@ -207,23 +209,37 @@ def check_users(num_users: object) -> None:
 
 
 def check_epsilon(
-    epsilon: object, *, instead: str = "the non-private estimator if no privacy is wanted"
-) -> None:
-    """Raise ``ValueError`` unless ε > 0; ε = ∞ means no noise. ``instead`` is what to use where there is none."""
+    epsilon: Value, *, instead: str = "the non-private estimator if no privacy is wanted"
+) -> Value:
+    """ε itself; a traced one with NaN where it is not above 0, so that nothing computed from it looks like a result.
+
+    Args:
+        epsilon: any shape; ∞ means no noise.
+        instead: what to use where no privacy is wanted, for the message.
+
+    Raises:
+        ValueError: not all of a concrete ε is above 0.
+    """
     if is_traced(epsilon):
-        return
+        return jnp.where(epsilon > 0, epsilon, jnp.nan)  # type: ignore[operator,return-value]
     array = np.asarray(epsilon)
     if not is_numeric(array) or not np.all(array > 0):
         raise ArgumentError(
             f"epsilon must be positive, got {epsilon!r}. Use a value such as 1.0, or {instead}.",
             "epsilon",
         )
+    return epsilon
 
 
-def check_delta(delta: object, *, positive: bool = False) -> None:
-    """Raise ``ValueError`` unless 0 <= δ < 1 (0 < δ < 1 with ``positive``)."""
+def check_delta(delta: Value, *, positive: bool = False) -> Value:
+    """δ itself; a traced one with NaN where it is out of range.
+
+    Raises:
+        ValueError: not all of a concrete δ is in [0, 1), or (0, 1) with ``positive``.
+    """
     if is_traced(delta):
-        return
+        low = delta > 0 if positive else delta >= 0  # type: ignore[operator]
+        return jnp.where(low & (delta < 1), delta, jnp.nan)  # type: ignore[operator,return-value]
     array = np.asarray(delta)
     low = array > 0 if positive else array >= 0
     if not np.all(low & (array < 1)):
@@ -231,6 +247,7 @@ def check_delta(delta: object, *, positive: bool = False) -> None:
         raise ArgumentError(
             f"delta must be {wanted}, got {delta!r}. A common choice is 1/n**2.", "delta"
         )
+    return delta
 
 
 def check_level(level: object) -> None:

@@ -153,7 +153,7 @@ def ldp_footrule_report(
     """
     given = checked_ranks(ranks)
     check_items(given.shape[-1])
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_choice("missing", missing, MISSING)
     return _report(key, given, jnp.asarray(epsilon, jnp.result_type(float)), missing)
 
@@ -179,7 +179,7 @@ def ldp_footrule_aggregate(
     >>> ldp_footrule_aggregate(np.array([1, 1]), np.array([[False, True]] * 2), jnp.inf).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if np.ndim(chosen) != 2 or np.shape(cuts) != np.shape(chosen)[:1] or 0 in np.shape(chosen):
         raise ValueError(
             f"cuts must have shape (n,) and sets (n, m), got {np.shape(cuts)} and {np.shape(chosen)}."
@@ -229,7 +229,7 @@ def ldp_footrule_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
     >>> round(float(ldp_footrule_norm(2, jnp.log(3.0))), 6)  # randomized response, B = 1/tanh(ε/2)
     2.0
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return jnp.asarray(jnp.sum(cut_design(num_items, epsilon).odds))
 
 
@@ -257,7 +257,7 @@ def ldp_footrule_excess(
     >>> round(float(ldp_footrule_excess(10, 100_000, 2.0, 0.95)), 2)
     2.16
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_users(num_users)
     check_level(level)
     design = cut_design(num_items, epsilon)

@@ -92,7 +92,7 @@ def local_weights(
     """
     attained = of_rankings(privacy, "local_weights")
     given = ranks_of_users(ranks)
-    _check(given, attained.epsilon, mechanism, missing)
+    _check(given, mechanism, missing)
     users, items = given.shape
     epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
     mean = _mean_report(key, given, epsilon, mechanism, missing, _BLOCK)
@@ -127,8 +127,8 @@ def local_weights_report(
     [-1.0, -1.0, 1.0]
     """
     given = checked_ranks(ranks)
-    _check(given, epsilon, mechanism, missing)
-    epsilon = jnp.asarray(epsilon, jnp.result_type(float))
+    epsilon = jnp.asarray(check_epsilon(epsilon), jnp.result_type(float))
+    _check(given, mechanism, missing)
     return _reports(key, given, epsilon, mechanism, missing)
 
 
@@ -175,7 +175,7 @@ def local_weight_variance(
     0.0
     """
     check_choice("mechanism", mechanism, LOCAL_MECHANISMS)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_users(num_users)
     pairs = num_items * (num_items - 1) // 2
     if mechanism == "randomized-response":
@@ -186,8 +186,7 @@ def local_weight_variance(
     return jnp.maximum(square - 1, 0) / (4 * num_users)
 
 
-def _check(ranks: Array, epsilon: Epsilon, mechanism: str, missing: str) -> None:
-    check_epsilon(epsilon)
+def _check(ranks: Array, mechanism: str, missing: str) -> None:
     check_choice("mechanism", mechanism, LOCAL_MECHANISMS)
     check_choice("missing", missing, MISSING)
     if ranks.shape[-1] < 2:

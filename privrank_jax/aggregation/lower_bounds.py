@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from privrank_jax._search import furthest
 from privrank_jax._validate import check_choice, check_epsilon
 
 
@@ -48,7 +49,7 @@ def pure_lower_bound(
     86.3
     """
     check_choice("packing", packing, ("codes", "rankings"))
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if not additive > 0:
         raise ValueError(f"additive must be positive, got {additive!r}.")
     radius = 4 * additive * num_items**2  # two packed rankings must be further apart than this
@@ -99,22 +100,18 @@ def approximate_lower_bound(
     >>> bound.users > 25
     True
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if not epsilon <= 1:
         raise ValueError(f"epsilon must be at most 1, got {epsilon!r}: the theorem holds up to 1.")
     if not ratio >= 1:
         raise ValueError(f"ratio must be at least 1, got {ratio!r}.")
 
-    low, high = -30.0, 30.0  # of log β; the mean falls from 1 to 0 as β grows
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        shape = math.exp(middle)
-        log_mean = (1 - 2 * shape) * math.log(2) - middle - special.betaln(shape, shape)
-        if math.exp(log_mean) >= 1 - 0.25 / ratio:
-            low = middle
-        else:
-            high = middle
-    shape = math.exp(low)
+    def large_mean(log_shape: float) -> bool:
+        shape = math.exp(log_shape)
+        log_mean = (1 - 2 * shape) * math.log(2) - log_shape - special.betaln(shape, shape)
+        return math.exp(log_mean) >= 1 - 0.25 / ratio
+
+    shape = math.exp(furthest(large_mean, -30.0, 30.0))  # the mean falls from 1 to 0 as β grows
     users = 0.05 * shape * math.sqrt(num_items / (40 * ratio + 2))
     return ApproximateLowerBound(users / epsilon, 2 * ratio / (40 * ratio + 2) ** 2, 0.05)
 

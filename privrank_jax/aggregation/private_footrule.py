@@ -200,7 +200,7 @@ def _noise(
         counts = [scale / level.share * one for one, level in zip(noises, levels)]
     for one, level in zip(counts, levels):
         drawn += product(one, jnp.asarray(level.response.T, scale.dtype))
-    return jnp.where(scale > 0, drawn, 0)
+    return jnp.where(scale == 0, 0, drawn)
 
 
 def level_noises(
@@ -314,7 +314,7 @@ def padded_noise(
     else:
         counts = _counts(key, real, levels, nodes, items, scale) / shares[:, None]
     drawn = product((scale * jnp.where(mask, counts, 0)).T, response.T)
-    return jnp.where(scale > 0, drawn, 0), square
+    return jnp.where(scale == 0, 0, drawn), square
 
 
 def _counts(

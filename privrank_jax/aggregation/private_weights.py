@@ -345,11 +345,12 @@ def combined(
     own = jnp.sum(pairs, axis=1)
     scores = ((gradient - cycle) * scores + cycle * own) / gradient
     cycles = jnp.where(real, pairs - (own[:, None] - own) / count, 0)
-    cycle_scale = scale / jnp.sqrt(cycle)
+    none = cycle == 0  # of the budget is spent on cycles
+    cycle_scale = scale / jnp.sqrt(jnp.where(none, 1, cycle))
     factor = jnp.ones((), pairs.dtype)
     if shrink == "james-stein":
         factor = _shrink_factor(cycles, count, cycle_scale)
-    factor = jnp.where(cycle > 0, factor, 0)
+    factor, cycle_scale = jnp.where(none, 0, factor), jnp.where(none, jnp.inf, cycle_scale)
     slope = (scores[:, None] - scores) / count
     value = jnp.where(real, middle + slope + factor * cycles, 0)
     return value, WeightsDiagnostics(scale / jnp.sqrt(gradient), cycle_scale, factor)

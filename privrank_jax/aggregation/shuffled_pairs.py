@@ -114,7 +114,7 @@ def shuffled_pair_variance(
     >>> round(float(shuffled_pair_variance(10, 10_000, jnp.inf)), 5)
     0.00114
     """
-    check_epsilon(local_epsilon)
+    local_epsilon = check_epsilon(local_epsilon)
     check_users(num_users)
     pairs = num_items * (num_items - 1) // 2
     strength = jnp.square(jnp.tanh(0.5 * jnp.asarray(local_epsilon, jnp.result_type(float))))

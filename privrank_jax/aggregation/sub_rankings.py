@@ -154,7 +154,7 @@ def sub_ranking_report(
     [1, 0]
     """
     given = checked_ranks(ranks)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_choice("missing", missing, MISSING)
     asked, items = jnp.asarray(asked), given.shape[-1]
     if asked.ndim != 1 or not 2 <= asked.size <= items:
@@ -183,7 +183,7 @@ def sub_ranking_variance(num_items: int, num_users: Count, epsilon: Numbers) -> 
     >>> round(float(sub_ranking_variance(2, 1000, jnp.inf)), 6)
     0.00025
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_users(num_users)
     return jnp.min(_variances(sizes_of(num_items), num_items, num_users, epsilon), axis=-1)
 
@@ -199,7 +199,7 @@ def one_pair_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Flo
     >>> round(float(one_pair_variance(2, 1001, jnp.inf)), 6)
     0.00025
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_users(num_users)
     found = _variances(np.array([2]), num_items, num_users, epsilon)[..., 0]
     users = jnp.asarray(num_users, found.dtype)

@@ -109,7 +109,7 @@ def subset_report(
     """
     given = checked_ranks(ranks)
     check_items(given.shape[-1])
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_choice("missing", missing, MISSING)
     return _report(key, given, jnp.asarray(epsilon, jnp.result_type(float)), missing)
 
@@ -131,7 +131,7 @@ def subset_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
     16.6667
     """
     check_items(num_items)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     costs = designs(num_items).costs(jnp.asarray(epsilon, jnp.result_type(float)))
     return jnp.min(jnp.sum(costs, axis=-1))
 

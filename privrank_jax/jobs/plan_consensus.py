@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import Privacy
+from privrank_jax._search import furthest
 from privrank_jax.jobs.plan_design import Design, Plan
 
 if TYPE_CHECKING:
@@ -257,13 +258,7 @@ class _Search:
             cost = dataclasses.replace(row, additive=additive).cost(self.design.optimum)
             return cost <= self.design.target
 
-        low, high = 0.0, float(row.pairs)
-        if not reaches(low):
-            return 0.0
-        for _ in range(60):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if reaches(middle) else (low, middle)
-        return low
+        return furthest(reaches, 0.0, float(row.pairs)) if reaches(0.0) else 0.0
 
     def reaches(self, like: ProvenError, value: float) -> bool:
         rows = self.rows(self.moved(value), like)

@@ -11,6 +11,7 @@ from typing import Any
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
+from privrank_jax._search import furthest
 from privrank_jax._validate import check_choice
 from privrank_jax.jobs.methods import CONSENSUS
 from privrank_jax.jobs.result import frame_of, html_of, text_of
@@ -453,10 +454,8 @@ def least_epsilon(reached: Callable[[float], bool]) -> float:
         raise ValueError(
             "no epsilon is enough for the target (--target): take another, or more users (--users)."
         )
-    while high > low * 1.001:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
-    return high
+    ends = math.log(high), math.log(low)
+    return math.exp(furthest(lambda log: reached(math.exp(log)), *ends, absolute=1e-3))
 
 
 def numbers_near(users: int, most: int) -> list[int]:

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -39,6 +38,7 @@ import numpy as np
 from jax.scipy.special import betainc
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Real
 
+from privrank_jax._roots import log_root
 from privrank_jax._types import (
     Epsilon,
     Key,
@@ -179,7 +179,7 @@ def center_log_likelihood(
     >>> round(float(center_log_likelihood([0, 1], wins, jnp.log(3.0))), 4)  # log(3/4 · 3/4 · 1/4)
     -1.9617
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
     if wins.shape != (center.shape[0],) * 2:
         raise ValueError(f"wins must have shape (m, m), m = {center.shape[0]}, got {wins.shape}.")
@@ -230,14 +230,8 @@ def _most_likely_epsilon(center: Ranks, wins: Real[Array, "items items"]) -> Flo
         weights = jnp.where(steps, jnp.exp(-theta * places), 0)
         return jnp.sum(jnp.sum(places * weights, axis=1) / jnp.sum(weights, axis=1))
 
-    def halve(_: Int[Array, ""], ends: tuple[Scalar, Scalar]) -> tuple[Scalar, Scalar]:
-        middle = 0.5 * (ends[0] + ends[1])
-        more = expected(jnp.exp(middle)) > turned
-        return jnp.where(more, middle, ends[0]), jnp.where(more, ends[1], middle)
-
-    low, high = (jnp.asarray(math.log(end), turned.dtype) for end in _DECAYS)
-    low, high = jax.lax.fori_loop(0, 60, halve, (low, high))
-    found = (items - 1) * jnp.exp(0.5 * (low + high))
+    low, high = jnp.asarray(_DECAYS, turned.dtype)
+    found = (items - 1) * log_root(lambda theta: expected(theta) - turned, low, high)
     return jnp.where(turned >= pairs / 2, 0, jnp.where(against == 0, jnp.inf, found))
 
 
@@ -260,7 +254,7 @@ def attack_error_bound(
     >>> round(float(attack_error_bound(2, jnp.log(3.0), 1)), 4), round(float(attack_error_bound(4, 1.0, 50)), 4)
     (0.25, 0.2274)
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     _check_counts(num_items, num_rankings)
     return _error_bound(jnp.asarray(num_items), as_float(epsilon), jnp.asarray(num_rankings))
 
@@ -296,7 +290,7 @@ def published_attack_bound(
     >>> bool(ten < one)
     True
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("constant", constant)
     _check_counts(num_items, num_rankings)
     theta = decay(as_float(epsilon), jnp.asarray(num_items))

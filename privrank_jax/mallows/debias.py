@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import at_once
+from privrank_jax._roots import square_root
 from privrank_jax._types import Numbers, PairMatrix, RankingsLike, Scores
 from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.estimate import Estimate
@@ -167,12 +168,12 @@ def _borda(
     scores = jnp.where(known, count - 1 - own + ahead, behind)
     # A user's scores are the same set of numbers in every draw, so weights based on them don't depend on the data.
     square = jnp.mean(jnp.square(scores - 0.5 * (items - 1)), axis=1, keepdims=True)
-    most = jnp.min(jnp.where(square > 0, square, jnp.inf))  # relative to it nothing underflows
-    weight = jnp.where(square > 0, most / jnp.where(square > 0, square, 1), 0)
+    most = jnp.min(jnp.where(square == 0, jnp.inf, square))  # relative to it nothing underflows
+    weight = jnp.where(square == 0, 0, most / jnp.where(square == 0, 1, square))
     weight = jnp.ones_like(weight) if equal else weight
     total = jnp.sum(weight)
-    safe = jnp.where(total > 0, total, 1)
-    mean = jnp.where(total > 0, jnp.sum(weight * scores, axis=0) / safe, 0.5 * (items - 1))
+    safe = jnp.where(total == 0, 1, total)
+    mean = jnp.where(total == 0, 0.5 * (items - 1), jnp.sum(weight * scores, axis=0) / safe)
     squares = jnp.sum(jnp.square(weight * (scores - mean)), axis=0)
     like = jnp.square(total) / jnp.maximum(jnp.sum(jnp.square(weight)), 1e-30)
     moved = jnp.where(known, own, 0)
@@ -196,7 +197,7 @@ def _pairs(
     square = jax.vmap(mean_square)(
         kernels, sizes
     )  # 0 for a user with one item, who contributes nothing
-    weight = jnp.where(square > 0, 1 / jnp.where(square > 0, square, 1), 0)
+    weight = jnp.where(square == 0, 0, 1 / jnp.where(square == 0, 1, square))
     weight = jnp.where(sizes > 1, 1.0, 0.0).astype(kernels.dtype) if equal else weight
 
     def user(one: tuple[Array, Array]) -> Array:
@@ -210,12 +211,12 @@ def _pairs(
         return jnp.stack([part.astype(kernels.dtype) for part in parts])
 
     total, lean, twice, cross, spread = _summed(user, ranks, which)
-    safe = jnp.where(total > 0, total, 1)
+    safe = jnp.where(total == 0, 1, total)
     mean = lean / safe  # of k, antisymmetric
     off = ~jnp.eye(items, dtype=bool)
     value = jnp.where(off, 0.5 * (1 + mean), 0)
     squares = jnp.maximum(spread - 2 * mean * cross + mean**2 * twice, 0)
-    like = jnp.where(twice > 0, jnp.square(total) / jnp.where(twice > 0, twice, 1), 0)
+    like = jnp.where(twice == 0, 0, jnp.square(total) / jnp.where(twice == 0, 1, twice))
     errors = 0.5 * _errors(squares, like, safe)
     variance = jnp.maximum(square - 1, 0)[which]
     return value, DebiasedDiagnostics(jnp.where(off, errors, 0), like, variance)
@@ -228,8 +229,9 @@ def _errors(squares: Array, like: Array, total: Array) -> Array:
     toward themselves. Infinite where that is a single user.
     """
     beyond = like - 1
-    some = beyond > 1e-6
-    return jnp.where(some, jnp.sqrt(squares * like / jnp.where(some, beyond, 1)) / total, jnp.inf)
+    alone = beyond <= 1e-6
+    spread = square_root(squares * like / jnp.where(alone, 1, beyond))
+    return jnp.where(alone, jnp.inf, spread / total)
 
 
 def _summed(
@@ -251,7 +253,7 @@ def _checked(
 ) -> tuple[Int[Array, "users items"], Float[Array, "users"]]:
     """Synthetic ranks ``(n, m)`` and ε ``(n,)``; ``ValueError`` for anything else."""
     check_choice("weights", weights, WEIGHTS)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     ranks = _checked_users(ranks)
     if np.shape(epsilon) not in ((), ranks.shape[:1]):
         raise ValueError(

@@ -79,7 +79,7 @@ def synthetic_guarantee(
     >>> promised.epsilon, promised.also[0].epsilon
     (2.0, 10.0)
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("num_items", num_items, infinite=False)
     note, public = (
         "",
@@ -150,7 +150,7 @@ def log_prob(ranks: RanksLike, center_ranks: RanksLike, epsilon: Epsilon) -> Flo
     >>> round(float(log_prob([1, 0], [0, 1], jnp.log(3.0))), 5) == round(float(jnp.log(0.25)), 5)
     True
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     ranks, center = checked_ranks(ranks, "ranks"), checked_ranks(center_ranks)
     if ranks.shape != center.shape:
         raise ValueError(f"ranks {ranks.shape} and center_ranks {center.shape} differ in shape.")
@@ -190,7 +190,7 @@ def log_normalizer(num_items: int, epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> round(float(jnp.exp(log_normalizer(2, jnp.log(3.0)))), 5)
     1.33333
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_items(num_items)
     epsilon = as_float(epsilon)
     return _log_normalizer(num_items, decay(epsilon, num_items)[..., None], num_items)
@@ -226,7 +226,7 @@ def insertion_mean(
     0.75
     """
     step = _checked_whole("step", step, 1, num_items)
-    return _insertion_mean(step, as_float(epsilon), _checked_size(num_items, epsilon))
+    return _insertion_mean(step, *_checked_numbers(epsilon, num_items))
 
 
 @jax.jit
@@ -260,7 +260,7 @@ def insertion_variance(
     0.1875
     """
     step = _checked_whole("step", step, 1, num_items)
-    return _insertion_variance(step, as_float(epsilon), _checked_size(num_items, epsilon))
+    return _insertion_variance(step, *_checked_numbers(epsilon, num_items))
 
 
 @jax.jit
@@ -300,7 +300,7 @@ def pair_order_probability(
     0.75
     """
     gap = _checked_whole("gap", gap, None, num_items)
-    return _pair_order(gap, as_float(epsilon), _checked_size(num_items, epsilon))
+    return _pair_order(gap, *_checked_numbers(epsilon, num_items))
 
 
 @jax.jit
@@ -336,7 +336,7 @@ def expected_concordance(num_items: int, epsilon: NumbersLike) -> Float[Array, "
     """
     check_items(num_items)
     steps = jnp.arange(1, num_items + 1)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return jnp.sum(insertion_mean(steps, num_items, as_float(epsilon)[..., None]), axis=-1)
 
 
@@ -427,10 +427,11 @@ def check_items(num_items: object) -> None:
         raise ValueError(f"num_items must be a whole number of at least 1, got {num_items!r}.")
 
 
-def _checked_size(num_items: NumbersLike, epsilon: NumbersLike) -> Real[Array, "..."]:
-    check_epsilon(epsilon)
+def _checked_numbers(
+    epsilon: NumbersLike, num_items: NumbersLike
+) -> tuple[Float[Array, "..."], Real[Array, "..."]]:
     check_positive("num_items", num_items, infinite=False)
-    return jnp.asarray(num_items)
+    return as_float(check_epsilon(epsilon)), jnp.asarray(num_items)
 
 
 def _checked_whole(

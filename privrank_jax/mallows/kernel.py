@@ -95,7 +95,7 @@ def debiasing_kernel(num_items: int, epsilon: Epsilon) -> PairMatrix:
     >>> round(float(kernel[0, 1]), 5), round(float(kernel[1, 0]), 5)
     (2.0, -2.0)
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_items(num_items)
     epsilon = as_float(epsilon)
     kernel = kernel_of(num_items, epsilon, num_items)

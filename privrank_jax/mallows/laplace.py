@@ -42,7 +42,7 @@ def laplace_ranks(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Scores
     >>> laplace_ranks(jax.random.key(0), [1, 0, -1], jnp.inf).tolist()
     [1.0, 0.0, nan]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return _laplace_ranks(key, checked_ranks(center_ranks), as_float(epsilon))
 
 

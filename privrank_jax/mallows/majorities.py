@@ -106,7 +106,7 @@ def synthetic_margin_bounds(
 
 def _kept(num_items: Numbers, epsilon: Numbers) -> tuple[Array, Array]:
     """s(1) and s(m-1)."""
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if not is_traced(num_items) and np.any(np.asarray(num_items) < 2):
         raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
     widest = jnp.asarray(num_items) - 1

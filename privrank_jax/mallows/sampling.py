@@ -16,7 +16,7 @@ from jaxtyping import Array, DTypeLike, Float, Int, Integer
 from privrank_jax._backend import on_cpu, processors
 from privrank_jax._blocks import blockwise, crowd_size
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
-from privrank_jax._validate import check_epsilon
+from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax._words import USERS, WIDTH_ON_GPU
 from privrank_jax._workarounds.threefry import threefry
 from privrank_jax._workarounds.xla import materialized
@@ -64,12 +64,14 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     >>> sample(jax.random.key(0), [2, 0, 1, -1], 50.0).tolist()
     [2, 0, 1, -1]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if np.ndim(epsilon):
         raise ValueError(f"epsilon must be a scalar, got shape {np.shape(epsilon)}: use jax.vmap.")
     center = check_ranks(center_ranks)
     # Negative ranks need not be equal: that would be a copy of the crowd, which takes as long as a fifth of the draws.
     center = center if center.dtype == np.int32 else signed_ranks(center)
+    if is_traced(epsilon):  # ranks can't be NaN: at ε <= 0 they are drawn whatever the center
+        epsilon = jnp.where(jnp.isnan(epsilon), 0.0, epsilon)
     return _sample(key, center, as_float(epsilon))
 
 

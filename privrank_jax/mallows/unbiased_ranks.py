@@ -58,7 +58,7 @@ def unbiased_ranks(synthetic_ranks: RanksLike, epsilon: Epsilon) -> Scores:
     >>> [round(x, 6) for x in unbiased_ranks([1, 0], jnp.log(3.0)).tolist()]  # q = 1/3
     [1.5, -0.5]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return unbiased_ranks_of(checked_ranks(synthetic_ranks, "synthetic_ranks"), as_float(epsilon))
 
 

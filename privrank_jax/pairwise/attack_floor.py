@@ -90,7 +90,7 @@ def published_attack_bound(
     """
     check_nonnegative("mean_absolute_error", mean_absolute_error)
     check_positive("probability", probability)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("kappa1", kappa1)
     check_nonnegative("delta", delta)
     items = checked_items(num_items)
@@ -124,7 +124,7 @@ def private_error_floor(
     (0.5333, 0.2286)
     """
     check_nonnegative("num_comparisons", num_comparisons)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_nonnegative("delta", delta)
     model = get_link(link)
     gap = jnp.linspace(0.0, 2.0, 2001)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
+from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Numbers, Scalar
 from privrank_jax.links import normal
 from privrank_jax.pairwise.standard_errors import Uncertainty
@@ -63,7 +64,7 @@ def critical_at(table: Float[Array, "shares"], share: Array) -> Array:
 
 
 def critical_of(alpha: Float[Array, ""]) -> Float[Array, "shares"]:
-    """Solutions of :func:`critical_value` at each tabulated share, by halving.
+    """Solutions of :func:`critical_value` at each tabulated share.
 
     Args:
         alpha: α in (0, 1), may be traced.
@@ -79,12 +80,6 @@ def critical_of(alpha: Float[Array, ""]) -> Float[Array, "shares"]:
         low, high = jnp.exp(lift - both / laplace + normal.log_cdf(both / gaussian - tilt))
         return 2 * normal.cdf(-x / gaussian) + low - high
 
-    def halve(_: Int[Array, ""], ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = 0.5 * (low + high)
-        short = tail(middle) > alpha
-        return jnp.where(short, middle, low), jnp.where(short, high, middle)
-
     depth = jnp.log(2 / alpha)
     end = jnp.full_like(grid, 1.0) * (jnp.sqrt(2 * depth) + depth)
-    return jax.lax.fori_loop(0, 50, halve, (jnp.zeros_like(grid), end))[0]
+    return bracketed_root(lambda x: tail(x) - alpha, jnp.zeros_like(grid), end)

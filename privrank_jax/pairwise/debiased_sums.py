@@ -181,7 +181,7 @@ def checked_reports(
 ) -> tuple[Shaped[Array, "users pairs"], Bool[Array, "users pairs"], Float[Array, "users"]]:
     """Arrays of one problem: reports ``(L, P)``, observed ``(L, P)`` bool, ε ``(L,)`` of the working dtype."""
     check_choice("mechanism", mechanism, MECHANISMS)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     shape, seen = shape_of("reports", reports), shape_of("observed", observed)
     if len(shape) != 2 or seen != shape:
         raise ValueError(

@@ -87,7 +87,7 @@ class Influence:
         Raises:
             ValueError: ε not positive.
         """
-        check_epsilon(epsilon)
+        epsilon = check_epsilon(epsilon)
         return 1.0 if self.count is None else math.tanh(0.5 * self.count * float(epsilon))
 
 

@@ -25,10 +25,10 @@ import numpy as np
 from jaxtyping import Array, Float, Real
 
 from privrank_jax._backend import product
+from privrank_jax._roots import log_root
 from privrank_jax._types import Scores
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.planner import bisect
 from privrank_jax.pairwise.standard_errors import Uncertainty
 
 _LEAST_RANK = 1e-5  # smallest singular value of standardized facts, of the largest
@@ -130,11 +130,8 @@ def _fit(scores: Scores, covariance: Array, facts: Array) -> ItemEffects:
 
     wanted = items - 1 - count
 
-    def above(log_extra: Array) -> Array:
-        return solved(jnp.exp(log_extra))[2] - wanted
-
-    most = jnp.log(level + jnp.sum(jnp.square(told)) / wanted)
-    extra = jnp.exp(bisect(above, jnp.log(1e-6 * level), most))
+    most = level + jnp.sum(jnp.square(told)) / wanted
+    extra = log_root(lambda x: solved(x)[2] - wanted, 1e-6 * level, most)
     extra = jnp.where(solved(jnp.zeros_like(level))[2] <= wanted, 0.0, extra)
     found, inverse, _ = solved(extra)
     return ItemEffects(found / unit, inverse / unit[:, None] / unit, jnp.sqrt(extra))

@@ -37,6 +37,7 @@ import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._roots import square_root
 from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import solve_positive_definite
@@ -289,12 +290,7 @@ def _spread(
     bend = objective.weight * _logistic_slope(objective._logits(theta, effects))
     known = bend.sum(1) + objective.user_gamma
     error = jnp.sum(jnp.where(kept, 1 / known, 0)) / jnp.maximum(count, 1)
-    return _root(variance), _root(variance - error)
-
-
-def _root(x: Array) -> Array:
-    """√max(x, 0), with derivative 0 where x <= 0."""
-    return jnp.where(x > 0, jnp.sqrt(jnp.where(x > 0, x, 1)), 0)
+    return square_root(variance), square_root(variance - error)
 
 
 def _logistic_slope(x: Array) -> Array:

@@ -29,15 +29,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
+from privrank_jax._roots import log_root
 from privrank_jax._types import Numbers, NumbersLike, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_epsilon, check_positive, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
@@ -105,7 +105,7 @@ def uniform_budgets(low: Scalar, high: Scalar, count: int = 64) -> Float[Array, 
     >>> uniform_budgets(1.0, 3.0, 2).tolist()
     [1.5, 2.5]
     """
-    check_epsilon(low)
+    low = check_epsilon(low)
     if not is_traced(low, high) and not np.all(np.asarray(high) >= np.asarray(low)):
         raise ValueError(f"the largest epsilon, {high}, is below the smallest, {low}.")
     return low + (jnp.arange(count) + 0.5) / count * (high - low)
@@ -218,7 +218,7 @@ def users_needed(
     check_positive("target", target, infinite=False)
     scores, epsilon, link = _checked(scores, epsilon, share_observed, link, confidence)
     if present is not None:
-        check_epsilon(present)
+        present = check_epsilon(present)
         present = jnp.asarray(present, scores.dtype)
     return _users_needed(
         scores, epsilon, target, present, share_observed, link, criterion, confidence
@@ -311,9 +311,7 @@ def _users_needed(
     # r = 0 gives the largest variances.
     widest = _criterion(_spread(variances, 0.0), criterion, confidence)
     most = jnp.square(widest / target) / share / each
-    found = jnp.exp(
-        bisect(lambda x: error(jnp.exp(x)) - target, jnp.log(most * 1e-9), jnp.log(most))
-    )
+    found = log_root(lambda x: error(x) - target, most * 1e-9, most)
     return jnp.where(error(0.0) <= target, 0.0, found)
 
 
@@ -333,9 +331,9 @@ def _epsilon_needed(
         value = _criterion(_spread(variances, square), criterion, confidence)
         return value / jnp.sqrt(share * num_users * square)
 
-    low, high = (jnp.asarray(math.log(x), scores.dtype) for x in _EPSILON_RANGE)
-    found = bisect(lambda x: error(report_information(jnp.exp(x))) - target, low, high)
-    return jnp.where(error(1.0) > target, jnp.nan, jnp.exp(found))
+    low, high = jnp.asarray(_EPSILON_RANGE, scores.dtype)
+    found = log_root(lambda x: error(report_information(x)) - target, low, high)
+    return jnp.where(error(1.0) > target, jnp.nan, found)
 
 
 def _powers(epsilon: Float[Array, "budgets"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
@@ -379,7 +377,7 @@ def _criterion(spread: Scores, criterion: str, confidence: Scalar) -> Float[Arra
 def _checked(
     scores: ScoresLike, epsilon: NumbersLike, share: Scalar, link: str | Link, confidence: Scalar
 ) -> tuple[Scores, Float[Array, "budgets"], Link]:
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     for name, value in (("share_observed", share), ("confidence", confidence)):
         check_positive(name, value)
         if not is_traced(value) and np.any(np.asarray(value) > 1):
@@ -392,8 +390,6 @@ def _checked(
     return scores, epsilon, get_link(link)
 
 
-# Bisection runs on a log scale; after 50 halvings the widest bracket is below float64's rounding error.
-_HALVINGS = 50
 # Nodes of the integral of P(max > x): the midpoint rule errs by less than 1e-4 (1e-6 for m > 2).
 _NODES = 400
 
@@ -410,29 +406,11 @@ def largest_quantile(spread: Scores, confidence: Scalar) -> Float[Array, ""]:
     """The quantile of max_i |X_i| at ``confidence``."""
     wanted = jnp.log(jnp.asarray(confidence, spread.dtype))
     largest = jnp.max(spread)
-    low = jnp.log(1e-6 * largest)
-    high = jnp.log(largest * (12 + math.sqrt(2 * math.log(spread.shape[0]))))
-    return jnp.exp(bisect(lambda x: wanted - _log_below(spread, jnp.exp(x)), low, high))
+    high = largest * (12 + math.sqrt(2 * math.log(spread.shape[0])))
+    return log_root(lambda x: wanted - _log_below(spread, x), 1e-6 * largest, high)
 
 
 def _log_below(spread: Scores, bound: Scalar) -> Float[Array, ""]:
     """log P(max <= bound); with two items only one is free."""
     free = spread[:1] if spread.shape[0] == 2 else spread
     return jnp.sum(jnp.log1p(-jax.lax.erfc(bound / (free * math.sqrt(2)))))
-
-
-def bisect(
-    function: Callable[[Array], Array], low: Float[Array, ""], high: Float[Array, ""]
-) -> Float[Array, ""]:
-    """The point in [low, high] at which a decreasing function crosses 0."""
-
-    def halve(
-        _: int | Int[Array, ""], bracket: tuple[Float[Array, ""], Float[Array, ""]]
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        low, high = bracket
-        middle = 0.5 * (low + high)
-        above = function(middle) > 0
-        return jnp.where(above, middle, low), jnp.where(above, high, middle)
-
-    low, high = jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))
-    return 0.5 * (low + high)

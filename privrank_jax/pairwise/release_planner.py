@@ -31,12 +31,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
+from privrank_jax._roots import log_root
 from privrank_jax._types import Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import get_link, normal
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
-from privrank_jax.pairwise.planner import bisect, expected_largest, largest_quantile
+from privrank_jax.pairwise.planner import expected_largest, largest_quantile
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from privrank_jax.privacy.privacy import Privacy
@@ -141,8 +142,8 @@ def users_for_release(
     check_positive("target", target, infinite=False)
     told = _checked(scores, privacy, exposure, near, confidence, criterion)
 
-    def error(log_users: Array) -> Array:
-        return getattr(_planned(*told, privacy, jnp.exp(log_users), confidence), criterion)
+    def error(users: Array) -> Array:
+        return getattr(_planned(*told, privacy, users, confidence), criterion)
 
     return _solved(lambda x: error(x) - target, (1e-3, _MOST_USERS), told[0].dtype)
 
@@ -186,18 +187,18 @@ def epsilon_for_release(
     told = _checked(scores, privacy, exposure, near, confidence, criterion)
     number = jnp.asarray(num_users, told[0].dtype)
 
-    def error(log_epsilon: Array) -> Array:
-        asked = dataclasses.replace(privacy, epsilon=jnp.exp(log_epsilon))
+    def error(epsilon: Array) -> Array:
+        asked = dataclasses.replace(privacy, epsilon=epsilon)
         return getattr(_planned(*told, asked, number, confidence), criterion)
 
     return _solved(lambda x: error(x) - target, _EPSILONS, told[0].dtype)
 
 
 def _solved(missing: Any, ends: tuple[float, float], dtype: Any) -> Float[Array, ""]:
-    """Where a decreasing function of a logarithm crosses 0; NaN where it does not."""
-    low, high = (jnp.asarray(math.log(end), dtype) for end in ends)
-    found, least = jax.jit(lambda: (bisect(missing, low, high), missing(high)))()
-    return jnp.where(least > 0, jnp.nan, jnp.exp(found))
+    """Where a decreasing function crosses 0; NaN where it does not."""
+    low, high = jnp.asarray(ends, dtype)
+    found, least = jax.jit(lambda: (log_root(missing, low, high), missing(high)))()
+    return jnp.where(least > 0, jnp.nan, found)
 
 
 def _checked(

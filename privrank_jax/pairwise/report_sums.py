@@ -111,7 +111,7 @@ def update(
         ValueError: ε <= 0 or NaN, reports other than 0 and 1 (-1 and 1), items out of range or compared with
             themselves, shapes that don't fit.
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     rows = [_as_rows(jnp.asarray(x)) for x in (first, second, reports)]
     size = rows[0].shape
     keep = jnp.ones(size, bool) if mask is None else _as_rows(jnp.asarray(mask, bool))

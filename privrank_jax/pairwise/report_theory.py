@@ -66,7 +66,7 @@ def reported_chance(
     >>> [round(float(9 * chance), 4) for chance in chances]
     [5.0, 5.0, 5.4]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     lean = get_link(link).cdf(jnp.asarray(difference, float)) - 0.5
     return 0.5 + lean * jnp.tanh(0.5 * jnp.asarray(epsilon))
 

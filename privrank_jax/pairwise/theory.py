@@ -189,7 +189,7 @@ def user_rate(
     >>> float(user_rate(100, 10_000, 1.0)) < float(user_rate(1000, 10_000, 1.0))
     True
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("num_users", num_users)
     items = checked_items(num_items)
     per_user = items * jnp.log(items) / num_users
@@ -297,7 +297,7 @@ def checked_items(num_items: Numbers) -> Array:
 
 def _edge_sizes(num_items: Numbers, probability: Numbers, epsilon: Numbers) -> tuple[Array, Array]:
     """log m and mp."""
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("probability", probability)
     if not is_traced(probability) and np.any(np.asarray(probability) > 1):
         raise ValueError(f"probability must be at most 1, got {probability!r}.")
@@ -473,7 +473,7 @@ def score_attack_bound(
     >>> [round(float(b), 4) for b in score_attack_bound(jnp.ones(2), jnp.zeros(2), wins, 1.0)]
     [0.2311, 0.2311]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_counts(wins)
     return _score_attack_bound(
         jnp.asarray(mean_absolute_error), jnp.asarray(scores), wins, epsilon, get_link(link)

@@ -124,7 +124,7 @@ def regret_rate(
     (0.1152, 0.0069)
     """
     _check_sizes(num_users, num_parameters, num_items, noise_exponent, conversion_exponent)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     loss = 1 / jnp.tanh(0.5 * jnp.asarray(epsilon) / (jnp.asarray(num_items) - 1))
     loss = loss if jnp.ndim(loss) else loss[None]
     size = jnp.asarray(num_parameters) / num_users

@@ -86,7 +86,7 @@ def debiased_accuracy(
     """
     check_choice("interval", interval, INTERVALS)
     check_level(level)
-    check_epsilon(epsilon, instead=NOT_RANDOMIZED)
+    epsilon = check_epsilon(epsilon, instead=NOT_RANDOMIZED)
     check_reports(reports, coding=coding)
     difference = as_scores(score_difference)
     if difference.ndim != 1 or difference.shape[0] < 1:

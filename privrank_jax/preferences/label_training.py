@@ -48,6 +48,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, PyTree
 
+from privrank_jax._roots import square_root
 from privrank_jax._types import Key, ReportsLike, RowsLike, Scalar
 from privrank_jax._validate import check_callable, check_positive
 from privrank_jax._workarounds.threefry import fused
@@ -214,7 +215,7 @@ def slopes_and_bound(
         clip: κ.
     """
     slopes = jax.vmap(jax.grad(score), (None, 0))(params, candidates)
-    lengths = jnp.linalg.norm(slopes, axis=1)
+    lengths = square_root(jnp.sum(jnp.square(slopes), axis=1))
     unit = 0.5 * jnp.sqrt(jnp.sum(jnp.square(lengths)) / (jnp.max(place) + 1))
     most = 0.5 * jnp.max(jax.ops.segment_sum(lengths, place, len(lengths)))
     return slopes, jnp.minimum(jnp.nan_to_num(clip.astype(slopes.dtype)) * unit, most)
@@ -277,8 +278,8 @@ def _trained(
         """The noisy sum of what the labels say, and the scale of its noise."""
         slopes, bound = slopes_and_bound(score, params, candidates, place, clip)
         sums = jax.ops.segment_sum(halves[:, None] * slopes, place, count)
-        norms = jnp.linalg.norm(sums, axis=1, keepdims=True)
-        sums *= jnp.where(norms > bound, bound / norms, 1)
+        norms = square_root(jnp.sum(jnp.square(sums), axis=1, keepdims=True))
+        sums *= jnp.where(norms > bound, bound / jnp.where(norms > bound, norms, 1), 1)
         noise = scale.astype(dtype) * bound
         found = jnp.sum(sums, axis=0) + gaussian(key, params.shape, noise, dtype)
         return jnp.where(jnp.isfinite(bound), found, jnp.nan), noise

@@ -22,7 +22,7 @@ def toward_report(
     score_difference: NumbersLike, reports: ReportsLike, epsilon: NumbersLike, coding: str | None
 ) -> tuple[Float[Array, "..."], Float[Array, "..."]]:
     """t = (2ỹ - 1)s and 1/(e^ε - 1), in the dtype of s, float32 at least."""
-    check_epsilon(epsilon, instead=NOT_RANDOMIZED)
+    epsilon = check_epsilon(epsilon, instead=NOT_RANDOMIZED)
     check_reports(reports, coding=coding)
     check_fits(score_difference, reports=reports, epsilon=epsilon)
     given = {"score_difference": score_difference, "reports": reports, "epsilon": epsilon}

@@ -382,7 +382,7 @@ def _boxed_noise(key: Key, body: BoxedZonotope, scale: Float[Array, ""]) -> Floa
     steps = jnp.log1p(-jax.random.uniform(of_radius, (items.size + widths.size,), dtype))
     radius = -jnp.sum(jnp.where(jnp.arange(steps.size) <= body.dimension, steps, 0))
     sides = widths * jax.random.uniform(of_sides, widths.shape, dtype, -1, 1)
-    return jnp.where(scale > 0, scale * radius * jnp.concatenate([items, sides]), 0)
+    return jnp.where(scale == 0, 0, scale * radius * jnp.concatenate([items, sides]))
 
 
 def _fourth_moments(influence: Array) -> Array:

@@ -78,6 +78,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._host.evaluate import evaluate, quickly
+from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Numbers
 from privrank_jax._validate import (
     check_choice,
@@ -111,7 +112,7 @@ def laplace_scale(sensitivity: Numbers, epsilon: Numbers) -> Numbers:
     4.0
     """
     check_positive("sensitivity", sensitivity, infinite=False)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return sensitivity / epsilon
 
 
@@ -138,7 +139,7 @@ def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Fl
         epsilon: ε >= 0.
 
     Returns:
-        δ; the arguments broadcast.
+        δ; the arguments broadcast. NaN where ε < 0.
 
     Source: Balle and Wang (2018), Theorem 8.
 
@@ -146,6 +147,7 @@ def gaussian_delta(scale: Numbers, sensitivity: Numbers, epsilon: Numbers) -> Fl
     >>> round(float(gaussian_delta(sigma, 1.0, 1.0)) * 1e5, 2)
     1.0
     """
+    epsilon = jnp.where(jnp.asarray(epsilon) >= 0, epsilon, jnp.nan)
     upper, lower = _gaussian_tails(jnp.asarray(sensitivity / scale), epsilon)
     return _tail_difference(upper, lower, epsilon)
 
@@ -181,8 +183,8 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
     True
     """
     check_positive("sensitivity", sensitivity, infinite=False)
-    check_epsilon(epsilon)
-    check_delta(delta, positive=True)
+    epsilon = check_epsilon(epsilon)
+    delta = check_delta(delta, positive=True)
     told = (sensitivity, epsilon, delta)
     if not all(isinstance(one, int | float) for one in told):
         return jax.device_put(quickly(_gaussian_scale, *told))
@@ -207,22 +209,19 @@ def _scaled(sensitivity: Numbers, ratio: Any) -> Any:
 
 def _gaussian_ratio(epsilon: Array, delta: Numbers) -> Array:
     """σ/Δ₂, but for an allowance for rounding; 0 at ε = ∞."""
-    finite = jnp.where(jnp.isfinite(epsilon), epsilon, 1.0)
+    finite = jnp.where(jnp.isinf(epsilon), 1.0, epsilon)
     machine = jnp.finfo(epsilon.dtype).eps
     # σ/Δ₂ solves c/r + 1/(2r²) ≤ ε for c = √(2 log 1/δ): an upper end that always suffices.
     reach = jnp.sqrt(2 * jnp.log(1 / jnp.asarray(delta, epsilon.dtype)))
     high = jnp.log((reach + jnp.sqrt(reach**2 + 2 * finite)) / (2 * finite))
 
-    def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = 0.5 * (low + high)
-        upper, lower = _gaussian_tails(jnp.exp(-middle), finite)
+    def excess(log_ratio: Array) -> Array:
+        upper, lower = _gaussian_tails(jnp.exp(-log_ratio), finite)
         rounding = 4 * machine * (1 - lower) * jnp.exp(upper)
-        enough = _tail_difference(upper, lower, finite) + rounding <= delta
-        return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
+        return _tail_difference(upper, lower, finite) + rounding - delta
 
-    _, high = jax.lax.fori_loop(0, 60, halve, (high - 12.0, high))
-    return jnp.where(jnp.isfinite(epsilon), jnp.exp(high), 0.0)
+    found = jnp.exp(bracketed_root(excess, high - 12.0, high))
+    return jnp.where(jnp.isinf(epsilon), 0.0, found)
 
 
 def gamma_floor(link: Link, privacy: Privacy) -> Numbers:
@@ -365,25 +364,22 @@ def _bounded_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Ar
     """
     left = jnp.asarray(epsilon, jnp.result_type(float))
     allowed = jnp.asarray(delta, left.dtype)
-    finite = jnp.where(jnp.isfinite(left), left, 1.0)
+    finite = jnp.where(jnp.isinf(left), 1.0, left)
     machine = jnp.finfo(left.dtype).eps
 
-    def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = 0.5 * (low + high)
-        ratio = jnp.exp(-middle)
+    def excess(log_ratio: Array) -> Array:
+        ratio = jnp.exp(-log_ratio)
         at = jnp.minimum(finite / ratio - ratio / 2, 40.0)  # a smaller t has a larger bound
         density = jnp.exp(-(at**2) / 2) / math.sqrt(2 * math.pi)
         tail = jnp.exp(normal.log_cdf(-at))
         terms = (density + jnp.abs(at) * tail) * (1 + at**2) + tail * (finite / ratio + ratio / 2)
-        enough = ratio * (density - at * tail + 4 * machine * terms) <= allowed
-        return jnp.where(enough, low, middle), jnp.where(enough, middle, high)
+        return ratio * (density - at * tail + 4 * machine * terms) - allowed
 
     # The bound is at least r²/2 - ε, and at most φ(0)·r once t >= 0.
     low = -0.5 * jnp.log(2 * (finite + 1)) - 0.1
     high = 0.1 - jnp.log(jnp.minimum(allowed, jnp.sqrt(2 * finite)))
-    _, high = jax.lax.fori_loop(0, 60, halve, (low, high))
-    ratio = jnp.where(jnp.isfinite(left), jnp.exp(high), 0.0) * (1 + 100 * machine)
+    found = jnp.exp(bracketed_root(excess, low, high))
+    ratio = jnp.where(jnp.isinf(left), 0.0, found) * (1 + 100 * machine)
     return jnp.asarray(sensitivity * ratio)
 
 

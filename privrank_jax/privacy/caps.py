@@ -4,7 +4,7 @@ In the notation of :mod:`privrank_jax.privacy.vectors`, γ is the height of a ca
 moment of one coordinate on it, and c(γ) = (e^ε-1)M/(1 + (e^ε-1)q) the mean of a report of norm 1.
 
 **The best cap**: q' = -f and M' = -γf, so c' = (f c/M)(c - γ): c grows while it exceeds γ and falls after, hence is
-largest at the one point where c(γ) = γ. It is found by bisection on c(γ) - γ, which falls through 0 once. q/M comes
+largest at the one point where c(γ) = γ. It is the root of c(γ) - γ, which falls through 0 once. q/M comes
 from Gauss-Legendre quadrature along the angle, in logarithms, so that nothing under- or overflows at d = 5,000 in
 float32.
 
@@ -26,6 +26,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, UInt32
 
+from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Epsilon, Key
 from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.log1p import log_one_minus_square
@@ -67,7 +68,7 @@ def privunit_cap(dimension: int, epsilon: Epsilon) -> Cap:
         dimension: d >= 2, static.
         epsilon: ε > 0, may be traced.
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if dimension < 2:
         raise ValueError(f"a cap needs at least two dimensions, got {dimension}.")
     epsilon = jnp.asarray(epsilon, jnp.result_type(float))
@@ -84,18 +85,11 @@ def cap_at(dimension: int, epsilon: Float[Array, ""]) -> Cap:
         gain = -jnp.expm1(-epsilon)
         return gain / (jnp.exp(-epsilon - log_first) + gain * ratio), log_first, ratio
 
-    def halve(_: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
-        low, high = ends
-        middle = 0.5 * (low + high)
-        above = mean(middle)[0] > middle
-        return jnp.where(above, middle, low), jnp.where(above, high, middle)
-
     zero = jnp.zeros_like(epsilon)
     machine = float(jnp.finfo(epsilon.dtype).eps)
-    steps = jnp.finfo(epsilon.dtype).nmant + 8
-    low, _ = jax.lax.fori_loop(0, steps, halve, (zero, zero + 1 - machine))
+    edge = bracketed_root(lambda height: mean(height)[0] - height, zero, zero + 1 - machine)
     small = epsilon < 32 * math.sqrt(machine)
-    height = jnp.where(small, 0, low)
+    height = jnp.where(small, 0, edge)
     _, log_first, ratio = mean(height)
     log_share = jnp.where(small, math.log(0.5), log_first + jnp.log(ratio))
     share = jnp.exp(log_share)

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from privrank_jax._search import furthest
 from privrank_jax._validate import check_delta, check_epsilon, check_positive
 from privrank_jax.privacy.host import HostNumber, host_number, load_mpmath
 
@@ -90,10 +91,7 @@ def gaussian_ratio_at(epsilon: Fraction, delta: Fraction) -> float:
     low = high / 2
     while enough(low):
         low, high = low / 2, low
-    while high > low * (1 + _CLOSE):
-        middle = math.sqrt(low) * math.sqrt(high)
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return _until(enough, high)
+    return _until(enough, furthest(enough, high, low, relative=_CLOSE))
 
 
 def calibrate_gaussian(

@@ -278,7 +278,7 @@ def _k_norm(key: Key, body: Body | LimitedCube, scale: Float[Array, ""]) -> Floa
         # One exponential number for each of the p pairs of the forest, and one more.
         counted = jnp.append(parent != item, True)
         radius = -jnp.sum(jnp.where(counted, jnp.log1p(-drawn[parent.size :]), 0))
-    return jnp.where(scale > 0, scale * radius * place, 0)
+    return jnp.where(scale == 0, 0, scale * radius * place)
 
 
 @functools.partial(jax.jit, static_argnames=("dtype",))

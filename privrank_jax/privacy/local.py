@@ -48,7 +48,7 @@ def flip_probability(epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> round(float(flip_probability(jnp.log(3.0))), 6)
     0.25
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return _flip_probability(_as_float(epsilon))
 
 
@@ -77,7 +77,7 @@ def report_information(epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> round(float(report_information(2.0)), 3)
     0.58
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     return _information(_as_float(epsilon))
 
 
@@ -115,7 +115,7 @@ def randomized_response(
     >>> randomized_response(jax.random.key(0), [True, False], jnp.inf).tolist()
     [True, False]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_bits("bits", bits)
     bits = jnp.asarray(bits)
     return _randomize(key, bits, per_report(epsilon, bits.shape))
@@ -142,7 +142,7 @@ def laplace_reports(key: Key, bits: ReportsLike, epsilon: NumbersLike) -> Float[
     >>> laplace_reports(jax.random.key(0), [1, 0, 1], jnp.inf).tolist()
     [1.0, 0.0, 1.0]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_bits("bits", bits)
     bits = jnp.asarray(bits)
     return _add_laplace(key, bits, per_report(epsilon, bits.shape))
@@ -168,7 +168,7 @@ def debias(reports: ReportsLike, epsilon: NumbersLike) -> Float[Array, "..."]:
     >>> debias([1, 0], jnp.log(3.0)).round(6).tolist()
     [1.5, -0.5]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_reports(reports)
     reports = jnp.asarray(reports)
     return _debiased(reports, per_report(epsilon, reports.shape))
@@ -201,7 +201,7 @@ def local_guarantee(epsilon: NumbersLike, reports_per_user: NumbersLike = 1) -> 
     >>> float(guarantee.epsilon), float(guarantee.also[0].epsilon)
     (2.0, 10.0)
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_nonnegative("reports_per_user", reports_per_user)
     epsilon, reports = _as_float(epsilon), jnp.asarray(reports_per_user)
     return _guarantee(epsilon, reports)
@@ -229,13 +229,14 @@ def flip_threshold(epsilon: Array) -> Array:
     """k, uint32, such that a uniform 32-bit word is below k with probability k/2^32 ≥ 1/(e^ε+1).
 
     k is rounded up, so the loss log((2^32-k)/k) is at most ε. For small ε it is computed from its distance to 1/2,
-    which determines the loss there. It is 0 only at ε = ∞.
+    which determines the loss there. It is 0 only at ε = ∞. A report at ε = NaN is a random bit.
     """
     margin = 4 * jnp.finfo(epsilon.dtype).eps
     near_half = jnp.floor(jnp.tanh(0.5 * jnp.minimum(epsilon, 1.0)) * (1 - margin) * 2.0**31)
     small = jnp.ceil(jax.nn.sigmoid(-epsilon) * (1 + margin) * 2.0**32)
     small = jnp.clip(small, 1.0, 2.0**31).astype(jnp.uint32)
     count = jnp.where(epsilon < 1, jnp.uint32(2**31) - near_half.astype(jnp.uint32), small)
+    count = jnp.where(jnp.isnan(epsilon), jnp.uint32(2**31), count)
     return jnp.where(jnp.isinf(epsilon), jnp.uint32(0), count)
 
 

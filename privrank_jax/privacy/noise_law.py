@@ -305,27 +305,15 @@ def _up(number: float) -> float:
 
 def _least(tail: Callable[[float], float], chance: float, dimension: int) -> float:
     """The least t with tail(t) <= chance."""
+    from scipy import optimize
+
     low, high = 0.0, float(dimension)
     while tail(high) > chance:
         low, high = high, 2 * high
-    return _up(_crossing(lambda t: tail(t) - chance, low, high))
-
-
-def _crossing(function: Callable[[float], float], low: float, high: float) -> float:
-    """A point, to 1e-10, at or above that where a falling function reaches 0: false position and halving in turn."""
-    at_low, at_high = function(low), function(high)
-    halving = False
-    while at_low > 0 and high - low > 1e-10 * high and low < (low + high) / 2 < high:
-        middle = (low + high) / 2
-        if not halving and low < (guess := low + (high - low) * at_low / (at_low - at_high)) < high:
-            middle = guess
-        value = function(middle)
-        if value > 0:
-            # Where the same end moves again, halving comes next, so that both ends close in.
-            low, at_low, halving = middle, value, not halving
-        else:
-            high, at_high, halving = middle, value, not halving
-    return low if at_low <= 0 else high
+    if tail(low) <= chance:
+        return low
+    # Within 1e-10 of the root on either side, which the last factor more than covers.
+    return _up(optimize.brentq(lambda t: tail(t) - chance, low, high, xtol=1e-300, rtol=1e-10))
 
 
 @functools.partial(jax.jit, static_argnames=("number",))

@@ -51,10 +51,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 
 import numpy as np
 
+from privrank_jax._search import furthest
 from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.host import HostNumber, host_number
 
@@ -137,7 +137,7 @@ def shuffled_epsilon(
         if _delta(users, local, _LARGEST_EPSILON, question) > wanted:
             return math.inf
         high = _LARGEST_EPSILON
-    return _furthest(
+    return furthest(
         lambda one: _delta(users, local, one, question) <= wanted, high, low, absolute=1e-9 * high
     )
 
@@ -184,24 +184,9 @@ def shuffled_local_epsilon(
         low, high = high, high + 2.0
         if high > _LARGEST_EPSILON:
             return low
-    return _furthest(
+    return furthest(
         lambda one: _delta(users, one, target, question) <= wanted, low, high, relative=1e-4
     )
-
-
-def _furthest(
-    holds: Callable[[float], bool],
-    good: float,
-    bad: float,
-    *,
-    relative: float = 0.0,
-    absolute: float = 0.0,
-) -> float:
-    """The number furthest from ``good`` towards ``bad``, to a tolerance, at which a condition still holds."""
-    while abs(bad - good) > absolute + relative * good:
-        middle = 0.5 * (good + bad)
-        good, bad = (middle, bad) if holds(middle) else (good, middle)
-    return good
 
 
 def _checked(num_users: int, local_epsilon: HostNumber, question: str) -> tuple[int, float]:

@@ -72,8 +72,7 @@ def duchi_vectors(
     >>> bool(jnp.isclose(jnp.linalg.norm(report), report_norm("duchi", 2, 1.0)))
     True
     """
-    vectors = _checked(vectors, epsilon, radius, zero_sum)
-    return _duchi(key, vectors, _as_float(epsilon, vectors), _as_float(radius, vectors), zero_sum)
+    return _duchi(key, *_checked(vectors, epsilon, radius, zero_sum), zero_sum)
 
 
 def privunit_vectors(
@@ -109,9 +108,9 @@ def privunit_vectors(
     >>> bool(jnp.isclose(jnp.linalg.norm(report), report_norm("privunit", 2, 1.0)))
     True
     """
-    vectors = _checked(vectors, epsilon, radius, zero_sum)
+    vectors, *numbers = _checked(vectors, epsilon, radius, zero_sum)
     run = _duchi if vectors.shape[-1] - zero_sum == 1 else _privunit
-    return run(key, vectors, _as_float(epsilon, vectors), _as_float(radius, vectors), zero_sum)
+    return run(key, vectors, *numbers, zero_sum)
 
 
 def report_vectors(
@@ -150,7 +149,7 @@ def report_norm(
     3.1416
     """
     check_choice("mechanism", mechanism, VECTOR_MECHANISMS)
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("radius", radius, infinite=False)
     if dimension < 1:
         raise ValueError(f"a vector needs at least one dimension, got {dimension}.")
@@ -241,8 +240,8 @@ def _unit(vectors: Array) -> Array:
 
 def _checked(
     vectors: Real[ArrayLike, "*users d"], epsilon: Epsilon, radius: Scalar, zero_sum: bool
-) -> Float[Array, "*users d"]:
-    check_epsilon(epsilon)
+) -> tuple[Float[Array, "*users d"], Float[Array, ""], Float[Array, ""]]:
+    epsilon = check_epsilon(epsilon)
     check_positive("radius", radius, infinite=False)
     vectors = jnp.asarray(vectors)
     if not jnp.issubdtype(vectors.dtype, jnp.floating):
@@ -251,8 +250,4 @@ def _checked(
         raise ValueError(
             f"vectors must have shape (..., d) with a dimension left to report, got {vectors.shape}."
         )
-    return vectors
-
-
-def _as_float(value: Scalar, like: Array) -> Float[Array, ""]:
-    return jnp.asarray(value, like.dtype)
+    return vectors, jnp.asarray(epsilon, vectors.dtype), jnp.asarray(radius, vectors.dtype)

@@ -132,12 +132,10 @@ def gap_distribution(
     steepest = 2 * both.sum(axis=(0, -2, -1)) * get_link(link).sup_score
     reach = (spread * _QUANTILES[-1] + steepest) / gamma
     high = np.broadcast_to(reach[..., None], (2, *reach.shape, len(_QUANTILES)))
-    low = -high
-    for _ in range(100):
-        middle = 0.5 * (low + high)
-        above = noise_at(both, middle) > spread * _QUANTILES
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    ends = np.sort(np.concatenate([*high], axis=-1))
+    found = laws.least_passing(
+        lambda gaps: noise_at(both, gaps) <= spread * _QUANTILES, -high, high
+    )
+    ends = np.sort(np.concatenate([*found], axis=-1))
     first_law, second_law = (_cells(noise_at(wins, ends) / spread) for wins in both)
     return first_law, second_law
 

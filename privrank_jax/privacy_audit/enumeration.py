@@ -157,7 +157,7 @@ def _diagnostics_of(mechanism: Audited) -> Callable[[jax.Array, jax.Array], dict
 def checked_epsilon(mechanism: Audited, epsilon: Any) -> float:
     """``epsilon``, or that of the promise for None; ``ValueError`` unless it is one positive, finite number."""
     epsilon = mechanism.promise.epsilon if epsilon is None else epsilon
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     if np.ndim(epsilon) or not np.isfinite(epsilon):
         raise ValueError(f"epsilon must be one finite number to be audited, got {epsilon!r}.")
     return float(epsilon)

@@ -127,7 +127,7 @@ def guess_bound(epsilon: float, prior: Real[ArrayLike, "answers"]) -> float:
     >>> round(guess_bound(1.0, [0.5, 0.5]), 4), round(guess_bound(1.0, [0.25] * 4), 4)
     (0.7311, 0.4754)
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     chances: Float[np.ndarray, "answers"] = np.asarray(prior, float)
     if chances.size == 0 or not (chances >= 0).all() or not np.isclose(chances.sum(), 1):
         raise ValueError("the probabilities of the answers must be at least 0 and sum to 1.")

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,14 +69,23 @@ def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:
 
 def least_epsilon(first: Array, second: Array, delta: float) -> Array:
     """Smallest ε at δ, in both directions, between outcomes with probabilities ``first`` and ``second (P, K)``."""
-    low, high = np.zeros(len(first)), np.full(len(first), 60.0)
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        odds = np.exp(middle)[:, None]
+
+    def enough(epsilon: Array) -> Array:
+        odds = np.exp(epsilon)[:, None]
         excess = [np.maximum(p - odds * q, 0).sum(1) for p, q in ((first, second), (second, first))]
-        enough = np.maximum(*excess) <= delta
-        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    return np.where(high < 1e-12, 0.0, high)
+        return np.maximum(*excess) <= delta
+
+    found = least_passing(enough, np.zeros(len(first)), np.full(len(first), 60.0))
+    return np.where(found < 1e-12, 0.0, found)
+
+
+def least_passing(enough: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """The least numbers in [low, high] that pass a check, each by itself; ``high`` where none below does."""
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        passed = enough(middle)
+        low, high = np.where(passed, low, middle), np.where(passed, middle, high)
+    return high
 
 
 def flipped_bits(bits: Array, flip: float) -> Array:

@@ -22,6 +22,7 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal, Overflow
 from fractions import Fraction
 
+from privrank_jax._search import furthest
 from privrank_jax.release.intervals import Bounds, down, exp, quotient, up
 
 _DIGITS = 60
@@ -82,13 +83,7 @@ def _proven(guess: Fraction, epsilon: float, delta: float) -> Fraction:
             raise ValueError
     while keeps(high, epsilon, delta):
         low, high, apart = high, high * (1 + apart), 2 * apart
-    while high > low * (1 + 9 * _MARGIN):
-        middle = (low + high) / 2
-        if keeps(middle, epsilon, delta):
-            low = middle
-        else:
-            high = middle
-    return low
+    return furthest(lambda mu: keeps(mu, epsilon, delta), low, high, relative=9 * _MARGIN)
 
 
 def keeps(mu: Fraction, epsilon: float, delta: float) -> bool:

@@ -41,6 +41,8 @@ import math
 from collections import Counter
 from decimal import ROUND_FLOOR, Context, Decimal
 
+from privrank_jax._search import furthest
+
 _DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
 _LARGEST_EXPONENT = 600.0
 _ROUNDING = 1e-13  # relative, of logarithms and sums of doubles
@@ -135,11 +137,8 @@ class Filter:
             spent: Σr_i.
         """
         room = self.most - spent
-        low, high = 0.0, float(self.epsilon)
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.cost(Decimal(middle)) <= room else (low, middle)
-        return _DIGITS.create_decimal_from_float(low)
+        found = furthest(lambda one: self.cost(Decimal(one)) <= room, 0.0, float(self.epsilon))
+        return _DIGITS.create_decimal_from_float(found)
 
 
 def _log_constant(excess: float) -> float:

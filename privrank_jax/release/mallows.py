@@ -50,7 +50,7 @@ def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray
     >>> exact_mallows([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
     [[2, 0, 1], [-1, 1, 0]]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("epsilon", epsilon, infinite=False)
     ranks = _checked_ranks(ranks)
     users, items = ranks.shape

@@ -43,7 +43,7 @@ def exact_randomized_response(
     >>> exact_randomized_response([True, False], 40.0).tolist()
     [True, False]
     """
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     check_positive("epsilon", epsilon, infinite=False)
     check_bits("bits", bits)
     bits = np.asarray(bits).astype(bool)

@@ -21,6 +21,8 @@ FLOORS = {
     "_neighbors": 1,
     "_promise": 1,
     "_registry": 1,
+    "_roots": 1,
+    "_search": 1,
     "_types": 1,
     "_validate": 1,
     "_whole_file": 1,

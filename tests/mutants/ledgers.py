@@ -103,7 +103,7 @@ LEDGERS = (
         ("share * math.expm1(excess * part) for", "share * excess * part for"),
         ("weight = (2 * excess + 1) * unit", "weight = 2 * excess * unit"),
         ("excess * math.log1p(1 / excess) - math.log1p(excess)", "excess * math.log1p(1 / excess) - excess"),
-        ("if self.cost(Decimal(middle)) <= room else", "if middle <= room else"),
+        ("self.cost(Decimal(one)) <= room", "one <= room"),
     ),
     *mutants_of(
         "release/ledger.py",

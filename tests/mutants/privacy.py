@@ -11,7 +11,7 @@ PRIVACY = (
         ("    return sensitivity / epsilon\n", "    return sensitivity / (2 * epsilon)\n"),
         ("-jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))", "-jnp.expm1(jnp.minimum(lower - upper, 0.0))"),
         ("[ratio / 2 - epsilon / ratio, ", "[ratio / 2 - 2 * epsilon / ratio, "),
-        ("+ rounding <= delta", "+ rounding <= 2 * delta"),
+        ("+ rounding - delta", "+ rounding - 2 * delta"),
         ("dtype.type(epsilon), delta)", "dtype.type(2 * epsilon), delta)"),
         ("rounding = 4 * machine * (1 - lower) * jnp.exp(upper)", "rounding = 0.0"),
         (" * comparisons / epsilon\n    return", " / epsilon\n    return"),

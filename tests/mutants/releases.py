@@ -395,7 +395,7 @@ RELEASES = (
         ("gaussian_scale(2 * releases**0.5", "gaussian_scale(releases**0.5"),
         ("gaussian_scale(2 * releases**0.5", "gaussian_scale(2"),
         ("noise = scale.astype(dtype) * bound", "noise = scale.astype(dtype)"),
-        ("jnp.where(norms > bound, bound / norms, 1)", "jnp.where(norms > 2 * bound, bound / norms, 1)"),
+        ("jnp.where(norms > bound, bound", "jnp.where(norms > 2 * bound, bound"),
         ("0.5 * jnp.max(jax.ops.segment_sum(", "0.25 * jnp.max(jax.ops.segment_sum("),
         ("halves = jnp.clip(jnp.nan_to_num(labels.astype(dtype)), 0, 1) - 0.5", "halves = labels.astype(dtype) - 0.5"),
         ("sums = jax.ops.segment_sum(halves[:, None] * slopes, place, count)", "sums = halves[:, None] * slopes"),

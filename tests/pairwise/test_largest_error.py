@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from privrank_jax.pairwise.planner import bisect, expected_largest, largest_quantile
+from privrank_jax.pairwise.planner import expected_largest, largest_quantile
 
 
 def test_two_items_have_one_free_error():
@@ -29,8 +29,3 @@ def test_more_items_are_the_largest_of_independent_errors():
     assert below(float(largest_quantile(jnp.asarray(spread), 0.95))) == pytest.approx(
         0.95, rel=1e-5
     )
-
-
-def test_bisection_finds_where_a_function_crosses_zero():
-    found = bisect(lambda x: 2 - jnp.exp(x), jnp.asarray(0.0), jnp.asarray(5.0))
-    assert float(found) == pytest.approx(math.log(2), rel=1e-6)

@@ -267,7 +267,7 @@ def _checked(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> tuple[Float[Array, "pairs"], Float[Array, "users"]]:
-    check_epsilon(epsilon)
+    epsilon = check_epsilon(epsilon)
     chances = jnp.asarray(chances)
     items = num_items(chances.shape[0]) if chances.ndim == 1 else 0
     masked = (items,) if mask is None else np.shape(mask)
