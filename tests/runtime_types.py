@@ -28,7 +28,7 @@ EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
     "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
     "privacy.unbounded_sums",
-    "privacy.cube_lattice", "privacy.limited_cube", "privacy.limited_cube_lattice", "privacy.zcdp", "privacy.guarantee",
+    "privacy.cube_lattice", "privacy.zcdp", "privacy.guarantee",
     "pairwise.mle", "pairwise.influence", "pairwise.debiased_sums", "pairwise.planner", "pairwise.standard_errors",
     "pairwise.perturbed_mle", "pairwise.noisy_counts", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.noisy_choices",

@@ -9,10 +9,8 @@ ranked by it.
 cube c[-1, 1]^m and is a vertex of it where a ballot that gives c to some items is replaced by the ballot that gives c
 to the others. So K-norm noise of that shape at scale c/ε is ε-DP, and at no smaller scale
 (:mod:`privrank_jax.privacy.geometry`); its variance is (m + 1)(m + 2)c²/(3ε²) for each item, a sixth of that of
-Laplace noise for large m. Where k < m, the positive part of the change is at most x' and the negative part at most x,
-so either adds up to at most ck, and noise in the shape of the cube cut so (:mod:`privrank_jax.privacy.limited_cube`)
-at the same scale c/ε is ε-DP, and at no smaller one. It takes the place of the cube for up to 100 items. At most t =
-min(m, 2k) entries change, each by at most c, which is attained by ballots without a common item: ct in ℓ₁, c√t in ℓ₂.
+Laplace noise for large m. At most t = min(m, 2k) entries change, each by at most c, which is attained by ballots
+without a common item: ct in ℓ₁, c√t in ℓ₂.
 
 **Add or remove.** The change is ±x. Let the ballot count as x - c/2 instead, the *middle* c/2 subtracted for each
 item: all totals then move by the same number, -nc/2, and their order and differences stay. ±(x - c/2) lies in
@@ -22,8 +20,8 @@ alone. The number n of users is private here. With a middle, a total above 0 say
 all points.
 
 **The best items alone.** The mechanisms of :mod:`privrank_jax.privacy.selection` need to know how far one total can
-change, s, and what all rises, or all falls, add up to, T. Under replace s = c, and T = ck by the positive and the
-negative part above. So one draw among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε where a
+change, s, and what all rises, or all falls, add up to, T. Under replace s = c, and T = ck: rises are at most x', falls
+at most x. So one draw among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε where a
 ballot names one item, k = 1, else 4c/ε; where a single item is selected it is 2c/ε. Under add or remove these laws,
 which depend on differences alone, may look at ±(x - c/2): s = c/2, and T = cm/2, where k does not help, as an item that
 is not named falls by c/2. So the scale is 2c/ε, and c/ε where a single item is selected. All of it is free of m. For
@@ -52,7 +50,6 @@ from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.limited_cube import MOST_ITEMS, LimitedCube
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 
@@ -127,9 +124,8 @@ def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-
         data: totals of n users.
         privacy: what is promised: unit user, adjacency replace or add-remove. ε and δ may be traced; ε = ∞ adds no
             noise.
-        noise: ``"k-norm"``, in the shape of a cube, or of one cut by the limit (:func:`limit_that_cuts`);
-            ``"laplace"``; or ``"gaussian"`` for a promise with δ > 0. :func:`least_noise` says which of the first two
-            is smaller.
+        noise: ``"k-norm"``, in the shape of a cube; ``"laplace"``; or ``"gaussian"`` for a promise with δ > 0.
+            :func:`least_noise` says which of the first two is smaller.
 
     Returns:
         ``value``: noisy totals ``(m,)``, JAX's default float, in points less n times the middle, high = preferred.
@@ -151,8 +147,7 @@ def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-
     scale, middle = scores_scale(
         data.num_items, attained, most=data.most, limit=data.limit, noise=noise
     )
-    cut = limit_that_cuts(data.num_items, attained, data.limit)
-    value = _noisy_totals(key, data, scale, middle, noise, cut)
+    value = _noisy_totals(key, data, scale, middle, noise)
     return Estimate(value, Guarantee(privacy, attained), ScoreDiagnostics(scale, middle))
 
 
@@ -245,23 +240,6 @@ def selection_changes(
     return {"sensitivity": one, "total_change": one * given, "total_sensitivity": every}
 
 
-def limit_that_cuts(num_items: int, privacy: Privacy, limit: int | None) -> int | None:
-    """The limit where it cuts the cube in whose shape K-norm noise is, None where all of the cube counts.
-
-    Args:
-        num_items: m.
-        privacy: whose adjacency counts: under add-remove the cube counts.
-        limit: k.
-
-    >>> promise = Privacy(1.0, unit="user", adjacency="replace")
-    >>> limit_that_cuts(10, promise, 3), limit_that_cuts(10, promise, 10), limit_that_cuts(500, promise, 3)
-    (3, None, None)
-    """
-    if limit is None or privacy.adjacency == "add-remove":
-        return None
-    return limit if limit < num_items <= MOST_ITEMS else None
-
-
 def least_noise(
     num_items: int, privacy: Privacy, *, most: int = 1, limit: int | None = None
 ) -> str:
@@ -271,30 +249,27 @@ def least_noise(
 
     >>> promise = Privacy(1.0, unit="user", adjacency="replace")
     >>> least_noise(10, promise), least_noise(10, promise, limit=1), least_noise(500, promise, limit=1)
-    ('k-norm', 'k-norm', 'laplace')
+    ('k-norm', 'laplace', 'laplace')
     """
     cube, _ = scores_change(num_items, privacy, most, limit, "k-norm")
     apart, _ = scores_change(num_items, privacy, most, limit, "laplace")
-    cut = limit_that_cuts(num_items, privacy, limit)
-    of_cube = noise_on_totals("k-norm", cube, num_items, cut).deviation()
+    of_cube = noise_on_totals("k-norm", cube, num_items).deviation()
     return "k-norm" if of_cube <= math.sqrt(2) * apart else "laplace"
 
 
-def noise_on_totals(kind: str, scale: Scalar, num_items: int, cut: int | None = None) -> Noise:
+def noise_on_totals(kind: str, scale: Scalar, num_items: int) -> Noise:
     """Noise of this kind and scale on totals of points.
 
     Args:
         kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
         scale: from :func:`scores_scale`.
         num_items: m.
-        cut: of :func:`limit_that_cuts`.
 
     >>> noise_on_totals("k-norm", 2.0, 2).deviation() ** 2  # (m + 1)(m + 2)/3 · 2²
     16.0
     """
     if kind == "k-norm":
-        body = LimitedCube(num_items, cut) if cut else Cube.of_numbers(num_items)
-        return Noise(kind, scale, body)
+        return Noise(kind, scale, Cube.of_numbers(num_items))
     return Noise.independent(kind, scale, num_items)
 
 
@@ -333,11 +308,9 @@ def _added_up(xp: Any) -> Callable[..., Any]:
 _ADDED_UP = jax.jit(_added_up(jnp), static_argnames=("most", "limit"))
 
 
-@functools.partial(jax.jit, static_argnames=("noise", "cut"))
-def _noisy_totals(
-    key: Key, data: PointTotals, scale: Scalar, middle: Scalar, noise: str, cut: int | None
-) -> Scores:
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _noisy_totals(key: Key, data: PointTotals, scale: Scalar, middle: Scalar, noise: str) -> Scores:
     given = data.totals.dtype
     dtype = given if jnp.issubdtype(given, jnp.floating) else default_float()
-    added = noise_on_totals(noise, scale, data.num_items, cut).draw(key, dtype)
+    added = noise_on_totals(noise, scale, data.num_items).draw(key, dtype)
     return jnp.asarray(data.totals, dtype) - jnp.asarray(middle, dtype) * data.num_users + added

@@ -14,7 +14,6 @@ from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.majority_rules import schulze_paths
 from privrank_jax.aggregation.scores import (
     PointTotals,
-    limit_that_cuts,
     noise_on_totals,
     scores_change,
     scores_scale,
@@ -26,8 +25,6 @@ from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
-from privrank_jax.privacy.limited_cube import LimitedCube
-from privrank_jax.privacy.limited_cube_lattice import limited_cube_reach
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_aggregation import unit_of
 from privrank_jax.release.k_norm import zonotope_parts
@@ -318,8 +315,7 @@ def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
     rules = {"most": totals.most, "limit": totals.limit, "noise": noise}
     if drawn.exact:
         return reach_on_totals(items, promise, **rules, scale=drawn.scale)
-    cut = limit_that_cuts(items, promise, totals.limit)
-    return noise_on_totals(noise, drawn.scale, items, cut).reach(LEVEL)
+    return noise_on_totals(noise, drawn.scale, items).reach(LEVEL)
 
 
 def reach_on_totals(
@@ -347,8 +343,6 @@ def reach_on_totals(
     step = 0.5 if middle else 1.0
     if noise == "k-norm":
         rate = float(promise.epsilon) * step / change
-        if cut := limit_that_cuts(num_items, promise, limit):
-            return step * limited_cube_reach(LimitedCube(num_items, cut), level, rate)
         return step * cube_lattice_reach(num_items, level, rate)
     if scale is None:
         found, _ = scores_scale(num_items, promise, most=most, limit=limit, noise=noise)

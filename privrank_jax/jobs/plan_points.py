@@ -10,7 +10,6 @@ def plan_points(design: Design) -> Plan:
     """Plan the totals that ``privrank aggregate --method scores`` publishes."""
     from privrank_jax.aggregation.scores import (
         least_noise,
-        limit_that_cuts,
         noise_on_totals,
         scores_scale,
     )
@@ -33,8 +32,7 @@ def plan_points(design: Design) -> Plan:
 
     epsilon, users, needed = design.settled(lambda one: reach(one) / design.target)
     scale, middle = scores_scale(design.items, promised(epsilon), **rules, noise=noise)
-    cut = limit_that_cuts(design.items, promised(epsilon), design.limit)
-    deviation = float(noise_on_totals(noise, scale, design.items, cut).deviation())
+    deviation = float(noise_on_totals(noise, scale, design.items).deviation())
     error = reach(epsilon)
     found = design.told(
         "items", "trust", "points", "limit", "adjacency", "confidence", "target"

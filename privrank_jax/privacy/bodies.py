@@ -4,8 +4,7 @@ r"""The noise of one release: its kind, its scale and the body in whose shape it
 than ε. *Independent* numbers have Laplace noise, whose body is the ℓ₁ ball \|c_1 x_1\| + ... + \|c_k x_k\| <= 1, or
 Gaussian noise, calibrated to the ℓ₂ norm of (c_1 x_1, ..., c_k x_k): number i has noise of scale λ/c_i or σ/c_i.
 *K-norm* noise at scale 1/ε has the shape of a body K that holds all differences (:mod:`privrank_jax.privacy.geometry`):
-a cube, which a limit may cut (:mod:`privrank_jax.privacy.limited_cube`), a zonotope of pairs, or a zonotope times
-intervals, below.
+a cube, a zonotope of pairs, or a zonotope times intervals, below.
 
 **Zonotope times intervals** K = Z × [-b_1, b_1] × ... × [-b_k, b_k], Z a zonotope: numbers of the items change within
 Z, and k more numbers by at most b_1, ..., b_k, whatever the others do. Its norm is the largest of the norm in Z and of
@@ -41,7 +40,6 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm, uniform
-from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy.noise import draw
 
 _VARIANCES = {"laplace": 2.0, "gaussian": 1.0}  # at scale 1
@@ -104,7 +102,7 @@ class Law:
     excess: Float[Array | np.ndarray, "*batch"]
 
 
-Shape: TypeAlias = Independent | Cube | LimitedCube | Zonotope | BoxedZonotope | Law
+Shape: TypeAlias = Independent | Cube | Zonotope | BoxedZonotope | Law
 
 
 @jax.tree_util.register_dataclass
@@ -264,7 +262,7 @@ class Noise:
         2.996
         """
         body = self.body
-        if isinstance(body, Cube | LimitedCube | Zonotope):
+        if isinstance(body, Cube | Zonotope):
             return self.scale * noise_law.reach(body, level, self.kept)
         assert isinstance(body, Independent)
         beyond = -math.expm1(math.log(level) / math.prod(body.shape))  # 1 - level^(1/k)
@@ -283,7 +281,7 @@ class Noise:
         body = self.body
         if isinstance(body, Independent):
             return self._unit / body.weights**2
-        if isinstance(body, Cube | LimitedCube | Zonotope):
+        if isinstance(body, Cube | Zonotope):
             _check_known(body)
             return noise_law.variances(body)[: self.kept]
         return np.diag(self._unit_covariance)
@@ -366,7 +364,7 @@ def _dimensions(body: BoxedZonotope) -> tuple[int, int]:
     return own, own + int(np.count_nonzero(np.asarray(body.widths)))
 
 
-def _check_known(body: Cube | LimitedCube | Zonotope) -> None:
+def _check_known(body: Cube | Zonotope) -> None:
     if is_traced(body):
         raise ValueError(
             "the variance of K-norm noise is not known for a traced questionnaire: give gamma."

@@ -10,8 +10,6 @@ since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
 
-A limit may cut the cube: :mod:`privrank_jax.privacy.limited_cube`.
-
 **Zonotope** Z = Σ_{i<j} [-l_ij, l_ij](e_i - e_j), l_ij >= 0 the lengths: each pair moves at most l_ij points from one
 of its items to the other. Where users are asked each pair l_ij times and one of them changes all of their answers, the
 win totals change within it. With all lengths 1 (a *complete* zonotope), it holds the change of n times the Borda scores
@@ -51,7 +49,6 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy.cuts import largest_ratio
-from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy.spanning_forests import all_pairs_forest, components, weighted_forest
 
 
@@ -173,7 +170,7 @@ Body: TypeAlias = Cube | Zonotope
 
 
 def k_norm(
-    key: Key, body: Body | LimitedCube, scale: Scalar, dtype: DTypeLike | None = None
+    key: Key, body: Body, scale: Scalar, dtype: DTypeLike | None = None
 ) -> Float[Array, "..."]:
     """Noise of density ∝ e^{-‖z‖/scale}, ‖·‖ the norm whose unit ball is the body.
 
@@ -197,9 +194,7 @@ def k_norm(
     return _k_norm(key, body, jnp.asarray(scale, dtype))
 
 
-def uniform(
-    key: Key, body: Body | LimitedCube, dtype: DTypeLike | None = None
-) -> Float[Array, "..."]:
+def uniform(key: Key, body: Body, dtype: DTypeLike | None = None) -> Float[Array, "..."]:
     """A uniform point of the body.
 
     Args:
@@ -261,10 +256,10 @@ def _checked_mask(num_items: int, mask: MaskLike | None) -> Mask | np.ndarray:
 
 
 @jax.jit
-def _k_norm(key: Key, body: Body | LimitedCube, scale: Float[Array, ""]) -> Float[Array, "..."]:
+def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."]:
     """A uniform point of K, scaled by its random radius, which is Gamma(p + 1) times the scale."""
     key, dtype = fused(key), scale.dtype
-    if isinstance(body, Cube | LimitedCube):
+    if isinstance(body, Cube):
         of_radius, of_place = jax.random.split(key)
         shape = jnp.asarray(body.dimension + 1, dtype)
         radius = jax.random.gamma(of_radius, shape, dtype=dtype)
@@ -282,10 +277,8 @@ def _k_norm(key: Key, body: Body | LimitedCube, scale: Float[Array, ""]) -> Floa
 
 
 @functools.partial(jax.jit, static_argnames=("dtype",))
-def _uniform(key: Key, body: Body | LimitedCube, dtype: DTypeLike) -> Float[Array, "..."]:
+def _uniform(key: Key, body: Body, dtype: DTypeLike) -> Float[Array, "..."]:
     key = fused(key)
-    if isinstance(body, LimitedCube):
-        return body.uniform(key, dtype)
     if isinstance(body, Cube):
         drawn = jax.random.uniform(key, body.real.shape, dtype, -1, 1)
         return jnp.where(body.real, drawn, 0)

@@ -51,7 +51,6 @@ from privrank_jax._types import Number
 from privrank_jax._validate import check_level, check_positive
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.privacy.geometry import Body, Cube, Zonotope, uniform
-from privrank_jax.privacy.limited_cube import LimitedCube, tail_of_largest, variance
 
 SAFETY = 4.0
 """Standard errors: the chance that a mean lies beyond is about 3·10^-5."""
@@ -74,7 +73,7 @@ def _dimension(body: Body) -> Any:
     return body.dimension
 
 
-def variances(body: Body | LimitedCube) -> np.ndarray:
+def variances(body: Body) -> np.ndarray:
     """Var Z_i at scale 1, of the shape of the noise; 0 where nothing is real. Exact but for incomplete zonotopes.
 
     Args:
@@ -83,8 +82,6 @@ def variances(body: Body | LimitedCube) -> np.ndarray:
     >>> variances(Zonotope.of_all_pairs(2)).tolist()
     [2.0, 2.0]
     """
-    if isinstance(body, LimitedCube):
-        return np.full(body.num_items, variance(body))
     if isinstance(body, Cube):
         d = dimension_of(body)
         return np.where(body.real, (d + 1) * (d + 2) / 3, 0.0)
@@ -131,8 +128,8 @@ def mean_absolute(body: Body) -> np.ndarray:
     return found
 
 
-def reach(body: Body | LimitedCube, level: Number, first: int | None = None) -> float:
-    """The least t at scale 1 with P(max_i |Z_i| <= t) >= level; exact for cubes, cut or not, else by simulation.
+def reach(body: Body, level: Number, first: int | None = None) -> float:
+    """The least t at scale 1 with P(max_i |Z_i| <= t) >= level; exact for cubes, else by simulation.
 
     Args:
         body: K; not traced.
@@ -146,9 +143,6 @@ def reach(body: Body | LimitedCube, level: Number, first: int | None = None) -> 
     3.0
     """
     check_level(level)
-    if isinstance(body, LimitedCube):
-        of_largest = functools.partial(tail_of_largest, body)
-        return _least(of_largest, 1 - float(level), body.dimension)
     dimension = dimension_of(body)
     if not dimension:
         return 0.0

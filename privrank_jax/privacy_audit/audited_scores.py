@@ -103,14 +103,6 @@ AUDITED = (
         **under_laplace(_totals, _FIRST, _SECOND),
     ),
     audited(
-        "dp-scores-limit",
-        "totals of approvals, two for each user, + K-norm noise",
-        _on_totals(limit=2),
-        commands=("aggregate --method scores --higher-is-better --points 1-4 --limit 2",),
-        **_CENTRAL | {"instances": functools.partial(_replaced, 1, 2)},
-        **under_k_norm(_totals, shapes.limited_cube_facets(NUM_ITEMS, 2), _PAIR, _BLANK),
-    ),
-    audited(
         "dp-scores-add-remove",
         "totals of approvals less half of the users + K-norm noise",
         _on_totals(),

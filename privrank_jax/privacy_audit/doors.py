@@ -80,13 +80,6 @@ def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> fl
     return facts["epsilon"] * np.abs(first - second).max() / facts["change"]
 
 
-def _limited_cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    moved = first - second
-    most = max(moved.clip(0).sum(), -moved.clip(None, 0).sum())
-    gauge = max(np.abs(moved).max(), np.ceil(most / facts["body"].limit))
-    return facts["epsilon"] * gauge / facts["change"]
-
-
 def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved = np.abs(first - second).reshape(facts["rows"], -1)
     starts = np.cumsum([0, *facts["sizes"][:-1]])
@@ -262,7 +255,6 @@ DOORS = (
     _door("release.discrete_noise:discrete_laplace", _laplace, builds=True),
     _door("release.discrete_noise:discrete_gaussian", _gaussian, builds=True),
     _door("release.k_norm:discrete_cube", _cube, builds=True),
-    _door("release.limited_cube:discrete_limited_cube", _limited_cube, builds=True),
     _door("release.k_norm:discrete_zonotope", _zonotope, builds=True),
     _door("release.block_noise:discrete_blocks", _blocks, builds=True),
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),

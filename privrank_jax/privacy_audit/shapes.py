@@ -30,20 +30,6 @@ def cube_facets(dimension: int) -> Float[np.ndarray, "d d"]:
     return np.eye(dimension)
 
 
-def limited_cube_facets(dimension: int, limit: int) -> Float[np.ndarray, "facets d"]:
-    """Rows of the cube cut by a limit, {x in [-1, 1]^d : Σ max(x_i, 0) <= k, Σ max(-x_i, 0) <= k}: also 1_S/k.
-
-    Args:
-        dimension: d.
-        limit: k.
-
-    >>> limited_cube_facets(2, 1).tolist()
-    [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-    """
-    sides = np.array(list(itertools.product((0.0, 1.0), repeat=dimension)))[::-1]
-    return np.concatenate([np.eye(dimension), sides[sides.sum(axis=1) > limit] / limit])
-
-
 def zonotope_facets(lengths: Real[np.ndarray, "items items"]) -> Float[np.ndarray, "facets items"]:
     """Rows of Σ_{i<j} [-l_ij, l_ij](e_i - e_j): 1_S/cut(S), S any items without the last one.
 

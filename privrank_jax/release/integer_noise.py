@@ -12,15 +12,13 @@ from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.discrete_noise import ROUNDED, discrete_gaussian, discrete_laplace
 from privrank_jax.release.k_norm import AddNoise, discrete_cube, discrete_zonotope
-from privrank_jax.release.limited_cube import discrete_limited_cube
 from privrank_jax.release.spanning_trees import Graph
 
-Body: TypeAlias = int | LimitedCube | Graph
-"""A cube of a dimension, or cut by a limit, or the zonotope of a graph."""
+Body: TypeAlias = int | Graph
+"""A cube of a dimension, or the zonotope of a graph."""
 
 
 def exact_promise(attained: Privacy) -> Privacy:
@@ -66,8 +64,6 @@ def integer_noise(
     epsilon = privacy.epsilon
     if isinstance(body, Graph):
         return discrete_zonotope(body, int(change), epsilon, widths)
-    if isinstance(body, LimitedCube):
-        return discrete_limited_cube(body, int(change), epsilon)
     if body is not None:
         return discrete_cube(body, int(change), epsilon)
     if noise == "laplace":

@@ -16,11 +16,9 @@ from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.aggregation.scores import (
     PointTotals,
     check_totals,
-    limit_that_cuts,
     scores_change,
 )
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.integer_noise import (
@@ -60,10 +58,7 @@ def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") 
     totals, parts = np.asarray(data.totals, np.int64), 1
     if middle:
         totals, parts = 2 * totals - data.most * int(data.num_users), 2
-    body = None
-    if noise == "k-norm":
-        cut = limit_that_cuts(items, attained, data.limit)
-        body = LimitedCube(items, cut) if cut else items
+    body = items if noise == "k-norm" else None
     add_noise, scale = integer_noise(noise, attained, parts * change, body)
     about = ScoreDiagnostics(scale / parts, middle)
     value = add_noise(totals) / parts

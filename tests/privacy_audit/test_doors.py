@@ -10,7 +10,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.privacy.limited_cube import LimitedCube
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.privacy_audit.replay import Door
@@ -171,16 +170,6 @@ def test_k_norm_noise(name):
         found = loss_of("discrete_zonotope")(first, first - moved, facts)
         assert found == wanted
         assert loss_of("discrete_cube")(first, first - moved, facts) == 0.25 * np.abs(moved).max()
-
-
-def test_k_norm_noise_with_a_limit():
-    rng = np.random.default_rng(0)
-    for limit in (1, 2, 4):
-        facts = {"body": LimitedCube(4, limit), "change": 2, "epsilon": 0.5}
-        for moved in rng.integers(-6, 7, (20, 4)):
-            first = rng.integers(0, 9, 4)
-            found = loss_of("discrete_limited_cube")(first, first - moved, facts)
-            assert found == 0.25 * naive.limited_cube_gauge(moved, limit)
 
 
 def test_k_norm_noise_beside_intervals():

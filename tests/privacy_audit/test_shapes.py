@@ -16,7 +16,6 @@ from privrank_jax.privacy_audit import audited_questionnaires, shapes
 COUNTS = audited_questionnaires.COUNTS
 BODIES = {
     "cube": shapes.cube_facets(3),
-    "limited cube": shapes.limited_cube_facets(3, 2),
     "zonotope": shapes.zonotope_facets(COUNTS),
     "replaced": audited_questionnaires.facets_of(COUNTS, "replace"),
 }

@@ -32,21 +32,6 @@ def gauges(points, pairs, num_items):
     return np.max(-(-moved[:, cuts > 0] // cuts[cuts > 0]), axis=1)
 
 
-def limited_cube_gauge(point, limit):
-    """The smallest whole r such that no entry exceeds r, and no sum of entries r times the limit, in size."""
-    sums = [Fraction(max(map(abs, point)))]
-    for chosen in itertools.product((0, 1), repeat=len(point)):
-        sums.append(Fraction(abs(sum(int(x) for x, c in zip(point, chosen) if c)), limit))
-    return math.ceil(max(sums))
-
-
-def limited_cube_points(items, limit, radius):
-    """All whole vectors of that gauge at most, and their gauges."""
-    box = itertools.product(range(-radius, radius + 1), repeat=items)
-    gauges = ((point, limited_cube_gauge(point, limit)) for point in box)
-    return {point: gauge for point, gauge in gauges if gauge <= radius}
-
-
 def forest_numbers(pairs, num_items):
     """The number of sets of i pairs without a cycle, for i = 0, ..., the size of a spanning forest."""
     found = []
