@@ -12,7 +12,6 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import Comparisons, WinCounts, WinEdges, bound_contributions
-from privrank_jax.pairwise.influence import influential_comparisons
 from privrank_jax.pairwise.rank_centrality import rank_centrality
 from privrank_jax.privacy import Privacy
 from tests import reference
@@ -177,7 +176,6 @@ def test_functions_of_one_problem_refuse_other_shapes_of_win_counts(shape):
         pairwise.mle,
         functools.partial(pairwise.mle, ties="davidson"),
         rank_centrality,
-        influential_comparisons,
         lambda wins: pairwise.noisy_counts(jax.random.key(0), wins, promise),
         lambda wins: pairwise.perturbed_mle(jax.random.key(0), wins, promise),
     ):

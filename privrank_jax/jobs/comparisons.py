@@ -47,8 +47,7 @@ from privrank_jax.jobs.result import (
     of_noise,
 )
 from privrank_jax.links import get_link
-from privrank_jax.pairwise.davidson import half_win_test
-from privrank_jax.pairwise.davidson_maximum import has_maximum
+from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.joint_selection import choose_top_k
 from privrank_jax.pairwise.minimize import CODES
@@ -786,10 +785,6 @@ def _ties_without_privacy(data: Prepared, asked: Asked) -> Ranking:
     )
     facts = tie_facts(estimate.value, intervals.log_tie, asked.level)
     told = [facts.pop("tie_note")]
-    if not separated:
-        facts["half_wins_p_value"] = p_value = float(quickly(half_win_test, wins).p_value)
-        size = f"{p_value:.2g}" if p_value > 1e-100 else "below 1e-100"
-        told.append(f"the p-value of half wins against this model is {size} (likelihood ratio)")
     return _fitted(
         data,
         asked,

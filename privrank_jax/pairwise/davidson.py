@@ -1,4 +1,4 @@
-r"""Ties as outcomes of their own: Davidson's model, and whether it describes ties better than half wins.
+r"""Ties as outcomes of their own: Davidson's model, and whether its likelihood has a finite maximum.
 
 Of two items with scores θ_i, θ_j the outcomes win, tie and loss have probabilities in the ratios
 
@@ -19,9 +19,14 @@ private, and it is not offered.)
 
 **Half wins are ν = 2.** At ν = 2 the three probabilities are σ(d)², 2σ(d)σ(-d) and σ(-d)² with d = (θ_i - θ_j)/2: a
 comparison is two independent votes of the Bradley-Terry-Luce model with scores θ/2, and a tie is a split. So scores
-fitted to half wins (:func:`~privrank_jax.pairwise.mle`) are half of Davidson's at ν = 2, and a test of ν = 2 tells
-whether half wins describe the ties: :func:`half_win_test`. Where every pair meets equally often, all ν order the items
-alike, by N.
+fitted to half wins (:func:`~privrank_jax.pairwise.mle`) are half of Davidson's at ν = 2. Where every pair meets equally
+often, all ν order the items alike, by N.
+
+**A finite maximum.** The exponential family has one, on the directions that the data identify, exactly if the observed
+statistic is the mean of some outcome probabilities that are all above 0 (Barndorff-Nielsen 1978, Theorem 9.13). Here
+that asks for p_e = (win, tie, loss) > 0 of each compared pair e with Σ_e M_e p_e = (N, T), which a linear program
+decides: the largest t with all p_e >= t. Strong connection by wins, with a tie counted as half a win for both, does not
+suffice: of one pair with wins of one side and ties, but no loss, all ν > 0 want a larger gap.
 
 Source: Davidson (1970), On extending the Bradley-Terry model to accommodate ties in paired comparison experiments,
 Journal of the American Statistical Association 65, 317-328.
@@ -29,81 +34,47 @@ Journal of the American Statistical Association 65, 317-328.
 
 from __future__ import annotations
 
-import dataclasses
-import math
+import numpy as np
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
-from privrank_jax._backend import product
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.designs import ModelScores
-from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.mle import design_of, mle
 
-HALF_WINS = math.log(2.0)
-"""log ν at which the model is that of half wins."""
+MOST_PAIRS = 2000
+_LEAST = 1e-9
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class HalfWinTest:
-    """Whether ties are like half wins, by the likelihood ratio. All of it is computed from the data: not private.
-
-    Attributes:
-        statistic: twice the log-likelihood ratio of free ν to ν = 2, shape ``()``.
-        p_value: P(χ²₁ > statistic), shape ``()``.
-        davidson: the fit with free ν.
-        half_wins: the fit with ν = 2; its scores are twice those of :func:`~privrank_jax.pairwise.mle`.
-    """
-
-    statistic: Float[Array, ""]
-    p_value: Float[Array, ""]
-    davidson: ModelScores
-    half_wins: ModelScores
-
-
-def half_win_test(wins: WinCounts) -> HalfWinTest:
-    """Likelihood-ratio test of half wins (ν = 2) against Davidson's model with free ν. **Not private.**
-
-    A small p-value says that ties are rarer (ν < 2) or more common than the split votes that half wins stand for, and
-    that the two fits describe the chance of a tie differently. Comparisons must be independent given the scores.
-
-    *With privacy*: the test is a function of the data, so neither its p-value nor the choice of a model by it may be
-    published. The released log ν of :func:`~privrank_jax.pairwise.perturbed_mle` tells the same as
-    post-processing: whether its interval (:func:`~privrank_jax.pairwise.model_errors.model_intervals`) contains
-    log 2.
+def has_maximum(wins: WinCounts) -> bool | None:
+    """Whether a finite maximum exists, ``None`` for more than ``MOST_PAIRS`` compared pairs.
 
     Args:
-        wins: win counts that know their ``ties``.
-
-    Returns:
-        :class:`HalfWinTest`; meaningless where the maximum of either model is not finite.
-
-    Raises:
-        ValueError, TypeError: as :func:`~privrank_jax.pairwise.mle`.
-
-    >>> rare = half_win_test(WinCounts.from_matrix([[0, 60], [40, 0]], ties=4))
-    >>> bool(rare.p_value < 0.001), bool(rare.davidson.tie < 2)
-    (True, True)
+        wins: win counts that know their ties, not traced.
     """
-    check_tied_counts(wins)
-    return _half_win_test(wins)
+    from scipy import optimize, sparse
 
-
-@jax.jit
-def _half_win_test(wins: WinCounts) -> HalfWinTest:
-    free = mle(wins, ties="davidson").value
-    halves = 2 * mle(wins).value
-    half_wins = ModelScores(halves, None, jnp.asarray(HALF_WINS, halves.dtype))
-    design, counted = design_of(wins, True)
-
-    def loss(at: ModelScores) -> Array:
-        beta = design.beta_of(at)
-        return design.log_partition(beta) - product(design.excess(counted), beta)
-
-    statistic = jnp.maximum(2 * (loss(half_wins) - loss(free)), 0.0)
-    return HalfWinTest(
-        statistic, jax.scipy.special.erfc(jnp.sqrt(0.5 * statistic)), free, half_wins
+    met = np.triu(np.asarray(wins.comparisons, np.float64), 1)
+    first, second = np.nonzero(met)
+    pairs, items = first.size, wins.num_items
+    if pairs > MOST_PAIRS:
+        return None
+    if not pairs:
+        return False
+    times, each = met[first, second], np.arange(pairs)
+    # Unknown: the expected numbers of wins, ties and losses of each pair, then t.
+    rows = np.concatenate([first, first, second, second, np.full(pairs, items), items + 1 + each,
+                           items + 1 + each, items + 1 + each])  # fmt: skip
+    win, tie, loss = each, pairs + each, 2 * pairs + each
+    columns = np.concatenate([win, tie, tie, loss, tie, win, tie, loss])
+    half, one = np.full(pairs, 0.5), np.ones(pairs)
+    entries = np.concatenate([one, half, half, one, one, one, one, one])
+    equal = sparse.coo_matrix((entries, (rows, columns)), (items + 1 + pairs, 3 * pairs + 1))
+    observed = np.concatenate([np.asarray(wins.totals), [float(np.asarray(wins.ties))], times])
+    shares = np.tile(times, 3)[:, None]
+    above = sparse.hstack([-sparse.identity(3 * pairs), sparse.csr_matrix(shares)])
+    found = optimize.linprog(
+        np.append(np.zeros(3 * pairs), -1.0),
+        A_ub=above.tocsr(),
+        b_ub=np.zeros(3 * pairs),
+        A_eq=equal.tocsr(),
+        b_eq=observed,
+        bounds=[(0, None)] * (3 * pairs) + [(None, 1)],
     )
+    return bool(found.success and found.x[-1] > _LEAST)

@@ -10,7 +10,6 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.graph import component_labels, connectivity, edge_connectivity
-from privrank_jax.pairwise.influence import influential_comparisons
 from privrank_jax.pairwise.rank_centrality import rank_centrality
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from privrank_jax.privacy import Privacy
@@ -26,7 +25,6 @@ PROMISE = Privacy(1.0, unit="comparison", adjacency="flip", delta=1e-6)
         lambda key, wins: pairwise.perturbed_mle(key, wins, PROMISE),
         lambda key, wins: continual_counts(key, wins, PROMISE),
         lambda key, wins: rank_centrality(wins),
-        lambda key, wins: influential_comparisons(wins),
         lambda key, wins: score_attack(jnp.zeros(2), jnp.zeros(2), wins),
         lambda key, wins: score_attack_bound(1.0, jnp.zeros(2), wins, 1.0),
     ],

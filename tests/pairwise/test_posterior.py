@@ -11,9 +11,14 @@ import pytest
 
 from privrank_jax.pairwise import standard_errors
 from privrank_jax.pairwise.posterior import above_probabilities, rank_probabilities
-from tests.pairwise.test_item_effects import uncertainty_of
 
 SCORES = [0.4, 0.2, 0.0, -0.1, -0.5]
+
+
+def uncertainty_of(scores, seed=0):
+    rng = np.random.default_rng(seed)
+    met = np.triu(rng.integers(20, 90, (len(scores),) * 2), 1)
+    return standard_errors(scores, met + met.T)
 
 
 def test_as_by_draws_from_the_joint_law():
