@@ -39,7 +39,6 @@ from privrank_jax.data.names import (
     did_you_mean,
     form,
     is_blank,
-    is_overvote,
     item_list,
     place_of,
     public_items,
@@ -53,7 +52,7 @@ from privrank_jax.data.orders import (
     sign_of,
 )
 from privrank_jax.data.places import places
-from privrank_jax.data.questions import CAST, cast_votes, grid_of
+from privrank_jax.data.questions import grid_of
 from privrank_jax.data.ranks import (
     CELLS,
     Ends,
@@ -776,12 +775,11 @@ def _orders(
     times = _times(table, faults, found, often)
     names = Names("item", True, public, blank=[*MISSING, *blank])
     of_places = [found[f"place {k}"] for k in range(len(columns))]
-    cast = len(columns) > 1 and cast_votes(columns, header)
     if len(columns) == 1:
         faults.stop()  # of users and counts, before texts are compared
         rows, items, at = _texts(faults, of_places[0], names, public, separator)
     else:
-        rows, items, at = _cells_of_places(faults, of_places, names, cast)
+        rows, items, at = _cells_of_places(faults, of_places, names)
     faults.stop()
     users = len(of_places[0])
     _check_size(table.name, users if often is None else int(often.sum()), len(names))
@@ -803,7 +801,6 @@ def _orders(
         times=times,
         **table.said(
             orders_note(columns, approved=approved),
-            *(CAST,) * cast,
             notes=_notes(notes, user, named.get("count")),
             unused=unused,
         ),
@@ -853,25 +850,17 @@ def _ranked(items: Iterable[tuple[int, str]], names: Names) -> list[tuple[int, i
     return [(place, code) for code, place in found.items()]
 
 
-def _cells_of_places(
-    faults: Faults, columns: Sequence[Column], names: Names, cast: bool
-) -> _Entries:
-    """The items of a column for each place; ``cast``: of cast-vote records, by the rules of :data:`CAST`."""
+def _cells_of_places(faults: Faults, columns: Sequence[Column], names: Names) -> _Entries:
+    """The items of a column for each place."""
 
     def code_of(word: Any) -> int:
         if word is None or (isinstance(word, str) and not word.strip()):
             return -1
-        word = word.strip() if cast and isinstance(word, str) else word  # such systems pad names
-        marks = cast and word not in names and form(word) not in names.blank
-        return -2 if marks and is_overvote(word) else names[word]
+        return names[word]
 
     codes = np.stack(faults.together(columns, code_of), axis=1)
-    codes[np.logical_or.accumulate(codes == -2, axis=1)] = -1
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
-        if cast:
-            codes[again, k] = -1
-            continue
         words = column.words
         faults.where(
             again,

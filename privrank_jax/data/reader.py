@@ -92,10 +92,10 @@ def read(
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
-            .blt, .abif, .cvotes, .pb, .order; cast-vote records of NIST and Dominion in .json; all but Excel's and
-            Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
-            columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data frame of Spark. Large
-            Parquet files, and tables of Ibis and Spark, stay in their engine.
+            .blt, .abif, .cvotes, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
+            input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
+            Arrow, DuckDB or Ibis, or a data frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in
+            their engine.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
             nothing; None: any.
         name: of the data, for messages; default: the name of the file.
@@ -258,7 +258,7 @@ def _of_file(
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
-    if read_ballots := _reader_of_ballots(file):
+    if read_ballots := _ballot_readers().get(file.suffix):
         return _of_ballots(file, read_ballots, given)
     origin, table = file.opened.pop(sheet, None) or _open(file, sheet)
     if isinstance(table, Table):
@@ -266,12 +266,11 @@ def _of_file(
     return _of_table(table, kind, given)
 
 
-def _reader_of_ballots(file: File) -> Any:
-    """What reads a file of ballots, by its suffix or, of JSON, by its outermost keys; None for others."""
+def _ballot_readers() -> dict[str, Callable[[File], Any]]:
+    """Readers of files of ballots, by suffix."""
     from privrank_jax.data.ballots import READERS
-    from privrank_jax.data.cast_votes import cast_vote_reader
 
-    return READERS.get(file.suffix) or cast_vote_reader(file)
+    return READERS
 
 
 def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, Any]) -> Any:
@@ -280,9 +279,8 @@ def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, A
     from privrank_jax.data.rankings import read_rankings
 
     origin = Origin(file)
-    ballots = read_ballots(file, given.get("order"))
-    taken = {"user", "missing", "items", "blank", "order", *("num_users",) * bool(ballots.public)}
-    if others := sorted(given.keys() - taken):
+    ballots = read_ballots(file)
+    if others := sorted(given.keys() - {"user", "missing", "items", "blank"}):
         raise DataError(f"{file.name} is a list of ballots: leave out {_named(given, others)}")
     items = given.get("items", ballots.items)
     found = read_rankings(
@@ -293,17 +291,8 @@ def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, A
         blank=given.get("blank", ()),
         **ballots.said,
     )
-    reading = ballots.table.reading
-    notes = (*reading, *(SEEN_ITEMS,) * (items is None))
-    said: dict[str, Any] = {"notes": notes, "reading": reading, "users_are": OWN, "origin": origin}
-    if (users := given.get("num_users")) is None:
-        return dataclasses.replace(found, public=(*found.public, *ballots.public), **said)
-    if users < found.num_users:
-        raise DataError(
-            f"{file.name} has more ballots than the {users:,} that were stated: give the number of all voters"
-        )
-    blank = ((0, users - found.num_users), (0, 0))
-    return dataclasses.replace(found, ranks=np.pad(found.ranks, blank, constant_values=-1), **said)
+    notes = (SEEN_ITEMS,) * (items is None)
+    return dataclasses.replace(found, notes=notes, reading=(), users_are=OWN, origin=origin)
 
 
 def _open(file: File, sheet: str | int | None) -> tuple[Origin, Table | Source]:
@@ -388,10 +377,8 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    file = File(source)
-    if str(source) in named_sets() or file.suffix in _own_readers():
-        return True
-    return file.exists and _reader_of_ballots(file) is not None
+    suffix = File(source).suffix
+    return str(source) in named_sets() or suffix in {**_own_readers(), **_ballot_readers()}
 
 
 def _own_readers() -> dict[str, Callable[[File], Any]]:

@@ -172,7 +172,9 @@ def test_refusals_name_the_options(privrank, tmp_path):
     qualtrics = PLAIN.replace(
         "\n", '\nWho are you?,Best?,Other?,Tie?\n"{""ImportId"":""QID1""}",,,\n', 1
     )
-    assert "a second header row, as Qualtrics" in refused("votes.csv", qualtrics.encode())
+    assert "a second header row, as Qualtrics and SurveyMonkey write it" in refused(
+        "votes.csv", qualtrics.encode()
+    )
 
 
 def test_the_words_on_stderr_depend_on_the_header_alone(privrank, tmp_path):

@@ -421,17 +421,6 @@ RELEASES = (
         ("public, keys=not table.form)", "public)"),
     ),
     *mutants_of(
-        "data/reader.py",
-        "tests/data/test_cast_votes.py",
-        ("public=(*found.public, *ballots.public)", "public=found.public"),
-        ("    if users < found.num_users:\n", "    if False:\n"),
-    ),
-    *mutants_of(
-        "data/reader.py",
-        "tests/data/test_ballot_lines.py",
-        ("public=(*found.public, *ballots.public)", "public=ballots.public"),
-    ),
-    *mutants_of(
         "data/ballots.py",
         "tests/data/test_ballot_lines.py",
         ("counts.append(int(found[1]))", "counts.append(1)"),
