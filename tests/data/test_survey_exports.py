@@ -230,21 +230,18 @@ def test_further_rows_of_a_header_are_to_be_deleted(tmp_path, form, rows, below,
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "xlsx"])
-@pytest.mark.parametrize(
-    "header", [("ResponseId", "order"), ("Respondent ID", "order"), ("ResponseId", "Q_1", "Q_2")]
-)
-def test_no_row_of_answers_is_a_header(tmp_path, form, header):
-    """Whatever a user says: the first one counts, or the file is refused."""
-    answers = [("Response ID", *header[1:]), ("", "Tea"), ("R_1", "Which? - Tea", "Which? - Milk")]
-    for first in answers:
-        row = (*first, *[""] * len(header))[: len(header)]
-        others = [(f"R_{k}", *("Tea", "Milk")[: len(header) - 1]) for k in (2, 3)]
-        path = written_as(tmp_path, form, header, row, *others)
-        try:
-            found = pr.read(path, user=header[0], order="Q" if "Q_1" in header else "order")
-        except DataError:
-            continue
-        assert found.num_users == 3
+def test_no_row_of_answers_is_a_header(tmp_path, form):
+    """The name of the first user is that of a column."""
+    names = ("Response ID", "R_1", "R_2")
+    orders = [(name, "Tea>Milk") for name in names]
+    path = written_as(tmp_path, form, ("ResponseId", "order"), *orders)
+    assert pr.read(path, user="ResponseId").user_names == names
+    ranks = [(name, "1", "2") for name in names]
+    path = written_as(tmp_path, form, ("ResponseId", "Q_1", "Q_2"), *ranks)
+    assert pr.read(path, user="ResponseId").ranks.tolist() == [[0, 1]] * 3
+    path = written_as(tmp_path, form, ("Respondent ID", "order"), ("", "Tea>Milk"), *orders)
+    with pytest.raises(DataError, match="2, column 'Respondent ID': the user is missing"):
+        pr.read(path, user="Respondent ID")
 
 
 # --- keys of JSON objects
