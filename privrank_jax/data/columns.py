@@ -223,6 +223,29 @@ class Faults:
             row = int(np.argmax(wrong))
             self._note(row, self._checks, column, str(message(row)))
 
+    def some_key(self, columns: Sequence[Column]) -> None:
+        """Note the first JSON object that has none of these keys, not even null: another row's keys made the columns.
+
+        Where a blank means that a user said nothing, such a row would be read so if one user alone used these keys.
+        """
+        if self.table.form or not columns:
+            return
+        absent = [
+            np.array([word is None for word in column.words], bool)[column.codes]
+            for column in columns
+        ]
+        names = ", ".join(repr(column.name) for column in columns[:3]) + ", ..." * (
+            len(columns) > 3
+        )
+        self.where(
+            np.all(absent, axis=0),
+            "",
+            lambda _: (
+                f"it has no key {names}: name the columns as they are spelled in all objects, remove it, or write null "
+                "if its user said nothing"
+            ),
+        )
+
     def stop(self) -> None:
         """Raise :class:`DataError` with the first fault, if there is one."""
         if self._found is not None:

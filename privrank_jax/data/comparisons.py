@@ -493,6 +493,7 @@ def _compared(faults: Faults, cells: dict[str, Column], shape: Shape | None, nam
             ],
             axis=1,
         )
+        faults.some_key([cells[f"pair {k}"] for k in range(len(shape.columns))])
         rows, answers = np.nonzero(answered)
         pairs = []
         for column, *pair in shape.columns:

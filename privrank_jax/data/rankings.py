@@ -22,7 +22,14 @@ from privrank_jax.data.cells import count_of, time_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
-from privrank_jax.data.header import check_no_counts, column_of, find_columns, spelled_in, without
+from privrank_jax.data.header import (
+    but,
+    check_no_counts,
+    column_of,
+    find_columns,
+    spelled_in,
+    without,
+)
 from privrank_jax.data.kinds import (
     SEEN_ITEMS,
     Data,
@@ -312,8 +319,8 @@ def read_rankings(
             f"{name}: {say('count', count)} says how many users gave the ranking of a row, and a user has one ranking: "
             f"say {say('user', None)}, for a file with a whole ranking in each row, or leave it out"
         )
-    header = [column for column in header if column not in {SYNTHETIC, count, time}]
-    others = [column for column in header if column != user]
+    header = but(header, {SYNTHETIC, count, time})
+    others = but(header, {user})
     if table.form and (grid := grid_of(name, others, order, public)):
         table, header = _of_grid(table, header, grid, user)
     elif columns := _list_columns(table, header, user, order, public, cells):
@@ -358,7 +365,7 @@ def _list_columns(
     alone = len(others) == 1 and public != others
     if table.form and cells == "approvals" and order is None and alone:
         return others
-    return order_columns(table.name, header, user, order, public, keys=not table.form)
+    return order_columns(table.name, header, user, order, public)
 
 
 def _of_grid(
@@ -568,6 +575,8 @@ def _rows_of_users(
     """The columns of a table with a row for each user, the users, and how many users a row is."""
     found = dict(zip(named, table.columns(list(named.values()))))
     faults, people, often = Faults(table), Names("user", False), None
+    beside = ("user", "count", "time")
+    faults.some_key([column for role, column in found.items() if role not in beside])
     if "user" in found:
         column = found["user"]
         users = faults.read(column, people.__getitem__)
@@ -687,6 +696,7 @@ def _long(
     check_no_counts(table.name, unused)
     found = dict(zip(named, table.columns(list(named.values()))))
     faults, people = Faults(table), Names("user", False)
+    faults.some_key([found["item"], found["rank"]])
     users = faults.read(found["user"], people.__getitem__)
     empty = [
         np.array(

@@ -25,6 +25,7 @@ from privrank_jax.data.cells import selected
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import SEPARATORS, File
+from privrank_jax.data.header import Keys
 from privrank_jax.data.json_lines import only_list, unique
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
@@ -212,9 +213,9 @@ def _selecting(
 def _objects(file: File) -> Table:
     """Objects, one per line (JSON Lines) or in one list, which may be the only value of an object.
 
-    The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then blank. Keys are part
+    The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then None. Keys are part
     of a user's answers, as cells are, and no form fixes them: nothing that is published may depend on them but a list
-    of items, which is then public and said to be. Numbers stay as they are written.
+    of items, which is then public and said to be. Numbers stay as they are written, and null is an empty text.
     """
     listed = _list_of(file) if file.suffix == ".json" else None
     keys, argilla = set[str](), True
@@ -227,6 +228,8 @@ def _objects(file: File) -> Table:
         keys |= found.keys()
     if not keys:
         raise DataError(f"{file.name} is empty: it needs one JSON object per row")
+    header = Keys(sorted(keys))
+    header.check(file.name)
     if argilla:
         return table_of_rankings(file.name, _records(file, listed), file.reading)
     places: list[str] = []
@@ -236,13 +239,15 @@ def _objects(file: File) -> Table:
             for place, found in _records(file, listed):
                 places.append(place)
                 yield [
-                    _json_word(found.get(key), f"{file.name}, {place}, key {key!r}")
+                    _json_word(found[key], f"{file.name}, {place}, key {key!r}")
+                    if key in found
+                    else None
                     for key in names
                 ]
 
         return encode(rows(), {name: k for k, name in enumerate(names)})
 
-    return Table(file.name, sorted(keys), columns, places.__getitem__, file.reading, form=False)
+    return Table(file.name, header, columns, places.__getitem__, file.reading, form=False)
 
 
 def _list_of(file: File) -> list[Any] | None:
@@ -292,7 +297,7 @@ def _json_word(value: Any, place: str) -> Word:
     """A value as text, or a tuple of texts; numbers are text already."""
     value = selected(value)
     if value is None or isinstance(value, str):
-        return value
+        return value or ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):

@@ -418,7 +418,6 @@ RELEASES = (
         "tests/data/test_survey_exports.py",
         ("    if left and not table.form:\n", "    if False:\n"),
         ("if table.form and (grid := grid_of", "if (grid := grid_of"),
-        ("public, keys=not table.form)", "public)"),
     ),
     *mutants_of(
         "data/ballots.py",
