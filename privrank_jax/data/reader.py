@@ -87,8 +87,9 @@ def read(
     """Read data of people: comparisons, choices, rankings, ratings, randomized reports, preferences.
 
     Which of these a table holds, and which column is which, is recognized from the names of its columns alone, whatever
-    their case, so that it never depends on anyone's answers; ``reading`` of the data says what was. A faulty table is
-    refused as a whole, with the row, the column and the remedy; no row is dropped and no name is changed.
+    their case, so that it never depends on anyone's answers; ``reading`` of the data says what was. Of JSON a column is
+    a key as it is spelled. A faulty table is refused as a whole, with the row, the column and the remedy; no row is
+    dropped and no name is changed.
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
