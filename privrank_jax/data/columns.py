@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypedDict
@@ -272,3 +273,30 @@ def repeated(
             f"{name}: its counts add up to more than {most:,} rows, the most that are read"
         )
     return np.repeat(np.arange(len(counts)), counts)
+
+
+def checksum(content: Any) -> str:
+    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses.
+
+    >>> checksum([np.arange(2), ("a",)]) == checksum([np.arange(2), ("b",)])
+    False
+    """
+    digest = hashlib.sha256()
+
+    def add(one: Any) -> None:
+        if isinstance(one, np.ndarray) and one.dtype != object:
+            digest.update(f"{one.dtype.str} {one.shape} ".encode())
+            digest.update(np.ascontiguousarray(one).tobytes())
+        elif dataclasses.is_dataclass(one):
+            add({field.name: getattr(one, field.name) for field in dataclasses.fields(one)})
+        elif isinstance(one, Mapping):
+            add([part for key in sorted(one) for part in (key, one[key])])
+        elif isinstance(one, (tuple, list, np.ndarray)):
+            digest.update(f"{len(one)} ".encode())
+            for part in one:
+                add(part)
+        else:
+            digest.update(f"{one!r} ".encode("utf-8", "surrogatepass"))
+
+    add(content)
+    return digest.hexdigest()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privrank_jax._neighbors import OWN
-from privrank_jax.data.columns import Table
+from privrank_jax.data.columns import Table, checksum
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
@@ -187,7 +187,9 @@ def read(
     if not isinstance(source, str | os.PathLike):
         if any(value is not None for value in text.values()):
             raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
-        return _of_table(_opened(source, name or "the table"), kind, given)
+        table = _opened(source, name or "the table")
+        found = _of_table(table, kind, given)
+        return _with_origin(found, _origin_of(table)) if isinstance(table, Table) else found
     if str(source) in named_sets():
         both = given | text
         said = _named(both, (key for key, value in both.items() if value is not None))
@@ -315,6 +317,16 @@ def _with_origin(data: Any, origin: Origin) -> Any:
     return data if kept is None else dataclasses.replace(kept, origin=origin)
 
 
+def _origin_of(table: Table) -> Origin:
+    """Where a frame comes from: its cells, whatever the order of its columns, as they are when they are asked for."""
+
+    def content() -> str:
+        columns = table.columns(sorted(table.header))
+        return checksum([(one.name, one.codes, one.words) for one in columns])
+
+    return Origin(None, content)
+
+
 def _opened(source: Any, name: str) -> Table | Source:
     """A frame in memory, or a table of an engine."""
     module = type(source).__module__.split(".")[0]
@@ -378,7 +390,7 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    suffix = File(source).suffix
+    suffix = File.of(source).suffix
     return str(source) in named_sets() or suffix in {**_own_readers(), **_ballot_readers()}
 
 

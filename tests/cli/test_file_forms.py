@@ -149,6 +149,40 @@ def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path)
     assert "0.5 is left of" in " ".join(result.stdout.split())
 
 
+def test_a_ledger_is_made_of_standard_input(privrank, write, tmp_path):
+    """It is read once: its columns, its users and its content are those of what was piped."""
+    path = write(*VOTES, header="user,winner,loser,tie")
+    content, made = path.read_bytes(), tmp_path / "votes.ledger"
+    result = piped(content, "ledger", made, "--data", "-", "--budget", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "standard input" in result.stdout
+    assert "column 'user'" in " ".join(result.stdout.split())
+    paid = privrank("rank", path, "--epsilon", 0.5, "--ledger", made)
+    assert paid.code == 0, paid.err
+    result = piped(
+        content.replace(b"user,", b"who,"),
+        "ledger",
+        tmp_path / "other",
+        "--data",
+        "-",
+        "--budget",
+        1,
+    )
+    assert result.exit_code == 2
+    assert "standard input has no column 'user'" in " ".join(result.stderr.split())
+    result = piped(
+        b'3 1\n2 1 2 3 0\n1 3 1 0\n0\n"A"\n"B"\n"C"\n"V"\n',
+        "ledger",
+        tmp_path / "blt",
+        "--data",
+        "-",
+        "--budget",
+        1,
+    )
+    assert result.exit_code == 0, result.stderr
+    assert "the data define their users" in " ".join(result.stdout.split())
+
+
 def test_refusals_name_the_options(privrank, tmp_path):
     def refused(name, content, *arguments):
         (tmp_path / name).write_bytes(content)
