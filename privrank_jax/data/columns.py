@@ -253,8 +253,16 @@ class Faults:
             raise DataError(self._message)
 
 
+MOST_OF_A_USER = (
+    2**16
+)  # rows, far more than any bound on the rows of a user that leaves noise small
+
+
 def repeated(
-    name: str, counts: Int[np.ndarray, "rows"], most: int = 2**26
+    name: str,
+    counts: Int[np.ndarray, "rows"],
+    users: Int[np.ndarray, "rows"] | None = None,
+    most: int = 2**26,
 ) -> Int[np.ndarray, "all"]:
     """The number of each row as often as it counts.
 
@@ -262,12 +270,23 @@ def repeated(
     of them: c answers of the user whom the row names, and, where it names none, of c users if the caller says that each
     ranking is another user's.
 
+    Args:
+        name: of the file.
+        counts: how often each row counts.
+        users: of each row. The rows of one are bounded before they are made: a count is a cell that a user may choose.
+        most: the most rows of all.
+
     Raises:
-        DataError: of the file ``name``, if that is more than is read.
+        DataError: that is more than is read, of all or of one user.
 
     >>> repeated("f", np.array([2, 1])).tolist()
     [0, 0, 1]
     """
+    if users is not None and np.bincount(users, counts).max(initial=0) > MOST_OF_A_USER:
+        raise DataError(
+            f"{name}: the counts of one user add up to more than {MOST_OF_A_USER:,} rows, the most that are read of "
+            "one user: correct them, or write smaller ones, of which a bound on users keeps a few anyway"
+        )
     if counts.sum(dtype=float) > most:
         raise DataError(
             f"{name}: its counts add up to more than {most:,} rows, the most that are read"
