@@ -68,9 +68,8 @@ class Request(Budget, RankingColumns, Files, Release):
         typer.Argument(
             metavar="FILE",
             help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib (.soc .soi .toc .toi .cat), OpaVote (.blt), "
-            "ABIF (.abif), Condorcet Election Format (.cvotes) or Pabulib file (.pb; - is standard input), cast-vote "
-            "records (.json of NIST or Dominion), or a named data set: coffee-rankings "
-            "(made up, and part of the program), sushi, apa, apa1998 to apa2009, "
+            "ABIF (.abif), Condorcet Election Format (.cvotes) or Pabulib file (.pb; - is standard input), or a named "
+            "data set: coffee-rankings (made up, and part of the program), sushi, apa, apa1998 to apa2009, "
             "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
         ),
     ]

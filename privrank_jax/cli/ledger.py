@@ -24,6 +24,7 @@ from privrank_jax.cli.console import (
 )
 from privrank_jax.cli.options import Json, command
 from privrank_jax.cli.request import User
+from privrank_jax.data.file import File
 from privrank_jax.release.ledger import (
     Account,
     Ledger,
@@ -164,29 +165,30 @@ def _make(request: Request, data: str, budget: str) -> None:
         sha256_of,
     )
 
-    sha256 = sha256_of(data)
+    file = File(data)  # which keeps what is piped in
+    sha256 = sha256_of(file)
     if sha256 is None:
         raise Refusal(f"--data {data} is neither a file nor a named data set.")
-    header = [] if data in named_sets() else header_of(data)
-    trained = kind_of(Path(data).name, header, {}) == "preferences"  # which only privatize releases
+    header = [] if data in named_sets() else header_of(file)
+    trained = kind_of(file.name, header, {}) == "preferences"  # which only privatize releases
     if request.public is not None:
         facts = [fact for fact in request.public if fact != "none"]
     elif data in named_sets():
         asked = getattr(load(data), "questionnaire", None)
         facts = [] if asked is None else ["questionnaire"]
     else:
-        facts = [] if defines_users(data) else ["items"]
+        facts = [] if defines_users(file) else ["items"]
     promise = Privacy(
         amount(budget, "--budget"),
         unit=request.unit,
         adjacency=request.adjacency or ("flip" if trained else "replace"),
         delta=amount(request.budget_delta, "--budget-delta", zero=True),
         public=tuple(facts),
-        users=_users(request, data, header, trained=trained),
+        users=_users(request, file, header, trained=trained),
     )
     with _interrupt.whole(f"{request.file} may be unfinished", f"{request.file} was made"):
-        name, slack = Path(data).name, amount(request.slack, "--slack", zero=True)
-        create(request.file, promise, data=name, sha256=sha256, slack=slack)
+        slack = amount(request.slack, "--slack", zero=True)
+        create(request.file, promise, data=file.name, sha256=sha256, slack=slack)
 
 
 def _make_series(request: Request, name: str) -> None:
@@ -205,7 +207,7 @@ def _make_series(request: Request, name: str) -> None:
             found.count(other)
 
 
-def _users(request: Request, data: str, header: list[str], *, trained: bool) -> str:
+def _users(request: Request, data: File, header: list[str], *, trained: bool) -> str:
     """What one user is."""
     from privrank_jax.data.header import spelled_in
     from privrank_jax.data.reader import defines_users

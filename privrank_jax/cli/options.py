@@ -152,7 +152,25 @@ def _under(panel: str, hint: Any, *, hidden: bool) -> Any:
     info.hidden = hidden
     if kind is bool:
         info.metavar = ""
+    for number, name in ((int, "INTEGER"), (float, "FLOAT")):
+        if number in (kind, *typing.get_args(kind)):
+            info.parser, info.metavar = _parser(number), info.metavar or name
     return Annotated[kind, info]
+
+
+def _parser(kind: type) -> Callable[[Any], Any]:
+    """What reads a number: as Python does, but without its underscores and digits of other scripts, as in files."""
+
+    def number(given: Any) -> Any:
+        try:
+            if isinstance(given, str) and ("_" in given or not given.isascii()):
+                raise ValueError
+            return kind(given)
+        except ValueError:
+            what = "whole number" if kind is int else "number"
+            raise typer.BadParameter(f"{given!r} is not a {what}.") from None
+
+    return number
 
 
 def _default(field: dataclasses.Field[object]) -> object:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -221,14 +220,13 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
     @functools.cached_property
     def bounds(self) -> dict[str, tuple[float, float] | None]:
         """Names of covariates, and between what they are clipped."""
+        from privrank_jax.data.cells import number_of
+
         found: dict[str, tuple[float, float] | None] = {}
         for given in self.covariate or ():
             name, *ends = given.rsplit(":", 2) if given.count(":") >= 2 else (given,)
-            try:
-                low, high = map(float, ends) if ends else (-1.0, 1.0)
-            except ValueError:
-                low = high = math.nan
-            if not -math.inf < low < high < math.inf or not name:
+            low, high = map(number_of, ends or ("-1", "1"))
+            if low is None or high is None or low >= high or not name:
                 raise Refusal(
                     f"--covariate {given}: give the name of a column, or NAME:LOW:HIGH with two numbers, the lower "
                     "first, such as length:-3:3."
@@ -241,6 +239,8 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
     @functools.cached_property
     def weights(self) -> tuple[str | None, float | None]:
         """The column of weights and the largest one, as far as they are given."""
+        from privrank_jax.data.cells import number_of
+
         name, _, last = (self.weight or "").rpartition(":")
         if not name:
             return self.weight or None, None
@@ -248,7 +248,7 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
             most = float(last)
         except ValueError:
             return self.weight, None
-        if not 0 < most < math.inf:
+        if number_of(last) != most or most <= 0:
             raise Refusal(f"--weight {self.weight}: MOST must be positive and finite.")
         return name, most
 

@@ -13,8 +13,8 @@ candidates are left out. Weights have a meaning where ``#/Weight Allowed: true``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from privrank_jax.data.columns import Column, Table, encode
 from privrank_jax.data.errors import DataError, quoted
@@ -29,16 +29,15 @@ _VOTE = re.compile(r"(?:.*\|\|)?([^^*]*)(?:\^\s*(\d{1,9})\s*)?(?:\*\s*(\d{1,9})\
 
 
 class Ballots(NamedTuple):
-    """A table with a column of orders, the arguments by which it is read, and what this takes as public."""
+    """A table with a column of orders, and the arguments by which it is read."""
 
     table: Table
     items: tuple[str, ...] | None = None
     missing: str = "last"
     said: Mapping[str, str] = {}
-    public: tuple[str, ...] = ()
 
 
-def read_abif(file: File, _: str | None = None) -> Ballots:
+def read_abif(file: File) -> Ballots:
     """Read ballots of the Aggregated Ballot Information Format.
 
     Raises:
@@ -102,7 +101,7 @@ def _bare(token: str) -> str:
     return (token[1:-1] if whole else token).strip()
 
 
-def read_cvotes(file: File, _: str | None = None) -> Ballots:
+def read_cvotes(file: File) -> Ballots:
     """Read ballots of the Condorcet Election Format.
 
     Raises:
@@ -167,22 +166,12 @@ def _ballots(
             )
     words = [">".join(map("=".join, groups)) for groups in orders]
     columns = {"order": words, "count": list(map(str, counts))}
-    table = table_of(file.name, columns, lambda row: f"line {lines[row]}", ())
+
+    def read(names: Sequence[str]) -> list[Column]:
+        return [encode(zip(columns[one]), {one: 0})[0] for one in names]
+
+    table = Table(file.name, list(columns), read, lambda row: f"line {lines[row]}")
     return Ballots(table, items, missing, {"count": "count", "order_separator": ">"})
-
-
-def table_of(
-    name: str,
-    cells: Mapping[str, list[Any]],
-    where: Callable[[int], str],
-    reading: tuple[str, ...],
-) -> Table:
-    """A table of columns in memory."""
-
-    def columns(names: Sequence[str]) -> list[Column]:
-        return [encode(zip(cells[one]), {one: 0})[0] for one in names]
-
-    return Table(name, list(cells), columns, where, reading)
 
 
 READERS = {".abif": read_abif, ".cvotes": read_cvotes}

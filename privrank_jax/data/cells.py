@@ -98,13 +98,10 @@ def score_of(cell: Any) -> float:
 
 def value_of(cell: Any) -> float:
     """A finite number of a covariate."""
-    try:
-        found = float(text_of(cell))
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
+    number = number_of(text_of(cell))
+    if number is None:
         raise BadCell(f"{quoted(cell)} is not a finite number")
-    return found
+    return number
 
 
 def time_of(cell: Any) -> np.datetime64:

@@ -170,7 +170,7 @@ def read_choices(
     order, place = names.in_order()
     check_names(order)
     sets = _chosen_first(np.append(place, -1)[sets], np.array(place)[first])
-    each = np.arange(first.size) if often is None else repeated(table.name, often)
+    each = np.arange(first.size) if often is None else repeated(table.name, often, users)
     notes = (SEEN_ITEMS,) * (public is None) + (NO_USERS,) * (users is None)
     return Choices(
         np.arange(each.size, dtype=np.int32) if users is None else users[each],

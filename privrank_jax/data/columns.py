@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any, TypedDict
@@ -223,14 +224,45 @@ class Faults:
             row = int(np.argmax(wrong))
             self._note(row, self._checks, column, str(message(row)))
 
+    def some_key(self, columns: Sequence[Column]) -> None:
+        """Note the first JSON object that has none of these keys, not even null: another row's keys made the columns.
+
+        Where a blank means that a user said nothing, such a row would be read so if one user alone used these keys.
+        """
+        if self.table.form or not columns:
+            return
+        absent = [
+            np.array([word is None for word in column.words], bool)[column.codes]
+            for column in columns
+        ]
+        names = ", ".join(repr(column.name) for column in columns[:3]) + ", ..." * (
+            len(columns) > 3
+        )
+        self.where(
+            np.all(absent, axis=0),
+            "",
+            lambda _: (
+                f"it has no key {names}: name the columns as they are spelled in all objects, remove it, or write null "
+                "if its user said nothing"
+            ),
+        )
+
     def stop(self) -> None:
         """Raise :class:`DataError` with the first fault, if there is one."""
         if self._found is not None:
             raise DataError(self._message)
 
 
+MOST_OF_A_USER = (
+    2**16
+)  # rows, far more than any bound on the rows of a user that leaves noise small
+
+
 def repeated(
-    name: str, counts: Int[np.ndarray, "rows"], most: int = 2**26
+    name: str,
+    counts: Int[np.ndarray, "rows"],
+    users: Int[np.ndarray, "rows"] | None = None,
+    most: int = 2**26,
 ) -> Int[np.ndarray, "all"]:
     """The number of each row as often as it counts.
 
@@ -238,14 +270,52 @@ def repeated(
     of them: c answers of the user whom the row names, and, where it names none, of c users if the caller says that each
     ranking is another user's.
 
+    Args:
+        name: of the file.
+        counts: how often each row counts.
+        users: of each row. The rows of one are bounded before they are made: a count is a cell that a user may choose.
+        most: the most rows of all.
+
     Raises:
-        DataError: of the file ``name``, if that is more than is read.
+        DataError: that is more than is read, of all or of one user.
 
     >>> repeated("f", np.array([2, 1])).tolist()
     [0, 0, 1]
     """
+    if users is not None and np.bincount(users, counts).max(initial=0) > MOST_OF_A_USER:
+        raise DataError(
+            f"{name}: the counts of one user add up to more than {MOST_OF_A_USER:,} rows, the most that are read of "
+            "one user: correct them, or write smaller ones, of which a bound on users keeps a few anyway"
+        )
     if counts.sum(dtype=float) > most:
         raise DataError(
             f"{name}: its counts add up to more than {most:,} rows, the most that are read"
         )
     return np.repeat(np.arange(len(counts)), counts)
+
+
+def checksum(content: Any) -> str:
+    """The SHA-256 of data in memory: arrays, numbers and texts, also in tuples, lists, mappings and dataclasses.
+
+    >>> checksum([np.arange(2), ("a",)]) == checksum([np.arange(2), ("b",)])
+    False
+    """
+    digest = hashlib.sha256()
+
+    def add(one: Any) -> None:
+        if isinstance(one, np.ndarray) and one.dtype != object:
+            digest.update(f"{one.dtype.str} {one.shape} ".encode())
+            digest.update(np.ascontiguousarray(one).tobytes())
+        elif dataclasses.is_dataclass(one):
+            add({field.name: getattr(one, field.name) for field in dataclasses.fields(one)})
+        elif isinstance(one, Mapping):
+            add([part for key in sorted(one) for part in (key, one[key])])
+        elif isinstance(one, (tuple, list, np.ndarray)):
+            digest.update(f"{len(one)} ".encode())
+            for part in one:
+                add(part)
+        else:
+            digest.update(f"{one!r} ".encode("utf-8", "surrogatepass"))
+
+    add(content)
+    return digest.hexdigest()

@@ -424,7 +424,7 @@ def read_planned(table: Table, plan: Plan) -> Comparisons:
     if number is not None or met.number is not None:
         once = np.ones(met.rows.size, np.int64)
         once = once if number is None else once * number[met.rows]
-        each = repeated(table.name, once if met.number is None else once * met.number)
+        each = repeated(table.name, once if met.number is None else once * met.number, users)
     turned = outcome == RIGHT
     notes = (SEEN_ITEMS,) * (public is None) + (NO_USERS,) * ("user" not in cells)
     if number is not None:
@@ -493,6 +493,7 @@ def _compared(faults: Faults, cells: dict[str, Column], shape: Shape | None, nam
             ],
             axis=1,
         )
+        faults.some_key([cells[f"pair {k}"] for k in range(len(shape.columns))])
         rows, answers = np.nonzero(answered)
         pairs = []
         for column, *pair in shape.columns:

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -317,10 +317,10 @@ class Origin:
 
     Args:
         file: that was read; None: ``sha256`` is given.
-        sha256: of data that are no single file.
+        sha256: of data that are no single file, or what computes it when it is asked for; "" for an engine's table.
     """
 
-    def __init__(self, file: File | None, sha256: str = "") -> None:
+    def __init__(self, file: File | None, sha256: str | Callable[[], str] = "") -> None:
         self._file, self._sha256 = file, sha256
         self._stamp = () if file is None else file.stamp
 
@@ -332,7 +332,7 @@ class Origin:
             DataError: it has changed since.
         """
         if self._file is None:
-            return self._sha256
+            return self._sha256 if isinstance(self._sha256, str) else self._sha256()
         if self._file.piped:
             return hashlib.sha256(self._file.content).hexdigest()
         digest = hashlib.sha256()

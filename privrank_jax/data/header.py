@@ -1,8 +1,16 @@
-"""Columns of a header by the names that were given, whatever their case, and by usual names."""
+"""Columns of a header by the names that were given, whatever their case, and by usual names; keys of JSON exactly.
+
+**Keys of JSON objects** are those of all rows, so that one user can add a key, leave one out or spell it in another
+way. No row may change how another one is read: the key that is named is the column, as it is spelled; two keys that
+differ by case, blanks, ``_`` or ``-`` alone are refused, so that a usual name is that of one key; and a row that has
+none of the keys that hold answers is refused (:meth:`~privrank_jax.data.columns.Faults.some_key`), so that a key of one
+user makes no column that others were not asked for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.names import did_you_mean, form
@@ -13,6 +21,32 @@ _COUNTS = {
     "rowcount", "numvotes", "nvotes", "numballots", "nballots", "numberofvotes", "numberofballots",
 }  # fmt: skip
 _TIES = {"tie", "ties", "tied", "istie", "istied", "draw", "draws", "drawn"}
+
+
+class Keys(list[str]):
+    """The keys of the JSON objects of a file as a header, of which none is taken for another."""
+
+    def check(self, name: str) -> None:
+        """Raise :class:`DataError` where two keys of a file of this name may be two spellings of one.
+
+        >>> Keys(["item", "Item"]).check("f")
+        Traceback (most recent call last):
+        ...
+        privrank_jax.data.errors.DataError: f: the keys 'item' and 'Item' differ only by case, blanks, _ or -: ...
+        """
+        known: dict[str, str] = {}
+        for key in self:
+            twin = known.setdefault(re.sub(r"[\s_-]", "", form(key)), key)
+            if twin != key:
+                raise DataError(
+                    f"{name}: the keys {twin!r} and {key!r} differ only by case, blanks, _ or -: spell them one way in "
+                    "all objects, or rename one of them"
+                )
+
+
+def but(header: Sequence[str], left_out: Collection[str | None]) -> list[str]:
+    """The columns of a header but some, as a header of its kind."""
+    return type(header)(column for column in header if column not in left_out)  # type: ignore[call-arg]
 
 
 def letters(column: str) -> str:
@@ -29,8 +63,10 @@ def spelled_in(header: Sequence[str], column: str | None) -> str | None:
 
     >>> spelled_in(["User ", "Winner"], "user"), spelled_in(["User", "USER"], "user"), spelled_in(["User"], None)
     ('User ', 'user', None)
+    >>> spelled_in(Keys(["User"]), "user")
+    'user'
     """
-    if column is None or column in header:
+    if column is None or column in header or isinstance(header, Keys):
         return column
     found = [other for other in header if form(other) == form(column)]
     return found[0] if len(found) == 1 else column
@@ -53,11 +89,15 @@ def without(name: str, header: Sequence[str], ignore: Iterable[str]) -> list[str
     """
     found: set[str | None] = set()
     for given in (ignore,) if isinstance(ignore, str) else ignore:
-        whole = spelled_in(header, given) in header
-        for column in (given,) if whole else map(str.strip, given.split(",")):
+        parts = [part.strip() for part in given.split(",")]
+        if (
+            spelled_in(header, given) in header
+        ):  # of keys, then, a key of one user does not decide which it is
+            parts = [given, *(set(parts) & set(header) if isinstance(header, Keys) else ())]
+        for column in parts:
             meant = spelled_in(header, column)
             found.add(meant if meant in header else column_of(name, header, "ignore", column))
-    return [column for column in header if column not in found]
+    return but(header, found)
 
 
 def column_of(name: str, header: Sequence[str], role: str, column: str) -> str:

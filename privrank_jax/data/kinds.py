@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
+from privrank_jax.data.columns import checksum
 from privrank_jax.data.file import Origin
 from privrank_jax.data.likeness import users_alike
 
@@ -14,6 +15,9 @@ Meetings = tuple[Float[np.ndarray, "some items"], Float[np.ndarray, "some items"
 
 SEEN_ITEMS = "the list of items was taken from the file and is treated as public"
 NO_USERS = "the file names no users: only a guarantee per comparison is possible"
+
+
+_ABOUT = {"name", "notes", "reading", "remarks", "public", "origin", "users_are"}  # and no content
 
 
 class Data:
@@ -51,12 +55,17 @@ class Data:
 
     @property
     def sha256(self) -> str:
-        """Checksum of the content that was read, by which a ledger knows the data; "" for data made in Python.
+        """Checksum of the content, by which a ledger knows the data; "" of a table of an engine.
+
+        It is that of the file or the data frame that was read, with the columns that were not, or of the data
+        themselves where they were made in Python.
 
         Raises:
             DataError: the file has changed since it was read.
         """
-        return "" if self.origin is None else self.origin.sha256
+        if self.origin is not None:
+            return self.origin.sha256
+        return checksum({name: value for name, value in vars(self).items() if name not in _ABOUT})
 
 
 def public_facts(*, seen_items: bool, seen_users: bool = False) -> tuple[str, ...]:

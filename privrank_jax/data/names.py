@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -18,9 +17,8 @@ MISSING = frozenset({
     "undervoted", "under vote", "under-vote", "exhausted", "no vote",
 })  # fmt: skip
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_OVERVOTE = r"over[\W_]*vote[sd]?"
 _UNCLEAR = re.compile(
-    rf"{_OVERVOTE}|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
+    r"over[\W_]*vote[sd]?|((un(declared|certified|qualified)|invalid)\s+)?write[\W_]*ins?\W*|"
     r"spoil(ed|t)( (ballot|vote))?"
 )
 # Soft hyphens, zero-width spaces and joiners, marks of direction and of the byte order, selectors of variants.
@@ -76,16 +74,6 @@ def unclear(name: str) -> bool:
     (True, True, False)
     """
     return _UNCLEAR.fullmatch(form(name)) is not None
-
-
-@functools.lru_cache(2**12)
-def is_overvote(name: str) -> bool:
-    """Whether a cell of a ballot says that it has too many votes for one place.
-
-    >>> is_overvote("Overvote"), is_overvote("Undervote")
-    (True, False)
-    """
-    return re.fullmatch(_OVERVOTE, form(name)) is not None
 
 
 def difference(first: str, second: str) -> str:

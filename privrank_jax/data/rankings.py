@@ -22,7 +22,14 @@ from privrank_jax.data.cells import count_of, time_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
-from privrank_jax.data.header import check_no_counts, column_of, find_columns, spelled_in, without
+from privrank_jax.data.header import (
+    but,
+    check_no_counts,
+    column_of,
+    find_columns,
+    spelled_in,
+    without,
+)
 from privrank_jax.data.kinds import (
     SEEN_ITEMS,
     Data,
@@ -39,7 +46,6 @@ from privrank_jax.data.names import (
     did_you_mean,
     form,
     is_blank,
-    is_overvote,
     item_list,
     place_of,
     public_items,
@@ -53,7 +59,7 @@ from privrank_jax.data.orders import (
     sign_of,
 )
 from privrank_jax.data.places import places
-from privrank_jax.data.questions import CAST, cast_votes, grid_of
+from privrank_jax.data.questions import grid_of
 from privrank_jax.data.ranks import (
     CELLS,
     Ends,
@@ -313,8 +319,8 @@ def read_rankings(
             f"{name}: {say('count', count)} says how many users gave the ranking of a row, and a user has one ranking: "
             f"say {say('user', None)}, for a file with a whole ranking in each row, or leave it out"
         )
-    header = [column for column in header if column not in {SYNTHETIC, count, time}]
-    others = [column for column in header if column != user]
+    header = but(header, {SYNTHETIC, count, time})
+    others = but(header, {user})
     if table.form and (grid := grid_of(name, others, order, public)):
         table, header = _of_grid(table, header, grid, user)
     elif columns := _list_columns(table, header, user, order, public, cells):
@@ -359,7 +365,7 @@ def _list_columns(
     alone = len(others) == 1 and public != others
     if table.form and cells == "approvals" and order is None and alone:
         return others
-    return order_columns(table.name, header, user, order, public, keys=not table.form)
+    return order_columns(table.name, header, user, order, public)
 
 
 def _of_grid(
@@ -569,6 +575,8 @@ def _rows_of_users(
     """The columns of a table with a row for each user, the users, and how many users a row is."""
     found = dict(zip(named, table.columns(list(named.values()))))
     faults, people, often = Faults(table), Names("user", False), None
+    beside = ("user", "count", "time")
+    faults.some_key([column for role, column in found.items() if role not in beside])
     if "user" in found:
         column = found["user"]
         users = faults.read(column, people.__getitem__)
@@ -688,6 +696,7 @@ def _long(
     check_no_counts(table.name, unused)
     found = dict(zip(named, table.columns(list(named.values()))))
     faults, people = Faults(table), Names("user", False)
+    faults.some_key([found["item"], found["rank"]])
     users = faults.read(found["user"], people.__getitem__)
     empty = [
         np.array(
@@ -776,12 +785,11 @@ def _orders(
     times = _times(table, faults, found, often)
     names = Names("item", True, public, blank=[*MISSING, *blank])
     of_places = [found[f"place {k}"] for k in range(len(columns))]
-    cast = len(columns) > 1 and cast_votes(columns, header)
     if len(columns) == 1:
         faults.stop()  # of users and counts, before texts are compared
         rows, items, at = _texts(faults, of_places[0], names, public, separator)
     else:
-        rows, items, at = _cells_of_places(faults, of_places, names, cast)
+        rows, items, at = _cells_of_places(faults, of_places, names)
     faults.stop()
     users = len(of_places[0])
     _check_size(table.name, users if often is None else int(often.sum()), len(names))
@@ -803,7 +811,6 @@ def _orders(
         times=times,
         **table.said(
             orders_note(columns, approved=approved),
-            *(CAST,) * cast,
             notes=_notes(notes, user, named.get("count")),
             unused=unused,
         ),
@@ -853,25 +860,17 @@ def _ranked(items: Iterable[tuple[int, str]], names: Names) -> list[tuple[int, i
     return [(place, code) for code, place in found.items()]
 
 
-def _cells_of_places(
-    faults: Faults, columns: Sequence[Column], names: Names, cast: bool
-) -> _Entries:
-    """The items of a column for each place; ``cast``: of cast-vote records, by the rules of :data:`CAST`."""
+def _cells_of_places(faults: Faults, columns: Sequence[Column], names: Names) -> _Entries:
+    """The items of a column for each place."""
 
     def code_of(word: Any) -> int:
         if word is None or (isinstance(word, str) and not word.strip()):
             return -1
-        word = word.strip() if cast and isinstance(word, str) else word  # such systems pad names
-        marks = cast and word not in names and form(word) not in names.blank
-        return -2 if marks and is_overvote(word) else names[word]
+        return names[word]
 
     codes = np.stack(faults.together(columns, code_of), axis=1)
-    codes[np.logical_or.accumulate(codes == -2, axis=1)] = -1
     for k, column in enumerate(columns[1:], start=1):
         again = (codes[:, k] >= 0) & np.any(codes[:, :k] == codes[:, k : k + 1], axis=1)
-        if cast:
-            codes[again, k] = -1
-            continue
         words = column.words
         faults.where(
             again,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from privrank_jax._neighbors import OWN
-from privrank_jax.data.columns import Table
+from privrank_jax.data.columns import Table, checksum
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
@@ -87,15 +87,16 @@ def read(
     """Read data of people: comparisons, choices, rankings, ratings, randomized reports, preferences.
 
     Which of these a table holds, and which column is which, is recognized from the names of its columns alone, whatever
-    their case, so that it never depends on anyone's answers; ``reading`` of the data says what was. A faulty table is
-    refused as a whole, with the row, the column and the remedy; no row is dropped and no name is changed.
+    their case, so that it never depends on anyone's answers; ``reading`` of the data says what was. Of JSON a column is
+    a key as it is spelled. A faulty table is refused as a whole, with the row, the column and the remedy; no row is
+    dropped and no name is changed.
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
-            .blt, .abif, .cvotes, .pb, .order; cast-vote records of NIST and Dominion in .json; all but Excel's and
-            Parquet's also in .gz or .zst), ``"-"`` for standard input, a named data set such as ``"coffee"``, a dict of
-            columns, a frame of pandas or polars, a table of Arrow, DuckDB or Ibis, or a data frame of Spark. Large
-            Parquet files, and tables of Ibis and Spark, stay in their engine.
+            .blt, .abif, .cvotes, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
+            input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
+            Arrow, DuckDB or Ibis, or a data frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in
+            their engine.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
             nothing; None: any.
         name: of the data, for messages; default: the name of the file.
@@ -186,7 +187,9 @@ def read(
     if not isinstance(source, str | os.PathLike):
         if any(value is not None for value in text.values()):
             raise DataError(f"a table in memory has no {', '.join(text)}: leave these out")
-        return _of_table(_opened(source, name or "the table"), kind, given)
+        table = _opened(source, name or "the table")
+        found = _of_table(table, kind, given)
+        return _with_origin(found, _origin_of(table)) if isinstance(table, Table) else found
     if str(source) in named_sets():
         both = given | text
         said = _named(both, (key for key, value in both.items() if value is not None))
@@ -258,7 +261,7 @@ def _of_file(
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
-    if read_ballots := _reader_of_ballots(file):
+    if read_ballots := _ballot_readers().get(file.suffix):
         return _of_ballots(file, read_ballots, given)
     origin, table = file.opened.pop(sheet, None) or _open(file, sheet)
     if isinstance(table, Table):
@@ -266,12 +269,11 @@ def _of_file(
     return _of_table(table, kind, given)
 
 
-def _reader_of_ballots(file: File) -> Any:
-    """What reads a file of ballots, by its suffix or, of JSON, by its outermost keys; None for others."""
+def _ballot_readers() -> dict[str, Callable[[File], Any]]:
+    """Readers of files of ballots, by suffix."""
     from privrank_jax.data.ballots import READERS
-    from privrank_jax.data.cast_votes import cast_vote_reader
 
-    return READERS.get(file.suffix) or cast_vote_reader(file)
+    return READERS
 
 
 def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, Any]) -> Any:
@@ -280,9 +282,8 @@ def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, A
     from privrank_jax.data.rankings import read_rankings
 
     origin = Origin(file)
-    ballots = read_ballots(file, given.get("order"))
-    taken = {"user", "missing", "items", "blank", "order", *("num_users",) * bool(ballots.public)}
-    if others := sorted(given.keys() - taken):
+    ballots = read_ballots(file)
+    if others := sorted(given.keys() - {"user", "missing", "items", "blank"}):
         raise DataError(f"{file.name} is a list of ballots: leave out {_named(given, others)}")
     items = given.get("items", ballots.items)
     found = read_rankings(
@@ -293,17 +294,8 @@ def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, A
         blank=given.get("blank", ()),
         **ballots.said,
     )
-    reading = ballots.table.reading
-    notes = (*reading, *(SEEN_ITEMS,) * (items is None))
-    said: dict[str, Any] = {"notes": notes, "reading": reading, "users_are": OWN, "origin": origin}
-    if (users := given.get("num_users")) is None:
-        return dataclasses.replace(found, public=(*found.public, *ballots.public), **said)
-    if users < found.num_users:
-        raise DataError(
-            f"{file.name} has more ballots than the {users:,} that were stated: give the number of all voters"
-        )
-    blank = ((0, users - found.num_users), (0, 0))
-    return dataclasses.replace(found, ranks=np.pad(found.ranks, blank, constant_values=-1), **said)
+    notes = (SEEN_ITEMS,) * (items is None)
+    return dataclasses.replace(found, notes=notes, reading=(), users_are=OWN, origin=origin)
 
 
 def _open(file: File, sheet: str | int | None) -> tuple[Origin, Table | Source]:
@@ -323,6 +315,16 @@ def _with_origin(data: Any, origin: Origin) -> Any:
     """The same data with where they come from, for kinds that keep it."""
     kept: Any = data if hasattr(data, "origin") else None
     return data if kept is None else dataclasses.replace(kept, origin=origin)
+
+
+def _origin_of(table: Table) -> Origin:
+    """Where a frame comes from: its cells, whatever the order of its columns, as they are when they are asked for."""
+
+    def content() -> str:
+        columns = table.columns(sorted(table.header))
+        return checksum([(one.name, one.codes, one.words) for one in columns])
+
+    return Origin(None, content)
 
 
 def _opened(source: Any, name: str) -> Table | Source:
@@ -388,10 +390,8 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    file = File(source)
-    if str(source) in named_sets() or file.suffix in _own_readers():
-        return True
-    return file.exists and _reader_of_ballots(file) is not None
+    suffix = File.of(source).suffix
+    return str(source) in named_sets() or suffix in {**_own_readers(), **_ballot_readers()}
 
 
 def _own_readers() -> dict[str, Callable[[File], Any]]:

@@ -11,7 +11,6 @@ import csv
 import importlib.util
 import math
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -23,7 +22,7 @@ from jaxtyping import Bool, Float, Integer
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._whole_file import beside, whole_file
-from privrank_jax.data.cells import text_of
+from privrank_jax.data.cells import number_of, text_of
 from privrank_jax.data.columns import Faults, Table
 from privrank_jax.data.errors import BadCell, DataError, quoted
 from privrank_jax.data.file import Origin
@@ -33,7 +32,6 @@ from privrank_jax.data.names import Names, public_items
 from privrank_jax.data.table import DELIMITERS, PARQUET
 
 COLUMNS = ("user", "item_1", "item_2", "report", "epsilon")
-_DECIMAL = re.compile(r"\+?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _BITS = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
     **dict.fromkeys(("0", "0.0", "false", "no"), 0),
@@ -288,9 +286,8 @@ def _bit_of(cell: Any) -> int:
 
 def epsilon_of(cell: Any) -> float:
     """The ε that a cell says."""
-    text = text_of(cell)
-    value = float(text) if _DECIMAL.fullmatch(text) else math.nan
-    if not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
+    value = number_of(text_of(cell))
+    if value is None or not SMALLEST_EPSILON <= value <= LARGEST_EPSILON:
         raise BadCell(
             f"{quoted(cell)} is not a usable epsilon: write a number such as 1, from {SMALLEST_EPSILON:g} to "
             f"{LARGEST_EPSILON:g}"

@@ -15,7 +15,7 @@ from collections.abc import Collection, Container, Sequence
 from typing import Any, NamedTuple
 
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
-from privrank_jax.data.header import column_of, letters, spelled_in
+from privrank_jax.data.header import Keys, column_of, letters, spelled_in
 from privrank_jax.data.names import form, is_blank, item_list, public_items
 from privrank_jax.data.questions import chosen, places_of_questions
 
@@ -478,8 +478,6 @@ def order_columns(
     user: str | None,
     order: str | None,
     public: Collection[str] | None,
-    *,
-    keys: bool = False,
 ) -> tuple[str, ...]:
     """The columns whose cells are items, best first, or the one of texts; none where the cells are no items.
 
@@ -489,13 +487,13 @@ def order_columns(
         user: column of users.
         order: column of texts, or the question of several columns of places, if it was named.
         public: the list of items, if there is one; columns of these names hold ranks.
-        keys: whether the columns are keys of JSON objects, which no form fixes, so that they are no questions.
 
     Raises:
         DataError: no column ``order``, or places of several questions.
     """
     questions = places_of_questions(header)
-    questions = {one: columns for one, columns in questions.items() if not (keys and one)}
+    if isinstance(header, Keys):  # which no form fixes, so that they are no questions
+        questions = {one: columns for one, columns in questions.items() if not one}
     if order is not None and (spelled_in(header, order) in header or not questions):
         return (column_of(name, header, "order", order),)
     if public is not None and set(public) <= set(header):

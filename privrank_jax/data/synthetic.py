@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 
 from privrank_jax.data.columns import Column, Faults, Table
 from privrank_jax.data.errors import DataError, quoted
-from privrank_jax.data.header import column_of, find_columns, spelled_in
+from privrank_jax.data.header import but, column_of, find_columns, spelled_in
 from privrank_jax.data.names import Names, public_items
 from privrank_jax.data.rankings import Rankings, wide_rankings
 from privrank_jax.data.reports import check_destination, epsilon_of, write_columns
@@ -80,7 +80,7 @@ def read_synthetic_rankings(
         return found
 
     of_budgets = column_of(table.name, table.header, "epsilon", SYNTHETIC)
-    header = [column for column in table.header if column != of_budgets]
+    header = but(table.header, {of_budgets})
     user = spelled_in(header, user)
     ranked = dataclasses.replace(table, header=header, columns=columns)
     rankings, ranks = wide_rankings(

@@ -25,8 +25,8 @@ from privrank_jax.data.cells import selected
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import SEPARATORS, File
+from privrank_jax.data.header import Keys
 from privrank_jax.data.json_lines import only_list, unique
-from privrank_jax.data.questions import full_header
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 OBJECTS = (".jsonl", ".ndjson", ".json")
@@ -35,9 +35,6 @@ SHEETS = (".xlsx", ".xlsm")
 TABLES = (*DELIMITERS, *OBJECTS, *PARQUET, *SHEETS)
 _NAMES = {sign: name for name, sign in SEPARATORS.items() if name.isalpha()}
 _SECOND_HEADERS = ('{"ImportId"', "{'ImportId'", "Open-Ended Response")
-_MORE = (
-    "the rows below the names of its columns, of texts and ids of questions, are read as its header"
-)
 _HEAD = 64  # lines in which the header of a CSV file ends
 _CHUNK = 4096  # rows that are checked together
 _LINE_ENDS = re.compile(r"\r\n|\r|\n")
@@ -88,12 +85,11 @@ def _csv(file: File) -> Table:
     first = next(chunks, [])
     if not first:
         raise DataError(f"{file.name} is empty: it needs a header row and one row below it each")
-    header, more = full_header(first[0], first[1:3])
+    header = first[0]
+    _check_no_headers(first[1:4], file.name)
 
     def rows() -> Iterator[list[str]]:
-        for row in first[1 + more : 4]:
-            _check_no_header(row, file.name)
-        yield from first[1 + more :]
+        yield from first[1:]
         for chunk in chunks:
             yield from chunk
 
@@ -101,8 +97,8 @@ def _csv(file: File) -> Table:
         file.name,
         header,
         _selecting(header, rows()),
-        lambda row: f"line {numbers.line(row + 1 + more)}",  # row 0 of the file is the header
-        (*file.reading, *reading, *(_MORE,) * bool(more)),
+        lambda row: f"line {numbers.line(row + 1)}",  # row 0 of the file is the header
+        (*file.reading, *reading),
     )
 
 
@@ -194,13 +190,13 @@ def _check_widths(name: str, raw: list[list[str]], begin: int, width: int) -> No
             )
 
 
-def _check_no_header(row: Sequence[Word], name: str) -> None:
-    """Refuse the rows that survey platforms write below the names of the columns, where they are not the header's."""
-    if any(isinstance(cell, str) and cell.startswith(_SECOND_HEADERS) for cell in row):
+def _check_no_headers(rows: Sequence[Sequence[Word]], name: str) -> None:
+    """Refuse the rows that survey platforms write below the names of the columns."""
+    cells = (cell for row in rows for cell in row if isinstance(cell, str))
+    if any(cell.startswith(_SECOND_HEADERS) for cell in cells):
         raise DataError(
-            f"{name}: a second header row, as Qualtrics and other survey platforms write it (texts of questions, ids), "
-            "but not as these do: keep the row with the names of the columns and the answers, and remove all rows "
-            "between"
+            f"{name}: a second header row, as Qualtrics and SurveyMonkey write it (texts of questions, options, ids): "
+            "delete the rows between the first one and the answers; columns of the first may be named after the items"
         )
 
 
@@ -217,9 +213,9 @@ def _selecting(
 def _objects(file: File) -> Table:
     """Objects, one per line (JSON Lines) or in one list, which may be the only value of an object.
 
-    The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then blank. Keys are part
+    The keys of all objects, sorted, are the columns; an object may lack some, whose cells are then None. Keys are part
     of a user's answers, as cells are, and no form fixes them: nothing that is published may depend on them but a list
-    of items, which is then public and said to be. Numbers stay as they are written.
+    of items, which is then public and said to be. Numbers stay as they are written, and null is an empty text.
     """
     listed = _list_of(file) if file.suffix == ".json" else None
     keys, argilla = set[str](), True
@@ -232,6 +228,8 @@ def _objects(file: File) -> Table:
         keys |= found.keys()
     if not keys:
         raise DataError(f"{file.name} is empty: it needs one JSON object per row")
+    header = Keys(sorted(keys))
+    header.check(file.name)
     if argilla:
         return table_of_rankings(file.name, _records(file, listed), file.reading)
     places: list[str] = []
@@ -241,13 +239,15 @@ def _objects(file: File) -> Table:
             for place, found in _records(file, listed):
                 places.append(place)
                 yield [
-                    _json_word(found.get(key), f"{file.name}, {place}, key {key!r}")
+                    _json_word(found[key], f"{file.name}, {place}, key {key!r}")
+                    if key in found
+                    else None
                     for key in names
                 ]
 
         return encode(rows(), {name: k for k, name in enumerate(names)})
 
-    return Table(file.name, sorted(keys), columns, places.__getitem__, file.reading, form=False)
+    return Table(file.name, header, columns, places.__getitem__, file.reading, form=False)
 
 
 def _list_of(file: File) -> list[Any] | None:
@@ -257,24 +257,11 @@ def _list_of(file: File) -> list[Any] | None:
     if first.lstrip().startswith("["):
         found = _parsed(first + "".join(lines), file.name)
         return found if isinstance(found, list) else None
-    whole = _whole(first)
-    if isinstance(whole, dict) and not only_list(whole):
-        return None  # a row in each line
-    found = single_object(file)
-    return None if found is None else only_list(found) or [found]
-
-
-def single_object(file: File) -> dict[str, Any] | None:
-    """The object that a .json file is; None for a list, or for lines of objects."""
-    lines = file.lines()
-    first = next((line for line in lines if line.strip()), "")
-    if not first.lstrip().startswith("{"):
-        return None
     found = _whole(first)
-    if isinstance(found, dict):
-        return None if any(line.strip() for line in lines) else found
-    found = _whole(first + "".join(lines))
-    return found if isinstance(found, dict) else None
+    if isinstance(found, dict) and (not only_list(found) or any(line.strip() for line in lines)):
+        return None  # a row in each line
+    found = _whole(first + "".join(lines)) if found is None else found
+    return (only_list(found) or [found]) if isinstance(found, dict) else None
 
 
 def _whole(text: str) -> Any:
@@ -310,7 +297,7 @@ def _json_word(value: Any, place: str) -> Word:
     """A value as text, or a tuple of texts; numbers are text already."""
     value = selected(value)
     if value is None or isinstance(value, str):
-        return value
+        return value or ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list) and not any(isinstance(one, (list, dict)) for one in value):
@@ -341,28 +328,26 @@ def _workbook(file: File, sheet: str | int | None) -> Table:
                 yield found
 
     below = filled()
-    names = [str(name or "") for name in next(below, [])]
-    if not names:
+    header = [str(name or "") for name in next(below, [])]
+    if not header:
         raise DataError(f"{file.name}: its sheet is empty: it needs a header row{_others(reading)}")
-    first = list(itertools.islice(below, 2))
-    header, more = full_header(names, first)
+
+    first = list(itertools.islice(below, 3))
+    _check_no_headers(first, file.name)
 
     def rows() -> Iterator[list[Word]]:
-        for k, row in enumerate(itertools.chain(first[more:], below)):
+        for k, row in enumerate(itertools.chain(first, below)):
             if len(row) > len(header):
                 raise DataError(
-                    f"{file.name}, row {numbers[k + 1 + more]}: a cell beyond the last column of the header, which has "
+                    f"{file.name}, row {numbers[k + 1]}: a cell beyond the last column of the header, which has "
                     f"{len(header)}: remove it, or name its column in the first row"
                 )
-            if k < 3 - more:
-                _check_no_header(row, file.name)
             yield row + [None] * (len(header) - len(row))
 
     def where(row: int) -> str:
-        return f"row {numbers[row + 1 + more]}"
+        return f"row {numbers[row + 1]}"
 
-    said = (*file.reading, *reading, *(_MORE,) * bool(more))
-    return Table(file.name, header, _selecting(header, rows()), where, said)
+    return Table(file.name, header, _selecting(header, rows()), where, (*file.reading, *reading))
 
 
 def _others(reading: tuple[str, ...]) -> str:

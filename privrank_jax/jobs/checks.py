@@ -103,10 +103,10 @@ def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
 
     Args:
         delta: of the promise.
-        count: how many users, or comparisons, there are.
+        count: how many users, or comparisons, there are; of none nobody is to be protected.
         of: ``"user"`` or ``"comparison"``.
     """
-    if delta < 1 / count:
+    if not count or delta < 1 / count:
         return ()
     return (
         f"delta = {delta:g} is at least 1 over the number of {of}s, {count:,}: a release that shows everyone all "

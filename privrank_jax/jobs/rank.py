@@ -156,7 +156,7 @@ def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness
                 f"{', '.join(covariates.values)}."
             )
         if privacy is not None:
-            number = {"user": max(data.num_users, 1), "comparison": len(data)}
+            number = {"user": data.num_users, "comparison": len(data)}
             warnings += hardly_private(float(privacy.epsilon)) + large_delta(privacy, **number)
         if isinstance(data, Choices):
             found = rank_choices(data, privacy, asked, source)

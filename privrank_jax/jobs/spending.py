@@ -35,6 +35,7 @@ def paid(
         ValueError: a ranking without a guarantee, or with numbers that are not finite.
     """
     ranking.check_finite()
+    name = name or "this data set"
     if ledger is None:
         return ranking
     if ranking.guarantee is None:

@@ -358,6 +358,10 @@ class Ledger:
 
     def _data_set(self, sha256: str, name: str) -> int:
         """The number of these data; 0 if they have yet to join the series."""
+        if not sha256:
+            raise LedgerError(
+                f"{name} has no content by which a ledger could know it again: read it from a file or a data frame."
+            )
         key, own = self._identity
         joined = self._joined()
         content = fingerprint(key, sha256)
@@ -379,10 +383,6 @@ class Ledger:
                 f"nothing was spent. If it belongs to the series, give series (--series {series!r}): it joins with "
                 "this release then, and all of its releases count toward the one budget of the series. If its people "
                 "are in no other data set of the series, give it a ledger of its own."
-            )
-        if not sha256:
-            raise LedgerError(
-                f"{name} has no content by which a series could know it again: read it from a file."
             )
         return 0
 

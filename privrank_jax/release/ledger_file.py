@@ -141,7 +141,8 @@ def create(
             that take more as public, or define a user differently, are refused. Not ``public=("ties",)``: which answers
             are ties are answers.
         data: name of the data, for people.
-        sha256: identifies the data, 64 hexadecimal digits; see :func:`content_sha256`. Stored as a hash keyed by the
+        sha256: identifies the data, 64 hexadecimal digits: ``sha256`` of data that were read, or
+            :func:`content_sha256` of a file. Stored as a hash keyed by the
             ledger's own key, which is never printed: with a plain hash, someone who knows all rows but one could find
             that row by trying.
         slack: the part of the budget's δ that is kept for adding up by Rényi divergences

@@ -52,3 +52,13 @@ def test_a_plan_warns_of_a_delta_that_protects_nobody(privrank, more):
     usual = ("--items", 5, "--users", 100, "--epsilon", 1, *more)
     assert "number of users, 100:" in privrank("plan", *usual, "--delta", 0.01).err
     assert "1 over the number" not in privrank("plan", *usual, "--delta", 0.001).err
+
+
+@pytest.mark.parametrize("options", [(), ("--noise", "gaussian", "--delta", 1e-6)])
+def test_of_no_comparisons_none_is_unprotected(privrank, write, options):
+    """Users who ranked one item each compare nothing; what is published is then noise."""
+    path = write("u,A,", "v,B,", header="user,rank_1,rank_2")
+    run = ("rank", path, "--unit", "comparison", "--epsilon", 1, "--items", "A,B", *options)
+    result = privrank(*run, "--method", "counts")
+    assert result.code == 0, result.err
+    assert "1 over the number" not in result.err

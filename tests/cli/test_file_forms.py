@@ -149,6 +149,33 @@ def test_a_ledger_knows_standard_input_by_its_content(privrank, write, tmp_path)
     assert "0.5 is left of" in " ".join(result.stdout.split())
 
 
+def test_a_ledger_is_made_of_standard_input(privrank, write, tmp_path):
+    """It is read once: its columns, its users and its content are those of what was piped."""
+    path = write(*VOTES, header="user,winner,loser,tie")
+    content, made = path.read_bytes(), tmp_path / "votes.ledger"
+    result = piped(content, "ledger", made, "--data", "-", "--budget", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "standard input" in result.stdout
+    assert "column 'user'" in " ".join(result.stdout.split())
+    paid = privrank("rank", path, "--epsilon", 0.5, "--ledger", made)
+    assert paid.code == 0, paid.err
+    result = piped(
+        content.replace(b"user,", b"who,"),
+        "ledger",
+        tmp_path / "other",
+        "--data",
+        "-",
+        "--budget",
+        1,
+    )
+    assert result.exit_code == 2
+    assert "standard input has no column 'user'" in " ".join(result.stderr.split())
+    ballots = b'3 1\n2 1 2 3 0\n1 3 1 0\n0\n"Ann"\n"Ben"\n"Cem"\n"Vote"\n'
+    result = piped(ballots, "ledger", tmp_path / "blt", "--data", "-", "--budget", 1)
+    assert result.exit_code == 0, result.stderr
+    assert "as the data define them" in " ".join(result.stdout.split())
+
+
 def test_refusals_name_the_options(privrank, tmp_path):
     def refused(name, content, *arguments):
         (tmp_path / name).write_bytes(content)
@@ -172,7 +199,9 @@ def test_refusals_name_the_options(privrank, tmp_path):
     qualtrics = PLAIN.replace(
         "\n", '\nWho are you?,Best?,Other?,Tie?\n"{""ImportId"":""QID1""}",,,\n', 1
     )
-    assert "a second header row, as Qualtrics" in refused("votes.csv", qualtrics.encode())
+    assert "a second header row, as Qualtrics and SurveyMonkey write it" in refused(
+        "votes.csv", qualtrics.encode()
+    )
 
 
 def test_the_words_on_stderr_depend_on_the_header_alone(privrank, tmp_path):

@@ -41,7 +41,7 @@ def wide(tmp_path):
         (".csv", ["precinct", "age"]),
         (".csv", ["Age , PRECINCT"]),
         (".jsonl", "age,precinct"),
-        (".json", ["Age , PRECINCT"]),
+        (".json", ["age , precinct"]),
         (".xlsx", "age,precinct"),
         (".parquet", ["precinct", "age"]),
         (".parquet", ["Age , PRECINCT"]),

@@ -12,7 +12,7 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.data import DataError
-from privrank_jax.data.questions import asked_place, full_header, grids, places_of_questions
+from privrank_jax.data.questions import asked_place, grids, places_of_questions
 from tests.data.files import written
 
 SNACKS = ("Apples", "Pears", "Plums - dried")
@@ -193,43 +193,14 @@ QUALTRICS = (
     ("2024-03-01 10:01:00", "100", "62", "True", "R_2", "2", "1", "3", "", ""),
     ("2024-03-01 10:02:00", "50", "63", "False", "R_3", "", "1", "", "", ""),
 )  # fmt: skip
-QUALTRICS_RANKS = [[0, 1, 2], [1, 0, 2], [-1, 0, -1]]
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv", "xlsx", "two rows", "two rows xlsx"])
-def test_qualtrics(tmp_path, form):
-    rows = QUALTRICS[:2] + QUALTRICS[3:] if form.startswith("two") else QUALTRICS
-    if form.endswith("xlsx"):
-        path = sheet(tmp_path, *rows)
-    elif form == "tsv":
-        path = written(tmp_path, text_of(*rows, separator="\t").encode("utf-16"), "answers.tsv")
-    else:
-        path = written(tmp_path, text_of(*rows), "answers.csv")
-    found = pr.read(path, user="ResponseId")
-    assert (found.item_names, found.ranks.tolist()) == (SNACKS, QUALTRICS_RANKS)
-    assert found.user_names == ("R_1", "R_2", "R_3")
-    assert any("are read as its header" in note for note in found.reading)
-    assert pr.read(path, user="ResponseId", order="Q5").ranks.tolist() == QUALTRICS_RANKS
-
-
-def test_the_line_of_a_fault_below_three_rows(tmp_path):
-    rows = [*QUALTRICS[:4], (*QUALTRICS[4][:5], "x", *QUALTRICS[4][6:])]
-    with pytest.raises(DataError, match=r"line 5, column 'Q5 \[Apples\]': 'x' is not a rank"):
-        pr.read(written(tmp_path, text_of(*rows), "answers.csv"), user="ResponseId")
-    with pytest.raises(DataError, match=r"row 5, column 'Q5 \[Apples\]': 'x' is not a rank"):
-        pr.read(sheet(tmp_path, *rows), user="ResponseId")
-
-
-def test_comparisons_of_qualtrics(tmp_path):
-    rows = [
-        ["ResponseId", "Oslo vs Rome"],
-        ["Response ID", "Which?"],
-        ['{"ImportId":"_recordId"}', '{"ImportId":"QID1"}'],
-    ]
-    found = pr.read(
-        written(tmp_path, text_of(*rows, ["R_1", "Rome"]), "answers.csv"), user="ResponseId"
-    )
-    assert [found.item_names[k] for k in (*found.winners, *found.losers)] == ["Rome", "Oslo"]
+def written_as(folder, form, *rows):
+    if form == "xlsx":
+        return sheet(folder, *rows)
+    if form == "tsv":
+        return written(folder, text_of(*rows, separator="\t").encode("utf-16"), "answers.tsv")
+    return written(folder, text_of(*rows), "answers.csv")
 
 
 SURVEY_MONKEY = (
@@ -240,43 +211,37 @@ SURVEY_MONKEY = (
 )
 
 
-@pytest.mark.parametrize("form", ["csv", "xlsx"])
-def test_survey_monkey(tmp_path, form):
-    path = written(tmp_path, text_of(*SURVEY_MONKEY), "answers.csv")
-    path = sheet(tmp_path, *SURVEY_MONKEY) if form == "xlsx" else path
-    found = pr.read(path, user="Respondent ID")
-    assert (found.item_names, found.ranks.tolist()) == (SNACKS, [[0, 1, 2], [2, 0, 1]])
-    assert found.user_names == ("117", "118")
-
-
+@pytest.mark.parametrize("form", ["csv", "tsv", "xlsx"])
 @pytest.mark.parametrize(
-    ("header", "below"),
+    ("rows", "below", "names"),
     [
-        (["user", "a", "b"], [["u", "1", "2"]]),
-        (["ResponseId", "Q5_1", "Q5_2"], [["R_1", "1", "2"], ["R_2", "2", "1"]]),
-        (["Respondent ID", "a", "b"], [["", "1", "2"]]),
-        (["Respondent ID", "a", ""], [["117", "1", "2"]]),
-        (["user", "a"], [['{"ImportId":"QID1"}', "1"]]),
-        (["user", "a"], []),
+        (QUALTRICS, 2, (*QUALTRICS[0][:5], *SNACKS, *QUALTRICS[0][8:])),
+        (SURVEY_MONKEY, 1, (*SURVEY_MONKEY[0][:4], *SNACKS)),
     ],
 )
-def test_answers_are_no_header(header, below):
-    assert full_header(header, below) == (header, 0)
+def test_further_rows_of_a_header_are_to_be_deleted(tmp_path, form, rows, below, names):
+    user = {QUALTRICS: "ResponseId", SURVEY_MONKEY: "Respondent ID"}[rows]
+    told = {"user": user, "items": SNACKS}
+    with pytest.raises(DataError, match=r"a second header row.*: delete the rows between"):
+        pr.read(written_as(tmp_path, form, *rows), user=user)
+    found = pr.read(written_as(tmp_path, form, names, *rows[1 + below :]), **told)
+    assert found.num_users == len(rows) - 1 - below
+    assert found.ranks[0].tolist() == [0, 1, 2]
 
 
-@pytest.mark.parametrize(
-    ("texts", "names"),
-    [
-        (("Best? - Tea", "Best? - Milk"), ["Q [Tea]", "Q [Milk]"]),
-        (("Best? - Tea - black", "Best? - Tea - green"), ["Q [black]", "Q [green]"]),
-        (("Best? - [Tea]", "Best? - Milk"), ["Q [(Tea)]", "Q [Milk]"]),
-        (("Tea - Best?", "Milk - Best?"), ["Q_1", "Q_2"]),
-        (("Tea", "Milk"), ["Q_1", "Q_2"]),
-    ],
-)
-def test_options_in_texts(texts, names):
-    rows = [["Response ID", *texts]]
-    assert full_header(["ResponseId", "Q_1", "Q_2"], rows) == (["ResponseId", *names], 1)
+@pytest.mark.parametrize("form", ["csv", "tsv", "xlsx"])
+def test_no_row_of_answers_is_a_header(tmp_path, form):
+    """The name of the first user is that of a column."""
+    names = ("Response ID", "R_1", "R_2")
+    orders = [(name, "Tea>Milk") for name in names]
+    path = written_as(tmp_path, form, ("ResponseId", "order"), *orders)
+    assert pr.read(path, user="ResponseId").user_names == names
+    ranks = [(name, "1", "2") for name in names]
+    path = written_as(tmp_path, form, ("ResponseId", "Q_1", "Q_2"), *ranks)
+    assert pr.read(path, user="ResponseId").ranks.tolist() == [[0, 1]] * 3
+    path = written_as(tmp_path, form, ("Respondent ID", "order"), ("", "Tea>Milk"), *orders)
+    with pytest.raises(DataError, match="2, column 'Respondent ID': the user is missing"):
+        pr.read(path, user="Respondent ID")
 
 
 # --- keys of JSON objects

@@ -118,7 +118,7 @@ LINES = "\n".join(map(json.dumps, ROWS)).replace("1.5", "1.50")
 CELLS = [
     (None, "y", "false", ("hi",), "7", "x"),
     (None, "x", "true", (), "8", "y"),
-    (None, "x", None, None, "1.50", "z"),  # numbers stay as they are written
+    ("", "x", None, None, "1.50", "z"),  # null is blank; numbers stay as they are written
 ]
 
 

@@ -254,12 +254,7 @@ CVOTES = (
     "t, u || c d>e>a\n/EMPTY/ * 2\n",
     "a > b\nb > c = a * 2\n",
 )
-_MARK = '{"ContestSelectionId": "%s", "Rank": %s, "SelectionPosition": [{"HasIndication": "yes"}]}'
-CAST_VOTES = (
-    '{"CVR": [{"CurrentSnapshotId": "s", "CVRSnapshot": [{"@id": "s", "CVRContest": [{"ContestId": "c",\n'
-    f'"CVRContestSelection": [{_MARK % ("x", 1)},\n{_MARK % ("y", 2)}]}}]}}]}}],\n'
-    '"Election": [{"Candidate": [{"@id": "p", "Name": "a"}, {"@id": "q", "Name": "b"}],\n"Contest": [{"@id": "c", '
-    '"Name": "d", "ContestSelection": [{"@id": "x", "CandidateIds": ["p"]},\n{"@id": "y", "CandidateIds": ["q"]}]}]}]}',
+ARGILLA = (
     '{"fields": {}, "responses": {"r": [{"value": [{"value": "a", "rank": 1}, {"value": "b", "rank": 1}], "user_id": '
     '"u"}]}}\n'
     '{"fields": {}, "responses": {"r": [{"value": [{"value": "b", "rank": 1}, {"value": "c", "rank": 2}]}]}}\n',
@@ -285,7 +280,7 @@ TEXTS = {  # and what separates their cells
     "orders": (ORDERS, " "),
     "abif": (ABIF, ">"),
     "cvotes": (CVOTES, ">"),
-    "cast votes": (CAST_VOTES, ","),
+    "argilla": (ARGILLA, ","),
 }
 
 

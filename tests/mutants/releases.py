@@ -417,18 +417,6 @@ RELEASES = (
         "tests/data/test_survey_exports.py",
         ("    if left and not table.form:\n", "    if False:\n"),
         ("if table.form and (grid := grid_of", "if (grid := grid_of"),
-        ("public, keys=not table.form)", "public)"),
-    ),
-    *mutants_of(
-        "data/reader.py",
-        "tests/data/test_cast_votes.py",
-        ("public=(*found.public, *ballots.public)", "public=found.public"),
-        ("    if users < found.num_users:\n", "    if False:\n"),
-    ),
-    *mutants_of(
-        "data/reader.py",
-        "tests/data/test_ballot_lines.py",
-        ("public=(*found.public, *ballots.public)", "public=ballots.public"),
     ),
     *mutants_of(
         "data/ballots.py",

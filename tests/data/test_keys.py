@@ -1,0 +1,331 @@
+"""Keys of JSON objects: no row of one user changes how another row is read, in any shape; at most the file is refused.
+
+Each shape is a file of 40 users and what is said of its columns. The last user then drops, adds, respells, nests or
+reorders keys; what is read of all others must be the same.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import privrank_jax as pr
+from privrank_jax.data import DataError
+from privrank_jax.data.header import Keys, without
+from tests.data.files import written
+
+ITEMS = ("oslo", "rome", "bonn")
+USERS = 40
+
+
+def _answers(k):
+    """A pair of items, the preferred one first, and an order."""
+    order = [ITEMS[(k + s) % 3] for s in range(3)]
+    return order[:2], order[:: (-1) ** (k // 3)]
+
+
+def _compared(k):
+    (one, other), _ = _answers(k)
+    return {"winner": one, "loser": other}
+
+
+def _tied(k):
+    return {**_compared(k), "Tied": k % 2}
+
+
+def _battle(k):
+    (one, other), _ = _answers(k)
+    return {"model_a": other, "model_b": one, "winner": ("model_b", "tie")[k % 4 == 0]}
+
+
+def _one_hot(k):
+    (one, other), _ = _answers(k)
+    pair = {"model_a": one, "model_b": other}
+    return {**pair, "winner_model_a": 1, "winner_model_b": 0}
+
+
+def _pairs(k):
+    return {"oslo vs rome": ITEMS[k % 2], "rome vs bonn": ITEMS[1 + (k % 3 == 0)]}
+
+
+def _chosen(k):
+    (one, _), order = _answers(k)
+    return {"chosen": one, "shown": order}
+
+
+def _options(k):
+    (one, _), order = _answers(k)
+    return {"chosen": one, **{f"option_{n}": item for n, item in enumerate(order, start=1)}}
+
+
+def _wide(k):
+    return {item: place for place, item in enumerate(_answers(k)[1], start=1)}
+
+
+def _order(k):
+    return {"order": ">".join(_answers(k)[1])}
+
+
+def _list(k):
+    return {"order": _answers(k)[1]}
+
+
+def _places(k):
+    return {f"rank_{place}": item for place, item in enumerate(_answers(k)[1], start=1)}
+
+
+def _renamed(shape, **names):
+    return lambda k: {names.get(key, key): cell for key, cell in shape(k).items()}
+
+
+def _sided(k):
+    (one, other), _ = _answers(k)
+    return {**_compared(k), "Left": (one, other)[k % 2], "Score": "3"}
+
+
+SHAPES = {
+    "winner": (_compared, {}),
+    "named": (_renamed(_compared, winner="Best", loser="Worst"), {"winner": "Best", "loser": "Worst"}),
+    "tied": (_tied, {"tie": "Tied"}),
+    "battles": (_battle, {}),
+    "onehot": (_one_hot, {}),
+    "pairs": (_pairs, {}),
+    "sides": (_sided, {"side": "Left", "covariates": ["Score"]}),
+    "choices": (_chosen, {}),
+    "named choices": (_renamed(_chosen, chosen="Pick", shown="Of"), {"chosen": "Pick", "shown": ["Of"]}),
+    "options": (_options, {}),
+    "wide": (_wide, {"kind": "rankings"}),
+    "wide, seen items": (_wide, {"kind": "rankings", "items": None}),
+    "ratings": (_wide, {"cells": "ratings"}),
+    "orders": (_order, {}),
+    "named orders": (_renamed(_order, order="Said"), {"order": "Said"}),
+    "lists": (_list, {}),
+    "places": (_places, {}),
+}  # fmt: skip
+LONG = {
+    "long": ({}, "item", "rank"),
+    "named long": ({"item": "Item", "rank": "Rank"}, "Item", "Rank"),
+}
+EVERY = (
+    {"item": "oslo", "rank": 1}
+    | {"order": "oslo>rome"}
+    | {f"rank_{k}": ITEMS[k - 1] for k in (1, 2, 3)}
+)
+EVERY |= {
+    "oslo": 1,
+    "rome": 2,
+    "bonn": 3,
+    "winner": "oslo",
+    "loser": "rome",
+    "tie": 1,
+    "side": "oslo",
+}
+EVERY |= {
+    "model_a": "oslo",
+    "model_b": "rome",
+    "left": "oslo",
+    "right": "rome",
+    "outcome": "left",
+    "chosen": "oslo",
+}
+EVERY |= {
+    "shown": "oslo|rome",
+    "option_1": "oslo",
+    "option_2": "rome",
+    "oslo vs rome": "oslo",
+    "oslo vs bonn": "oslo",
+    "Age,Team": 1,
+}
+EVERY |= {
+    "rejected": "rome",
+    "prompt": "p",
+    "synthetic_epsilon": 1,
+    "epsilon": 1,
+    "report": 1,
+    "item_1": "oslo",
+}
+EVERY |= {"winner_model_a": 1, "winner_model_b": 0, "User": "u", "fields": {}, "responses": {}}
+
+
+def rows_of(shape):
+    """Of each user a row, or several in long files."""
+    if shape in LONG:
+        _, item, rank = LONG[shape]
+        return [
+            {"user": f"u{k}", item: one, rank: place, "Age": 30, "Team": "x"}
+            for k in range(USERS)
+            for place, one in enumerate(_answers(k)[1], start=1)
+        ]
+    return [{"user": f"u{k}", **SHAPES[shape][0](k), "Age": 30, "Team": "x"} for k in range(USERS)]
+
+
+def told(shape):
+    named = LONG[shape][0] if shape in LONG else SHAPES[shape][1]
+    found = {"items": ITEMS, **named, "ignore": ["Age,Team"]}
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def variants(row):
+    """The row of one user in other keys, by what was done."""
+    yield "reversed", dict(reversed(row.items()))
+    yield "only its user", {"user": row["user"]}
+    yield "nested", {"user": row["user"], "answers": row}
+    yield "in a list", {"battles": [row]}
+    for key in row:
+        rest = {name: cell for name, cell in row.items() if name != key}
+        yield f"without {key}", rest
+        yield f"null {key}", {**row, key: None}
+        yield f"nested {key}", {**row, key: {key: row[key]}}
+        for other in {
+            key.upper(),
+            key.lower(),
+            key.title(),
+            f" {key}",
+            key.replace("_", "-"),
+            f"{key}\u200b",
+        } - {key}:
+            yield f"{other} for {key}", {**rest, other: row[key]}
+            yield f"{other} beside {key}", {**row, other: row[key]}
+    for key in sorted(EVERY.keys() - row.keys()):
+        yield f"with {key}", {**row, key: EVERY[key]}
+    yield "with all", {**EVERY, **row}
+    for keys in (
+        ("item", "rank"),
+        ("rank_1", "rank_2"),
+        ("order",),
+        ITEMS,
+        ("oslo vs rome",),
+        ("chosen", "shown"),
+    ):
+        other = {key: EVERY[key] for key in keys}
+        yield f"{keys} instead", {"user": row["user"], **other}
+        yield f"{keys} as well", {**row, **other}
+    yield "another kind", {"user": row["user"], "winner": "oslo", "loser": "rome"}
+
+
+FORMS = {
+    ".jsonl": lambda rows: "\n".join(map(json.dumps, rows)),
+    ".json": json.dumps,
+    "nested.json": lambda rows: json.dumps({"battles": rows}, indent=1),
+}
+
+
+def said_by_others(data, last):
+    """What is read of all users but one, by names."""
+    users = [name for name in data.user_names if name != last]
+    places = [data.user_names.index(name) for name in users]
+    if hasattr(data, "ranks"):
+        return type(data).__name__, data.missing, users, data.ranks[places].tolist()
+    kept = np.isin(data.users, places)
+    names = [data.user_names[k] for k in data.users[kept]]
+    if hasattr(data, "sets"):
+        return names, data.sets[kept].tolist()
+    found = (data.winners, data.losers, data.tied)
+    covariates = data.covariates
+    if covariates is not None:
+        found += (
+            covariates.first,
+            *(covariates.values[name] for name in sorted(covariates.values)),
+        )
+    return names, *(column[kept].tolist() for column in found)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", [*SHAPES, *LONG])
+def test_no_key_of_one_user_changes_what_others_said(tmp_path, shape, form):
+    rows, options = rows_of(shape), told(shape)
+
+    def read(found):
+        path = written(tmp_path, FORMS[form](found), f"votes{form[form.index('.') :]}")
+        return pr.read(path, **options)
+
+    before = read(rows)
+    last, accepted = rows[-1]["user"], 0
+    expected = said_by_others(before, last)
+    seen = "items" in options
+    for name, row in variants(rows[-1]):
+        for changed in ([*rows[:-1], row], [row, *rows[:-1]]):
+            try:
+                data = read(changed)
+            except DataError:
+                continue
+            accepted += 1
+            if seen or data.item_names == before.item_names:
+                assert said_by_others(data, last) == expected, name
+                assert data.notes == before.notes, name
+                assert data.public == before.public, name
+    assert accepted >= 4
+
+
+def test_an_added_key_switches_off_no_column(tmp_path):
+    """The neighbors of the report: of 400 rows, one was read, and the rest were blank."""
+    rows = [
+        {"user": f"u{k}", "Item": item, "Rank": place}
+        for k in range(400)
+        for place, item in enumerate(ITEMS, 1)
+    ]
+    one = {"user": "u399", "item": "oslo", "rank": 1}
+    path = written(tmp_path, "\n".join(map(json.dumps, [*rows[:-3], one])), "votes.jsonl")
+    for columns in ({}, {"item": "Item", "rank": "Rank"}, {"item": "item", "rank": "rank"}):
+        with pytest.raises(
+            DataError, match="'Item' and 'item' differ only by case, blanks, _ or -"
+        ):
+            pr.read(path, items=ITEMS, **columns)
+    orders = [{"user": f"u{k}", "order": "oslo>rome>bonn"} for k in range(400)]
+    ranks = {"user": "u399", "oslo": 1, "rome": 2, "bonn": 3}
+    path = written(tmp_path, json.dumps([*orders[:-1], ranks]), "votes.json")
+    with pytest.raises(DataError, match=r"object 1: it has no key 'oslo', 'rome', 'bonn'.*null"):
+        pr.read(path, items=ITEMS, kind="rankings")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("item", "Item"),
+        ("model_a", "model-a"),
+        ("model_a", "modela"),
+        ("x", "x "),
+        ("\u00e9", "e\u0301"),
+        ("x", "x\u200b"),
+    ],
+)
+def test_keys_that_are_alike_are_refused(tmp_path, one, other):
+    rows = [
+        {"user": "u", "winner": "oslo", "loser": "rome", one: 1},
+        {"user": "v", "winner": "rome", "loser": "oslo", other: 1},
+    ]
+    for folder, content in (
+        ("a.jsonl", "\n".join(map(json.dumps, rows))),
+        ("a.json", json.dumps(rows)),
+    ):
+        with pytest.raises(
+            DataError, match="differ only by case, blanks, _ or -: spell them one way"
+        ):
+            pr.read(written(tmp_path, content, folder))
+    for sign in "+!":
+        rows[1][sign] = 1
+    del rows[1][other]
+    assert len(pr.read(written(tmp_path, json.dumps(rows), "b.json"))) == 2
+
+
+def test_a_key_is_a_column_as_it_is_spelled(tmp_path):
+    rows = [
+        {"User": "u", "Winner": "oslo", "Loser": "rome"},
+        {"User": "v", "Winner": "rome", "Loser": "oslo"},
+    ]
+    path = written(tmp_path, json.dumps(rows), "votes.json")
+    with pytest.raises(DataError, match=r"no column 'user' \(did you mean 'User'\?\)"):
+        pr.read(path)
+    named = {"user": "User", "winner": "Winner", "loser": "Loser"}
+    assert pr.read(path, **named).user_names == ("u", "v")
+    with pytest.raises(DataError, match=r"no column 'winner' \(did you mean 'Winner'\?\)"):
+        pr.read(path, **named | {"winner": "winner"})
+
+
+def test_a_key_with_a_comma_is_ignored_beside_those_that_it_names():
+    header = Keys(["a", "a,b", "b", "c"])
+    assert without("f", header, ["a,b"]) == ["c"]
+    assert without("f", Keys(["a", "b", "c"]), ["a,b"]) == ["c"]
+    assert without("f", list(header), ["a,b"]) == ["a", "b", "c"]

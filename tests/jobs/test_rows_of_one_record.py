@@ -1,0 +1,114 @@
+"""A record that becomes several rows: they are its user's, and a guarantee for users keeps at most L of them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+import privrank_jax as pr
+from privrank_jax.data import DataError, columns
+from privrank_jax.data.comparisons import broken
+from privrank_jax.jobs.comparisons import bounded
+from privrank_jax.jobs.mechanisms import Randomness
+
+ITEMS = ("oslo", "rome", "bonn", "bern")
+MANY = 500  # rows of the user "u", of whom there is one record
+
+
+def _with(**cells):
+    """A record of the user "u", and one that counts once of another."""
+    return [{"user": "u", **cells}, {"user": "v", **cells, "n": 1, "left_n": 1, "right_n": 0}]
+
+
+def _answers(user):
+    return [
+        {"value": list(one), "user_id": user}
+        for one in itertools.islice(itertools.permutations(ITEMS), 24)
+    ]
+
+
+RECORDS = {
+    "count": (_with(winner="oslo", loser="rome", n=MANY), {"count": "n", "ignore": ["left_n,right_n"]}),
+    "wins": (
+        _with(left="oslo", right="rome", left_n=MANY - 3, right_n=3, n=1),
+        {"left_wins": "left_n", "right_wins": "right_n", "ignore": ["n"]},
+    ),
+    "choices": (_with(chosen="oslo", shown=list(ITEMS), n=MANY), {"count": "n", "ignore": ["left_n,right_n"]}),
+    "pairs": (
+        [{"user": user, **{f"{a} vs {b}": a for a, b in itertools.combinations(ITEMS, 2)}} for user in "uv"],
+        {},
+    ),
+    "orders": ([{"user": user, "order": list(ITEMS)} for user in "uv"], {}),
+    "places": ([{"user": user, **{f"rank_{k}": one for k, one in enumerate(ITEMS, 1)}} for user in "uv"], {}),
+    "ranks": ([{"user": user, **{one: k for k, one in enumerate(ITEMS, 1)}} for user in "uv"], {}),
+    "argilla": ([{"fields": {}, "responses": {"q": [*_answers("u"), *_answers("v")[:1]]}}], {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", RECORDS)
+def test_rows_of_one_record_are_bounded_by_its_user(tmp_path, shape):
+    rows, options = RECORDS[shape]
+    path = tmp_path / "records.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    data = pr.read(path, items=ITEMS, **options)
+    table = broken(data) if hasattr(data, "ranks") else data
+    assert table.num_users == 2
+    assert table.comparisons_per_user >= 6
+    each = pr.Privacy(1.0, unit="user", adjacency="replace")
+    with pytest.raises(ValueError, match=r"gave more than 1 comparison, .*needs a bound"):
+        bounded(table, each, Randomness())
+    for most in (1, 4):
+        promise = pr.Privacy(1.0, unit="user", adjacency="replace", contributions=most)
+        _, kept, _ = bounded(table, promise, Randomness())
+        assert np.bincount(table.users[kept]).tolist() == [
+            most,
+            min(most, int(np.sum(table.users == 1))),
+        ]
+
+
+@pytest.mark.parametrize("shape", ["count", "wins", "choices"])
+def test_counts_of_one_user_are_bounded_before_rows_are_made(tmp_path, monkeypatch, shape):
+    """A count is a cell that a user may choose: rows are made of it where one user has few of them."""
+    rows, options = RECORDS[shape]
+    made = []
+
+    def repeat(rows, counts):
+        made.append(int(np.sum(counts)))
+        return np.asarray(rows).repeat(counts)
+
+    path, most = tmp_path / "records.jsonl", columns.MOST_OF_A_USER
+    monkeypatch.setattr(columns.np, "repeat", repeat)
+    column = "left_n" if shape == "wins" else "n"
+    for number, accepted in ((67_108_000, False), (most + 1, False), (most - 3, True)):
+        path.write_text("\n".join(map(json.dumps, [{**rows[0], column: number}, rows[1]])))
+        if not accepted:
+            with pytest.raises(
+                DataError, match="the counts of one user add up to more than 65,536"
+            ):
+                pr.read(path, items=ITEMS, **options)
+            continue
+        data = pr.read(path, items=ITEMS, **options)
+        assert np.bincount(data.users).max() <= most
+    assert max(made) <= most + 1
+    halves = [{**rows[0], column: most // 2 + 1}] * 2 + rows[
+        1:
+    ]  # together they are too many as well
+    path.write_text("\n".join(map(json.dumps, halves)))
+    with pytest.raises(DataError, match="the counts of one user"):
+        pr.read(path, items=ITEMS, **options)
+
+
+def test_a_counted_ranking_of_a_user_is_refused(tmp_path):
+    """It would be one record of many voters; where no user is named, the guarantee says that each count is one."""
+    path = tmp_path / "records.jsonl"
+    path.write_text(
+        "\n".join(json.dumps({"user": user, "order": ITEMS, "n": MANY}) for user in "uv")
+    )
+    with pytest.raises(DataError, match="a user has one ranking: say user=None"):
+        pr.read(path, count="n")
+    found = pr.read(path, count="n", user=None, ignore=["user"])
+    assert found.num_users == 2 * MANY
+    assert "each of those that column 'n' counts in a row" in found.users_are
