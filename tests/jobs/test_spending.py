@@ -43,3 +43,14 @@ def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
     assert rehearsed.rehearsal
     assert "ledger" not in rehearsed.facts
     assert float(ledger.left()[0]) == 2.0
+
+
+def test_ranking_what_is_randomized_already_has_no_price(votes, tmp_path):
+    path, kept = tmp_path / "reports.csv", tmp_path / "reports.ledger"
+    pr.randomize(pr.read(votes), 1.0).write(path)
+    budget = pr.Privacy(2.0, unit="comparison", adjacency="flip", users="column 'user'")
+    create(kept, budget, data=str(path), sha256=content_sha256(path))
+    with Ledger(kept) as ledger:
+        with pytest.raises(ValueError, match="leave out the ledger"):
+            pr.rank(pr.read(path), None, ledger=ledger)
+        assert float(ledger.left()[0]) == 2.0
