@@ -82,8 +82,8 @@ class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made by the first run, "
-            "with FILE.published beside it. It is as private as the data: never publish it.",
+            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made with the first "
+            "step, with FILE.published beside it. It is as private as the data: never publish it.",
         ),
     ] = None
     until: Annotated[

@@ -149,9 +149,9 @@ def leaderboard(
             (:mod:`privrank_jax.privacy.unbounded_sums` compares both).
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
-        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made by the
-            first call, with one of that name and ``.published`` beside it. It is as private as the data: never publish
-            it.
+        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
+            the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
+            publish it.
         times: ``(N,)`` datetime64, UTC, when each comparison or ballot was made. Default: those of the data.
         method: of comparisons ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are
             compared equally often. Default: scores, and a leaderboard that was begun with counts goes on as one. Of

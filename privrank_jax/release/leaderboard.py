@@ -24,7 +24,7 @@ of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of w
 the same way as well, twice each being integers; their sensitivity is derived at the head of
 :mod:`privrank_jax.aggregation.continual`.
 
-**One key** from the operating system, drawn when the state is made, decides all noise. Row t of Z is drawn from a
+**One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
 ..., X_t. So a step that is drawn again from the same data comes out the same, bit for bit, and one that is drawn from
 other data has independent noise, never the same noise, which would reveal what has changed.
