@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -31,7 +31,6 @@ def by_rejection(items, limit):
     return box[sums <= limit][:50_000]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(-9, 9), min_size=1, max_size=5), st.integers(1, 6))
 def test_the_gauge_is_the_largest_over_all_sums(point, limit):
     body = LimitedCube(len(point), limit)
@@ -117,7 +116,6 @@ def test_a_limit_lessens_the_noise_of_cube_and_laplace():
         assert all(one < 2 * (2 * k) ** 2 for k, one in enumerate(found, 1))
 
 
-@settings(deadline=None)
 @given(st.integers(-3, 300), st.integers(-3, 300))
 def test_bodies_that_are_none_are_refused(items, limit):
     if 1 <= items <= MOST_ITEMS and limit >= 1:

@@ -8,7 +8,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from privrank_jax.privacy import limited_cube_lattice as lattice
@@ -99,7 +99,6 @@ def test_the_bound_for_fine_lattices_is_near_the_sum(items, limit, monkeypatch):
     assert plain - 2 < exact <= bound < 1.02 * plain + 1
 
 
-@settings(deadline=None)
 @given(st.floats(), st.floats())
 def test_what_is_no_level_or_rate_is_refused(level, rate):
     if 0 < level < 1 and 0 < rate < math.inf:
