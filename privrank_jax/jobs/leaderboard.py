@@ -107,7 +107,7 @@ class Board(Ranking):
         """The first items of each step, as text: cells by heading."""
         return [
             {"step": str(one.facts["step"]), "until": str(one.facts["ends"])}
-            | dict(zip(_PLACES, (one.items[item] for item in one.order.tolist())))
+            | dict(zip(_PLACES, one.marked))
             for one in self.steps
         ]
 
