@@ -163,6 +163,24 @@ class Ranking:
         return [name + " (tied)" * (ranks.count(rank) > 1) for name, rank in zip(self.names, ranks)]
 
     @property
+    def shrinkage(self) -> str:
+        """By how much a ridge shrinks the scores, from what is published alone; "" where none does.
+
+        Intervals are centered where its bias is removed; without them the ridge itself says it, in comparisons.
+        """
+        gamma, ends = self.facts.get("gamma"), self.certainty.intervals
+        if not gamma or self.scores is None:
+            return ""
+        if "low" not in ends:
+            return f"Scores are shrunk towards each other, by a ridge of gamma = {gamma:.3g}."
+        share = 1 - np.std(self.scores) / max(float(np.std(ends["low"] + ends["high"])) / 2, 1e-300)
+        if share <= 0:
+            return ""
+        return (
+            f"Scores are shrunk towards each other, by {100 * share:.2g}%; their intervals are not."
+        )
+
+    @property
     def tied_words(self) -> str:
         """That items are tied, among them perhaps some that are not shown; "" where none are."""
         ranks, shown = self.ranks, len(self.names)
@@ -260,6 +278,7 @@ class Ranking:
         found = [self.tied_words, apart["words"] if apart else ""]
         if self.certainty.words:
             found.append(f"Intervals: {self.certainty.words}.")
+        found.append(self.shrinkage)
         return [
             *filter(None, found),
             self.guarantee_in_words,
@@ -296,6 +315,7 @@ class Ranking:
         """The ranking as plain values, as ``--json`` prints it: ``ranking``, ``guarantee`` and ``diagnostics``."""
         apart = self.told_apart
         facts = self.facts if apart is None else {**self.facts, "told_apart": apart}
+        facts = {**facts, "shrinkage": self.shrinkage} if self.shrinkage else facts
         guarantee = None if self.guarantee is None else self.guarantee.as_dict()
         return {"ranking": self.rows, "guarantee": guarantee, "diagnostics": facts}
 
@@ -372,7 +392,7 @@ class Ranking:
 
         certain, apart = self.certainty.words, self.told_apart
         words = [f"The intervals are {certain}."] if certain else []
-        words += filter(None, (self.tied_words, apart["words"] if apart else ""))
+        words += filter(None, (self.shrinkage, self.tied_words, apart["words"] if apart else ""))
         guarantee = [] if self.guarantee is None else [self.guarantee_in_words]
         if guarantee and not self.rehearsal:
             guarantee.append("Each release draws new noise and spends the budget again.")
