@@ -20,6 +20,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 import os
 from collections.abc import Callable
 
@@ -634,8 +635,11 @@ class _Job:
         steps, gaussian = self.schedule.steps, dataclasses.replace(self.promise, delta=1e-6)
 
         def deviation(promise: Privacy, steps: int | None, noise: str, after: int) -> float:
-            asked = promise, num_items, steps, noise, self.publishes, None
-            return float(strategy_for(*asked)[2].deviations(after)[-1])
+            try:
+                strategy = strategy_for(promise, num_items, steps, noise, self.publishes)[2]
+            except ValueError:  # no exact noise can be drawn
+                return math.inf
+            return float(strategy.deviations(after)[-1])
 
         def same(steps: int | None, after: int) -> float:
             return deviation(self.promise, steps, self.noise, after)

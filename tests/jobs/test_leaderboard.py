@@ -186,22 +186,23 @@ def test_a_board_of_noise_says_so_and_what_would_lessen_it(adjacency):
 
 
 def test_only_what_lessens_the_noise_is_advised():
-    """Gaussian noise where one user moves much, a last step where there is none; both as strategies have it."""
+    """Gaussian noise after many steps, a last step where there is none; both as strategies have it."""
     seen = {}
-    for noise, delta, each, steps in (
-        ("laplace", 0.0, 3, 5), ("laplace", 0.0, 300, 5), ("laplace", 0.0, 3, None), ("gaussian", 1e-6, 300, 5),
+    for noise, delta, steps, until in (
+        ("laplace", 0.0, 365, "2024-01-05"), ("laplace", 0.0, 365, "2024-04-10"),
+        ("laplace", 0.0, None, "2024-01-05"), ("gaussian", 1e-6, 365, "2024-04-10"),
     ):  # fmt: skip
-        promise = Privacy(0.1, unit="user", adjacency="flip", contributions=each, delta=delta)
-        asked = {"promise": promise, "noise": noise, "steps": steps, "key": jax.random.key(1)}
-        found = published(None, data=many(), **asked)
+        promise = Privacy(0.02, unit="user", adjacency="flip", contributions=3, delta=delta)
+        asked = {"noise": noise, "steps": steps, "key": jax.random.key(1)}
+        found = published(None, until, many(), promise, method="counts", **asked)
         (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
         ways = [way for way in ("--noise gaussian", "--steps", "--every") if way in said]
-        seen[noise, each, steps] = ways
+        seen[noise, steps, until[5:]] = ways
     assert seen == {
-        ("laplace", 3, 5): ["--every"],
-        ("laplace", 300, 5): ["--noise gaussian", "--every"],
-        ("laplace", 3, None): ["--steps", "--every"],
-        ("gaussian", 300, 5): ["--every"],
+        ("laplace", 365, "01-05"): ["--every"],
+        ("laplace", 365, "04-10"): ["--noise gaussian", "--every"],
+        ("laplace", None, "01-05"): ["--steps", "--every"],
+        ("gaussian", 365, "04-10"): ["--every"],
     }
 
 
