@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax import pairwise, release
 from privrank_jax._host.evaluate import quickly
@@ -575,13 +575,12 @@ class _Job:
         if not self.fits:
             error = f"the noise of a total has a standard deviation of {deviation:.3g}"
             if found.reach is None:
-                return Certainty(notes=(_NO_LAW, error))
+                return Certainty(self.unless_apart(found, latest, met)[1], notes=(_NO_LAW, error))
             more = ", not the chance in the answers; this step by itself"
             certain = of_noise(latest.scores, found.reach, what="totals", more=more)
             return dataclasses.replace(certain, notes=(error,))
-        moved, apart = self.noise_of_scores(found, latest, met)
+        moved, unsure = self.unless_apart(found, latest, met)
         error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
-        unsure = None if apart else np.zeros((latest.scores.size,) * 2, bool)
         if found.scores is not None:
             return Certainty(unsure, notes=(_NO_DESIGN, error))
         if self.noise != "gaussian":
@@ -601,12 +600,13 @@ class _Job:
         )
         return dataclasses.replace(certain, notes=(*certain.notes, error))
 
-    def noise_of_scores(
+    def unless_apart(
         self, found: _Published, latest: Ranking, met: Int[np.ndarray, "items items"]
-    ) -> tuple[float, bool]:
-        """By how much noise moves a score of the last step, and whether scores spread by more than it parts them.
+    ) -> tuple[float, Bool[np.ndarray, "items items"] | None]:
+        """By how much noise moves a score of the last step, and that no item is surely better than another.
 
-        Noise is added to the published sums once more, and scores are fitted to them: a function of the release.
+        None instead of that where scores spread by more than noise parts equal ones. Normal noise is added to the
+        published sums once more, and scores are fitted to them: a function of the release.
         """
         assert latest.scores is not None
         sums, items = found.sums[-1], latest.scores.size
@@ -622,13 +622,16 @@ class _Job:
         def fitted(one: np.ndarray) -> np.ndarray:
             if found.scores is not None:
                 return np.asarray(fit_score_sums(one, items, *deviations, gamma=self.gamma))
+            if not self.fits:
+                return one
             design, gamma = pairwise.Counts(met), latest.facts["gamma"]
             return np.asarray(quickly(pairwise.fit, design, one, gamma).value)
 
         scores = np.stack([fitted(one) for one in moved])
         errors = scores - scores.mean(0)
         widest = float(np.quantile(np.ptp(errors, axis=1), self.level))
-        return float(errors.std()), bool(np.ptp(latest.scores) > widest)
+        unsure = None if np.ptp(latest.scores) > widest else np.zeros((items, items), bool)
+        return float(errors.std()), unsure
 
     def less_noise(self, num_items: int, published: int) -> str:
         """What would lessen the noise of the last published step, in words; Gaussian noise has δ = 10⁻⁶ there."""

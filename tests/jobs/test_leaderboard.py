@@ -201,7 +201,7 @@ def test_only_what_lessens_the_noise_is_advised():
     assert seen == {
         ("laplace", 365, "01-05"): ["--every"],
         ("laplace", 365, "04-10"): ["--noise gaussian", "--every"],
-        ("laplace", None, "01-05"): ["--steps", "--every"],
+        ("laplace", None, "01-05"): ["--noise gaussian", "--steps", "--every"],
         ("gaussian", 365, "04-10"): ["--every"],
     }
 
