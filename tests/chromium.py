@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -109,8 +108,6 @@ class Browser:
 
     def _read(self) -> dict[str, Any]:
         while b"\0" not in self._unread:
-            ready, _, _ = select.select([self._answers], [], [], _PATIENCE)
-            assert ready, f"Chromium was silent for {_PATIENCE:.0f} seconds"
             more = os.read(self._answers, 1 << 16)
             assert more, "Chromium ended"
             self._unread += more

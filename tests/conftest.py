@@ -18,6 +18,7 @@ import jax
 import numpy as np
 import pytest
 import typer.testing
+from hypothesis import HealthCheck, settings
 from jax._src import compilation_cache, core
 from threadpoolctl import threadpool_limits
 
@@ -32,6 +33,9 @@ threadpool_limits(int(os.environ["OPENBLAS_NUM_THREADS"]), "blas")
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 # pytest-xdist tells its workers the width of its own terminal, by which commands would print tables.
 os.environ.pop("COLUMNS", None)
+# A busy machine is no fault: no example, and no draw of one, has a time.
+settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
 # What hypothesis keeps between runs does not belong into the folder of the sources.
 os.environ.setdefault(
     "HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir()) / "privrank-jax-hypothesis")

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests import house
 from tests.house.docstrings import described, exported, missing_sections
 from tests.house.imports import circles
 from tests.house.picture import STORED, drawn
 from tests.house.planted import PLANTED
-from tests.sources import PACKAGE, Module, modules
+from tests.sources import PACKAGE, ROOT, Module, modules
 
 LIGHT = {
     "privrank_jax",
@@ -96,6 +99,26 @@ def test_missing_sections_are_found() -> None:
         (function,) = ast.parse(source).body
         assert isinstance(function, ast.FunctionDef)
         assert missing_sections(function) == missing
+
+
+CLOCKS = (
+    r"^(?!settings.register_profile).*deadline\s*=|timeout=(?!None)|\b(time|monotonic|perf_counter|process_time)(_ns)?\(\)"
+    r"|\b(now|today|utcnow)\(|datetime64\(.now|import .*\b(monotonic|perf_counter|process_time)\b"
+)
+
+
+def test_no_test_looks_at_a_clock():
+    """Nor does hypothesis: what passes on an idle machine passes on a busy one. Mutants and benchmarks are no tests."""
+    assert settings().deadline is None
+    left_out = {"benchmarks", "mutants"}
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if path != Path(__file__) and not left_out & set(path.parts)
+        for line in path.read_text("utf-8").splitlines()
+        if re.search(CLOCKS, line)
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("package", ["aggregation", "pairwise"])

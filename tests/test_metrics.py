@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from privrank_jax import metrics
 from tests import reference
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 permutations = st.permutations(list(range(7)))
 ties = st.lists(st.integers(0, 3), min_size=7, max_size=7)
 masks = st.lists(st.booleans(), min_size=7, max_size=7)

@@ -35,7 +35,7 @@ def client() -> Iterator[NotebookClient]:
     """One kernel for all notebooks, so that Python starts, and JAX is imported, once."""
     started = NotebookClient(
         nbformat.v4.new_notebook(),
-        timeout=300,
+        timeout=None,
         kernel_name="python3",
         coalesce_streams=True,
         record_timing=False,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from privrank_jax import rankings
 from tests import reference
 
-FEW = settings(max_examples=40, deadline=None)
+FEW = settings(max_examples=40)
 permutations = st.permutations(list(range(6)))
 
 

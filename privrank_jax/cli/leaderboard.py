@@ -14,12 +14,12 @@ from privrank_jax.cli.checks import check_release
 from privrank_jax.cli.console import Refusal, Side, print_table
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
+    Ballots,
     Budget,
     ComparisonColumns,
     Files,
     Items,
     Missing,
-    RankingColumns,
     Release,
     Unit,
     adjacency_option,
@@ -47,7 +47,7 @@ HELP = (
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
+class Request(Budget, ComparisonColumns, Ballots, Files, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -82,8 +82,8 @@ class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made by the first run, "
-            "with FILE.published beside it. It is as private as the data: never publish it.",
+            help="Keeps what was drawn and the key of all noise, so that a step comes out once; made with the first "
+            "step, with FILE.published beside it. It is as private as the data: never publish it.",
         ),
     ] = None
     until: Annotated[
@@ -142,9 +142,6 @@ class Request(Budget, ComparisonColumns, RankingColumns, Files, Release):
         "per_step": "max_per_step",
         "k": "top_k",
     }
-    HIDDEN: ClassVar[frozenset[str]] = frozenset(
-        ("item", "rank")
-    )  # of forms without one time for each user
 
 
 @command

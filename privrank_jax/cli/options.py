@@ -39,14 +39,12 @@ class Options:
         given: names of the options given on the command line.
         LIBRARY: from the library's name of an argument to the field, where they differ.
         PANEL: heading of the class's own options in the help; "" for the default heading.
-        HIDDEN: options that the help does not list: rare ones, and those that another one says.
     """
 
     given: frozenset[str] = frozenset()
 
     LIBRARY: ClassVar[dict[str, str]] = {}
     PANEL: ClassVar[str] = ""
-    HIDDEN: ClassVar[frozenset[str]] = frozenset()
 
     @classmethod
     def names(cls) -> list[str]:
@@ -127,9 +125,7 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
     hints = typing.get_type_hints(request, include_extras=True)
     fields = {field.name: field for field in dataclasses.fields(request)}
     panels: dict[str, str] = {}
-    hidden: set[str] = set()
     for one in request.__mro__:
-        hidden |= vars(one).get("HIDDEN", frozenset())
         for name in inspect.get_annotations(one):
             if typing.get_origin(hints[name]) is Annotated:
                 panels.setdefault(name, vars(one).get("PANEL", ""))
@@ -137,19 +133,18 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
         name: inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            annotation=_under(panel, hints[name], hidden=name in hidden),
+            annotation=_under(panel, hints[name]),
             default=_default(fields[name]),
         )
         for name, panel in panels.items()
     }
 
 
-def _under(panel: str, hint: Any, *, hidden: bool) -> Any:
+def _under(panel: str, hint: Any) -> Any:
     """The annotation of an option with the heading under which the help shows it; a flag takes no value to show."""
     kind, info = typing.get_args(hint)
     info = copy.copy(info)
     info.rich_help_panel = panel or None
-    info.hidden = hidden
     if kind is bool:
         info.metavar = ""
     for number, name in ((int, "INTEGER"), (float, "FLOAT")):

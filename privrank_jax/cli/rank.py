@@ -15,6 +15,7 @@ from privrank_jax.cli.checks import check_already_randomized, check_release, war
 from privrank_jax.cli.console import Refusal, check_choice
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
+    AS_COLUMN,
     Blank,
     Budget,
     ComparisonColumns,
@@ -57,13 +58,28 @@ _FOR_REPORTS = (
     *("source", "separator", "encoding", "sheet", "user", "items", "link", "gamma", "level"),
     *("top_k", "json", "out", "plot", "report", "probabilities", "title"),
 )
-_OWN_ROLES = ("side", "covariate_group", "chosen", "shown")
-_RARE = "weight max_per_item separator encoding blank order order_separator plot report accept_idealized"
 _UNUSED = ("epsilon", "noise", "delta", "max_per_user", "simulate")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Orders, Files, Release):
+class Columns(ComparisonColumns):
+    """Columns of comparisons, of their covariates, and of choices."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    side: Role = None
+    covariate_group: Role = None
+    chosen: Role = None
+    shown: Annotated[list[str] | None, typer.Option(metavar="COLUMN", help=AS_COLUMN)] = None
+
+    ROLES: ClassVar[tuple[str, ...]] = (
+        *ComparisonColumns.ROLES,
+        *("side", "covariate_group", "chosen", "shown"),
+    )
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request(Budget, Columns, Orders, Files, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -141,10 +157,6 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
             "each covariate.",
         ),
     ] = None
-    side: Role = None
-    covariate_group: Role = None
-    chosen: Role = None
-    shown: Annotated[list[str] | None, typer.Option(metavar="COLUMN")] = None
     weight: Annotated[
         str | None,
         typer.Option(
@@ -175,8 +187,6 @@ class Request(Budget, ComparisonColumns, Orders, Files, Release):
     ] = None
 
     LIBRARY: ClassVar[dict[str, str]] = {"contributions": "max_per_user"}
-    ROLES: ClassVar[tuple[str, ...]] = (*ComparisonColumns.ROLES, *_OWN_ROLES)
-    HIDDEN: ClassVar[frozenset[str]] = frozenset((*_OWN_ROLES, *_RARE.split()))
 
     @property
     def promised(self) -> Privacy | None:

@@ -166,7 +166,8 @@ class Counted(Text):
     ] = None
 
 
-Role = Annotated[str | None, typer.Option(metavar="COLUMN")]
+AS_COLUMN = "The same as --column with this role."
+Role = Annotated[str | None, typer.Option(metavar="COLUMN", help=AS_COLUMN)]
 _SIDES = ("left", "right", "outcome", "left_wins", "right_wins", "left_score", "right_score")
 
 
@@ -201,7 +202,6 @@ class ComparisonColumns(Counted):
     right_score: Role = None
 
     ROLES: ClassVar[tuple[str, ...]] = ("winner", "loser", "tie", *_SIDES, "count")
-    HIDDEN: ClassVar[frozenset[str]] = frozenset(ROLES)
 
     @functools.cached_property
     def columns(self) -> dict[str, str | list[str]]:
@@ -250,24 +250,12 @@ class Orders(Text):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class RankingColumns(Orders, Counted):
-    """Columns of a file of rankings, and the meaning of its cells."""
+class Ballots(Orders, Counted):
+    """Columns of a file of rankings, a row for each user, and the meaning of its cells."""
 
     PANEL: ClassVar[str] = "Columns of FILE"
 
     user: User = None
-    item: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
-        ),
-    ] = None
-    rank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN", help="Column of ranks, one row per user and item. Default: rank."
-        ),
-    ] = None
     blank: Blank = None
     ranks: Annotated[
         bool,
@@ -306,6 +294,26 @@ class RankingColumns(Orders, Counted):
                 "give --ranks (1 = best), --higher-is-better, --lower-is-better or --approvals, not more than one."
             )
         return given[0] if given else None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RankingColumns(Ballots):
+    """The same, or a row for each user and item."""
+
+    PANEL: ClassVar[str] = "Columns of FILE"
+
+    item: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of items, one row per user and item. Default: item."
+        ),
+    ] = None
+    rank: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Column of ranks, one row per user and item. Default: rank."
+        ),
+    ] = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -377,7 +385,6 @@ class Saved(Json):
     """Where a result goes, beside the terminal: tables and pictures."""
 
     PANEL: ClassVar[str] = "Files of the result"
-    HIDDEN: ClassVar[frozenset[str]] = frozenset({"plot"})
     PAGES: ClassVar[tuple[str, ...]] = ()
 
     out: Annotated[
@@ -389,7 +396,9 @@ class Saved(Json):
             "it (.html). Once for each file.",
         ),
     ] = None
-    plot: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The picture alone, as by --out.")
+    ] = None
 
     @property
     def files(self) -> dict[str, Path]:
@@ -430,10 +439,11 @@ class Files(Saved):
     """Where a ranking goes, beside the terminal, and its heading."""
 
     PANEL: ClassVar[str] = "Files of the result"
-    HIDDEN: ClassVar[frozenset[str]] = frozenset({"report"})
     PAGES: ClassVar[tuple[str, ...]] = (".html", ".htm")
 
-    report: Annotated[Path | None, typer.Option(metavar="FILE")] = None
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The page alone, as by --out.")
+    ] = None
     title: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Heading of the table, the picture and the page."),

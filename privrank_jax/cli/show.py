@@ -249,5 +249,5 @@ def _about(ranking: Ranking, line: str) -> list[tuple[str, str]]:
         words.append(("rank_low, rank_high", f"{ends} of the rank, 1 = best: {meaning}"))
     if "quasi_standard_error" in ranking.certainty.intervals:
         words.append(("quasi_standard_error", "the root of q² + r² is the error of a difference"))
-    words += [("note", note) for note in ranking.notes]
+    words += [("note", note) for note in (ranking.shrinkage, *ranking.notes) if note]
     return [*words, ("command", line), ("written by", f"privrank_jax {__version__}")]

@@ -226,7 +226,7 @@ def bounded(
     privacy = dataclasses.replace(privacy, contributions=most)
     if table.comparisons_per_user <= most:
         return privacy, None, ()
-    kept = _kept_rows(table, most, source)
+    kept = kept_rows(table.users, most, source)
     return privacy, kept, left_out(len(table), int(kept.sum()), most, what)
 
 
@@ -240,20 +240,20 @@ def left_out(
     )
 
 
-def _kept_rows(
-    table: Comparisons | Choices, most: int, source: Randomness, per_item: int | None = None
-) -> np.ndarray:
+def kept_rows(users: np.ndarray, most: int, source: Randomness) -> np.ndarray:
     """``(N,)`` bool, the rows that stay: ``most`` random ones of each user, whatever they say."""
-    if per_item is not None and isinstance(table, Comparisons):
-        items = table.winners, table.losers
-        if source.rehearsal:
-            drawn = np.asarray(jax.random.bits(source.key(), (len(table),)))
-            order = np.lexsort((drawn, table.users))
-            return capped_rows(table.users, order, most, items, per_item)
-        return exact_bound(table.users, most, items=items, max_per_item=per_item)
     if not source.rehearsal:
-        return exact_bound(table.users, most)
-    return np.asarray(bound_contributions(source.key(), table.users, most))
+        return exact_bound(users, most)
+    return np.asarray(bound_contributions(source.key(), users, most))
+
+
+def _capped_rows(table: Comparisons, most: int, source: Randomness, per_item: int) -> np.ndarray:
+    """The same with at most ``per_item`` rows of a user about one item."""
+    items = table.winners, table.losers
+    if not source.rehearsal:
+        return exact_bound(table.users, most, items=items, max_per_item=per_item)
+    drawn = np.asarray(jax.random.bits(source.key(), (len(table),)))
+    return capped_rows(table.users, np.lexsort((drawn, table.users)), most, items, per_item)
 
 
 def _weights(table: Table, asked: Asked, *, private: bool) -> np.ndarray | None:
@@ -297,7 +297,11 @@ def _count(
         counts: Any = np.asarray(wins.matrix)
         ties: Any = np.asarray(wins.ties)
         return WinCounts(counts, ties=ties), round(float(counts.sum()))
-    kept = None if limit is None else _kept_rows(table, limit, source, per_item)
+    kept = None
+    if limit is not None and per_item is not None:
+        kept = _capped_rows(table, limit, source, per_item)
+    elif limit is not None:
+        kept = kept_rows(table.users, limit, source)
     number = len(table) if kept is None else int(kept.sum())
     if kept is not None:
         weights = kept * (1.0 if weights is None else weights)

@@ -55,7 +55,7 @@ from privrank_jax.jobs.methods import (
 )
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
-from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by
+from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by, tied_at_least_cost
 from privrank_jax.jobs.spending import paid
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
@@ -580,10 +580,10 @@ def _with_certainty(found: Ranking, certainty: Certainty) -> Ranking:
     """Add what the noise leaves certain, or why that is little.
 
     What is shown may lie outside of intervals that were found before cycles of weights were reduced: they are made to
-    hold it, and the truth all the more.
+    hold it, and the truth all the more. Of tied items both the rank that they share and the place hold.
     """
-    ends = dict(certainty.intervals)
-    for name, shown in (("rank_", np.argsort(found.order)), ("", found.scores)):
+    ends, places = dict(certainty.intervals), np.argsort(found.order)
+    for name, shown in (("rank_", found.ranks[places] - 1), ("rank_", places), ("", found.scores)):
         if shown is not None and f"{name}low" in ends:
             ends[f"{name}low"] = np.minimum(ends[f"{name}low"], shown)
             ends[f"{name}high"] = np.maximum(ends[f"{name}high"], shown)
@@ -674,12 +674,13 @@ def without_privacy(data: Prepared, asked: Asked) -> Ranking:
             notes=remarks,
             **told,
         )
-        return explained(found, asked.rule)
+        return explained(found, asked.rule, weights.twice.astype(float))
     best = aggregation.kemeny(weights, asked.xi)
     certificate, words = _certificate(best, data.table.num_items, "")
     found = Ranking(
         title=_title(data, "least disagreement (Kemeny), without privacy"),
         order=np.argsort(best.ranks),
+        tied=tied_at_least_cost(weights.twice, np.argsort(best.ranks)),
         facts=_facts(data, asked, rule=asked.rule, certificate=certificate, xi=asked.xi),
         notes=(words, *remarks),
         **told,
@@ -701,7 +702,7 @@ def by_weights(
         scores, named = scores_by(asked.rule, weights), RULES[asked.rule].title
         told = {"named": f"{named} on noisy weights", "scores": scores, "bounded": False}
         found = result(data, asked, drawn, **told, **given)
-        found = explained(found, asked.rule, summed=not data.open_number)
+        found = explained(found, asked.rule, weights, summed=not data.open_number)
         if asked.rule == "borda" and not asked.at_home:
             found = dataclasses.replace(found, warnings=(*found.warnings, _SCORES_ALONE))
     else:
@@ -719,7 +720,9 @@ def by_weights(
         bounded = best.ratio <= 1 + asked.xi
         named = "Kemeny ranking of noisy weights"
         found = result(data, asked, drawn, named=named, ranks=best.ranks, bounded=bounded, **given)
-        found = _unless_proven(dataclasses.replace(found, notes=(words, *found.notes)), best, asked)
+        tied = tied_at_least_cost(votes, found.order)
+        found = dataclasses.replace(found, tied=tied, notes=(words, *found.notes))
+        found = _unless_proven(found, best, asked)
     return dataclasses.replace(found, matrix=weights)
 
 

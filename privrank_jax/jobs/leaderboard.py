@@ -20,12 +20,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import math
 import os
 from collections.abc import Callable
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax import pairwise, release
 from privrank_jax._host.evaluate import quickly
@@ -65,7 +66,8 @@ from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import paid, was_paid
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
-from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums
+from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
+from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.prefix_sums import check_steps, usual_strategy
 from privrank_jax.privacy.spaced_sums import Spacing
@@ -84,6 +86,9 @@ _WORDS = {  # what items are ranked by, and the name of that
     "borda": ("noisy Borda scores of all users so far", "noisy score"),
     "approvals": ("noisy approvals of all users so far", "noisy approvals"),
 }
+_DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
+_NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
+_NO_LAW = "no intervals: sums of Laplace noise have no simple law"
 _BY_EXPOSURE = (
     "win totals follow how often items were compared, so they order items by how good they are only where all were "
     'compared about equally often: method="scores" (--method scores) publishes fitted scores instead.'
@@ -107,7 +112,7 @@ class Board(Ranking):
         """The first items of each step, as text: cells by heading."""
         return [
             {"step": str(one.facts["step"]), "until": str(one.facts["ends"])}
-            | dict(zip(_PLACES, (one.items[item] for item in one.order.tolist())))
+            | dict(zip(_PLACES, one.marked))
             for one in self.steps
         ]
 
@@ -149,9 +154,9 @@ def leaderboard(
             (:mod:`privrank_jax.privacy.unbounded_sums` compares both).
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
-        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made by the
-            first call, with one of that name and ``.published`` beside it. It is as private as the data: never publish
-            it.
+        state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
+            the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
+            publish it.
         times: ``(N,)`` datetime64, UTC, when each comparison or ballot was made. Default: those of the data.
         method: of comparisons ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are
             compared equally often. Default: scores, and a leaderboard that was begun with counts goes on as one. Of
@@ -272,9 +277,9 @@ def _ballots(data: object) -> str:
 class _Published:
     """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
 
-    totals: Float[np.ndarray, "t items"]
+    sums: Float[np.ndarray, "t numbers"]
     scores: Float[np.ndarray, "t items"] | None
-    deviations: Float[np.ndarray, "t"]
+    told: ContinualDiagnostics
     guarantee: Guarantee | None
     counted: list[Counted]
     identifier: str = ""
@@ -412,9 +417,8 @@ class _Job:
                 counts = fresh.sums if self.fits_sums else fresh.totals
                 board.publish(counts(done, last), notes, after=done)
             scores = board.scores(self.gamma) if self.fits_sums else None
-            deviations = np.asarray(board.diagnostics.deviations)
             return _Published(
-                board.totals, scores, deviations, board.guarantee, counted, board.identifier,
+                board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier,
                 reach=reach,
             )  # fmt: skip
 
@@ -436,14 +440,13 @@ class _Job:
         found = draw(key, counts, self.promise, noise=self.noise, strategy=strategy)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
-        deviations = np.asarray(told.deviations)
         met, reach = arrivals.counted(0, last), None
         if not self.fits:
             strategy = strategy_for(
                 self.promise, items, self.schedule.steps, self.noise, self.publishes, self.spacing
             )[2]
             reach = strategy.total_reach(last - 1, items, self.level)
-        return _Published(noisy[:, :items], scores, deviations, found.guarantee, met, reach=reach)
+        return _Published(noisy, scores, told, found.guarantee, met, reach=reach)
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
@@ -469,6 +472,7 @@ class _Job:
             met[other, one] += number
             steps.append(self.ranking(items, found, step, guarantee, met))
         latest, certainty = steps[-1], self.certainty(found, steps[-1], met)
+        unsure = certainty.better is not None and not certainty.better.any()
         notes = (*latest.notes, *certainty.notes, *((REHEARSAL,) if rehearsal else ()))
         in_short = [
             {name: one.facts[name] for name in ("step", "ends")}
@@ -486,6 +490,13 @@ class _Job:
                     self.promise, user=self.data.num_users, comparison=len(arrivals.times)
                 ),
                 *((_BY_EXPOSURE,) if self.method == "counts" and not flip else ()),
+                *(
+                    (
+                        f"no two items can be told apart. Less noise: {self.less_noise(len(items), len(steps))}.",
+                    )
+                    if unsure
+                    else ()
+                ),
                 *private_remark(*arrivals.left_out(found.counted)),
             ),
         }
@@ -501,7 +512,8 @@ class _Job:
         met: Int[np.ndarray, "items items"],
     ) -> Ranking:
         """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
-        totals, deviation = found.totals[step], float(found.deviations[step])
+        totals = found.sums[step, : len(items)]
+        deviation = float(np.asarray(found.told.deviations)[step])
         name, fits, gamma = self.data.name, self.fits, None
         scores = totals if found.scores is None else found.scores[step]
         if fits and found.scores is None:
@@ -559,21 +571,24 @@ class _Job:
     ) -> Certainty:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
         assert latest.scores is not None
-        deviation = float(found.deviations[len(found.totals) - 1])
-        if found.scores is not None:
-            why = (
-                "how often each pair was compared is private here, and known by noisy counts alone"
-            )
-            return Certainty(notes=(f"no intervals: {why}",))
-        if found.reach is not None:
+        deviation = latest.facts["noise_deviation"]
+        if not self.fits:
+            error = f"the noise of a total has a standard deviation of {deviation:.3g}"
+            if found.reach is None:
+                return Certainty(self.unless_apart(found, latest, met)[1], notes=(_NO_LAW, error))
             more = ", not the chance in the answers; this step by itself"
-            return of_noise(latest.scores, found.reach, what="totals", more=more)
+            certain = of_noise(latest.scores, found.reach, what="totals", more=more)
+            return dataclasses.replace(certain, notes=(error,))
+        moved, unsure = self.unless_apart(found, latest, met)
+        error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
+        if found.scores is not None:
+            return Certainty(unsure, notes=(_NO_DESIGN, error))
         if self.noise != "gaussian":
-            return Certainty(notes=("no intervals: sums of Laplace noise have no simple law",))
+            return Certainty(unsure, notes=(_NO_LAW, error))
         if (components := components_of(met)) > 1:
             return Certainty(notes=(SEVERAL_GROUPS.format(components),))
         cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
-        return of_fit(
+        certain = of_fit(
             latest.scores,
             met,
             gamma=latest.facts["gamma"],
@@ -583,3 +598,64 @@ class _Job:
             noise_scale=deviation,
             noise="gaussian",
         )
+        return dataclasses.replace(certain, notes=(*certain.notes, error))
+
+    def unless_apart(
+        self, found: _Published, latest: Ranking, met: Int[np.ndarray, "items items"]
+    ) -> tuple[float, Bool[np.ndarray, "items items"] | None]:
+        """By how much noise moves a score of the last step, and that no item is surely better than another.
+
+        None instead of that where scores spread by more than noise parts equal ones. Normal noise is added to the
+        published sums once more, and scores are fitted to them: a function of the release.
+        """
+        assert latest.scores is not None
+        sums, items = found.sums[-1], latest.scores.size
+        place, told = len(found.sums) - 1, found.told
+        deviations = [np.asarray(told.deviations)[place]]
+        if told.pair_deviations is not None:
+            deviations.append(np.asarray(told.pair_deviations)[place])
+        parts = (2 * items, sums.size - 2 * items) if found.scores is not None else (items,)
+        spread = np.repeat(deviations[: len(parts)], parts[: len(deviations)])
+        draws = max(10, min(_DRAWS, 100 * _DRAWS // items))
+        moved = sums + spread * np.random.default_rng(0).standard_normal((draws, sums.size))
+
+        def fitted(one: np.ndarray) -> np.ndarray:
+            if found.scores is not None:
+                return np.asarray(fit_score_sums(one, items, *deviations, gamma=self.gamma))
+            if not self.fits:
+                return one
+            design, gamma = pairwise.Counts(met), latest.facts["gamma"]
+            return np.asarray(quickly(pairwise.fit, design, one, gamma).value)
+
+        scores = np.stack([fitted(one) for one in moved])
+        errors = scores - scores.mean(0)
+        widest = float(np.quantile(np.ptp(errors, axis=1), self.level))
+        unsure = None if np.ptp(latest.scores) > widest else np.zeros((items, items), bool)
+        return float(errors.std()), unsure
+
+    def less_noise(self, num_items: int, published: int) -> str:
+        """What would lessen the noise of the last published step, in words; Gaussian noise has δ = 10⁻⁶ there."""
+        steps, gaussian = self.schedule.steps, dataclasses.replace(self.promise, delta=1e-6)
+
+        def deviation(promise: Privacy, steps: int | None, noise: str, after: int) -> float:
+            try:
+                strategy = strategy_for(promise, num_items, steps, noise, self.publishes)[2]
+            except ValueError:  # no exact noise can be drawn
+                return math.inf
+            return float(strategy.deviations(after)[-1])
+
+        def same(steps: int | None, after: int) -> float:
+            return deviation(self.promise, steps, self.noise, after)
+
+        now, ways = same(steps, published), []
+        if same(1, 1) < now:
+            ways.append("fewer, longer steps (--every)")
+        if steps is None and same(published, published) < now:
+            ways.append("a last step (--steps)")
+        if self.noise != "gaussian" and deviation(gaussian, steps, "gaussian", published) < now:
+            ways.append("noise='gaussian' (--noise gaussian) and a delta")
+        if not self.ballots and self.promise.adjacency != "flip":
+            ways.append(
+                "adjacency='flip' (--adjacency flip), where who compared what may be public"
+            )
+        return ", ".join(ways) or "a larger epsilon"

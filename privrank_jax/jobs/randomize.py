@@ -48,6 +48,7 @@ from privrank_jax.jobs.checks import (
     private_remark,
     what_is,
 )
+from privrank_jax.jobs.comparisons import kept_rows
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, Sampled, sample
 from privrank_jax.jobs.reports import reports_guarantee
 from privrank_jax.jobs.result import frame_of
@@ -55,7 +56,6 @@ from privrank_jax.jobs.spending import price
 from privrank_jax.jobs.synthetic import rankings_guarantee
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.contributions import exact_bound
 from privrank_jax.release.entropy import random_words
 from privrank_jax.release.ledger import Ledger
 
@@ -531,7 +531,7 @@ def _preferences(
             "max_per_user (--max-per-user) bounds what one user gives: it must be at least 1, and "
             "needs unit='user' (--unit user)."
         )
-    kept, remarks = _kept_labels(scan, ties, max_per_user)
+    kept, remarks = _kept_labels(scan, ties, max_per_user, source)
     about = _about_limit(scan, float(epsilon), ties, max_per_user) if unit == "user" else ()
     drawn, budgets = randomize_labels(scan, kept, promise, epsilon, source)
     note = "prompts and the texts of both answers are public."
@@ -582,7 +582,7 @@ def _preferences(
 
 
 def _kept_labels(
-    scan: PreferenceScan, ties: str, max_per_user: int | None
+    scan: PreferenceScan, ties: str, max_per_user: int | None, source: Randomness
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """The rows to write, ``(N,)`` bool, and remarks for the holder of the data; depends on public facts and coins."""
     kept, remarks = np.ones(len(scan), bool), ()
@@ -599,7 +599,7 @@ def _kept_labels(
         remarks = (f"{len(scan.ties):,} lines of two equal answers were left out.",)
     if max_per_user is not None:
         rows = np.flatnonzero(kept)
-        stay = exact_bound(scan.users[rows], max_per_user)
+        stay = kept_rows(scan.users[rows], max_per_user, source)
         kept[rows[~stay]] = False
         if not stay.all():
             remarks += (f"{int(np.sum(~stay)):,} labels beyond the limit were left out.",)

@@ -107,7 +107,7 @@ def rank(
         intervals=intervals,
     )
     source = Randomness(key, accept_idealized=accept_idealized)
-    if ledger is not None and privacy is None and not isinstance(data, Reports):
+    if ledger is not None and privacy is None:
         raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
     ranking = ranked(data, privacy, asked, source)
     return paid(ranking, ledger, sha256=data.sha256, name=data.name, job="rank")

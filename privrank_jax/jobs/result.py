@@ -23,6 +23,8 @@ SEVERAL_GROUPS = (
     "the comparisons fall into {} groups of items that were never compared with one another: the order of "
     "items of different groups is arbitrary"
 )
+EQUAL = 1e-9  # no two scores that differ by more are equal; fits of equal items differ by rounding
+_TIED = "Items with the same rank are tied: the order in which they stand means nothing."
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_GUARANTEE = (
     f"{NOT_PRIVATE}: no noise was added, and the result can reveal what single users answered. Do not publish "
@@ -92,6 +94,7 @@ class Ranking:
         level: confidence level of the intervals.
         top_k: how many items are shown; None: all.
         in_order: whether ``order`` is one; else the items are a set, in the order of the public list.
+        tied: whether each item of ``order`` but the last is tied with the next one; None: where their scores are equal.
         told_by: beginning of the sentence on which items can be told apart.
         notes: remarks that are part of the release.
         warnings: remarks for the holder of the data alone; no guarantee covers them.
@@ -112,6 +115,7 @@ class Ranking:
     level: float = 0.95
     top_k: int | None = None
     in_order: bool = True
+    tied: Bool[np.ndarray, "gaps"] | None = None
     told_by: str = "At this budget"
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -134,6 +138,56 @@ class Ranking:
     def names(self) -> list[str]:
         """The items shown, best first if they are in order."""
         return [str(self.items[k]) for k in self.order[: self.top_k].tolist()]
+
+    @property
+    def ties(self) -> Bool[np.ndarray, "gaps"]:
+        """Whether each item of ``order`` but the last is tied with the next one."""
+        if self.tied is not None:
+            return self.tied
+        if self.scores is None:
+            return np.zeros(max(self.order.size - 1, 0), bool)
+        return np.diff(self.scores[self.order]) >= -EQUAL
+
+    @property
+    def ranks(self) -> Int[np.ndarray, "places"]:
+        """Ranks of the items of ``order``, from 1; tied ones share the least of theirs, as in 1, 1, 3."""
+        places = np.arange(1, self.order.size + 1)
+        return np.maximum.accumulate(
+            np.where(np.append(False, self.ties)[: places.size], 1, places)
+        )
+
+    @property
+    def marked(self) -> list[str]:
+        """The items shown, each with whether it is tied with another one, in words."""
+        ranks = self.ranks.tolist()
+        return [name + " (tied)" * (ranks.count(rank) > 1) for name, rank in zip(self.names, ranks)]
+
+    @property
+    def shrinkage(self) -> str:
+        """By how much a ridge shrinks the scores, from what is published alone; "" where none does.
+
+        Intervals are centered where its bias is removed; without them the ridge itself says it, in comparisons.
+        """
+        gamma, ends = self.facts.get("gamma"), self.certainty.intervals
+        if not gamma or self.scores is None:
+            return ""
+        if "low" not in ends:
+            return f"Scores are shrunk towards each other, by a ridge of gamma = {gamma:.3g}."
+        share = 1 - np.std(self.scores) / max(float(np.std(ends["low"] + ends["high"])) / 2, 1e-300)
+        if share <= 0:
+            return ""
+        return (
+            f"Scores are shrunk towards each other, by {100 * share:.2g}%; their intervals are not."
+        )
+
+    @property
+    def tied_words(self) -> str:
+        """That items are tied, among them perhaps some that are not shown; "" where none are."""
+        ranks, shown = self.ranks, len(self.names)
+        if not self.in_order or not self.ties[:shown].any():
+            return ""
+        more = int(np.sum(ranks[shown:] == ranks[shown - 1]))
+        return f"{_TIED} {more} more have the last rank shown." if more else _TIED
 
     @functools.cached_property
     def above(self) -> Float[np.ndarray, "items items"] | None:
@@ -164,14 +218,13 @@ class Ranking:
     def rows(self) -> list[Row]:
         """The items shown, best first, each with its score and intervals where these are known.
 
-        Ranks are from 1; None in a set.
+        Ranks are from 1, shared by tied items; None in a set.
         """
         found: list[Row] = []
         intervals = self.certainty.intervals
-        for place, (item, name) in enumerate(zip(self.order.tolist(), self.names), start=1):
+        for item, name, rank in zip(self.order.tolist(), self.names, self.ranks.tolist()):
             score = None if self.scores is None else float(self.scores[item])
-            rank = place if self.in_order else None
-            row: Row = {"rank": rank, "item": name, "score": score}
+            row: Row = {"rank": rank if self.in_order else None, "item": name, "score": score}
             if "low" in intervals:
                 row["low"], row["high"] = (float(intervals[end][item]) for end in ("low", "high"))
             if "rank_low" in intervals:
@@ -221,10 +274,16 @@ class Ranking:
     @property
     def paragraphs(self) -> list[str]:
         """What stands below the table, in sentences."""
-        found = [self.told_apart["words"]] if self.told_apart and self.told_apart["words"] else []
+        apart = self.told_apart
+        found = [self.tied_words, apart["words"] if apart else ""]
         if self.certainty.words:
             found.append(f"Intervals: {self.certainty.words}.")
-        return [*found, self.guarantee_in_words, *(f"- {note}" for note in self.notes)]
+        found.append(self.shrinkage)
+        return [
+            *filter(None, found),
+            self.guarantee_in_words,
+            *(f"- {note}" for note in self.notes),
+        ]
 
     def columns(self) -> dict[str, list[str]]:
         """The table as text: cells by heading."""
@@ -256,6 +315,7 @@ class Ranking:
         """The ranking as plain values, as ``--json`` prints it: ``ranking``, ``guarantee`` and ``diagnostics``."""
         apart = self.told_apart
         facts = self.facts if apart is None else {**self.facts, "told_apart": apart}
+        facts = {**facts, "shrinkage": self.shrinkage} if self.shrinkage else facts
         guarantee = None if self.guarantee is None else self.guarantee.as_dict()
         return {"ranking": self.rows, "guarantee": guarantee, "diagnostics": facts}
 
@@ -304,7 +364,7 @@ class Ranking:
             title=self.title,
             best=best or None,
             worst=worst or None,
-            best_first=True,
+            ranks=self.ranks[: len(rows)].tolist(),
         )
 
     def drawing(self) -> str:
@@ -332,7 +392,7 @@ class Ranking:
 
         certain, apart = self.certainty.words, self.told_apart
         words = [f"The intervals are {certain}."] if certain else []
-        words += [apart["words"]] if apart and apart["words"] else []
+        words += filter(None, (self.shrinkage, self.tied_words, apart["words"] if apart else ""))
         guarantee = [] if self.guarantee is None else [self.guarantee_in_words]
         if guarantee and not self.rehearsal:
             guarantee.append("Each release draws new noise and spends the budget again.")
@@ -433,7 +493,9 @@ def frame_of(rows: Any) -> Any:
 
 def best_first(scores: Float[np.ndarray, "items"]) -> Int[np.ndarray, "items"]:
     """Sort items best first; equal scores keep the order of the item list, which does not depend on the data."""
-    return np.argsort(-scores, kind="stable")
+    order = np.argsort(-scores, kind="stable")
+    lower = np.append(False, np.diff(scores[order]) < -EQUAL)[: order.size]
+    return order[np.lexsort((order, np.cumsum(lower)))]
 
 
 def _number(value: float) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
-    from jaxtyping import Float
+    from jaxtyping import Bool, Float, Int
 
     from privrank_jax.jobs.result import Ranking
 
@@ -41,7 +41,7 @@ RULES = {
         title="Copeland's rule",
         help="how many others each item beats",
         words="an item has 1 for each other item that more users rank behind it than ahead of it, and 1/2 for each "
-        "where both are as many; equal scores stand in the order of the list of items",
+        "where both are as many",
         score_name="items beaten",
     ),
     "ranked-pairs": Rule(
@@ -54,25 +54,22 @@ RULES = {
         title="Schulze's rule",
         help="the stronger chain of majorities",
         words="an item is ahead of another if its strongest chain of majorities to the other is stronger than any "
-        "back, a chain being as strong as its narrowest majority; items that this leaves equal stand in the order of "
-        "the list of items",
+        "back, a chain being as strong as its narrowest majority",
     ),
     "minimax": Rule(
         title="minimax",
         help="the narrowest win or widest loss",
         words="an item has its lead over the other one against which it does worst: the share of users who rank it "
-        "ahead, less the share who rank it behind; equal scores stand in the order of the list of items",
+        "ahead, less the share who rank it behind",
         summed="an item has its lead over the other one against which it does worst: the number of users who rank it "
-        "ahead, less the number who rank it behind; equal scores stand in the order of the list of items",
+        "ahead, less the number who rank it behind",
         score_name="least lead",
     ),
     "borda": Rule(
         title="Borda scores",
         help="the mean score; method borda has less noise",
-        words="an item has the number of others that a user, on average, ranks behind it; equal scores stand in the "
-        "order of the list of items",
-        summed="an item has half of how many more others users rank behind it than ahead of it, added up; equal scores "
-        "stand in the order of the list of items",
+        words="an item has the number of others that a user, on average, ranks behind it",
+        summed="an item has half of how many more others users rank behind it than ahead of it, added up",
         score_name="score",
     ),
 }
@@ -113,7 +110,7 @@ def check_rule(rule: str | None, xi: float) -> None:
 
 
 def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.ndarray, "items"]:
-    """The scores of a rule, high = best; equal ones are ranked in the order of the list of items.
+    """The scores of a rule, high = best.
 
     Args:
         rule: a name in :data:`RULES`.
@@ -130,16 +127,64 @@ def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.
     return np.asarray(run(function, weights))
 
 
-def explained(found: Ranking, name: str, *, summed: bool = False) -> Ranking:
+def tied_at_least_cost(
+    weights: Float[np.ndarray, "items items"], order: Int[np.ndarray, "items"]
+) -> Bool[np.ndarray, "gaps"]:
+    """Whether items of a Kemeny order are tied with the next one: where one of them can pass the others at no cost.
+
+    Args:
+        weights: of all pairs, by which no order has a smaller cost.
+        order: the items, best first.
+
+    >>> import numpy as np
+    >>> tied_at_least_cost(np.array([[0, 6, 8], [6, 0, 8], [4, 4, 0]]), np.array([1, 0, 2])).tolist()
+    [True, False]
+    """
+    import numpy as np
+
+    from privrank_jax.jobs.result import EQUAL
+
+    lead = np.triu((weights - weights.T)[np.ix_(order, order)], 1)
+    behind = np.cumsum(
+        lead, axis=1
+    )  # the cost of moving the item of the row behind that of the column
+    ahead = np.cumsum(lead[::-1], axis=0)[::-1]  # and that of the column ahead of that of the row
+    free = np.triu(np.minimum(behind, ahead) <= EQUAL, 1)
+    places = np.arange(len(order))
+    reach = np.maximum.accumulate(np.where(free, places, 0).max(axis=1, initial=0))
+    return reach[:-1] > places[:-1]
+
+
+def _tied_by(name: str, weights: Float[np.ndarray, "items items"], found: Ranking) -> Ranking:
+    """Ranked pairs, with the items tied whose order depends on that of the list of items, which breaks their ties."""
+    import numpy as np
+
+    if name != "ranked-pairs":
+        return found
+    other = scores_by(name, weights[::-1, ::-1])[::-1][found.order]
+    # The places that one order gives to the first items of the other are the first ones only where no tie is broken.
+    places = np.maximum.accumulate(np.argsort(np.argsort(-other, kind="stable")))
+    return dataclasses.replace(found, tied=places[:-1] > np.arange(len(places) - 1))
+
+
+def explained(
+    found: Ranking,
+    name: str,
+    weights: Float[np.ndarray, "items items"],
+    *,
+    summed: bool = False,
+) -> Ranking:
     """A ranking by the scores of a rule, with how it came about; scores that only number the items are not shown.
 
     Args:
         found: the ranking.
+        weights: by which it ranks.
         name: of the rule, in :data:`RULES`.
         summed: whether weights are sums over a private number of users.
     """
-    rule = RULES[name]
+    rule, found = RULES[name], _tied_by(name, weights, found)
     scores, score_name = (found.scores, rule.score_name) if rule.score_name else (None, "score")
     words = rule.summed if summed and rule.summed else rule.words
     notes = (f"{rule.title}: {words}", *found.notes)
-    return dataclasses.replace(found, scores=scores, score_name=score_name, notes=notes)
+    told = {"score_name": score_name, "notes": notes, "tied": found.ties}
+    return dataclasses.replace(found, scores=scores, **told)

@@ -117,7 +117,7 @@ def schedule_of(
             f"steps (--steps) must lie between 1 and {MAX_STEPS:,}, got {steps:,}; leave it out for a leaderboard "
             "without a last step."
         )
-    first, now = _time("start", start), np.datetime64("now", "us")
+    first, now = _time("start", start), _now()
     length = np.timedelta64(_SECONDS.get(every, 28 * 86_400) * 1_000_000, "us")  # the least
     number = max(1, int((now - first) // length) + 1) if steps is None else steps
     count = np.arange(number + 1)
@@ -135,6 +135,10 @@ def schedule_of(
         starts = starts[: max(2, int(starts.searchsorted(now, side="right")) + 1)]
     until = now if until is None else min(now, _time("until", until))
     return Schedule(every, starts, until, steps)
+
+
+def _now() -> np.datetime64:
+    return np.datetime64("now", "us")
 
 
 def _time(name: str, given: Time) -> np.datetime64:

@@ -14,7 +14,7 @@ from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.reports import TRUSTED
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
-from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by
+from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by, tied_at_least_cost
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -108,10 +108,11 @@ def _best(rankings: SyntheticRankings, xi: float, rule: str | None) -> Ranking:
     certificate, scores, named = None, None, "least disagreement with debiased pairs (Kemeny)"
     if rule in RULES:
         scores, named = scores_by(rule, w), f"{RULES[rule].title} on debiased pairs"
-        order, by = best_first(scores), ""
+        order, tied, by = best_first(scores), None, ""
     else:
         best = aggregation.kemeny(w - min(0.0, w.min()), xi)
         order, ratio = np.argsort(best.ranks), best.ratio if math.isfinite(best.ratio) else None
+        tied = tied_at_least_cost(w, order)
         certificate = {"ratio": ratio, "solver": best.solver}
         by = f"best for the debiased pairs (ratio {best.ratio:.4g} by {best.solver}); "
     words = f"{by}the standard error of a pair's share of users is {spread}"
@@ -128,6 +129,7 @@ def _best(rankings: SyntheticRankings, xi: float, rule: str | None) -> Ranking:
         items=table.item_names,
         title=_title(rankings, f"by {named}"),
         order=order,
+        tied=tied,
         guarantee=rankings_guarantee(rankings, "unknown", _note(rankings)),
         facts=_facts(
             rankings,
@@ -142,7 +144,7 @@ def _best(rankings: SyntheticRankings, xi: float, rule: str | None) -> Ranking:
         warnings=warnings,
         matrix=w,
     )
-    return explained(ranking, rule) if rule in RULES else ranking
+    return explained(ranking, rule, w) if rule in RULES else ranking
 
 
 def _missing_last(w: np.ndarray, ranks: np.ndarray) -> np.ndarray:

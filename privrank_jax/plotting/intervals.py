@@ -27,7 +27,7 @@ def ranking_intervals(
     title: str | None = None,
     best: Sequence[int] | None = None,
     worst: Sequence[int] | None = None,
-    best_first: bool = False,
+    ranks: Sequence[int] | None = None,
 ) -> Figure:
     """Draw a ranking as dots with intervals, the best item on top.
 
@@ -41,7 +41,8 @@ def ranking_intervals(
         title: title of the figure.
         best: best rank that each item may have, 1 = first; a second panel shows the ranks. Default: no such panel.
         worst: worst rank that each item may have; with ``best``.
-        best_first: the items are given in the order to show, rather than to be sorted by ``values``.
+        ranks: of the items, which are then given in the order to show; tied ones share one. Default: they are sorted
+            by ``values``.
 
     Returns:
         A figure; see :func:`save`.
@@ -52,11 +53,10 @@ def ranking_intervals(
     """
     _check_intervals(names, values, lower, upper)
     order = list(range(len(names)))[::-1]
-    if not best_first:
+    if ranks is None:
         order.sort(key=lambda item: values[item])
-    ranks = [0] * len(names)
-    for below, item in enumerate(order):
-        ranks[item] = len(names) - below
+        ranks = [len(names) - order.index(item) for item in range(len(names))]
+    _check_lengths(names, ranks)
     figure = new_figure(6.0 if best is None else 8.0, 0.9 + 0.28 * max(len(names), 3))
     if best is None or worst is None:
         axes = [figure.subplots()]
@@ -70,8 +70,7 @@ def ranking_intervals(
     _dots(axes[0], order, values, lower, upper)
     if x_label == "rank":
         _of_ranks(axes[0], len(names))
-    places = range(len(names), 0, -1)
-    labels = [label(names[item], f"{place}. ") for place, item in zip(places, order, strict=True)]
+    labels = [label(names[item], f"{ranks[item]}. ") for item in order]
     axes[0].set_yticks(range(len(names)), labels)
     axes[0].set_ylim(-0.7, len(names) - 0.3)
     axes[0].set_ylabel("rank and item")

@@ -24,7 +24,7 @@ of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of w
 the same way as well, twice each being integers; their sensitivity is derived at the head of
 :mod:`privrank_jax.aggregation.continual`.
 
-**One key** from the operating system, drawn when the state is made, decides all noise. Row t of Z is drawn from a
+**One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
 ..., X_t. So a step that is drawn again from the same data comes out the same, bit for bit, and one that is drawn from
 other data has independent noise, never the same noise, which would reveal what has changed.
@@ -243,8 +243,8 @@ class Leaderboard:
         return [step.note for step in self._file.steps()]
 
     @property
-    def _sums(self) -> Totals:
-        """Noisy sums after each published step, ``(t, d)``, as they were published."""
+    def sums(self) -> Totals:
+        """All noisy sums after each published step, ``(t, d)`` float64, in wins or points, as they were published."""
         noisy = [step.noisy for step in self._file.steps()]
         return self._strategy.decoded(np.array(noisy, float).reshape(-1, self._size))
 
@@ -256,7 +256,7 @@ class Leaderboard:
     @property
     def totals(self) -> Totals:
         """Noisy totals after each published step, ``(t, m)`` float64, in wins or points, as they were published."""
-        return self._sums[:, : len(self.items)]
+        return self.sums[:, : len(self.items)]
 
     def scores(self, gamma: float | None = None) -> Totals:
         """Scores after each published step, ``(t, m)`` float64, of a leaderboard that publishes them.
@@ -272,7 +272,7 @@ class Leaderboard:
                 "this leaderboard publishes totals; scores need one that was begun with publishes='scores'."
             )
         with jax.enable_x64(True):
-            return fit_all_sums(self._sums, len(self.items), self.diagnostics, gamma)
+            return fit_all_sums(self.sums, len(self.items), self.diagnostics, gamma)
 
     @property
     def diagnostics(self) -> ContinualDiagnostics:

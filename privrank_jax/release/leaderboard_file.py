@@ -6,6 +6,8 @@ or the steps after, a step that exists is shown again and never drawn again, and
 step. Triggers keep ordinary statements from altering, replacing or deleting rows. The file holds exact counts and the
 key of all noise, is created readable by its owner only, and belongs on a local disk, where the data are kept.
 
+**The first step makes the file**, in its transaction: what is refused before it fixes no terms, and leaves nothing.
+
 **Older copies.** A file beside the state, and a ledger if one is used, remember a witness of each published step
 (:mod:`privrank_jax.release.published_steps`). Whenever the state is opened or a step is published, its steps must have
 these witnesses; else nothing is published. So a state that was put back from an older copy draws the steps that it
@@ -84,49 +86,51 @@ class StateFile:
     Args:
         path: the file.
         terms: names and values that must be the same whenever it is opened.
-
-    Attributes:
-        identifier: 16 random hexadecimal digits, which a ledger may name.
     """
 
     def __init__(self, path: str | os.PathLike[str], terms: dict[str, str]) -> None:
         self.path = Path(path)
-        self._memories: list[Memory] = []
-        beside = FileBeside(self.path.resolve() if self.path.is_symlink() else self.path)
+        self._beside = FileBeside(self.path.resolve() if self.path.is_symlink() else self.path)
+        self._memories: list[Memory] = [self._beside]
+        self._connection: sqlite3.Connection | None = None
+        self._board = secrets.token_hex(8), json.dumps(terms), secrets.token_hex(KEY_BYTES)
+        if stored_terms(self.path) is None:
+            self._check_beside([])
+            return
         with _clearly(self.path):
-            # A file without tables is that of a creation that was cut short: nothing was published.
-            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-            self._connection = connect(self.path, WAIT)
+            self._connection = _connected(self.path)
             try:
-                self._connection.execute("PRAGMA synchronous = EXTRA")
-                self._connection.execute("PRAGMA fullfsync = ON")
-                with self._writing():
-                    if not _has_tables(self._connection):
-                        self._create(terms)
-                    self.identifier, found = _read_board(self.path, self._connection)
-                    self._check_beside(beside)
-                _check_terms(self.path, found, terms)
-                self.remember_in(beside)
+                with self._writing() as connection:
+                    self._board = _read_board(self.path, connection)
+                    self._check_beside(self._witnesses())
+                _check_terms(self.path, json.loads(self._board[1]), terms)
+                self._tell()
             except BaseException:
                 self._connection.close()
                 raise
 
     @property
+    def identifier(self) -> str:
+        """16 random hexadecimal digits, which a ledger may name."""
+        return self._board[0]
+
+    @property
     def stream(self) -> SecretStream:
         """The root of all noise."""
-        with _clearly(self.path):
-            (key,) = self._connection.execute("SELECT key FROM board").fetchone()
-            try:
-                return SecretStream(bytes.fromhex(key))
-            except ValueError:
-                raise LeaderboardError(f"{self.path} was altered: its key is none.") from None
+        try:
+            return SecretStream(bytes.fromhex(self._board[2]))
+        except ValueError:
+            raise LeaderboardError(f"{self.path} was altered: its key is none.") from None
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
 
     def steps(self) -> list[Step]:
         """All published steps, in order."""
+        if self._connection is None:
+            return []
         with _clearly(self.path):
             rows = self._connection.execute(
                 "SELECT counts, noisy, note, witness FROM steps ORDER BY step"
@@ -151,6 +155,8 @@ class StateFile:
 
     def _tell(self) -> None:
         """Check all steps against what is remembered, and bring the memories up to date."""
+        if self._connection is None:
+            return
         with _clearly(self.path), self._writing():
             witnesses = self._witnesses()
             self._check_remembered(witnesses)
@@ -159,6 +165,8 @@ class StateFile:
                     memory.remember(self.identifier, witnesses)
 
     def _witnesses(self) -> list[str]:
+        if self._connection is None:
+            return []
         rows = self._connection.execute("SELECT witness FROM steps ORDER BY step").fetchall()
         return [witness for (witness,) in rows]
 
@@ -175,9 +183,9 @@ class StateFile:
                     "Nothing is published: put back the newest copy of the state, or the data as they were."
                 )
 
-    def _check_beside(self, beside: FileBeside) -> None:
-        """Refuse a state whose file beside it is missing or tells of another one."""
-        steps = len(self._witnesses())
+    def _check_beside(self, witnesses: list[str]) -> None:
+        """Refuse a state with these steps whose file beside it is missing or tells of another one."""
+        beside, steps = self._beside, len(witnesses)
         if beside.any() and beside.board() != self.identifier:
             raise LeaderboardError(
                 f"{beside.path} remembers published steps of another leaderboard, whose state is not {self.path}. "
@@ -201,34 +209,49 @@ class StateFile:
         Raises:
             LeaderboardError: a step was published before and would not come out the same; nothing was published.
         """
-        with _clearly(self.path), self._writing():
-            before = self.steps()
-            new = list(draw(before))
-            self._check_remembered([step.witness for step in (*before, *new)])
-            for place, step in enumerate(new, start=len(before) + 1):
-                cells = json.dumps(step.counts), json.dumps(step.noisy), step.note, step.witness
-                self._connection.execute(
-                    "INSERT INTO steps VALUES (?, ?, ?, ?, ?)", (place, *cells)
-                )
+        with _clearly(self.path):
+            first = None
+            if self._connection is None:
+                first = list(draw([]))  # what it refuses leaves no file
+                if not first:
+                    return []
+                self._connection = _connected(self.path)
+            with self._writing() as connection:
+                if first is not None:
+                    self._begin(connection)
+                before = self.steps()
+                new = list(draw(before)) if first is None else first
+                self._check_remembered([step.witness for step in (*before, *new)])
+                for place, step in enumerate(new, start=len(before) + 1):
+                    cells = json.dumps(step.counts), json.dumps(step.noisy), step.note, step.witness
+                    connection.execute("INSERT INTO steps VALUES (?, ?, ?, ?, ?)", (place, *cells))
         self._tell()
         return new
 
-    def _create(self, terms: dict[str, str]) -> None:
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        """Make the tables, and the file beside them, which must be there before a step is."""
+        if _has_tables(connection):
+            raise LeaderboardError(
+                f"{self.path}: another process began a leaderboard there. Nothing was published: run again."
+            )
+        self._check_beside([])
         for statement in _SCHEMA:
-            self._connection.execute(statement)
-        row = (secrets.token_hex(8), json.dumps(terms), secrets.token_hex(KEY_BYTES))
-        self._connection.execute("INSERT INTO board VALUES (1, ?, ?, ?)", row)
+            connection.execute(statement)
+        connection.execute("INSERT INTO board VALUES (1, ?, ?, ?)", self._board)
+        self._beside.remember(self.identifier, [])
 
     @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
+    def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction, begun as a writer's."""
-        self._connection.execute("BEGIN IMMEDIATE")
+        connection = self._connection
+        assert connection is not None
+        connection.execute("BEGIN IMMEDIATE")
         try:
-            yield
-            self._connection.execute("COMMIT")
+            yield connection
+            connection.execute("COMMIT")
         except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
 
@@ -238,17 +261,32 @@ def stored_terms(path: str | os.PathLike[str]) -> dict[str, str] | None:
     Args:
         path: the file.
     """
-    if not Path(path).exists():
-        return None
-    with _clearly(Path(path)), contextlib.closing(connect(Path(path), WAIT)) as connection:
-        return _read_board(Path(path), connection)[1] if _has_tables(connection) else None
+    path = Path(path)
+    with _clearly(path):
+        if not path.exists():
+            os.stat(path.absolute().parent)  # it will be made there
+            return None
+        with contextlib.closing(connect(path, WAIT)) as connection:
+            # A file without tables is that of a creation that was cut short: nothing was published.
+            found = _has_tables(connection) and _read_board(path, connection)
+            return json.loads(found[1]) if found else None
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    """Open the file, made if there is none."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    connection = connect(path, WAIT)
+    connection.execute("PRAGMA synchronous = EXTRA")
+    connection.execute("PRAGMA fullfsync = ON")
+    return connection
 
 
 def _has_tables(connection: sqlite3.Connection) -> bool:
     return bool(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
 
 
-def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, dict[str, str]]:
+def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, str, str]:
+    """Its identifier, terms and key."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == APPLICATION and version < VERSION:
@@ -260,8 +298,7 @@ def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, dict[s
         raise LeaderboardError(
             f"{path} is not a leaderboard of this privrank: name another file for the state."
         )
-    identifier, terms = connection.execute("SELECT identifier, terms FROM board").fetchone()
-    return identifier, json.loads(terms)
+    return connection.execute("SELECT identifier, terms, key FROM board").fetchone()
 
 
 def _check_terms(path: Path, found: dict[str, str], asked: dict[str, str]) -> None:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -52,5 +51,5 @@ def test_only_better_orders_are_taken():
 def test_a_deadline_in_the_past_keeps_the_start():
     prices = integer_prices(reference.tournaments("uniform", 1, 9)[0])[0]
     best = BestOrder(prices, np.arange(9))
-    best.search(time.monotonic() - 1)
+    best.search(-math.inf)
     assert best.order.tolist() == list(range(9))

@@ -209,7 +209,6 @@ def test_parquet_refusals(tmp_path, columns, message):
 
 @settings(
     max_examples=100,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -14,7 +14,7 @@ ROWS = st.integers(1, 6).flatmap(
 )
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(ROWS)
 def test_places_are_what_counting_gives(rows):
     found = places(np.array(rows))

@@ -209,7 +209,6 @@ ORDERS = st.dictionaries(
 
 @settings(
     max_examples=100,
-    deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

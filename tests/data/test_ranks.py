@@ -58,7 +58,7 @@ def from_zero(rows) -> np.ndarray:
     return np.array([[-1 if rank is None else rank - 1 for rank in row] for row in rows], np.int32)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(rows=ROWS, left_out=st.booleans())
 def test_the_rule_is_that_of_its_words(rows, left_out):
     assert unlike_ranks(from_zero(rows), left_out) == reference.unlike(rows, left_out)
@@ -260,7 +260,7 @@ def test_unknown_cells_and_orders(tmp_path):
 # --- columns of ids
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=150, derandomize=True)
 @given(
     rows=st.lists(
         st.one_of(

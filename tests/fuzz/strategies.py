@@ -34,7 +34,6 @@ def fuzz(examples: int) -> settings:
     """So many examples, the same ones in every run; nothing is kept on disk."""
     return settings(
         max_examples=examples,
-        deadline=None,
         derandomize=True,
         database=None,
         phases=(Phase.explicit, Phase.generate, Phase.shrink),

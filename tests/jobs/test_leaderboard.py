@@ -154,6 +154,74 @@ ONE_EACH = Privacy(1.0, unit="user", adjacency="add-remove", delta=1e-6)
 LITTLE = Privacy(1e4, unit="user", adjacency="replace", delta=0.1)
 
 
+def many(users=220, items="abcde", spread=0.4):
+    """Three comparisons of each user over four days, the first items the best."""
+    drawn = np.random.default_rng(users)
+    pairs = np.array([drawn.permutation(len(items))[:2] for _ in range(3 * users)])
+    wins = drawn.random(3 * users) < 1 / (1 + np.exp(spread * (pairs[:, 0] - pairs[:, 1])))
+    winners, losers = np.where(wins[:, None], pairs, pairs[:, ::-1]).T
+    return Comparisons(
+        np.repeat(np.arange(users), 3), winners, losers, [False] * 3 * users, tuple(items),
+        tuple(f"u{k}" for k in range(users)), "votes", times=DAYS[drawn.integers(0, 4, 3 * users)],
+        public=("items",), origin=Origin(None, ""),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "flip"])
+def test_a_board_of_noise_says_so_and_what_would_lessen_it(adjacency):
+    weak = Privacy(0.5, unit="user", adjacency=adjacency, contributions=3)
+    asked = {"until": "2024-01-05", "noise": "laplace", "key": jax.random.key(1)}
+    found = published(None, data=many(), promise=weak, **asked)
+    assert "no two items can be told apart" in found.told_apart["words"]
+    (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
+    assert "fewer, longer steps (--every)" in said
+    assert ("adjacency='flip'" in said) == (adjacency == "replace")
+    assert any("the noise moves a score by" in note for note in found.notes)
+    sure = published(None, data=many(20_000), promise=weak, **asked)
+    assert "told apart" not in " ".join((str(sure), *sure.warnings))
+    assert any("the noise moves a score by" in note for note in sure.notes)
+    totals = published(None, data=many(), promise=weak, method="counts", **asked)
+    deviation = f"{totals.facts['noise_deviation']:.3g}"
+    assert f"the noise of a total has a standard deviation of {deviation}" in totals.notes
+
+
+def test_only_what_lessens_the_noise_is_advised():
+    """Gaussian noise after many steps, a last step where there is none; both as strategies have it."""
+    seen = {}
+    for noise, delta, steps, until in (
+        ("laplace", 0.0, 365, "2024-01-05"), ("laplace", 0.0, 365, "2024-04-10"),
+        ("laplace", 0.0, None, "2024-01-05"), ("gaussian", 1e-6, 365, "2024-04-10"),
+    ):  # fmt: skip
+        promise = Privacy(0.02, unit="user", adjacency="flip", contributions=3, delta=delta)
+        asked = {"noise": noise, "steps": steps, "key": jax.random.key(1)}
+        found = published(None, until, many(), promise, method="counts", **asked)
+        (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
+        ways = [way for way in ("--noise gaussian", "--steps", "--every") if way in said]
+        seen[noise, steps, until[5:]] = ways
+    assert seen == {
+        ("laplace", 365, "01-05"): ["--every"],
+        ("laplace", 365, "04-10"): ["--noise gaussian", "--every"],
+        ("laplace", None, "01-05"): ["--noise gaussian", "--steps", "--every"],
+        ("gaussian", 365, "04-10"): ["--every"],
+    }
+
+
+@pytest.mark.parametrize("adjacency", ["replace", "flip"])
+def test_the_error_that_is_said_is_that_of_the_noise(adjacency):
+    """Of 20 rehearsals, against the scores with hardly any noise: within a third."""
+    data, asked = many(3000), {"until": "2024-01-05", "noise": "gaussian"}
+    promise = Privacy(1.0, unit="user", adjacency=adjacency, delta=1e-6, contributions=3)
+    exact = dataclasses.replace(promise, epsilon=1e4, delta=0.1)
+    truth = published(None, data=data, promise=exact, key=jax.random.key(0), **asked).scores
+    errors, said = [], []
+    for seed in range(20):
+        found = published(None, data=data, promise=promise, key=jax.random.key(seed), **asked)
+        errors.append(found.scores - truth)
+        (note,) = (one for one in found.notes if "the noise moves" in one)
+        said.append(float(note.split()[6].rstrip(",")))
+    assert np.median(said) == pytest.approx(np.std(errors), rel=1 / 3)
+
+
 @pytest.mark.parametrize(
     ("cells", "method", "last"), [(None, "borda", [2, 0, -2]), ("approvals", "scores", [1, 2, -1])]
 )
@@ -187,7 +255,7 @@ def test_ballots_are_added_up_over_steps(tmp_path, cells, method, last):
     reaches = [found.certainty.intervals["high"] - found.scores for found in (one, sure)]
     assert np.all(reaches[0] < reaches[1])
     endless = published(tmp_path / "endless", steps=None, **pure)
-    assert endless.certainty.notes == ("no intervals: sums of Laplace noise have no simple law",)
+    assert endless.certainty.notes[0] == "no intervals: sums of Laplace noise have no simple law"
     with pytest.raises(ValueError, match="level must be at most"):
         published(tmp_path / "vain", level=1 - 1e-12, **pure)
     assert len(published(tmp_path / "vain", until="2024-01-02", **pure).steps) == 1

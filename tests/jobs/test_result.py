@@ -33,6 +33,23 @@ def test_json_has_places_names_and_scores():
     assert found.to_frame().to_dict("records") == document["ranking"]
 
 
+def test_scores_that_a_ridge_shrinks_say_so_and_by_how_much(tmp_path):
+    ends = {"low": np.array([2.0, 3.5, 1.0]), "high": np.array([3.0, 4.0, 1.5])}  # about 1.25 times
+    center = {"certainty": Certainty(intervals=ends, words="all")}
+    for changes, said in (
+        (center, "Scores are shrunk towards each other, by 20%; their intervals are not."),
+        ({}, "Scores are shrunk towards each other, by a ridge of gamma = 2.5."),
+    ):
+        found = ranking(facts={"gamma": 2.5}, **changes)
+        found.report(tmp_path / "page.html")
+        assert found.to_dict()["diagnostics"]["shrinkage"] == said
+        for text in (str(found), found._repr_html_(), (tmp_path / "page.html").read_text("utf-8")):
+            assert text.count(said) == 1
+    for changes in ({}, {"facts": {"gamma": 0.0}}, {"facts": {"gamma": 1.0}, "scores": None}):
+        assert "shrunk" not in str(ranking(**changes))
+        assert "shrinkage" not in ranking(**changes).to_dict()["diagnostics"]
+
+
 def test_a_set_has_no_ranks():
     found = ranking(scores=None, in_order=False, order=np.array([0, 1]), top_k=2)
     assert found.to_dict()["ranking"] == [

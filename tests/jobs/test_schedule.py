@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from privrank_jax.jobs import schedule as module
 from privrank_jax.jobs.schedule import schedule_of
 
 
@@ -44,8 +45,9 @@ def test_steps_of_times_and_what_has_ended():
 
 
 @pytest.mark.parametrize("every", ["hour", "day", "week", "month"])
-def test_without_a_last_step_they_reach_to_the_end_of_the_one_that_goes_on(every):
-    now = np.datetime64("now", "us")
+def test_without_a_last_step_they_reach_to_the_end_of_the_one_that_goes_on(every, monkeypatch):
+    now = np.datetime64("2026-11-29T07:30:15", "us")
+    monkeypatch.setattr(module, "_now", lambda: now)
     start = now - np.timedelta64(123 if every == "hour" else 4000, "h")
     if every == "month":
         start = start.astype("datetime64[M]").astype("datetime64[D]")

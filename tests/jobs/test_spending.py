@@ -117,3 +117,14 @@ def test_a_table_of_an_engine_has_no_content_to_know(tmp_path):
         pytest.raises(LedgerError, match=r"the table has no content.*: read it from a file"),
     ):
         pr.rank(rows, PROMISE, method="counts", ledger=ledger)
+
+
+def test_ranking_what_is_randomized_already_has_no_price(votes, tmp_path):
+    path, kept = tmp_path / "reports.csv", tmp_path / "reports.ledger"
+    pr.randomize(pr.read(votes), 1.0).write(path)
+    budget = pr.Privacy(2.0, unit="comparison", adjacency="flip", users="column 'user'")
+    create(kept, budget, data=str(path), sha256=content_sha256(path))
+    with Ledger(kept) as ledger:
+        with pytest.raises(ValueError, match="leave out the ledger"):
+            pr.rank(pr.read(path), None, ledger=ledger)
+        assert float(ledger.left()[0]) == 2.0

@@ -32,7 +32,7 @@ def test_ranking_has_the_best_on_top_and_the_guarantee_below():
 
 def test_rank_intervals_have_a_panel_and_a_given_order_stays():
     figure = plotting.ranking_intervals(
-        ["a", "b"], [1.0, 2.0], [0.0, 1.0], [2.0, 3.0], best=[1, 1], worst=[2, 2], best_first=True
+        ["a", "b"], [1.0, 2.0], [0.0, 1.0], [2.0, 3.0], best=[1, 1], worst=[2, 2], ranks=[1, 2]
     )
     scores, ranks = figure.axes
     assert [t.get_text() for t in scores.get_yticklabels()] == ["2. b", "1. a"]
@@ -57,7 +57,5 @@ def test_rank_intervals_have_a_panel_and_a_given_order_stays():
 def test_ranks_are_marked_from_1_on(items, ticks):
     ends = [1] * items, [items] * items
     ranks = [*range(1, items + 1)]
-    figure = plotting.ranking_intervals(
-        ["x"] * items, ranks, *ends, x_label="rank", best_first=True
-    )
+    figure = plotting.ranking_intervals(["x"] * items, ranks, *ends, x_label="rank", ranks=ranks)
     assert figure.axes[0].get_xticks().tolist() == ticks

@@ -193,7 +193,7 @@ failure = st.sampled_from(["0", "1e-8", "1e-6"]).map(Decimal)
 pairs = st.lists(st.tuples(budget, failure), min_size=1, max_size=6)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25, derandomize=True)
 @given(pairs, st.tuples(budget, failure), st.sampled_from([1e-4, 1e-3, 0.1]))
 def test_monotone_and_never_above_the_plain_sum(releases, another, delta):
     base = epsilon(releases, delta)

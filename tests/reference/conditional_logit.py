@@ -73,6 +73,17 @@ def worst_loss(bases, contents, points, scales, gamma, adjacency):
     return worst
 
 
+def exact_slope(answers, beta):
+    """The gradient of minus the log-likelihood, with the digits that ``mpmath`` has."""
+    slope = [mpmath.mpf(0)] * len(beta)
+    for vectors, chosen, times in answers:
+        powers = [mpmath.exp(sum(x * b for x, b in zip(v, beta))) for v in vectors]
+        for k in range(len(beta)):
+            mean = sum(power * v[k] for power, v in zip(powers, vectors)) / sum(powers)
+            slope[k] += times * (mean - vectors[chosen][k])
+    return slope
+
+
 def exact_minimizer(answers, tilt, gamma, scores, digits=50):
     """The minimizer with many digits by Newton's method, halving long steps; its first ``scores`` entries centered."""
     with mpmath.workdps(2 * digits):

@@ -81,7 +81,7 @@ def exact_minimizer(wins, tilt, gamma, name="logistic", digits=60):
                 for j in range(items):
                     if i == j or not wins[i][j]:
                         continue
-                    loss, score, curve = _loss_at(theta[i] - theta[j], name)
+                    loss, score, curve = loss_at(theta[i] - theta[j], name)
                     value += wins[i][j] * loss
                     slope[i] -= wins[i][j] * score
                     slope[j] += wins[i][j] * score
@@ -105,7 +105,7 @@ def exact_minimizer(wins, tilt, gamma, name="logistic", digits=60):
         return [t - mean for t in theta]
 
 
-def _loss_at(gap, name):
+def loss_at(gap, name):
     """-log F, F'/F and -(log F)'' at one difference."""
     if name == "logistic":
         up = 1 / (1 + mpmath.exp(gap))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -38,6 +39,25 @@ def test_more_bits_narrow_the_ball_around_the_same_number(law):
         assert wide.contains(narrow)
         assert above(narrow - narrow.mid()) < above(wide - wide.mid()) / 2**30
     assert above(balls[-1] - balls[-1].mid()) < Fraction(1, 2**400)
+
+
+@pytest.mark.parametrize("bits", [16, 64, 150])
+def test_balls_hold_what_the_drawn_bits_say_at_60_digits(bits):
+    """-λ log U, and σ√(-2 log U) cos(2πV), of the uniform numbers that were drawn."""
+    for law in (Laplace, Normal):
+        number = law(Fraction(7, 3))
+        with precision(600):
+            held = number.ball(bits)
+            size = middle(number._size.ball(500))
+            turn = middle(number._turn.ball(500)) if law is Normal else Fraction(0)
+        with mpmath.workdps(60):
+            log, angle = (mpmath.mpf(x.numerator) / x.denominator for x in (size, 2 * turn))
+            true = mpmath.mpf(7) / 3 * -mpmath.log(log) * (1 if held > 0 else -1)
+            if law is Normal:
+                radius = mpmath.sqrt(-2 * mpmath.log(log))
+                true = mpmath.mpf(7) / 3 * radius * mpmath.cospi(angle)
+            exact = Fraction(int(mpmath.nint(true * 2**180)), 2**180)
+        assert abs(middle(held) - exact) <= above(held - held.mid()) + Fraction(1, 2**180)
 
 
 @pytest.mark.parametrize(("law", "known"), LAWS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import shutil
 import sqlite3
@@ -107,10 +108,12 @@ def test_a_restored_state_publishes_the_same_or_nothing(tmp_path):
 
 
 def test_a_last_step_is_no_later_choice(tmp_path):
-    endless(tmp_path / "board").close()
+    with endless(tmp_path / "board") as board:
+        board.publish(STREAM[0])
     with pytest.raises(LeaderboardError, match="steps: without end, not 365"):
         endless(tmp_path / "board", steps=365)
-    endless(tmp_path / "other", steps=365).close()
+    with endless(tmp_path / "other", steps=365) as board:
+        board.publish(STREAM[0])
     with pytest.raises(LeaderboardError, match="steps: 365, not without end"):
         endless(tmp_path / "other")
     with pytest.raises(ValueError, match="leave steps out"):
@@ -137,15 +140,13 @@ def test_states_of_before_go_on(tmp_path, noise, steps, drawn):
     """Terms and a key as the version before wrote them, and what it drew from them for these counts."""
     terms = FORMER | {"steps": str(steps), "noise": noise}
     terms["delta"] = "0.0001" if noise == "gaussian" else "0.0"
-    leaderboard_file.StateFile(tmp_path / "made", terms).close()
-    source, path = sqlite3.connect(tmp_path / "made"), tmp_path / "board"
+    path = tmp_path / "board"
     with sqlite3.connect(path) as connection:
-        for statement in source.iterdump():
-            for found in source.execute("SELECT key FROM board"):
-                statement = statement.replace(found[0], "ab" * 32)
+        for statement in leaderboard_file._SCHEMA:
             connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {leaderboard_file.APPLICATION}")
-        connection.execute("PRAGMA user_version = 2")
+        row = ("cd" * 8, json.dumps(terms), "ab" * 32)
+        connection.execute("INSERT INTO board VALUES (1, ?, ?, ?)", row)
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
     connection.close()
     counts = [[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0]]
     with endless(path, noise, steps=steps) as board:

@@ -19,7 +19,7 @@ from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Guarantee, Spacing
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
-from privrank_jax.release import Leaderboard, Ledger
+from privrank_jax.release import Leaderboard, Ledger, leaderboard_file
 from privrank_jax.release.exact_strategy import strategy_of
 from privrank_jax.release.leaderboard_file import LeaderboardError
 from privrank_jax.release.ledger import create
@@ -186,6 +186,7 @@ def test_users_who_come_back_after_a_gap(tmp_path):
         board.publish(STREAM[1])
         assert board.published == 2
     with opened(tmp_path / "usual") as board:
+        board.publish(STREAM[0])
         assert told.max() < board.diagnostics.deviations.max()
     with pytest.raises(
         LeaderboardError, match="spacing: gap 2, at most 1 in a step, band 5, not none"
@@ -197,7 +198,8 @@ def test_users_who_come_back_after_a_gap(tmp_path):
 
 def test_other_terms_are_refused(tmp_path):
     path = tmp_path / "board"
-    opened(path).close()
+    with opened(path) as board:
+        board.publish(STREAM[0])
     others: list[dict[str, Any]] = [
         {"asked": dataclasses.replace(ASKED, epsilon=2.0)},
         {"asked": dataclasses.replace(ASKED, contributions=3)},
@@ -269,8 +271,9 @@ def test_a_step_comes_out_once(tmp_path, terms):
 
 
 @pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
-def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, terms):
-    """Copies that nobody watches, on data that differ in one count: from there on they share no noise."""
+def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, terms, monkeypatch):
+    """States of one key that nobody watches, of data that differ in one count: from there on they share no noise."""
+    monkeypatch.setattr(leaderboard_file.secrets, "token_hex", lambda size: "ab" * size)
     path, other = tmp_path / "board", tmp_path / "other"
     same, changed = np.zeros((2, 3, 500))
     changed[1, 0] = 1
@@ -280,8 +283,6 @@ def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, t
         items = [str(number) for number in range(500)]
         return Leaderboard(path, asked, items=items, steps=3, noise=noise)
 
-    board(path).close()
-    copied(path, other)
     noise = []
     for one, data in ((path, same), (other, changed)):
         with board(one) as found:

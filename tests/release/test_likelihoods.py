@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 
+import flint
+import mpmath
 import numpy as np
 import pytest
 
-from privrank_jax.release.balls import above, ball, precision
-from privrank_jax.release.likelihoods import Meetings, Offers
+from privrank_jax.release.balls import above, ball, middle, precision
+from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
 from tests.reference import conditional_logit as naive
+from tests.reference.perturbed_mle import loss_at
 
 ITEMS = 4
 MET = np.array([[0, 1, 512, -1024], [0, 1, 0, 0], [1, 3, -7, 1024], [2, 3, 0, 600]])
@@ -18,6 +22,7 @@ OUTCOMES = np.array(
 )  # losses, ties, wins of the first item
 SETS = np.array([[0, 1, 2], [1, 3, -1], [0, 2, 3]])
 CHOSEN = np.array([[2, 0, 1], [5, 3, 0], [0, 0, 4]])
+WINS = np.array([[0, 3, 0, 1], [2, 0, 4, 0], [1, 0, 0, 7], [0, 5, 2, 0]])
 FEATURES = MET[:, 2:] / 2**11
 
 
@@ -67,6 +72,51 @@ def test_derivatives_are_those_of_loops(made, numbers):
             found = likelihood.gradient([ball(Fraction(one)) for one in point])
             assert [float(one.mid()) for one in found] == pytest.approx(slope, abs=1e-12)
             assert all(float(above(one - one.mid())) < 1e-50 for one in found)
+
+
+def laplace_slope(point):
+    """Of wins under the Laplace link, with the digits that mpmath has."""
+    found = [mpmath.mpf(0)] * ITEMS
+    for i, j in np.argwhere(WINS):
+        score = int(WINS[i, j]) * loss_at(point[i] - point[j], "laplace")[1]
+        found[i] -= score
+        found[j] += score
+    return found
+
+
+@pytest.mark.parametrize("bits", [30, 60, 120])
+@pytest.mark.parametrize(
+    ("likelihood", "slope", "numbers"),
+    [
+        (made, functools.partial(naive.exact_slope, answers), numbers)
+        for made, answers, numbers in (
+            (*meetings(False), ITEMS + 2),
+            (*meetings(True), ITEMS + 3),
+            (*offers(), ITEMS),
+        )
+    ]
+    + [(LaplaceWins(WINS, 1), laplace_slope, ITEMS)],
+    ids=["half wins", "ties", "choices", "laplace"],
+)
+def test_balls_of_gradients_hold_them_at_60_digits(likelihood, slope, numbers, bits):
+    """At points known to few bits, the gradient at any point within; and they are no wider than that."""
+    for seed in range(5):
+        drawn = np.random.default_rng(seed)
+        center, moved = (
+            drawn.normal(0, 2, numbers), drawn.integers(-(2**20), 2**20 + 1, numbers).tolist()
+        )  # fmt: skip
+        within = [Fraction(one) + Fraction(k, 2 ** (20 + bits)) for one, k in zip(center, moved)]
+        with precision(53 + bits):
+            wide = ball(0) + flint.arb(0, 2.0**-bits)
+            held = likelihood.gradient([ball(Fraction(one)) + wide for one in center])
+        with mpmath.workdps(60):
+            true = slope([mpmath.mpf(one.numerator) / one.denominator for one in within])
+            known = [Fraction(int(mpmath.nint(one * 2**170)), 2**170) for one in true]
+        for one, exact in zip(held, known, strict=True):
+            with precision(400):
+                reach = above(one - one.mid())
+            assert abs(middle(one) - exact) <= reach + Fraction(1, 2**169)
+            assert reach < Fraction(10**4, 2**bits)
 
 
 def test_far_points_stay_finite():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 import sys
 from fractions import Fraction
 
@@ -126,7 +125,7 @@ def test_equal_to_a_minimizer_with_many_digits_on_the_same_noise(name, monkeypat
             tilt = [mpmath.mpf(w.numerator) / w.denominator for w in tilt]
             gamma = mpmath.mpf(raised.numerator) / raised.denominator
             true = naive.exact_minimizer(answers(), tilt, gamma, 3, digits=30)
-            steps = [math.floor(t / float(GRID) + mpmath.mpf(1) / 2) for t in true]
+            steps = [int(mpmath.floor(t / float(GRID) + mpmath.mpf(1) / 2)) for t in true]
         assert sizes == [raised] * 3 + [2 * raised] * others
         assert [round(t / float(GRID)) for t in _numbers(found.value)] == steps
 

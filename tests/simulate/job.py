@@ -32,7 +32,7 @@ def start(*arguments, devices=1):
 
 def finish(process):
     """What a job printed."""
-    out, _ = process.communicate(timeout=100)
+    out, _ = process.communicate()
     assert process.returncode == 0
     return json.loads(out.splitlines()[-1])
 

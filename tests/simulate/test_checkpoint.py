@@ -38,7 +38,7 @@ def often(monkeypatch):
 def killed(folder, place, passed):
     """Have a job killed, and say how many replicates its file has, if there is one."""
     process = job.start("killed", folder, place, passed)
-    process.communicate(timeout=240)
+    process.communicate()
     assert process.returncode == -signal.SIGKILL
     contents = [file.read_bytes()[checkpoint._DIGEST :] for file in folder.glob("*.state")]
     return [int(np.load(io.BytesIO(content))["position"][0]) for content in contents]
