@@ -65,7 +65,13 @@ from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._types import Count, Mask, MaskLike, PairMatrixLike, RankingsLike
-from privrank_jax._validate import check_choice, check_square, check_users, is_traced
+from privrank_jax._validate import (
+    check_choice,
+    check_no_padding,
+    check_square,
+    check_users,
+    is_traced,
+)
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.integer_program import (
     ProvenRanking,
@@ -295,12 +301,6 @@ def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Ar
     of_real = jnp.where(within, costs, jnp.max(high) + spread)
     of_padded = jnp.where(place == own[:, None], 0, spread)
     return jnp.where(mask[:, None], of_real, of_padded)
-
-
-def check_no_padding(histograms: PositionHistograms, refusal: str) -> None:
-    """Raise ``ValueError`` if there are padded items."""
-    if histograms.mask is not None and not np.all(np.asarray(histograms.mask)):
-        raise ValueError(f"{refusal}: leave padded items out of the histograms.")
 
 
 def _checked_mask(name: str, mask: MaskLike, shape: tuple[int, ...]) -> Mask:

@@ -40,6 +40,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Count, Flags, Integers, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
@@ -164,11 +165,7 @@ def _checked_groups(num_groups: object, num_items: int) -> int:
     """g, by default m; ``ValueError`` unless it is a whole number of at least 1."""
     if num_groups is None:
         return num_items
-    if (
-        isinstance(num_groups, int | np.integer)
-        and not isinstance(num_groups, bool)
-        and num_groups >= 1
-    ):
+    if is_whole(num_groups) and num_groups >= 1:
         return int(num_groups)
     raise ValueError(f"num_groups must be a whole number of at least 1, got {num_groups!r}.")
 

@@ -34,6 +34,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Number
 from privrank_jax._validate import check_choice, check_epsilon, check_nonnegative
 from privrank_jax.comparisons import WinCounts
@@ -245,8 +246,8 @@ class _Search:
                 for second in pair
                 if order.index(first) < order.index(second)
             ]
-        if not 1 <= top < len(order):
-            raise ValueError(f"top must be from 1 to {len(order) - 1}, got {top}.")
+        if not is_whole(top) or not 1 <= top < len(order):
+            raise ValueError(f"top must be a whole number from 1 to {len(order) - 1}, got {top}.")
         if candidates < 1:
             raise ValueError(f"candidates must be at least 1, got {candidates}.")
         nothing = np.zeros(self.matrix.shape, int)

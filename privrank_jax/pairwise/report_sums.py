@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
@@ -73,8 +74,7 @@ def init(num_items: int) -> ReportSums:
     Raises:
         ValueError: ``num_items`` isn't an integer from 2 to 46340, beyond which pairs have no 32-bit number.
     """
-    whole = isinstance(num_items, int | np.integer) and not isinstance(num_items, bool)
-    if not whole or not 2 <= num_items <= 46340:
+    if not is_whole(num_items) or not 2 <= num_items <= 46340:
         raise ValueError(f"num_items must be an integer from 2 to 46340, got {num_items!r}.")
     pairs = num_items * (num_items - 1) // 2
     return ReportSums(

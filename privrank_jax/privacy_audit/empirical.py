@@ -34,6 +34,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_level
 from privrank_jax._workarounds.threefry import fused
@@ -324,5 +325,5 @@ def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None
 def _check(draws: object, confidence: object, batch_size: object) -> None:
     check_level(confidence)
     for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        if not is_whole(value) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least:,}, got {value!r}.")

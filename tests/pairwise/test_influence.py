@@ -150,7 +150,7 @@ def test_advantage_is_that_of_the_best_test_under_group_privacy():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"top": 3}, "top must be from 1 to 2"),
+        ({"top": 3}, "top must be a whole number from 1 to 2"),
         ({"pair": (0, 0)}, "pair must be two different items"),
         ({"pair": (0, 5)}, "pair must be two different items"),
         ({"change": "swap"}, "change must be"),
