@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
 from privrank_jax._arguments import is_whole
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
@@ -62,6 +63,7 @@ class ReportSums:
     num_items: int = dataclasses.field(metadata={"static": True})
 
     @property
+    @of_each_problem
     def num_reports(self) -> Float[Array, ""]:
         """``()`` float, number of reports."""
         count = self.count.astype(default_float())

@@ -13,8 +13,10 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
@@ -41,18 +43,25 @@ class LinkSelection:
         links: the names, static.
     """
 
-    best: Int[Array, ""]
-    losses: Float[Array, "links"]
-    scores: Float[Array, "links items"]
-    codes: Int[Array, "links"]
+    best: Int[Array, "*batch"]
+    losses: Float[Array, "*batch links"]
+    scores: Float[Array, "*batch links items"]
+    codes: Int[Array, "*batch links"]
     links: tuple[str, ...] = dataclasses.field(metadata={"static": True})
 
     @property
     def name(self) -> str:
-        """The selected link (on concrete values, of one problem)."""
+        """The selected link.
+
+        Raises:
+            ValueError: a batch of problems.
+        """
+        if np.ndim(self.best):
+            raise ValueError("a name is for one problem: take links[best] of each of the batch.")
         return self.links[int(self.best)]
 
     @property
+    @of_each_problem
     def margin(self) -> Float[Array, ""]:
         """The amount by which the log-likelihood of the selected link exceeds the next largest, ``()``, >= 0."""
         ordered = jnp.sort(self.losses)

@@ -280,7 +280,7 @@ def top_k_gap(average_wins: ScoresLike, k: int, tolerance: int = 0) -> Float[Arr
     values = jnp.sort(jnp.asarray(average_wins), descending=True)
     size = values.shape[0]
     if not is_whole(k) or not 1 <= k <= size - 1:
-        raise ValueError(f"k must be an integer in 1..m - 1 = {size - 1}, got {k!r}.")
+        raise ValueError(f"k must lie in 1..m - 1 = {size - 1}, got {k!r}.")
     if not 0 <= tolerance <= min(k, size - k) - 1:
         raise ValueError(
             f"tolerance must lie in 0..{min(k, size - k) - 1} for k = {k}, m = {size}, got {tolerance}."
