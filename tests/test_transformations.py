@@ -15,7 +15,8 @@ import pytest
 
 from privrank_jax import pairwise, privacy_audit
 from privrank_jax.privacy import Privacy
-from tests.example_calls import call_made, call_of, examples
+from privrank_jax.simulate import Study, grid, run
+from tests.example_calls import call_made, call_of, examples, with_key
 
 # Functions of these run on the host.
 ON_THE_HOST = ("data", "experiments", "jobs", "plotting", "privacy_audit", "release", "simulate")
@@ -124,3 +125,44 @@ def test_compiled_and_batched_calls_answer_as_plain_ones_do(name):
         assert jax.tree.structure(found) == jax.tree.structure(plain)
         for theirs, ours in zip(jax.tree.leaves(found), jax.tree.leaves(plain)):
             np.testing.assert_allclose(content(theirs), content(ours), rtol=1e-6, atol=1e-9)
+
+
+# A study folds its key, so that all of them may share random numbers; and JAX takes a loop over split keys under vmap
+# for a second use of them, here and in programs of its own.
+NOT_REPORTED = {"simulate.engine run", "privacy_audit.noise_draws noise_draws"}
+
+
+def keyed() -> list[Any]:
+    """What draws from a key; in the thorough tier all mechanisms with all their arguments."""
+    late = (pytest.param(name, marks=pytest.mark.slow) for name in audited())
+    return [*sorted(set(with_key()) - NOT_REPORTED), *late]
+
+
+@pytest.mark.parametrize("name", keyed())
+def test_a_key_is_used_once(name):
+    """JAX's check sees a second draw from a key, and nothing wrong in the first."""
+    call = called(name)
+
+    def once(key: jax.Array) -> None:
+        bound = copy.copy(call.bound)
+        bound.arguments = {**bound.arguments, "key": key}
+        call.function(*bound.args, **bound.kwargs)
+
+    with jax.debug_key_reuse(True):
+        for key in jax.random.split(jax.random.key(0)):
+            once(key)
+        with pytest.raises(jax.errors.KeyReuseError):
+            once(key)
+
+
+def test_a_study_folds_its_key():
+    """In several programs and batches, and again."""
+
+    def trial(key, cell):
+        return {"mean": jax.random.normal(key, (cell["size"],)).mean() * cell["spread"]}
+
+    study = Study("means", trial, grid(size=(1, 2), spread=(1.0, 2.0)), static=("size",))
+    key = jax.random.key(0)
+    with jax.debug_key_reuse(True):
+        first, again = (run(key, study, 5, batch_size=2).rows for _ in range(2))
+    assert first == again

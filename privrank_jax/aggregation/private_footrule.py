@@ -219,7 +219,7 @@ def level_noises(
     # One call for the radii of all levels: the sampler takes longer to compile than all else here.
     draw = jax.vmap(lambda key, size: jax.random.gamma(key, size, dtype=dtype))
     radii = draw(parts[:, 2], jnp.asarray(sizes, dtype))
-    places = (_place(part, items, level, dtype) for part, level in zip(parts, levels))
+    places = (_place(part, items, level, dtype) for part, level in zip(parts[:, :2], levels))
     return [radius * place.T for radius, place in zip(radii, places)]
 
 

@@ -224,9 +224,11 @@ def draw(
 def _draw(
     key: Key, pair: Any, epsilon: jax.Array, *, mechanism: Audited, batches: int, size: int
 ) -> jax.Array:
+    key = fused(key)
+
     def batch(number: jax.Array) -> jax.Array:
         data = jax.tree.map(lambda both: both[number % 2], pair)
-        keys = jax.random.split(jax.random.fold_in(fused(key), number), size)
+        keys = jax.random.split(jax.random.fold_in(key, number), size)
         return jax.vmap(lambda one: mechanism.run(one, data, mechanism.at(epsilon)))(keys)
 
     drawn = jax.lax.map(batch, jnp.arange(2 * batches))

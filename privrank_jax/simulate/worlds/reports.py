@@ -180,11 +180,12 @@ def _report_sums(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> DebiasedSums:
+    key = fused(key)
+
     def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
-        uniform = jax.random.uniform(
-            jax.random.fold_in(fused(key), index), (BLOCK, len(chances)), tanh.dtype
-        )
+        shape = (BLOCK, len(chances))
+        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, tanh.dtype)
         asked = uniform < probability
         says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
         code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
@@ -204,10 +205,12 @@ def _mechanism_sums(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> MechanismSums:
+    key = fused(key)
+
     def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
         dtype, shape = tanh.dtype, (BLOCK, len(chances))
-        uniform = jax.random.uniform(jax.random.fold_in(fused(key), index), shape, dtype)
+        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
         asked = (uniform < probability) & counts[:, None]
         answer = uniform < probability * chances
         low = jnp.where(answer, 0, probability * chances)
