@@ -19,14 +19,14 @@ from privrank_jax.aggregation.scores import PointTotals
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.designs import Counts, ModelScores
-from privrank_jax.pairwise.item_effects import ItemEffects
-from privrank_jax.pairwise.model_errors import ModelErrors
-from privrank_jax.pairwise.quasi_variances import QuasiVariances
+from privrank_jax.pairwise.item_facts import ItemEffects
+from privrank_jax.pairwise.item_variances import QuasiVariances
+from privrank_jax.pairwise.model_uncertainty import ModelErrors
 from privrank_jax.pairwise.report_sums import init, update
 from privrank_jax.pairwise.selection import LinkSelection
-from privrank_jax.pairwise.standard_errors import standard_errors
+from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Guarantee, Privacy
 from privrank_jax.privacy.bodies import BoxedZonotope, Independent, Law, Noise
 from privrank_jax.privacy.geometry import Zonotope

@@ -24,7 +24,7 @@ is the same: each user answers τ times at most.
 probability at most 1/m⁴: q = 8.7 m ln m at m = 10, 11.7 m ln m at m = 500. But a sort makes far fewer queries than
 q: with T their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3 times
 smaller (m = 100: 30 against 102), so ε₀ is larger by the same factor. That is the default,
-:func:`~privrank_jax.aggregation.query_budget.use_budget`. The law of T presumes transitive answers that don't differ
+:func:`~privrank_jax.aggregation.query_budgets.use_budget`. The law of T presumes transitive answers that don't differ
 between groups; other answers only change how often the fallback is needed, never the privacy. Where τ reaches m(m-1)/2,
 all pairs, or comes so close that ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused: there is no fallback, and ε₁ = ε.
 
@@ -44,7 +44,7 @@ from privrank_jax._arguments import is_whole
 from privrank_jax._types import Count, Flags, Integers, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import (
+from privrank_jax.aggregation.query_budgets import (
     check_max_queries,
     check_split,
     query_budget,

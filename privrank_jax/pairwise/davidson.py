@@ -40,7 +40,7 @@ from privrank_jax._backend import product
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.mle import design_of, mle
+from privrank_jax.pairwise.maximum_likelihood import design_of, mle
 
 HALF_WINS = math.log(2.0)
 """log ν at which the model is that of half wins."""
@@ -72,7 +72,7 @@ def half_win_test(wins: WinCounts) -> HalfWinTest:
 
     *With privacy*: the test is a function of the data, so neither its p-value nor the choice of a model by it may be
     published. The released log ν of :func:`~privrank_jax.pairwise.perturbed_mle` tells the same as
-    post-processing: whether its interval (:func:`~privrank_jax.pairwise.model_errors.model_intervals`) contains
+    post-processing: whether its interval (:func:`~privrank_jax.pairwise.model_uncertainty.model_intervals`) contains
     log 2.
 
     Args:

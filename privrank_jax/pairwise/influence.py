@@ -40,7 +40,7 @@ from privrank_jax._validate import check_choice, check_epsilon, check_nonnegativ
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.graph import check_one_problem
-from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.maximum_likelihood import mle
 
 CHANGES = ("drop", "flip")
 # Differences of scores of which rounding leaves no sign.

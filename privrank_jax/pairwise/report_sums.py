@@ -31,8 +31,8 @@ from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
-from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import scores_from_sums
+from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
 from privrank_jax.privacy.privacy import Privacy
@@ -171,7 +171,7 @@ def finish(
 
     Returns:
         ``value``: θ̂, ``(m,)``. ``guarantee``: local, for one comparison the largest ε; for one user S times
-        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.debiased_rr.DebiasedFit`.
+        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.debiased_fit.DebiasedFit`.
 
     Raises:
         ValueError: no reports yet, unknown link, γ < 0, S < 1.
@@ -195,7 +195,7 @@ def finish(
 
 
 def to_sums(state: ReportSums, dtype: DTypeLike | None = None) -> DebiasedSums:
-    """D and W as :class:`~privrank_jax.pairwise.debiased_sums.DebiasedSums`, for any estimator that takes them."""
+    """D and W as :class:`~privrank_jax.pairwise.debiasing.DebiasedSums`, for any estimator that takes them."""
     return _to_sums(state, default_float() if dtype is None else dtype)
 
 

@@ -22,9 +22,9 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
-from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.debiased_fit import scores_from_sums
+from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.maximum_likelihood import mle
 
 LINKS = ("logistic", "normal", "laplace")
 
@@ -39,7 +39,7 @@ class LinkSelection:
         losses: ``(k,)`` -Σ Z_ij log F(θ̂_i - θ̂_j) of each fit, without the ridge.
         scores: ``(k, m)`` θ̂ of each fit.
         codes: ``(k,)`` int32, 0 where the fit converged
-            (:data:`~privrank_jax.pairwise.minimize.CODES`).
+            (:data:`~privrank_jax.pairwise.minimizer.CODES`).
         links: the names, static.
     """
 
@@ -82,7 +82,7 @@ def select_link(
 
     Args:
         data: win counts of m items, **not private**; or the sums of debiased reports
-            (:func:`~privrank_jax.pairwise.debiased_sums.debiased_sums`), in which case the selection is
+            (:func:`~privrank_jax.pairwise.debiased_sums`), in which case the selection is
             post-processing.
         links: two or more, static.
         gamma: ridge γ >= 0 in the objective of the unnormalized sums, may be traced.

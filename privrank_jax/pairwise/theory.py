@@ -37,7 +37,7 @@ r = 1/(1/(e^ε - 1) + min(F, 1-F)). So E A ≤ F' r E|M_k - θ_k|. Summed over t
     ∂ E[M_k]/∂θ_k = E Σ A ≤ Σ_j M_kj F'(θ_k - θ_j) r_kj · E|M_k - θ_k|,
 
 with equality for randomized response to one comparison of equal items. The paper's bound is 4κ₁ m p ε E|M_k - θ_k| for
-ε < 1, plus terms for δ and for the random graph; :mod:`privrank_jax.pairwise.attack_floor` has them, and what follows.
+ε < 1, plus terms for δ and for the random graph; :mod:`privrank_jax.pairwise.attack_floors` has them, and what follows.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def one_shot_top_k(
     is k times larger. One-shot selection needs less noise where s < L/k, that is where each user compares each item
     only a few times.
 
-    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality.rank_centrality` with a
+    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality` with a
     sensitivity that depends on the spectral gap and the degrees of the data at hand. It is not public, so no
     guarantee follows. Pass such scores with a bound on ``sensitivity`` that holds for *every* data set, or use win
     counts.

@@ -53,9 +53,9 @@ from privrank_jax._types import Rankings, RankingsLike
 from privrank_jax._validate import check_choice, check_no_padding
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
-from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.promise import ADDED, of_rankings
-from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
+from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
@@ -249,7 +249,7 @@ def _sort(
 ) -> tuple[list[int] | None, int]:
     """The order of the items, or None if a round would exceed the budget, and the number of queries answered.
 
-    As :func:`privrank_jax.aggregation.kwiksort.partition_sort`: all segments of two or more items are split around a
+    As :func:`privrank_jax.aggregation.sorting.partition_sort`: all segments of two or more items are split around a
     random pivot in one round.
     """
     segments, queries = [list(range(items))], 0

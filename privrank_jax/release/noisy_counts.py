@@ -44,14 +44,14 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.mle import TIES, check_answers
+from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers
 from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_counts import check_options, kept_on_counted, options_of
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     check_tie_promise,
     with_ties,
 )
+from privrank_jax.pairwise.noisy_totals import check_options, kept_on_counted, options_of
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire_noise import (
     edge_list,

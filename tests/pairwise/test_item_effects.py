@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import standard_errors
-from privrank_jax.pairwise.item_effects import item_effects
+from privrank_jax.pairwise.item_facts import item_effects
 from tests.reference import item_effects as naive
 
 

@@ -29,7 +29,7 @@ from privrank_jax._types import Scores
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.pairwise.planner import bisect
-from privrank_jax.pairwise.standard_errors import Uncertainty
+from privrank_jax.pairwise.uncertainty import Uncertainty
 
 _LEAST_RANK = 1e-5  # smallest singular value of standardized facts, of the largest
 

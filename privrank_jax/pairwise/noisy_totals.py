@@ -16,7 +16,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.mle import TIES, check_answers, design_of
+from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.promise import of_comparisons
