@@ -6,7 +6,9 @@ Nothing here imports JAX or NumPy.
 from __future__ import annotations
 
 import dataclasses
+import numbers
 from collections.abc import Callable
+from typing import TypeGuard
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +39,11 @@ class Argument:
 def value_of(name: str, value: object) -> Argument:
     """An argument with the value that a message advises."""
     return Argument(name, value, has_value=True)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether ``value`` is one integer, of Python or NumPy, and not a truth value."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 class ArgumentError(ValueError):

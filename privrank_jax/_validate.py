@@ -18,7 +18,7 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import ArrayLike
 
-from privrank_jax._arguments import ArgumentError
+from privrank_jax._arguments import ArgumentError, is_whole
 
 Value = TypeVar("Value")
 
@@ -269,6 +269,24 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
         raise ArgumentError(
             f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}{meant}.", name
         )
+
+
+def check_top(k: object, num_items: int) -> None:
+    """Raise ``ValueError`` unless ``k`` is a whole number from 1 to m, for the k best of m items."""
+    if not is_whole(k) or not 1 <= k <= num_items:
+        raise ArgumentError(f"k must be an integer from 1 to m = {num_items}, got {k!r}.", "k")
+
+
+def check_no_padding(data: object, refusal: str) -> None:
+    """Raise ``ValueError`` if the mask of a value that has one says that some items only pad it.
+
+    Args:
+        data: such a value, not traced, or other data.
+        refusal: what the message begins with.
+    """
+    mask = getattr(data, "mask", None)
+    if mask is not None and not np.all(np.asarray(mask)):
+        raise ValueError(f"{refusal}: leave padded items out of the data.")
 
 
 def check_square(name: str, matrix: ArrayLike | Sequence[Sequence[float]]) -> None:

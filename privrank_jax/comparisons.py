@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer, Real
 
+from privrank_jax._batches import of_each_problem
 from privrank_jax._counting import (
     FlagsLike,
     WeightsLike,
@@ -246,12 +247,14 @@ class WinEdges:
         )
 
     @property
+    @of_each_problem
     def totals(self) -> Float[Array, "items"]:
         """``(m,)`` wins of each item, N_i."""
         zero = jnp.zeros(self.num_items, self.first_wins.dtype)
         return zero.at[self.first].add(self.first_wins).at[self.second].add(self.second_wins)
 
     @property
+    @of_each_problem
     def degrees(self) -> Float[Array, "items"]:
         """``(m,)`` comparisons that each item took part in."""
         both = self.first_wins + self.second_wins

@@ -11,7 +11,7 @@ from privrank_jax import _chunks as chunks
 from privrank_jax._chunks import chunked
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import mle
-from privrank_jax.pairwise.minimize import CONVERGED
+from privrank_jax.pairwise.minimizer import CONVERGED
 
 SIZE, PROBLEMS = 5, 7
 COUNTS = np.random.default_rng(32).integers(1, 15, (PROBLEMS, SIZE, SIZE)) * (1.0 - np.eye(SIZE))

@@ -12,7 +12,7 @@ import scipy.stats
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import Comparisons, WinCounts, WinEdges, bound_contributions
-from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.rows import ITEMS, random_rows

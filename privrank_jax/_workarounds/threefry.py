@@ -13,6 +13,7 @@ Remove when: the lowest JAX that the package allows has it, and ``tests/benchmar
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, TypeAlias, TypeVar
 
@@ -68,7 +69,8 @@ def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
             all keys where JAX computes on another device by default.
 
     Returns:
-        Keys of the same shape and content. Like JAX's with ``jax_threefry_partitionable``, its default;
+        Keys of the same shape and content, for which ``key`` is used up: under ``jax.debug_key_reuse`` another draw
+        from it is an error. Like JAX's with ``jax_threefry_partitionable``, its default;
         ``jax.random.poisson`` takes JAX's own only.
 
     >>> key = jax.random.key(7)
@@ -77,7 +79,26 @@ def fused(key: Shaped[Array, "*keys"]) -> Shaped[Array, "*keys"]:
     """
     if str(jax.random.key_impl(key)) != "threefry2x32" or not on_cpu():
         return key
+    use_up(key)
     return jax.random.wrap_key_data(jax.random.key_data(key), impl=_FUSED)
+
+
+def use_up(key: Shaped[Array, "*keys"]) -> None:
+    """Tell JAX's check of reused keys (``jax.debug_key_reuse``) of a draw that it does not see: one from the content.
+
+    >>> with jax.debug_key_reuse(True):
+    ...     key = jax.random.key(0)
+    ...     use_up(key)
+    ...     jax.random.normal(key)  # doctest: +IGNORE_EXCEPTION_DETAIL
+    Traceback (most recent call last):
+    KeyReuseError: Previously-consumed key passed to random_bits
+    """
+    if not jax.config.jax_debug_key_reuse:
+        return
+    draw = functools.partial(jax.random.bits, shape=(0,))
+    for _ in range(key.ndim):
+        draw = jax.vmap(draw)
+    draw(key)
 
 
 def below(

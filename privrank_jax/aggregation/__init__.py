@@ -10,32 +10,37 @@ import importlib
 import pkgutil
 from types import ModuleType
 
+from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda, ldp_borda
 from privrank_jax.aggregation.certificate import kemeny
-from privrank_jax.aggregation.copeland import copeland
-from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
+from privrank_jax.aggregation.copeland_rule import copeland
+from privrank_jax.aggregation.dp_sorting import dp_kwiksort
+from privrank_jax.aggregation.error_proofs import proven_errors
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
-from privrank_jax.aggregation.kwiksort import kwiksort
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule
-from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort
-from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.local_weights import local_weights
-from privrank_jax.aggregation.noise_all import noise_all
+from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation.integer_programs import integer_program
+from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
+from privrank_jax.aggregation.local_footrule import ldp_footrule
+from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.planned_errors import planned_costs
 from privrank_jax.aggregation.private_footrule import dp_footrule
-from privrank_jax.aggregation.private_weights import private_weights
-from privrank_jax.aggregation.proven_errors import proven_errors
+from privrank_jax.aggregation.query_budgets import query_budget
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_weights
+from privrank_jax.aggregation.sorting import kwiksort
+from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.aggregation.sub_rankings import sub_ranking_weights
+from privrank_jax.aggregation.weight_reports import local_weights
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
     "PairWeights",
     "PointTotals",
     "PositionHistograms",
+    "assignment",
     "borda_scores",
     "choose_method",
     "copeland",
@@ -45,6 +50,8 @@ __all__ = [
     "dp_scores",
     "exponential_kemeny",
     "footrule_optimal",
+    "hay_kwiksort",
+    "integer_program",
     "kemeny",
     "kemeny_score",
     "kwiksort",
@@ -57,6 +64,7 @@ __all__ = [
     "planned_costs",
     "private_weights",
     "proven_errors",
+    "query_budget",
     "shuffled_pair_weights",
     "sub_ranking_weights",
 ]

@@ -7,10 +7,10 @@ import functools
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.bounds import check_sizes, report_deviation
-from privrank_jax.aggregation.noise_all import noise_all_deviation
-from privrank_jax.aggregation.private_weights import default_focus
+from privrank_jax.aggregation.noisy_weights import noise_all_deviation
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
+from privrank_jax.aggregation.split_weights import default_focus
 from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.aggregation.subset_selection import subset_norm
@@ -33,7 +33,7 @@ def choose_method(
     """The method that is good in every crowd: ``"weights"`` unless noise is large, else ``"borda"``.
 
     K-norm and Gaussian noise: ``"weights"`` (:func:`~privrank_jax.aggregation.private_weights`) wherever
-    :func:`~privrank_jax.aggregation.private_weights.default_focus` spends some of the budget on pairs. Its Kemeny cost
+    :func:`~privrank_jax.aggregation.split_weights.default_focus` spends some of the budget on pairs. Its Kemeny cost
     above the optimum stays within a few times the smaller one of Borda and of noise on all weights in every crowd of
     the study ``alabi-regret``; either of the two loses far more in some.
 

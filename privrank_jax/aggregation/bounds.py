@@ -38,7 +38,7 @@ of a Gamma(N), over (nε₂)², times 1 plus N - 1 squares of uniform numbers, w
 
 *Added or removed users.* One user more or less moves sums of scores or of weights by half of what a replaced one does,
 in every direction (heads of :mod:`~privrank_jax.aggregation.borda` and
-:mod:`~privrank_jax.aggregation.private_weights`), so their noise, divided by n, is that of means of 2n users who may be
+:mod:`~privrank_jax.aggregation.split_weights`), so their noise, divided by n, is that of means of 2n users who may be
 replaced, with φ = 0. The order of sums is that of means, and the bounds of Borda and of weights hold with 2n in the
 place of n.
 
@@ -48,12 +48,12 @@ exp(-tnε/(2N)).
 
 **Local and shuffled reports**, all but the last for full rankings. *Weights* (Corollary 9), then solved to within
 1 + ξ: β = (2 + ξ) Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of
-:func:`~privrank_jax.aggregation.local_weights.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and
+:func:`~privrank_jax.aggregation.weight_reports.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and
 E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one pair per
 user have errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query
 goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's
-mechanism. *Footrule*: (2 - 1/(m-1), O(m³/(ε√n))), see :mod:`privrank_jax.aggregation.ldp_footrule`; with a confidence β
-is O(m^2.5 √(log m)/(ε√n)) if that is less.
+mechanism. *Footrule*: (2 - 1/(m-1), O(m³/(ε√n))), see :mod:`privrank_jax.aggregation.local_footrule`; with a confidence
+β is O(m^2.5 √(log m)/(ε√n)) if that is less.
 
 *With a confidence*, L = log(1/η). Reports on all pairs or on scores, of norm at most B: e is their mean less its
 own mean, and another report of one user moves it by at most 2B/n. So by McDiarmid's inequality ‖e‖₂ exceeds its mean by
@@ -91,22 +91,21 @@ from privrank_jax._types import Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, footrule_cuts, subset_designs
 from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
-from privrank_jax.aggregation.hay_kwiksort import default_queries
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule_excess, ldp_footrule_norm
+from privrank_jax.aggregation.hay_sorting import default_queries
 from privrank_jax.aggregation.ldp_plan import local_plan
-from privrank_jax.aggregation.local_weights import local_weight_variance
-from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.local_footrule import ldp_footrule_excess, ldp_footrule_norm
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
+from privrank_jax.aggregation.noisy_weights import noise_all_scale
 from privrank_jax.aggregation.private_footrule import footrule_unit
-from privrank_jax.aggregation.private_weights import SHRINKAGES, private_weights_scales
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import MAX_ITEMS as MOST_SORTED
-from privrank_jax.aggregation.query_budget import (
+from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
+from privrank_jax.aggregation.query_budgets import (
     exceeding_probability,
     query_budget,
     refusal_bound,
 )
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
+from privrank_jax.aggregation.split_weights import SHRINKAGES, private_weights_scales
 from privrank_jax.aggregation.sub_rankings import (
     best_size,
     one_pair_variance,
@@ -114,6 +113,7 @@ from privrank_jax.aggregation.sub_rankings import (
     sub_ranking_variance,
     told_chance,
 )
+from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
@@ -214,7 +214,7 @@ class Row(NamedTuple):
 
     Attributes:
         method, function, trust, noise, order, source, remark: as of
-            :class:`~privrank_jax.aggregation.proven_errors.ProvenError`.
+            :class:`~privrank_jax.aggregation.error_proofs.ProvenError`.
         formula: of items, users, what one user is promised (of a report: ε), noise, η and settings.
         most_items: up to which the method runs, or its bound is computed.
         least_users: that it takes for so many items.

@@ -27,7 +27,7 @@ from privrank_jax.aggregation.bounded_program import (
     integer_prices,
 )
 from privrank_jax.aggregation.dynamic_program import MAX_ITEMS, exact_kemeny
-from privrank_jax.aggregation.integer_program import (
+from privrank_jax.aggregation.integer_programs import (
     PairProgram,
     ProvenRanking,
     checked_host_weights,

@@ -39,7 +39,7 @@ so σ* is within 2 - 1/(2m-1) times the least Kemeny score (2 - 1/(m-1) where no
 has a score below C(σ*)/2.
 
 **Histograms.** C(σ) = Σ_j C_jσ(j) with C_jp = Σ_q h_jq·\|q - p\|, where h_jq is the share of users who have item j at
-position q. So σ* solves an assignment problem (:mod:`privrank_jax.aggregation.assignment`). A position q + 1/2 is
+position q. So σ* solves an assignment problem (:mod:`privrank_jax.aggregation.assignments`). A position q + 1/2 is
 counted half at q and half at q + 1, which changes no cost: \|p - q - 1/2\| is the mean of \|p - q\| and \|p - q - 1\|
 for integers p. With halves of halves, four times the histogram consists of integers: one user adds 4 to each row, and
 without ties and gaps to each column.
@@ -65,9 +65,15 @@ from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
 from privrank_jax._types import Count, Mask, MaskLike, PairMatrixLike, RankingsLike
-from privrank_jax._validate import check_choice, check_square, check_users, is_traced
+from privrank_jax._validate import (
+    check_choice,
+    check_no_padding,
+    check_square,
+    check_users,
+    is_traced,
+)
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.integer_program import (
+from privrank_jax.aggregation.integer_programs import (
     ProvenRanking,
     checked_host_weights,
     host_score,
@@ -213,7 +219,7 @@ def footrule_costs(
         histograms: :class:`PositionHistograms`, or shares h of a plain ``(m, m)`` matrix, noisy ones too.
 
     Returns:
-        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment.assignment` finds the ranking of least
+        ``(m, m)``, in positions; :func:`~privrank_jax.aggregation.assignment` finds the ranking of least
         cost, in which padded items are last.
 
     Raises:
@@ -233,7 +239,7 @@ def footrule_optimal(histograms: PositionHistograms) -> FootruleRanking:
     """Find the ranking of least mean footrule: a Kemeny score within 2 - 1/(2m-1) times the least one.
 
     Runs on the host, one problem at a time, on exact integers; under ``jit`` and ``vmap`` use
-    :func:`~privrank_jax.aggregation.assignment.assignment` of the costs. The proof is at the head of this module.
+    :func:`~privrank_jax.aggregation.assignment` of the costs. The proof is at the head of this module.
 
     Args:
         histograms: of n users.
@@ -295,12 +301,6 @@ def set_aside(costs: Float[Array, "items items"], mask: Mask | None) -> Float[Ar
     of_real = jnp.where(within, costs, jnp.max(high) + spread)
     of_padded = jnp.where(place == own[:, None], 0, spread)
     return jnp.where(mask[:, None], of_real, of_padded)
-
-
-def check_no_padding(histograms: PositionHistograms, refusal: str) -> None:
-    """Raise ``ValueError`` if there are padded items."""
-    if histograms.mask is not None and not np.all(np.asarray(histograms.mask)):
-        raise ValueError(f"{refusal}: leave padded items out of the histograms.")
 
 
 def _checked_mask(name: str, mask: MaskLike, shape: tuple[int, ...]) -> Mask:

@@ -1,4 +1,4 @@
-r"""Which sets of items users report for each cut in :mod:`~privrank_jax.aggregation.ldp_footrule`, at which thresholds.
+r"""Which sets of items users report for each cut in :mod:`~privrank_jax.aggregation.local_footrule`, and thresholds.
 
 A cut k = 1, ..., m-1 divides a strict ranking into the set T of its first k items and the rest. A type (a, t) has users
 report a set A of a items, those with at least t items in T as accepted ones. With g = e^ε - 1, q the share of sets that

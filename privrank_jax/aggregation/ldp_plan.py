@@ -24,7 +24,7 @@ is the same: each user answers τ times at most.
 probability at most 1/m⁴: q = 8.7 m ln m at m = 10, 11.7 m ln m at m = 500. But a sort makes far fewer queries than
 q: with T their number, known exactly, a group's uses are Binomial(T, 1/m), and τ with m Pr[uses > τ] <= 1/m⁴ is 3 times
 smaller (m = 100: 30 against 102), so ε₀ is larger by the same factor. That is the default,
-:func:`~privrank_jax.aggregation.query_budget.use_budget`. The law of T presumes transitive answers that don't differ
+:func:`~privrank_jax.aggregation.query_budgets.use_budget`. The law of T presumes transitive answers that don't differ
 between groups; other answers only change how often the fallback is needed, never the privacy. Where τ reaches m(m-1)/2,
 all pairs, or comes so close that ε/(m(m-1)/2) beats ε₁/τ, no use is ever refused: there is no fallback, and ε₁ = ε.
 
@@ -40,10 +40,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Integer
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Count, Flags, Integers, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import (
+from privrank_jax.aggregation.query_budgets import (
     check_max_queries,
     check_split,
     query_budget,
@@ -164,11 +165,7 @@ def _checked_groups(num_groups: object, num_items: int) -> int:
     """g, by default m; ``ValueError`` unless it is a whole number of at least 1."""
     if num_groups is None:
         return num_items
-    if (
-        isinstance(num_groups, int | np.integer)
-        and not isinstance(num_groups, bool)
-        and num_groups >= 1
-    ):
+    if is_whole(num_groups) and num_groups >= 1:
         return int(num_groups)
     raise ValueError(f"num_groups must be a whole number of at least 1, got {num_groups!r}.")
 

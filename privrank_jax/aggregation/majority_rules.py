@@ -3,7 +3,7 @@ r"""Rules that rank items by the weights of all pairs alone: of private weights 
 The *lead* of i over j is d_ij = w_ij - w_ji. Each rule gives scores, and equal scores are ranked by item index, which
 is public (``rankings.ranks_from_scores``; with a key at random).
 
-- **Copeland**: how many items an item leads (:mod:`privrank_jax.aggregation.copeland`).
+- **Copeland**: how many items an item leads (:mod:`privrank_jax.aggregation.copeland_rule`).
 - **Minimax**: its smallest lead over another item, negative but for an item that leads all others.
 - **Schulze**: p_ij is the largest number such that a path from i to j has no smaller lead. The items j with p_ij > p_ji
   are behind i; that relation is transitive (Schulze 2011), so counting them ranks the items. A lead below 0 on a path
@@ -28,7 +28,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Mask, MaskLike, PairMatrix, PairMatrixLike, Scores
 from privrank_jax.aggregation.borda import borda_scores
-from privrank_jax.aggregation.copeland import copeland_scores
+from privrank_jax.aggregation.copeland_rule import copeland_scores
 from privrank_jax.aggregation.weights import PairWeights, shares_of
 
 

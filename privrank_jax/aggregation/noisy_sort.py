@@ -1,7 +1,7 @@
 """One sort on noisy answers for all private KwikSorts: their noise, budgets and splits are numbers, not programs.
 
-So several of them, as :func:`jax.vmap` over plans, are one program: :mod:`~privrank_jax.aggregation.dp_kwiksort` and
-:mod:`~privrank_jax.aggregation.hay_kwiksort` make the plans and prove what they promise.
+So several of them, as :func:`jax.vmap` over plans, are one program: :mod:`~privrank_jax.aggregation.dp_sorting` and
+:mod:`~privrank_jax.aggregation.hay_sorting` make the plans and prove what they promise.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, DTypeLike, Float, Int, PyTree
 from privrank_jax._types import Count, Flags, Key, Mask, Numbers, PairMatrix, Ranks, Scalar
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax.aggregation.kwiksort import Round, partition_sort
+from privrank_jax.aggregation.sorting import Round, partition_sort
 from privrank_jax.privacy.noise import gaussian, laplace
 from privrank_jax.rankings import order_to_ranks
 

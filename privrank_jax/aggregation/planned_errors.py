@@ -12,9 +12,9 @@ noise of a difference, and the costs of pairs add up: no simulation. *Weights of
 local search from the Borda order of the noisy weights, where the method would take the best ranking of all, in a few
 dozen crowds with the same normal numbers at all ε and n. *Footrule*: the assignment of least noisy cost, likewise, with
 costs of 4,000 rankings of the crowd. *Exponential mechanism*: all rankings, up to 7 items. Sorts by comparisons are not
-planned: Borda has less error than they (:mod:`privrank_jax.aggregation.dp_kwiksort`).
+planned: Borda has less error than they (:mod:`privrank_jax.aggregation.dp_sorting`).
 
-What is expected is far below what is proven (:mod:`~privrank_jax.aggregation.proven_errors`), for noise rarely moves
+What is expected is far below what is proven (:mod:`~privrank_jax.aggregation.error_proofs`), for noise rarely moves
 all items in the worst direction.
 """
 
@@ -46,14 +46,14 @@ from privrank_jax.aggregation.bounds import (
     of_one_user,
     report_deviation,
 )
+from privrank_jax.aggregation.error_proofs import ProvenError
 from privrank_jax.aggregation.footrule_levels import count_variances, footrule_levels
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm, strict_square
-from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_footrule import ldp_footrule_norm, strict_square
+from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.majority_rules import RULES
-from privrank_jax.aggregation.noise_all import noise_all_deviation
+from privrank_jax.aggregation.noisy_weights import noise_all_deviation
 from privrank_jax.aggregation.private_footrule import footrule_unit
-from privrank_jax.aggregation.private_weights import private_weights_scales
-from privrank_jax.aggregation.proven_errors import ProvenError
+from privrank_jax.aggregation.split_weights import private_weights_scales
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 
@@ -109,7 +109,7 @@ def planned_costs(
         ValueError: fewer than 2 items or no users, S < 0, a promise that the method can't keep, an unknown rule, or one
             of a method without weights of all pairs.
 
-    >>> from privrank_jax.aggregation.proven_errors import proven_errors
+    >>> from privrank_jax.aggregation.error_proofs import proven_errors
     >>> privacy = Privacy(0.1, unit="user", adjacency="replace")
     >>> borda = proven_errors(10, 1000, privacy)[0]
     >>> planned_costs(borda, 10, [Setting(1000, privacy), Setting(4000, privacy)]).round(3).tolist()

@@ -83,7 +83,7 @@ from privrank_jax.privacy.privacy import Privacy
 def dp_footrule(
     key: Key, histograms: PositionHistograms, privacy: Privacy, *, noise: str = "tree"
 ) -> Estimate:
-    """Footrule costs with noise, of which :func:`~privrank_jax.aggregation.assignment.assignment` makes a ranking.
+    """Footrule costs with noise, of which :func:`~privrank_jax.aggregation.assignment` makes a ranking.
 
     **Guarantee.** ε-DP with noise in a tree or in the shape of a cube, (ε, δ)-DP with Gaussian noise (analytic
     calibration); unit user, adjacency replace, and whatever these cover; proofs at the head of this module.
@@ -104,7 +104,7 @@ def dp_footrule(
         TypeError: anything but :class:`~privrank_jax.aggregation.PositionHistograms`.
         ValueError: a promise that this can't keep, Gaussian noise without δ, histograms that are not those of n users.
 
-    >>> from privrank_jax.aggregation.assignment import assignment
+    >>> from privrank_jax.aggregation.assignments import assignment
     >>> histograms = PositionHistograms.from_ranks([[2, 0, 1]] * 500)
     >>> costs = dp_footrule(
     ...     jax.random.key(0), histograms, Privacy(1.0, unit="user", adjacency="replace")
@@ -219,7 +219,7 @@ def level_noises(
     # One call for the radii of all levels: the sampler takes longer to compile than all else here.
     draw = jax.vmap(lambda key, size: jax.random.gamma(key, size, dtype=dtype))
     radii = draw(parts[:, 2], jnp.asarray(sizes, dtype))
-    places = (_place(part, items, level, dtype) for part, level in zip(parts, levels))
+    places = (_place(part, items, level, dtype) for part, level in zip(parts[:, :2], levels))
     return [radius * place.T for radius, place in zip(radii, places)]
 
 

@@ -33,12 +33,12 @@ from privrank_jax._types import Key, RankingsLike, Ranks, RanksLike, Scalar
 from privrank_jax._validate import as_ranks, check_choice, is_traced
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
-from privrank_jax.aggregation.dp_kwiksort import SortPlan, kwiksort_plan
+from privrank_jax.aggregation.dp_sorting import SortPlan, kwiksort_plan
 from privrank_jax.aggregation.ldp_plan import balanced_groups, local_plan, respond
-from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.local_weights import local_weights
-from privrank_jax.aggregation.noise_all import noise_all
+from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weight_reports import local_weights
 from privrank_jax.aggregation.weights import MISSING, PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee

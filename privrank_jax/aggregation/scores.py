@@ -66,7 +66,7 @@ class PointTotals:
         limit: k, the most items that one user may give points to; public. None: all.
     """
 
-    totals: Int[Array | np.ndarray, "items"]
+    totals: Int[Array | np.ndarray, "*batch items"]
     num_users: Count
     most: int = dataclasses.field(default=1, metadata={"static": True})
     limit: int | None = dataclasses.field(default=None, metadata={"static": True})
@@ -109,7 +109,7 @@ class PointTotals:
     @property
     def num_items(self) -> int:
         """m."""
-        return self.totals.shape[0]
+        return self.totals.shape[-1]
 
 
 def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") -> Estimate:

@@ -38,7 +38,7 @@ e^ε where it reaches a threshold and by 1 elsewhere, over all thresholds and un
 The proof is the one for Borda scores at the head of :mod:`~privrank_jax.aggregation.subset_selection`. The bound of the
 best λ is attained by a mixture of such cuts, for which relabelled vectors u are reported. Errors ‖z‖² - N divided by
 that of the best mixture, by enumeration (``tests/reference/local_pairs.py``), for orders of k items / PrivUnit
-(:mod:`~privrank_jax.aggregation.local_weights`):
+(:mod:`~privrank_jax.aggregation.weight_reports`):
 
     =  ===========  ===========  ===========  ===========  ===========  ===========
     m  ε=0.5        1            2            3            4            5

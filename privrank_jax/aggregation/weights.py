@@ -173,12 +173,13 @@ class PairWeights:
         """
         if is_traced(self.matrix, self.num_users):
             raise ValueError("exact counts are for the host: these weights are traced.")
-        check_users(self.num_users)
-        users, given = int(self.num_users), np.asarray(self.matrix)
+        given = np.asarray(self.matrix)
         if given.ndim != 2:
             raise ValueError(
                 f"exact counts are for one problem, got weights of shape {given.shape}."
             )
+        check_users(self.num_users)
+        users = int(self.num_users)
         # Entries are rounded by at most half a unit in the last place below 1, and 2n of that must stay below 1/2.
         if 2 * users * float(jnp.finfo(given.dtype).eps) >= 0.5:
             raise ValueError(

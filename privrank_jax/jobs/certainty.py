@@ -28,8 +28,9 @@ from privrank_jax.pairwise.intervals import (
     center_is_near,
     intervals_of,
 )
-from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.model_errors import (
+from privrank_jax.pairwise.item_variances import quasi_variances
+from privrank_jax.pairwise.minimizer import CODES
+from privrank_jax.pairwise.model_uncertainty import (
     ModelErrors,
     ModelIntervals,
     ParameterIntervals,
@@ -37,8 +38,7 @@ from privrank_jax.pairwise.model_errors import (
     model_intervals,
 )
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
-from privrank_jax.pairwise.quasi_variances import quasi_variances
-from privrank_jax.pairwise.standard_errors import Uncertainty, standard_errors
+from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors
 
 TOO_FAR = (
     "no intervals: the scores are shrunk toward 0 too strongly to recover the true ranks, as where some items "
@@ -149,7 +149,7 @@ def of_model(
         design: the public part of the data.
         level: confidence level.
         words: meaning of the intervals, if there are any.
-        told: what :func:`~privrank_jax.pairwise.model_errors.model_errors` is told of ridges and noise.
+        told: what :func:`~privrank_jax.pairwise.model_errors` is told of ridges and noise.
     """
 
     def about(target: str) -> ModelErrors:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._promise import Privacy
 from privrank_jax.data.errors import short
@@ -116,9 +117,9 @@ def about_delta(delta: float, count: int, of: str) -> tuple[str, ...]:
 
 
 def check_top_k(top_k: int | None) -> None:
-    """Refuse to show fewer items than one."""
-    if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k (--top-k) must be at least 1, got {top_k}.")
+    """Refuse to show fewer items than one, or what is no number of items."""
+    if top_k is not None and not (is_whole(top_k) and top_k >= 1):
+        raise ValueError(f"top_k (--top-k) must be at least 1, and whole, got {top_k!r}.")
 
 
 def needs_top_k(method: str) -> str:

@@ -32,8 +32,8 @@ from privrank_jax.jobs.result import (
     each_by_itself,
     of_noise,
 )
-from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.perturbed_mle import default_ridges
+from privrank_jax.pairwise.minimizer import CODES
+from privrank_jax.pairwise.perturbed_fit import default_ridges
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 

@@ -50,9 +50,9 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.joint_selection import choose_top_k
-from privrank_jax.pairwise.minimize import CODES
+from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
-from privrank_jax.pairwise.perturbed_mle import default_ridges, least_risk_gamma
+from privrank_jax.pairwise.perturbed_fit import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (

@@ -29,8 +29,8 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
-from privrank_jax.pairwise.minimize import CODES
-from privrank_jax.pairwise.perturbed_mle import PerturbedFit, default_ridges
+from privrank_jax.pairwise.minimizer import CODES
+from privrank_jax.pairwise.perturbed_fit import PerturbedFit, default_ridges
 from privrank_jax.privacy.privacy import Privacy
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum

@@ -65,7 +65,7 @@ from privrank_jax.jobs.result import (
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import paid, was_paid
 from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee

@@ -307,6 +307,10 @@ class Randomness:
 
     def __init__(self, key: Key | None = None, *, accept_idealized: bool = False) -> None:
         self._key, self._accepted, self._drawn = key, accept_idealized, 0
+        if key is not None:
+            from privrank_jax._workarounds.threefry import use_up
+
+            use_up(key)
 
     @property
     def rehearsal(self) -> bool:

@@ -14,7 +14,7 @@ from privrank_jax._search import furthest
 from privrank_jax.jobs.plan_design import Design, Plan
 
 if TYPE_CHECKING:
-    from privrank_jax.aggregation.proven_errors import ProvenError
+    from privrank_jax.aggregation.error_proofs import ProvenError
 
 _PUBLISHED = "hay-kwiksort"
 _KNOWN = 1e-3  # below it simulations of a few dozen crowds differ by chance

@@ -43,7 +43,7 @@ def plan_majorities(design: Design) -> Plan:
     from privrank_jax.aggregation import planned_costs, proven_errors
     from privrank_jax.aggregation.bounds import as_replaced
     from privrank_jax.aggregation.planned_errors import Setting
-    from privrank_jax.aggregation.private_weights import private_weights_scales
+    from privrank_jax.aggregation.split_weights import private_weights_scales
     from privrank_jax.jobs.beyond_noise import reach_on_weights
 
     items, rule = design.items, design.rule

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from privrank_jax.pairwise.posterior import above_probabilities, rank_probabilities
-from privrank_jax.pairwise.standard_errors import Uncertainty
+from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
 
 SEVERAL_GROUPS = (

@@ -26,8 +26,8 @@ from privrank_jax.mallows.distribution import (
 from privrank_jax.mallows.kernel import debiasing_kernel, debiasing_variance
 from privrank_jax.mallows.laplace import laplace_ranks
 from privrank_jax.mallows.majorities import sure_majority, synthetic_margin_bounds
+from privrank_jax.mallows.rank_debiasing import unbiased_ranks
 from privrank_jax.mallows.sampling import sample
-from privrank_jax.mallows.unbiased_ranks import unbiased_ranks
 
 __all__ = [
     "DebiasedDiagnostics",

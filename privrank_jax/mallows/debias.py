@@ -31,7 +31,7 @@ from privrank_jax._validate import check_choice, check_epsilon, is_traced
 from privrank_jax.estimate import Estimate
 from privrank_jax.mallows.distribution import MISSING, as_float, signed_ranks, synthetic_guarantee
 from privrank_jax.mallows.kernel import as_levels, kernel_of, mean_square, refuse_lost, rounding
-from privrank_jax.mallows.unbiased_ranks import unbiased_ranks_of
+from privrank_jax.mallows.rank_debiasing import unbiased_ranks_of
 from privrank_jax.rankings import validate_ranks
 
 

@@ -18,7 +18,7 @@ from privrank_jax._blocks import blockwise, crowd_size
 from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax._words import USERS, WIDTH_ON_GPU
-from privrank_jax._workarounds.threefry import threefry
+from privrank_jax._workarounds.threefry import threefry, use_up
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
 from privrank_jax.mallows.insertion import insert, whole_tiles
@@ -78,7 +78,9 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
 @jax.jit
 def _sample(key: Key, center: Array, epsilon: Array) -> Array:
     seed = jax.random.key_data(key)
-    if seed.shape != (2,):  # of a generator that isn't Threefry
+    if seed.shape == (2,):
+        use_up(key)
+    else:  # of a generator that isn't Threefry
         seed = jax.random.bits(key, (2,), jnp.uint32)
     return _crowd(seed[None], center[None], epsilon[None])[0]
 

@@ -10,42 +10,58 @@ import importlib
 import pkgutil
 from types import ModuleType
 
+from privrank_jax.pairwise.attack_floors import attack_floor
 from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.debiased_rr import debiased_rr
+from privrank_jax.pairwise.debiased_fit import debiased_rr
+from privrank_jax.pairwise.debiasing import debiased_sums
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
+from privrank_jax.pairwise.item_facts import item_effects
+from privrank_jax.pairwise.item_variances import quasi_variances
 from privrank_jax.pairwise.joint_selection import canonical_top_k, joint_top_k
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_mle import perturbed_mle
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.minimizer import minimize
+from privrank_jax.pairwise.mixed_models import mixed_effects
+from privrank_jax.pairwise.model_uncertainty import model_errors
+from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
-from privrank_jax.pairwise.standard_errors import standard_errors
+from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.top_k import one_shot_top_k, peeling_top_k, permute_and_flip_top_k
+from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
 __all__ = [
     "Choices",
     "Counts",
+    "attack_floor",
     "bounded_weights",
     "break_rankings",
     "canonical_top_k",
     "covariate_table",
     "debiased_rr",
+    "debiased_sums",
     "epsilon_needed",
     "fit",
     "interval_estimates",
+    "item_effects",
     "joint_top_k",
+    "minimize",
+    "mixed_effects",
     "mle",
+    "model_errors",
     "noisy_counts",
     "one_shot_top_k",
     "peeling_top_k",
     "permute_and_flip_top_k",
     "perturbed_mle",
     "planned_error",
+    "quasi_variances",
     "questionnaire_counts",
+    "rank_centrality",
     "rank_intervals",
     "standard_errors",
     "users_needed",

@@ -32,6 +32,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from privrank_jax._batches import of_each_problem
 from privrank_jax._validate import in_floats, is_real
 from privrank_jax.comparisons import Comparisons, WinCounts, default_float
 from privrank_jax.pairwise.designs import Sets
@@ -112,6 +113,7 @@ class Choices:
         return cls(jnp.asarray(sets), jnp.asarray(offered), chosen, weights, num_items, public)
 
     @property
+    @of_each_problem
     @functools.partial(jax.jit, inline=True)
     def totals(self) -> Float[Array, "items"]:
         """``(m,)``, how often each item was chosen, N_i."""
@@ -130,6 +132,7 @@ class Choices:
         return Sets(sets, offered, self.weights, self.num_items, self.public_sets)
 
     @property
+    @of_each_problem
     @functools.partial(jax.jit, inline=True)
     def wins(self) -> WinCounts:
         """How often an item was chosen where another one was offered, which decides whether a maximum exists."""

@@ -42,7 +42,7 @@ from privrank_jax._types import PairMatrix, RowsLike, Scores, ScoresLike
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.standard_errors import differences, project_inverse
+from privrank_jax.pairwise.uncertainty import differences, project_inverse
 
 _DENSE = 0.1  # share of items that users compare, from which a product of full matrices is faster
 _BLOCK = 2**22  # numbers of such a matrix

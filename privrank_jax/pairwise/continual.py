@@ -10,7 +10,7 @@ from privrank_jax._types import Key, Mask, Numbers, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.totals_noise import totals_sensitivity

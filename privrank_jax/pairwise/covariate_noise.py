@@ -68,14 +68,14 @@ def covariate_noise(
     """The noise that keeps a promise.
 
     Args:
-        design: the comparisons; not traced for K-norm noise.
+        design: the comparisons; not traced for K-norm noise, nor for users without a ``sensitivity``.
         privacy: from :func:`kept_with_covariates`.
         noise: its kind.
         sensitivity: a smaller public sensitivity in the norm of Laplace or Gaussian noise.
         ties: whether the number of ties is released too.
 
     Raises:
-        ValueError: K-norm noise with a sensitivity, or of a traced design.
+        ValueError: K-norm noise with a sensitivity; a design that is traced and must not be.
     """
     if noise == "k-norm":
         if sensitivity is not None:
@@ -97,13 +97,16 @@ def covariate_sensitivity(
     """Sensitivity of the sums to one unit: by norms of single comparisons or, if that is less, by the shape of G.
 
     The theorems are at the heads of :mod:`privrank_jax.pairwise.covariates` and
-    :mod:`privrank_jax.pairwise.covariate_shape`. For a traced design it is the former.
+    :mod:`privrank_jax.pairwise.covariate_shape`.
 
     Args:
         design: the comparisons.
         privacy: the promise, of which the unit counts.
         norm: ``"l1"`` or ``"l2"``.
         ties: whether the number of ties is released too.
+
+    Raises:
+        ValueError: a traced design, for users: its shape is computed on the host.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
     >>> pairs, who = np.array([(0, 1), (0, 2), (1, 2)] * 2).T, [0, 0, 0, 1, 1, 1]
@@ -113,8 +116,13 @@ def covariate_sensitivity(
     (6.0, 4.0)
     """
     generic = design.sensitivity(privacy, norm)
-    if privacy.unit != "user" or is_traced(design):
+    if privacy.unit != "user":
         return generic
+    if is_traced(design):
+        raise ValueError(
+            "what a user changes depends on the shape of the design, which must not be traced: keep the table's design "
+            "out of jax.jit and jax.vmap (its outcomes may be traced), or give sensitivity."
+        )
     return jnp.minimum(generic, shaped_sensitivity(design, norm, ties=ties))
 
 

@@ -44,6 +44,7 @@ import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice
 from privrank_jax.pairwise.designs import Meetings
@@ -98,12 +99,14 @@ class CovariateDesign(Meetings):
         return self.units
 
     @property
+    @of_each_problem
     def degree(self) -> Float[Array, ""]:
         """Mean number of comparisons per item."""
         rows = self.first.shape[0] if self.mask is None else jnp.sum(self.mask)
         return jnp.asarray(2.0 * rows / self.num_items, self.features.dtype)
 
     @property
+    @of_each_problem
     def evidence(self) -> Float[Array, "size"]:
         """Of each score the mean number of comparisons, of each feature Σ_r x_r²."""
         items = jnp.broadcast_to(self.degree, (self.num_items,))
@@ -212,6 +215,7 @@ class CovariateTable:
     outcomes: Float[Array, "*batch rows"]
 
     @property
+    @of_each_problem
     def sums(self) -> Float[Array, "size"]:
         """S = Σ_r y_r z_r, ``(m + p,)``: m numbers that sum to 0, then one for each feature."""
         return self.design.total(self.outcomes.astype(self.design.features.dtype))

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Numbers, Scalar
 from privrank_jax.links import normal
-from privrank_jax.pairwise.standard_errors import Uncertainty
+from privrank_jax.pairwise.uncertainty import Uncertainty
 
 # Laplace shares of variance at which critical values are tabulated; below the first, the tail is Gaussian.
 _SHARES = (0.002, 0.9999, 129)

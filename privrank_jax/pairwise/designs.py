@@ -30,6 +30,7 @@ import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import in_floats
 from privrank_jax.pairwise.masked import center, count_items
@@ -103,11 +104,13 @@ class Design(abc.ABC):
         """s, from what is counted: N or S, then the number of ties."""
 
     @property
+    @of_each_problem
     @abc.abstractmethod
     def degree(self) -> Float[Array, ""]:
         """Mean number of answers per item, the unit in which an objective is measured."""
 
     @property
+    @of_each_problem
     def evidence(self) -> Float[Array, "..."]:
         """How many comparisons tell of each score, and Σx² of each feature: ``(m + p,)``, or one number for all."""
         return self.degree
@@ -133,6 +136,7 @@ class Design(abc.ABC):
         return self.num_items + (0 if self.feature_units is None else self.feature_units.shape[-1])
 
     @property
+    @of_each_problem
     def held(self) -> Float[Array, "parameters"]:
         """1 for scores of real items, whose sum no answer tells."""
         real = jnp.arange(self.size + self.ties) < self.num_items
@@ -141,6 +145,7 @@ class Design(abc.ABC):
         return real.astype(self.dtype)
 
     @property
+    @of_each_problem
     def linked(self) -> Bool[Array, "items items"]:
         """Which items were met or offered together."""
         even = jnp.zeros(self.size + self.ties, self.dtype)
@@ -248,6 +253,7 @@ class Meetings(Design):
         return start.at[-1].set(jnp.log(2 * share) - jnp.log1p(-share))
 
     @property
+    @of_each_problem
     def num_real(self) -> Any:
         """Number of items that are no padding, at least 1."""
         return self.num_items
@@ -294,11 +300,13 @@ class Counts(Meetings):
         return jnp.result_type(self.comparisons)
 
     @property
+    @of_each_problem
     def num_real(self) -> Any:
         """Number of items that are no padding, at least 1."""
         return count_items(jnp.asarray(self.comparisons)[0], self.item_mask)
 
     @property
+    @of_each_problem
     def degree(self) -> Float[Array, ""]:
         """Mean number of comparisons per item."""
         return jnp.sum(jnp.asarray(self.comparisons)) / self.num_real
@@ -363,11 +371,13 @@ class Sets(Design):
         return jnp.result_type(self.weights)
 
     @property
+    @of_each_problem
     def degree(self) -> Float[Array, ""]:
         """Mean number of choices per item."""
         return jnp.sum(self.weights) / self.num_items
 
     @property
+    @of_each_problem
     def evidence(self) -> Float[Array, ""]:
         """A choice among s equal items tells of their scores together as 2(1 - 1/s) comparisons: 1 - 1/s."""
         sizes = jnp.sum(self.offered, -1)

@@ -1,6 +1,6 @@
 r"""Confidence intervals of private scores and ranks, privacy noise included.
 
-All of it is post-processing of the release; :mod:`privrank_jax.pairwise.standard_errors` states inputs and assumptions.
+All of it is post-processing of the release; :mod:`privrank_jax.pairwise.uncertainty` states inputs and assumptions.
 
 **Tails.** An error is a Gaussian part plus a weighted sum of independent Laplace variables, whose tails are
 heavier. Critical values are those of a Gaussian plus *one* Laplace variable with the same first four moments
@@ -48,7 +48,7 @@ from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.critical_values import critical_at, critical_of, critical_tables
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.standard_errors import (
+from privrank_jax.pairwise.uncertainty import (
     Uncertainty,
     standard_errors,
     totals_standard_errors,

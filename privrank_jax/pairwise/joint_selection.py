@@ -21,7 +21,7 @@ from jax.scipy.special import gammaln
 from jaxtyping import Array, Int
 
 from privrank_jax._types import Key, Mask, MaskLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_choice, check_positive
+from privrank_jax._validate import check_choice, check_positive, check_top
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -169,8 +169,7 @@ def choose_top_k(
     >>> choose_top_k(100, 2, users)
     'one-shot'
     """
-    if not 1 <= k <= num_items:
-        raise ValueError(f"k must be an integer from 1 to m = {num_items}, got {k!r}.")
+    check_top(k, num_items)
     asked, every = of_comparisons(privacy, "choose_top_k"), total_change
     if every is None:
         every = asked.comparisons_per_unit

@@ -30,7 +30,7 @@ from privrank_jax.pairwise.likelihood import (
     LinkObjective,
     LogisticObjective,
 )
-from privrank_jax.pairwise.minimize import Minimum, Progress, solve_lifted
+from privrank_jax.pairwise.minimizer import Minimum, Progress, solve_lifted
 
 Problem = DenseCounts | DenseObjective
 
@@ -84,7 +84,7 @@ def fit_newton(
         start: ``(m,)`` scores; by default the objective's own.
 
     Returns:
-        The :class:`~privrank_jax.pairwise.minimize.Minimum`.
+        The :class:`~privrank_jax.pairwise.minimizer.Minimum`.
     """
 
     def solve(one: Problem, start: PyTree) -> Minimum:

@@ -19,7 +19,7 @@ and ``add-remove`` the sets are private too, and the same noise, of a larger sca
 from __future__ import annotations
 
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.fit import STAGES
+from privrank_jax.pairwise.fits import STAGES
 
 
 def check_no_stages(choices: Choices) -> None:

@@ -1,6 +1,6 @@
 r"""Probabilities that one item is better than another, and of ranks, given a release.
 
-All of it is post-processing of scores and their uncertainty (:mod:`privrank_jax.pairwise.standard_errors`), privacy
+All of it is post-processing of scores and their uncertainty (:mod:`privrank_jax.pairwise.uncertainty`), privacy
 noise included. To first order the center t is normal about the true scores θ with covariance V. With a flat prior,
 then, θ given the release is normal about t with covariance V, and item i is better than j with probability Φ((t_i -
 t_j)/√(V_ii + V_jj - 2V_ij)); ranks are those of draws.
@@ -25,7 +25,7 @@ from jaxtyping import Array
 from privrank_jax._backend import product
 from privrank_jax._types import Key, PairMatrix
 from privrank_jax._workarounds.linalg import decomposed
-from privrank_jax.pairwise.standard_errors import Uncertainty
+from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.rankings import ranks_from_scores
 
 

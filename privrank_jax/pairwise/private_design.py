@@ -49,7 +49,7 @@ from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.standard_errors import Uncertainty, project_inverse
+from privrank_jax.pairwise.uncertainty import Uncertainty, project_inverse
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
@@ -235,7 +235,7 @@ def errors_under_private_design(
         noise: ``"laplace"`` or ``"gaussian"``, of the scores.
 
     Returns:
-        :class:`~privrank_jax.pairwise.standard_errors.Uncertainty`, about the true centered scores; the design errs on
+        :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, about the true centered scores; the design errs on
         the low side. Coverage of 95 % intervals: see the head of the module.
 
     Raises:

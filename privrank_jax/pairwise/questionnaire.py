@@ -12,8 +12,19 @@ answers) and at most 1 elsewhere (answer against none): **\|E\| + maxcut(G)**.
 *Add or remove*: N^u has non-negative entries that sum to at most **\|E\|**.
 
 All three are attained, and none exceeds the generic 2L, 2L and L. With every pair asked once, maxcut = ⌊m²/4⌋.
-In ℓ₂ (Gaussian noise) the flip sensitivity is the largest ‖Σ δ_e(e_i - e_j)‖₂; a maximizer orients the edges along
-an order of the items, so small graphs are solved by enumeration, and for complete ones it equals √Σ(m-1-2i)².
+
+**Theorem (ℓ₂, for Gaussian noise).** *Let B be the ℓ₁ sensitivity above, and d_(1) ≥ d_(2) ≥ ... the degrees of G, each
+edge counted as often as it is asked. Then the totals move by at most √Σ s_k² in ℓ₂, with s_k = min(d_(k), B - s_1 - ...
+- s_{k-1}): the largest degrees first, until B is spent.*
+
+Proof. Let v = N^u - Ñ^u. An edge moves an item's total by at most 1, so \|v_i\| ≤ d_i. The k largest \|v_i\| therefore
+sum to at most d_(1) + ... + d_(k), and to at most ‖v‖₁ ≤ B; the smaller of these two is s_1 + ... + s_k. So s weakly
+majorizes \|v\|, and a sum of squares, which is convex and increases in each \|v_i\|, is not less at s. ∎
+
+On the triangle under replacement d = (2, 2, 2) and B = 3 + 2, so s = (2, 2, 1) and the bound is 3, which is attained.
+Under flips the sensitivity is the largest ‖Σ δ_e(e_i - e_j)‖₂; a maximizer orients the edges along an order of the
+items, so small graphs are solved by enumeration, and for complete ones it equals √Σ(m-1-2i)². For others it is the
+smaller of the theorem's bound and √(λ_max \|E\|), with λ_max of the Laplacian.
 """
 
 from __future__ import annotations
@@ -114,18 +125,19 @@ def counts_sensitivity(
         )
     adjacency = privacy.adjacency
     check_choice("norm", norm, ("l1", "l2"))
-    edges = int(counts.sum()) // 2
-    degrees = counts.sum(1)
-    if norm == "l1":
-        if adjacency == "add-remove":
-            return float(edges)
-        cut = _max_cut(counts)[0]
-        return float(2 * cut if adjacency == "flip" else edges + cut)
-    if adjacency == "flip":
+    if norm == "l2" and adjacency == "flip":
         return _flip_euclidean(counts)
-    # An item's total changes by at most its degree, and all totals together by at most the l1 sensitivity.
-    steps = _greedy_moves(degrees, 2 * edges if adjacency == "replace" else edges)
-    return math.sqrt(float(np.sum(np.square(steps))))
+    largest = _largest_sum(counts, adjacency)
+    return float(largest) if norm == "l1" else _euclidean_bound(counts, largest)
+
+
+def _largest_sum(counts: np.ndarray, adjacency: str) -> int:
+    """The ℓ₁ sensitivity, or an upper bound on it."""
+    edges = int(counts.sum()) // 2
+    if adjacency == "add-remove":
+        return edges
+    cut = _max_cut(counts)[0]
+    return 2 * cut if adjacency == "flip" else edges + cut
 
 
 def questionnaire_counts(pairs: PairsLike, num_items: int) -> Int[np.ndarray, "items items"]:
@@ -215,16 +227,16 @@ def _flip_euclidean(weight: np.ndarray) -> float:
 
 
 def _flip_euclidean_bound(weight: np.ndarray) -> float:
-    degrees = weight.sum(1)
-    laplacian = (np.diag(degrees) - weight).astype(float)
+    laplacian = (np.diag(weight.sum(1)) - weight).astype(float)
     top = float(np.linalg.eigvalsh(laplacian)[-1]) * (1 + 1e-9)
-    return math.sqrt(min(float(np.square(degrees).sum()), top * float(weight.sum()) / 2))
+    spectral = math.sqrt(top * float(weight.sum()) / 2)
+    return min(_euclidean_bound(weight, _largest_sum(weight, "flip")), spectral)
 
 
-def _greedy_moves(degrees: np.ndarray, budget: int) -> np.ndarray:
-    """Largest ℓ₂ norm under |v_i| <= degree_i and ‖v‖₁ <= budget: fill the largest degrees first."""
-    steps = np.zeros(len(degrees))
-    for place, degree in enumerate(sorted(degrees.tolist(), reverse=True)):
-        steps[place] = min(degree, budget)
-        budget -= int(steps[place])
-    return steps
+def _euclidean_bound(weight: np.ndarray, largest: int) -> float:
+    """Largest ℓ₂ norm where no item moves more than its degree, nor all together more than ``largest``."""
+    steps = []
+    for degree in sorted(weight.sum(1).tolist(), reverse=True):
+        steps.append(min(degree, largest))
+        largest -= steps[-1]
+    return math.sqrt(sum(step * step for step in steps))

@@ -36,7 +36,7 @@ from privrank_jax._types import Numbers, PairMatrix, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import get_link, normal
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.planner import expected_largest, largest_quantile
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation

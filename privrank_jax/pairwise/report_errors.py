@@ -9,7 +9,7 @@ t(ỹ-1/2) of Z has variance :math:`t^2\{1/4 - t^2(F-1/2)^2\}`, so with Q = Σ t
 
 and θ̂ has covariance H⁻¹MH⁻¹. A report is a bit even of a tie, which a coin decides before it is randomized: its
 variance follows from its mean, however many answers are ties. One Newton step without the ridge removes its bias, as in
-:mod:`~privrank_jax.pairwise.standard_errors`, and leaves I⁻¹MI⁻¹, the sandwich covariance. Without privacy Q = W
+:mod:`~privrank_jax.pairwise.uncertainty`, and leaves I⁻¹MI⁻¹, the sandwich covariance. Without privacy Q = W
 and M = I.
 
 **Assumptions**, as in that module: the link is correct, reports are independent given the scores, errors are small
@@ -26,9 +26,9 @@ import jax.numpy as jnp
 from privrank_jax._types import Mask, PairMatrix, PairMatrixLike, Scalar, Scores, ScoresLike
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.meetings import as_design
-from privrank_jax.pairwise.standard_errors import Uncertainty, differences, sandwich
+from privrank_jax.pairwise.uncertainty import Uncertainty, differences, sandwich
 
 
 def report_standard_errors(
@@ -39,7 +39,7 @@ def report_standard_errors(
     gamma: Scalar = 0.0,
     link: str | Link = "logistic",
 ) -> Uncertainty:
-    """Covariance and standard errors of scores from :func:`~privrank_jax.pairwise.debiased_rr.scores_from_sums`.
+    """Covariance and standard errors of scores from :func:`~privrank_jax.pairwise.debiased_fit.scores_from_sums`.
 
     Args:
         theta: ``(m,)`` the scores.
@@ -50,7 +50,7 @@ def report_standard_errors(
         link: as in the fit.
 
     Returns:
-        :class:`~privrank_jax.pairwise.standard_errors.Uncertainty`, centered at the scores less the ridge bias. Items
+        :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, centered at the scores less the ridge bias. Items
         not linked by reports have infinite standard errors.
 
     Raises:

@@ -24,13 +24,15 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
+from privrank_jax._arguments import is_whole
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
-from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import scores_from_sums
+from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
 from privrank_jax.privacy.privacy import Privacy
@@ -61,6 +63,7 @@ class ReportSums:
     num_items: int = dataclasses.field(metadata={"static": True})
 
     @property
+    @of_each_problem
     def num_reports(self) -> Float[Array, ""]:
         """``()`` float, number of reports."""
         count = self.count.astype(default_float())
@@ -73,8 +76,7 @@ def init(num_items: int) -> ReportSums:
     Raises:
         ValueError: ``num_items`` isn't an integer from 2 to 46340, beyond which pairs have no 32-bit number.
     """
-    whole = isinstance(num_items, int | np.integer) and not isinstance(num_items, bool)
-    if not whole or not 2 <= num_items <= 46340:
+    if not is_whole(num_items) or not 2 <= num_items <= 46340:
         raise ValueError(f"num_items must be an integer from 2 to 46340, got {num_items!r}.")
     pairs = num_items * (num_items - 1) // 2
     return ReportSums(
@@ -169,7 +171,7 @@ def finish(
 
     Returns:
         ``value``: θ̂, ``(m,)``. ``guarantee``: local, for one comparison the largest ε; for one user S times
-        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.debiased_rr.DebiasedFit`.
+        that, if S is given. ``diagnostics``: :class:`~privrank_jax.pairwise.debiased_fit.DebiasedFit`.
 
     Raises:
         ValueError: no reports yet, unknown link, γ < 0, S < 1.
@@ -193,7 +195,7 @@ def finish(
 
 
 def to_sums(state: ReportSums, dtype: DTypeLike | None = None) -> DebiasedSums:
-    """D and W as :class:`~privrank_jax.pairwise.debiased_sums.DebiasedSums`, for any estimator that takes them."""
+    """D and W as :class:`~privrank_jax.pairwise.debiasing.DebiasedSums`, for any estimator that takes them."""
     return _to_sums(state, default_float() if dtype is None else dtype)
 
 

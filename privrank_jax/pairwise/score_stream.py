@@ -50,8 +50,8 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.continual import stream_totals, totals_changes
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.fit import fit
-from privrank_jax.pairwise.perturbed_mle import least_risk_gamma
+from privrank_jax.pairwise.fits import fit
+from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.continual import ContinualDiagnostics, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
@@ -223,7 +223,7 @@ def fit_score_sums(
         deviation: standard deviation of the noise of one win total, in wins; may be traced.
         pair_deviation: of that of a pair count, if there are any.
         gamma: ridge γ > 0; None takes that of the least first-order risk
-            (:func:`~privrank_jax.pairwise.perturbed_mle.least_risk_gamma`).
+            (:func:`~privrank_jax.pairwise.perturbed_fit.least_risk_gamma`).
 
     Returns:
         ``(m,)``, mean 0.

@@ -13,16 +13,18 @@ import functools
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int
 
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_rr import scores_from_sums
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
-from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.debiased_fit import scores_from_sums
+from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.maximum_likelihood import mle
 
 LINKS = ("logistic", "normal", "laplace")
 
@@ -37,22 +39,29 @@ class LinkSelection:
         losses: ``(k,)`` -Σ Z_ij log F(θ̂_i - θ̂_j) of each fit, without the ridge.
         scores: ``(k, m)`` θ̂ of each fit.
         codes: ``(k,)`` int32, 0 where the fit converged
-            (:data:`~privrank_jax.pairwise.minimize.CODES`).
+            (:data:`~privrank_jax.pairwise.minimizer.CODES`).
         links: the names, static.
     """
 
-    best: Int[Array, ""]
-    losses: Float[Array, "links"]
-    scores: Float[Array, "links items"]
-    codes: Int[Array, "links"]
+    best: Int[Array, "*batch"]
+    losses: Float[Array, "*batch links"]
+    scores: Float[Array, "*batch links items"]
+    codes: Int[Array, "*batch links"]
     links: tuple[str, ...] = dataclasses.field(metadata={"static": True})
 
     @property
     def name(self) -> str:
-        """The selected link (on concrete values, of one problem)."""
+        """The selected link.
+
+        Raises:
+            ValueError: a batch of problems.
+        """
+        if np.ndim(self.best):
+            raise ValueError("a name is for one problem: take links[best] of each of the batch.")
         return self.links[int(self.best)]
 
     @property
+    @of_each_problem
     def margin(self) -> Float[Array, ""]:
         """The amount by which the log-likelihood of the selected link exceeds the next largest, ``()``, >= 0."""
         ordered = jnp.sort(self.losses)
@@ -73,7 +82,7 @@ def select_link(
 
     Args:
         data: win counts of m items, **not private**; or the sums of debiased reports
-            (:func:`~privrank_jax.pairwise.debiased_sums.debiased_sums`), in which case the selection is
+            (:func:`~privrank_jax.pairwise.debiased_sums`), in which case the selection is
             post-processing.
         links: two or more, static.
         gamma: ridge γ >= 0 in the objective of the unnormalized sums, may be traced.

@@ -37,7 +37,7 @@ r = 1/(1/(e^ε - 1) + min(F, 1-F)). So E A ≤ F' r E|M_k - θ_k|. Summed over t
     ∂ E[M_k]/∂θ_k = E Σ A ≤ Σ_j M_kj F'(θ_k - θ_j) r_kj · E|M_k - θ_k|,
 
 with equality for randomized response to one comparison of equal items. The paper's bound is 4κ₁ m p ε E|M_k - θ_k| for
-ε < 1, plus terms for δ and for the random graph; :mod:`privrank_jax.pairwise.attack_floor` has them, and what follows.
+ε < 1, plus terms for δ and for the random graph; :mod:`privrank_jax.pairwise.attack_floors` has them, and what follows.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Epsilon, Numbers, Scores, ScoresLike
 from privrank_jax._validate import (
     check_choice,
@@ -278,8 +279,8 @@ def top_k_gap(average_wins: ScoresLike, k: int, tolerance: int = 0) -> Float[Arr
     """
     values = jnp.sort(jnp.asarray(average_wins), descending=True)
     size = values.shape[0]
-    if not 1 <= k <= size - 1:
-        raise ValueError(f"k must lie in 1..m - 1 = {size - 1}, got {k}.")
+    if not is_whole(k) or not 1 <= k <= size - 1:
+        raise ValueError(f"k must lie in 1..m - 1 = {size - 1}, got {k!r}.")
     if not 0 <= tolerance <= min(k, size - k) - 1:
         raise ValueError(
             f"tolerance must lie in 0..{min(k, size - k) - 1} for k = {k}, m = {size}, got {tolerance}."

@@ -16,11 +16,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Int
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_positive
+from privrank_jax._validate import check_positive, check_top
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -62,7 +61,7 @@ def one_shot_top_k(
     is k times larger. One-shot selection needs less noise where s < L/k, that is where each user compares each item
     only a few times.
 
-    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality.rank_centrality` with a
+    **Rank centrality.** The source applies it to :func:`~privrank_jax.pairwise.rank_centrality` with a
     sensitivity that depends on the spectral gap and the degrees of the data at hand. It is not public, so no
     guarantee follows. Pass such scores with a bound on ``sensitivity`` that holds for *every* data set, or use win
     counts.
@@ -265,8 +264,7 @@ def selection_task(
         bounds = {"sensitivity": sensitivity, "total_change": math.inf, "monotone": False}
     if scores.ndim != 1:
         raise ValueError(f"scores must have shape (m,), got {scores.shape}: use jax.vmap.")
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= scores.shape[0]:
-        raise ValueError(f"k must be an integer from 1 to m = {scores.shape[0]}, got {k!r}.")
+    check_top(k, scores.shape[0])
     return SelectionTask(scores, mask, attained, bounds)
 
 

@@ -16,7 +16,7 @@ from privrank_jax.personalized.surrogate import (
     wins_from_ranks,
 )
 from privrank_jax.personalized.towers import Linear, Scorer, TwoTowers
-from privrank_jax.personalized.train import Trained, Users, train
+from privrank_jax.personalized.training import Trained, Users, train
 
 __all__ = [
     "LOSSES",

@@ -6,13 +6,13 @@ color-blind readers and in black and white.
 """
 
 from privrank_jax.plotting.audits import audit_bounds, event_probabilities
+from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
-from privrank_jax.plotting.noise_shapes import noise_shapes
 from privrank_jax.plotting.planned import planned_costs, planned_errors
 from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
-from privrank_jax.plotting.study_curves import study_curves
+from privrank_jax.plotting.shapes_of_noise import noise_shapes
 
 __all__ = [
     "LINES",

@@ -35,9 +35,9 @@ from privrank_jax.preferences.label_losses import (
     soft_label_loss,
     square_loss,
 )
+from privrank_jax.preferences.label_reports import LabelDiagnostics, randomized_labels
 from privrank_jax.preferences.label_training import train_on_labels
 from privrank_jax.preferences.objectives import dpo_loss, reward_loss
-from privrank_jax.preferences.randomized_labels import LabelDiagnostics, randomized_labels
 
 __all__ = [
     "LOSSES",

@@ -53,7 +53,7 @@ from privrank_jax._types import Key, ReportsLike, RowsLike, Scalar
 from privrank_jax._validate import check_callable, check_positive
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
-from privrank_jax.preferences.randomized_labels import check_labels
+from privrank_jax.preferences.label_reports import check_labels
 from privrank_jax.privacy.calibration import gaussian_scale
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, check_approximate, gaussian

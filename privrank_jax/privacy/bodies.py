@@ -34,6 +34,7 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax._backend import product
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Count, Key
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -79,9 +80,10 @@ class BoxedZonotope:
     """
 
     zonotope: Zonotope
-    widths: Float[Array | np.ndarray, "k"]
+    widths: Float[Array | np.ndarray, "*batch k"]
 
     @property
+    @of_each_problem
     def dimension(self) -> Count:
         """That of the zonotope plus the number of intervals of positive length."""
         return self.zonotope.dimension + jnp.sum(jnp.asarray(self.widths) > 0)
@@ -120,7 +122,7 @@ class Noise:
     """
 
     kind: str = dataclasses.field(metadata={"static": True})
-    scale: Any
+    scale: Float[Array, "*batch"] | Any
     body: Shape
     kept: int | None = dataclasses.field(default=None, metadata={"static": True})
 
@@ -151,6 +153,7 @@ class Noise:
         return k_norm(key, body, self.scale, dtype)[: self.kept]
 
     @property
+    @of_each_problem
     def known(self) -> Noise:
         """The same with its law in place of a body of K-norm noise, so that it may be traced.
 
@@ -164,6 +167,7 @@ class Noise:
         return Noise(self.kind, self.scale, Law(covariance, excess))
 
     @property
+    @of_each_problem
     def excess(self) -> Any:
         """The largest excess kurtosis of a number of K-norm noise, or of a difference of two."""
         body = self.body
@@ -172,12 +176,14 @@ class Noise:
         if isinstance(body, BoxedZonotope):
             return max(_boxed_kurtosis(body) - _NORMAL, 0.0)
         assert isinstance(body, Zonotope)
+        _check_known(body)
         # A number that is dropped counts if it mirrors another one, as -T does: differences from it are sums.
         mirror = np.count_nonzero(np.asarray(body.lengths)[-1]) == 1
         first = None if mirror else self.kept
         return max(noise_law.kurtosis(body, first) - _NORMAL, 0.0)
 
     @property
+    @of_each_problem
     def variances(self) -> Any:
         """Of each number, of the shape of the noise."""
         return self._unit_variances * (self.scale * self.scale)
@@ -284,7 +290,7 @@ class Noise:
         if isinstance(body, Cube | Zonotope):
             _check_known(body)
             return noise_law.variances(body)[: self.kept]
-        return np.diag(self._unit_covariance)
+        return self._unit_covariance.diagonal()
 
     @property
     def _unit_covariance(self) -> Any:
@@ -367,7 +373,7 @@ def _dimensions(body: BoxedZonotope) -> tuple[int, int]:
 def _check_known(body: Cube | Zonotope) -> None:
     if is_traced(body):
         raise ValueError(
-            "the variance of K-norm noise is not known for a traced questionnaire: give gamma."
+            "the variance of K-norm noise is not known for a traced questionnaire, or for several at once: give gamma."
         )
 
 

@@ -43,6 +43,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer
 
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Count, Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import fused
@@ -109,7 +110,7 @@ class Zonotope:
         complete: all lengths between real items are 1, and the others 0; draws are faster.
     """
 
-    lengths: PairMatrix
+    lengths: Float[Array | np.ndarray, "*batch items items"]
     complete: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @classmethod
@@ -156,6 +157,7 @@ class Zonotope:
         return cls(jnp.asarray(lengths + lengths.T))
 
     @property
+    @of_each_problem
     def dimension(self) -> Count:
         """The number of items less the number of components."""
         if self.complete:

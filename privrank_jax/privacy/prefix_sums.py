@@ -65,6 +65,7 @@ import math
 import numpy as np
 from jaxtyping import Float, Num
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._validate import check_choice
 from privrank_jax.privacy.unbounded_sums import (
     RADIX,
@@ -252,5 +253,5 @@ def prefix_sum_error_bound(steps: int) -> float:
 
 def check_steps(steps: int) -> None:
     """Raise ``ValueError`` unless T is a whole number, at least 1."""
-    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+    if not is_whole(steps) or steps < 1:
         raise ValueError(f"steps must be a whole number, at least 1, got {steps!r}.")

@@ -52,6 +52,7 @@ import functools
 import numpy as np
 from jaxtyping import Float, Num
 
+from privrank_jax._arguments import is_whole
 from privrank_jax.privacy.prefix_sums import (
     check_steps,
     inverse_series,
@@ -82,8 +83,7 @@ class Spacing:
             ("gap (--gap)", self.gap),
             ("per_step (--max-per-step)", self.per_step),
         ):
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not whole or not 1 <= value <= _MOST:
+            if not is_whole(value) or not 1 <= value <= _MOST:
                 raise ValueError(
                     f"{name} must be a whole number from 1 to {_MOST:,}, got {value!r}."
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from privrank_jax.privacy_audit.drawn_noise import noise_draws
 from privrank_jax.privacy_audit.empirical import AuditResult, audit, clopper_pearson
 from privrank_jax.privacy_audit.enumeration import WorstCase, exact_loss, worst_case
 from privrank_jax.privacy_audit.guesses import battles_between, guess_bound, right_guesses
@@ -10,7 +11,6 @@ from privrank_jax.privacy_audit.losses import (
     top_item_log_probability,
 )
 from privrank_jax.privacy_audit.neighbors import Instances
-from privrank_jax.privacy_audit.noise_draws import noise_draws
 from privrank_jax.privacy_audit.registry import Audited, Facts, Law, Loss, Release, get, names
 
 __all__ = [

@@ -16,10 +16,10 @@ from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import query_reduction
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
-from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
-from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
-from privrank_jax.aggregation.kwiksort import Round, partition_sort
-from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.dp_sorting import kwiksort_plan
+from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation.noisy_weights import noise_all_scale
+from privrank_jax.aggregation.sorting import Round, partition_sort
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy

@@ -20,7 +20,7 @@ import numpy as np
 from privrank_jax.aggregation.footrule import PositionHistograms
 from privrank_jax.aggregation.footrule_cuts import cut_design
 from privrank_jax.aggregation.footrule_levels import footrule_levels, mean_square_error
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule, ldp_footrule_report
+from privrank_jax.aggregation.local_footrule import ldp_footrule, ldp_footrule_report
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import neighbors, shapes

@@ -16,11 +16,11 @@ from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.borda import ldp_borda_report
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
-from privrank_jax.aggregation.local_weights import local_weights_report
 from privrank_jax.aggregation.query_reduction import local_by_queries
 from privrank_jax.aggregation.sub_rankings import sub_ranking_report
 from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted, subset_report
+from privrank_jax.aggregation.weight_reports import local_weights_report
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import laws, neighbors

@@ -274,6 +274,6 @@ DOORS = (
     _door("release.local_borda:exact_ldp_borda", _users, "ranks"),
     _door("release.local_footrule:exact_ldp_footrule", _users, "ranks"),
     _door("aggregation.borda:ldp_borda", _users, "ranks"),
-    _door("aggregation.ldp_kwiksort:ldp_kwiksort", _users, "ranks"),
+    _door("aggregation.ldp_sorting:ldp_kwiksort", _users, "ranks"),
 )
 """All release points; everything that the command line releases passes through them."""

@@ -34,6 +34,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import special
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Key, Numbers
 from privrank_jax._validate import check_level
 from privrank_jax._workarounds.threefry import fused
@@ -223,9 +224,11 @@ def draw(
 def _draw(
     key: Key, pair: Any, epsilon: jax.Array, *, mechanism: Audited, batches: int, size: int
 ) -> jax.Array:
+    key = fused(key)
+
     def batch(number: jax.Array) -> jax.Array:
         data = jax.tree.map(lambda both: both[number % 2], pair)
-        keys = jax.random.split(jax.random.fold_in(fused(key), number), size)
+        keys = jax.random.split(jax.random.fold_in(key, number), size)
         return jax.vmap(lambda one: mechanism.run(one, data, mechanism.at(epsilon)))(keys)
 
     drawn = jax.lax.map(batch, jnp.arange(2 * batches))
@@ -324,5 +327,5 @@ def _event_words(row: Audited, member: np.ndarray, thresholds: np.ndarray | None
 def _check(draws: object, confidence: object, batch_size: object) -> None:
     check_level(confidence)
     for name, value, least in (("draws", draws, FEWEST_DRAWS), ("batch_size", batch_size, 1)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        if not is_whole(value) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least:,}, got {value!r}.")

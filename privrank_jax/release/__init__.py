@@ -3,8 +3,9 @@
 **Exact releases.** ``exact_...`` functions are twins of simulated ones: the statistic, theorem, guarantee and arguments
 are the same, but no key. They run on the host and take nothing that is traced. The guarantee has ``numerics="exact"``,
 and arrays are NumPy arrays, of float64 unless said otherwise. Beside the errors of its twin each raises ``ValueError``
-for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and ``ImportError`` where OpenDP is not
-installed, or unsound, which draws Laplace and Gaussian noise on totals and counts, and flips bits.
+for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and for items that only pad the data, which
+would be published; and ``ImportError`` where OpenDP is not installed, or unsound, which draws Laplace and Gaussian
+noise on totals and counts, and flips bits.
 
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """

@@ -50,18 +50,19 @@ import numpy as np
 
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Rankings, RankingsLike
-from privrank_jax._validate import check_choice
+from privrank_jax._validate import check_choice, check_no_padding
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
-from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.promise import ADDED, of_rankings
-from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
+from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.zonotope_losses import zonotope_shares
 from privrank_jax.release.integer_noise import (
+    UNPADDED,
     concentrated,
     exact_estimate,
     exact_promise,
@@ -248,7 +249,7 @@ def _sort(
 ) -> tuple[list[int] | None, int]:
     """The order of the items, or None if a round would exceed the budget, and the number of queries answered.
 
-    As :func:`privrank_jax.aggregation.kwiksort.partition_sort`: all segments of two or more items are split around a
+    As :func:`privrank_jax.aggregation.sorting.partition_sort`: all segments of two or more items are split around a
     random pivot in one round.
     """
     segments, queries = [list(range(items))], 0
@@ -307,10 +308,7 @@ def checked_rankings(data: UserRankings, missing: str) -> tuple[int, int]:
     """The numbers of users and items; ``ValueError`` unless the data are rankings of at least two items."""
     check_choice("missing", missing, MISSING)
     if isinstance(data, PairWeights):
-        if data.mask is not None and not np.all(np.asarray(data.mask)):
-            raise ValueError(
-                "exact releases take no padding: leave padded items out of the weights."
-            )
+        check_no_padding(data, UNPADDED)
         shape = int(data.num_users), data.num_items
     else:
         on_host = isinstance(data, np.ndarray)

@@ -30,9 +30,9 @@ import numpy as np
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import FOOTRULE_NOISES
 from privrank_jax._types import Rankings, RankingsLike
-from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._validate import check_choice, check_no_padding, is_traced
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
-from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms, check_no_padding
+from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms
 from privrank_jax.aggregation.footrule_levels import Level, footrule_levels
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.aggregation.promise import of_rankings
@@ -41,7 +41,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.block_noise import discrete_blocks
 from privrank_jax.release.gaussian_budget import concentrated_budget, gaussian_budget
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
+from privrank_jax.release.integer_noise import UNPADDED, exact_estimate, exact_promise
 from privrank_jax.release.k_norm import discrete_cube
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
@@ -89,7 +89,7 @@ def exact_footrule(
     if is_traced(data.counts, data.num_users):
         raise ValueError("exact releases run on the host, and these histograms are traced.")
     check_histograms(data)
-    check_no_padding(data, "exact releases take no padding")
+    check_no_padding(data, UNPADDED)
     users, items = int(data.num_users), data.num_items
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to release.")

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from privrank_jax._types import Scalar, ScoresLike
-from privrank_jax._validate import check_choice, check_positive
+from privrank_jax._validate import check_choice, check_positive, check_top
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.joint_selection import MOST_CLASSES, NOISES
@@ -140,10 +140,9 @@ class _Task:
         monotone = totals and self.attained.adjacency == "add-remove"
         one, every = Fraction(float(one)), float(every)
         every = every if math.isinf(every) else Fraction(every)
-        change, reach = joint_change(k, one, every, monotone)
         doubled = doubled_totals(wins)
-        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 1 <= k <= doubled.size:
-            raise ValueError(f"k must be an integer from 1 to m = {doubled.size}, got {k!r}.")
+        check_top(k, doubled.size)
+        change, reach = joint_change(k, one, every, monotone)
         if int(k) * doubled.size > MOST_CLASSES:
             raise ValueError(
                 f"joint selection takes up to {MOST_CLASSES:,} items times places, got {doubled.size:,} times {k}: "

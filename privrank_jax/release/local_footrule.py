@@ -1,7 +1,7 @@
 r"""Exact local release of footrule costs: each user's ranking as a cut and a set of items, drawn by integers.
 
 The twin of :func:`privrank_jax.aggregation.ldp_footrule`, with the same types, theorems and error
-(:mod:`privrank_jax.aggregation.ldp_footrule`). Given the cut k, of the M = C(m, a) sets of a items Q have at least t
+(:mod:`privrank_jax.aggregation.local_footrule`). Given the cut k, of the M = C(m, a) sets of a items Q have at least t
 items among the user's first k, and Q is the same for all rankings; R = M - Q others have fewer.
 
 *Which of the two*: the set is one of the Q with probability p = ⌊2^64 Q/(Q + R e^-ε)⌋/2^64, bounded by interval
@@ -33,7 +33,7 @@ from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import RankingsLike
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule_cuts import check_items, cut_design
-from privrank_jax.aggregation.ldp_footrule import costs_of_counts, footrule_deviation
+from privrank_jax.aggregation.local_footrule import costs_of_counts, footrule_deviation
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy

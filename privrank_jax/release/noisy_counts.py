@@ -39,19 +39,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._types import Numbers, PairMatrixLike, Scalar, ScoresLike
-from privrank_jax._validate import check_choice, check_positive
+from privrank_jax._validate import check_choice, check_no_padding, check_positive, check_top
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.mle import TIES, check_answers
+from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers
 from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_counts import check_options, kept_on_counted, options_of
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     check_tie_promise,
     with_ties,
 )
+from privrank_jax.pairwise.noisy_totals import check_options, kept_on_counted, options_of
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire_noise import (
     edge_list,
@@ -64,6 +64,7 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.release.covariate_sums import noisy_sums
 from privrank_jax.release.integer_noise import (
+    UNPADDED,
     concentrated,
     exact_estimate,
     exact_promise,
@@ -213,6 +214,8 @@ def exact_top_k(
     [0, 2]
     """
     attained = exact_promise(of_comparisons(privacy, "exact_top_k", "laplace"))
+    doubled = doubled_totals(wins)
+    check_top(k, doubled.size)
     one = float(attained.comparisons_per_unit if sensitivity is None else sensitivity)
     every = totals_sensitivity(attained) if total_sensitivity is None else total_sensitivity
     monotone = isinstance(wins, WinCounts) and attained.adjacency == "add-remove"
@@ -224,9 +227,7 @@ def exact_top_k(
         total_change=float(every) / (1 if monotone else 2),
         monotone=monotone,
     )
-    noisy, scale = _noisy(doubled_totals(wins), attained, "laplace", change)
-    if not 1 <= k <= noisy.size:
-        raise ValueError(f"k must be an integer from 1 to m = {noisy.size}, got {k!r}.")
+    noisy, scale = _noisy(doubled, attained, "laplace", change)
     value = np.argsort(-noisy, kind="stable")[:k]
     return exact_estimate(value, privacy, attained, NoiseDiagnostics(scale))
 
@@ -303,8 +304,10 @@ def counts_in_parts(wins: WinCounts | ScoresLike, parts: int, otherwise: str) ->
         otherwise: what to say of other numbers.
 
     Raises:
-        ValueError: other numbers, or too large ones, or with too large sums, for exact counts in their dtype.
+        ValueError: padded items; other numbers, or too large ones, or with too large sums, for exact counts in their
+            dtype.
     """
+    check_no_padding(wins, UNPADDED)
     given = np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins)
     multiples = parts * given.astype(np.float64)
     # Beyond this a floating-point count may have been rounded, so that one more win adds 2, or nothing.

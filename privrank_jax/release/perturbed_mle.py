@@ -31,14 +31,14 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
 from privrank_jax.pairwise.designs import ModelScores
-from privrank_jax.pairwise.mle import TIES, check_answers, design_of
+from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.objective_perturbation import (
     TIE_SHARE,
     answer_noise,
     kept_by_objective,
 )
-from privrank_jax.pairwise.perturbed_mle import calibrated_fit
+from privrank_jax.pairwise.perturbed_fit import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.privacy import Privacy

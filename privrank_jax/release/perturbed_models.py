@@ -177,10 +177,6 @@ def likelihood_of(
 
 def whole_wins(wins: WinCounts, parts: int = 2) -> np.ndarray:
     """``parts`` times the win counts as int64, ``(m, m)``."""
-    if wins.mask is not None and not np.all(np.asarray(wins.mask)):
-        raise ValueError(
-            "exact_perturbed_mle takes no masked items: leave their rows and columns out of the counts."
-        )
     if parts == 2:
         counts = doubled_counts(wins)
     else:

@@ -20,7 +20,7 @@ from privrank_jax.data.preferences import (
     write_preferences,
 )
 from privrank_jax.estimate import Estimate
-from privrank_jax.preferences.randomized_labels import LabelDiagnostics, check_labels, promised
+from privrank_jax.preferences.label_reports import LabelDiagnostics, check_labels, promised
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.contributions import exact_bound

@@ -30,7 +30,8 @@ import numpy as np
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Number
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.private_weights import (
+from privrank_jax.aggregation.promise import ADDED, of_rankings
+from privrank_jax.aggregation.split_weights import (
     SHRINKAGES,
     WEIGHT_NOISES,
     check_focus,
@@ -38,7 +39,6 @@ from privrank_jax.aggregation.private_weights import (
     default_focus,
     precisions,
 )
-from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM, Source
@@ -74,7 +74,7 @@ def exact_weights(
 
     Returns:
         ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; under add-remove as the
-        twin. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.private_weights.WeightsDiagnostics`.
+        twin. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.split_weights.WeightsDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_weights([[0, 1]] * 1000, privacy).value.round(1).tolist()

@@ -101,7 +101,7 @@ class Devices:
     def place(self, key: Key, columns: Any, cell: np.ndarray, replicate: np.ndarray) -> Any:
         """Place the arguments on the devices: key and columns on each, the pairs split between them."""
         if self._mesh is None:
-            return key, columns, cell, replicate
+            return jax.random.clone(key), columns, cell, replicate  # replicates fold into it
         whole, cut = PartitionSpec(), PartitionSpec(AXIS)
         key_data, columns = jax.tree.map(
             lambda value: self._put(np.asarray(value), whole), (jax.random.key_data(key), columns)

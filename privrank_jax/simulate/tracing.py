@@ -45,6 +45,8 @@ def trace(
         closed, shapes = jax.make_jaxpr(program, return_shape=True)(
             key, columns, *pairs(0, 1, 1, 1)
         )
+    except jax.errors.KeyReuseError:
+        raise
     except (TypeError, IndexError) as error:  # what JAX raises for a shape, slice, loop or branch
         if needed := _needed_static(study, index, key, columns):
             raise TypeError(
@@ -131,8 +133,9 @@ def _batched(
         except ValueError as error:
             raise ValueError(f"the trial of {study.name!r} {error}") from None
 
+    drawn_from = jax.eval_shape(generator, key)
     first = {name: column[0] for name, column in columns.items()}
-    closed, shapes = jax.make_jaxpr(one, return_shape=True)(generator(key), first, np.uint32(0))
+    closed, shapes = jax.make_jaxpr(one, return_shape=True)(drawn_from, first, np.uint32(0))
     replica, tree = jaxpr_as_fun(closed), jax.tree.structure(shapes)
 
     def program(

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.aggregation import borda_scores, choose_method, ldp_borda, sub_ranking_weights
 from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
-from privrank_jax.aggregation.noise_all import noise_all_deviation
+from privrank_jax.aggregation.noisy_weights import noise_all_deviation
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.jobs.methods import CONSENSUS
 from tests.promises import user

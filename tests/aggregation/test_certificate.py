@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax.aggregation import PairWeights, kemeny, kemeny_score
 from privrank_jax.aggregation.certificate import _components, _cycle_bound
-from privrank_jax.aggregation.integer_program import integer_program
+from privrank_jax.aggregation.integer_programs import integer_program
 from tests.reference import aggregation as reference
 
 pytestmark = pytest.mark.usefixtures("optimized_bounds")

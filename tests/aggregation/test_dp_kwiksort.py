@@ -15,7 +15,7 @@ import scipy.stats
 
 from privrank_jax._host.evaluate import evaluate
 from privrank_jax.aggregation import PairWeights, dp_kwiksort, local_search, noise_all
-from privrank_jax.aggregation.query_budget import query_budget
+from privrank_jax.aggregation.query_budgets import query_budget
 from tests.promises import noise_of, user
 from tests.reference import calibration as reference_calibration
 from tests.reference import kwiksort as slow

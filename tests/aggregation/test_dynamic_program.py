@@ -6,7 +6,7 @@ import pytest
 
 from privrank_jax.aggregation import kemeny_score, local_search
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
-from privrank_jax.aggregation.integer_program import integer_program
+from privrank_jax.aggregation.integer_programs import integer_program
 from tests.reference import aggregation as reference
 
 solve_many = jax.jit(jax.vmap(exact_kemeny))

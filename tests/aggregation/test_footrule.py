@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PairWeights, PositionHistograms, footrule_optimal
-from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.footrule import footrule_costs
 from tests.reference import aggregation as weights_reference
 from tests.reference import footrule as reference

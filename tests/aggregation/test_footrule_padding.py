@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_optimal
-from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.aggregation.footrule_levels import footrule_levels
 from privrank_jax.aggregation.private_footrule import (

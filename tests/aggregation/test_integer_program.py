@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from privrank_jax.aggregation.integer_program import PairProgram, ProvenRanking, integer_program
+from privrank_jax.aggregation.integer_programs import PairProgram, ProvenRanking, integer_program
 from tests.reference import aggregation as reference
 
 

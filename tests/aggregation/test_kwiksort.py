@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import kwiksort
-from privrank_jax.aggregation.kwiksort import partition_sort
+from privrank_jax.aggregation.sorting import partition_sort
 from tests.reference import kwiksort as reference
 
 RUNS = 64

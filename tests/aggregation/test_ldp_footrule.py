@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 from privrank_jax import aggregation
 from privrank_jax.aggregation import ldp_footrule
 from privrank_jax.aggregation.footrule_cuts import cut_design
-from privrank_jax.aggregation.ldp_footrule import (
+from privrank_jax.aggregation.local_footrule import (
     ldp_footrule_aggregate,
     ldp_footrule_excess,
     ldp_footrule_norm,

@@ -14,9 +14,9 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
-from privrank_jax.aggregation.ldp_kwiksort import local_sort
 from privrank_jax.aggregation.ldp_plan import ENCODINGS
-from privrank_jax.aggregation.query_budget import refusal_bound
+from privrank_jax.aggregation.ldp_sorting import local_sort
+from privrank_jax.aggregation.query_budgets import refusal_bound
 from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
 from tests.promises import user
 

@@ -19,7 +19,7 @@ from privrank_jax.aggregation.ldp_plan import (
     respond,
     response_loss,
 )
-from privrank_jax.aggregation.query_budget import query_budget, refusal_bound, use_budget
+from privrank_jax.aggregation.query_budgets import query_budget, refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
 from tests.aggregation.ldp_laws import plus_chance
 from tests.promises import user

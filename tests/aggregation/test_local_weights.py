@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation.local_weights import (
+from privrank_jax.aggregation.weight_reports import (
     LOCAL_MECHANISMS,
     local_weight_variance,
     local_weights_aggregate,

@@ -12,7 +12,7 @@ import scipy.stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.noise_all import noise_all_deviation, noise_all_scale
+from privrank_jax.aggregation.noisy_weights import noise_all_deviation, noise_all_scale
 from tests.promises import noise_of, user
 from tests.reference import borda as reference_borda
 from tests.reference import calibration as reference_calibration

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax.aggregation import PairWeights, dp_kwiksort
-from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
-from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort, hay_plan
+from privrank_jax.aggregation.dp_sorting import kwiksort_plan
+from privrank_jax.aggregation.hay_sorting import hay_kwiksort, hay_plan
 from privrank_jax.aggregation.noisy_sort import noisy_sort
 from tests.promises import user
 

@@ -11,7 +11,7 @@ from scipy import special
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights, PositionHistograms, planned_errors
-from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.planned_errors import Setting
 from privrank_jax.rankings import ranks_from_scores
 from tests.promises import user

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule
-from privrank_jax.aggregation.assignment import assignment
+from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.aggregation.footrule_levels import tree_levels
 from privrank_jax.aggregation.private_footrule import (

@@ -10,7 +10,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.private_weights import (
+from privrank_jax.aggregation.split_weights import (
     default_focus,
     private_weights_scales,
     shrunk_weights,

@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import bounds
-from privrank_jax.aggregation.proven_errors import least_proven_error
+from privrank_jax.aggregation.error_proofs import least_proven_error
 from tests.promises import reported, user
 from tests.reference import borda as reference_borda
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation.kwiksort import partition_sort
-from privrank_jax.aggregation.query_budget import (
+from privrank_jax.aggregation.query_budgets import (
     comparison_distribution,
     exceeding_probability,
     query_budget,
     refusal_bound,
     use_budget,
 )
+from privrank_jax.aggregation.sorting import partition_sort
 from tests.reference import kwiksort as reference
 
 module = importlib.import_module("privrank_jax.aggregation.query_budget")

@@ -11,7 +11,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import PairWeights, kemeny_score, query_reduction
-from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
+from privrank_jax.aggregation.dp_sorting import kwiksort_plan
 from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
 from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
 from tests.promises import user

@@ -13,7 +13,6 @@ from scipy import stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.local_weights import local_weight_variance
 from privrank_jax.aggregation.sub_rankings import (
     best_size,
     one_pair_variance,
@@ -21,6 +20,7 @@ from privrank_jax.aggregation.sub_rankings import (
     sub_ranking_variance,
     weights_of_leads,
 )
+from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.release import exact_sub_ranking_weights
 from tests.promises import user
 from tests.reference import borda as reference_borda

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation.integer_program import PairProgram
+from privrank_jax.aggregation.integer_programs import PairProgram
 from privrank_jax.aggregation.triangle_bounds import (
     pair_places,
     pairs,

@@ -40,7 +40,7 @@ def one_run(method: str) -> None:
     import jax
 
     from privrank_jax.aggregation import PairWeights, dp_kwiksort
-    from privrank_jax.aggregation.query_budget import query_budget
+    from privrank_jax.aggregation.query_budgets import query_budget
     from privrank_jax.privacy import Privacy
 
     w = weights()

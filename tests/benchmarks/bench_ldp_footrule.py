@@ -12,7 +12,7 @@ import sys
 import jax
 import numpy as np
 
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule_norm, strict_square
+from privrank_jax.aggregation.local_footrule import ldp_footrule_norm, strict_square
 from privrank_jax.privacy.caps import privunit_cap
 from privrank_jax.privacy.vectors import report_norm
 from tests.benchmarks.harness import print_table

@@ -23,7 +23,7 @@ import numpy as np
 
 import privrank_jax as pr
 from privrank_jax.aggregation import PairWeights, majority_rules, private_weights
-from privrank_jax.aggregation.private_weights import shrunk_weights
+from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.data import named_rankings
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.release.exact_aggregation import counted_weights

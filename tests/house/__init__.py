@@ -5,7 +5,7 @@ They read the sources (imports, signatures, docstrings) without importing them, 
 
 from __future__ import annotations
 
-from tests.house.docstrings import undocumented
+from tests.house.docstrings import hidden_by_modules, undocumented
 from tests.house.imports import circles_of_files, circles_of_packages, private_names, upward_imports
 from tests.house.products import bare_products
 from tests.house.references import stale_references
@@ -27,6 +27,7 @@ RULES = (
     default_promises,
     dict_diagnostics,
     undocumented,
+    hidden_by_modules,
     stale_references,
     without_shapes,
     bare_products,

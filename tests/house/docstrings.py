@@ -124,3 +124,17 @@ def undocumented() -> list[str]:
         if exempt and "example" in missing_sections(function):
             listed.remove((module.name, name))
     return wrong + [f"WITHOUT_EXAMPLE lists {m}.{n}, which has one" for m, n in sorted(listed)]
+
+
+def hidden_by_modules() -> list[str]:
+    """Public names that a module of the same package bears too: imports would decide which of them an attribute is."""
+    wrong = []
+    exports = {(module, name) for module, names in exported().items() for name in names}
+    for home, name in sorted(described() | exports):
+        own = modules().get(home)
+        of_file = "." in home and not (own is not None and own.is_package)
+        package = home.rpartition(".")[0] if of_file else home
+        same = f"{package}.{name}".removeprefix(".")
+        if same in modules() and not modules()[same].is_package and package:
+            wrong.append(f"{name} of {home} has the name of the module {same}: rename the module")
+    return wrong

@@ -19,6 +19,7 @@ PLANTED: tuple[Planted, ...] = (
     ("upward_imports", "planted.py", "", "has no floor"),
     ("stale_references", _F, '""":func:`gone`."""\n', "no gone"),
     ("stale_references", _F, '""":mod:`~privrank_jax.pairwise.gone`."""\n', "pairwise.gone"),
+    ("hidden_by_modules", "pairwise/mle.py", "", "has the name of the module pairwise.mle"),
     ("circles_of_files", _F, "from privrank_jax.pairwise import planted\n", "pairwise.planted"),
     (
         "circles_of_packages",

@@ -10,8 +10,8 @@ import pytest
 from privrank_jax import aggregation, plan, privacy
 from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.auto import choose_method
+from privrank_jax.aggregation.error_proofs import least_proven_error
 from privrank_jax.aggregation.planned_errors import Setting
-from privrank_jax.aggregation.proven_errors import least_proven_error
 from privrank_jax.pairwise import planner
 from tests import of_rankings
 from tests.promises import user

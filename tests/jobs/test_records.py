@@ -8,7 +8,7 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.aggregation import exponential, footrule_cuts
-from privrank_jax.aggregation.proven_errors import proven_errors
+from privrank_jax.aggregation.error_proofs import proven_errors
 from privrank_jax.jobs.mechanisms import MECHANISMS
 from privrank_jax.jobs.methods import CONSENSUS, RANK, check_trust
 from privrank_jax.privacy import Privacy

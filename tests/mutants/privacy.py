@@ -291,7 +291,7 @@ PRIVACY = (
         ("joined = np.any(lengths[:items] > 0, axis=0)", "joined = np.any(lengths > 0, axis=0)"),
     ),
     *mutants_of(
-        "pairwise/noisy_counts.py",
+        "pairwise/noisy_totals.py",
         ("tests/pairwise/test_covariate_mle.py", "tests/pairwise/test_covariate_ties.py"),
         ("attained, noise, sensitivity, ties=davidson", "attained, noise, ties=davidson"),
         ("ties=davidson)", "ties=False)"),

@@ -316,7 +316,7 @@ RELEASES = (
         ("likelihood_of(counts, link, parts)", "likelihood_of(counts, link)"),
     ),
     *mutants_of(
-        "pairwise/perturbed_mle.py",
+        "pairwise/perturbed_fit.py",
         "tests/pairwise/test_weighted_comparisons.py",
         ("(users or weighted)", "users"),
     ),
@@ -383,7 +383,7 @@ RELEASES = (
         ("2.0**-53 < given", "2.0**-54 < given"),
     ),
     *mutants_of(
-        "preferences/randomized_labels.py",
+        "preferences/label_reports.py",
         "tests/preferences/test_randomized_labels.py",
         ("epsilon / _counts(jnp.asarray(users))", "epsilon"),
         ("given.dtype) < given", "given.dtype) < 0.5"),

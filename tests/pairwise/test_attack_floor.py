@@ -12,7 +12,7 @@ import scipy.stats
 
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import theory
-from privrank_jax.pairwise.attack_floor import (
+from privrank_jax.pairwise.attack_floors import (
     attack_floor,
     private_error_floor,
     published_attack_bound,

@@ -10,7 +10,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices
 from privrank_jax.pairwise.intervals import center_is_near
-from privrank_jax.pairwise.model_errors import model_errors
+from privrank_jax.pairwise.model_uncertainty import model_errors
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
 

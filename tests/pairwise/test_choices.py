@@ -15,7 +15,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices, break_rankings
-from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from tests.by_numpy import by_numpy

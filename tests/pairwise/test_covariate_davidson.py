@@ -10,9 +10,9 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_mle import perturbed_mle
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.reference.covariate_davidson import (

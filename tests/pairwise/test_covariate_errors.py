@@ -13,9 +13,9 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.designs import Counts, ModelScores
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.model_errors import model_errors, model_intervals
-from privrank_jax.pairwise.perturbed_mle import perturbed_mle
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix

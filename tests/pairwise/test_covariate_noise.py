@@ -18,9 +18,9 @@ from privrank_jax.pairwise.covariate_noise import (
 )
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.model_errors import model_errors, model_intervals
-from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_mle import default_ridges, perturbed_mle
+from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
+from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_fit import default_ridges, perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.reference.covariates import (
     covariate_fit,

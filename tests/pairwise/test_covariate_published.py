@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.model_errors import model_errors
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.model_uncertainty import model_errors
 from tests.by_numpy import by_numpy
 from tests.pairwise.games import public_games
 from tests.reference.covariates import design_matrix, least_squares_fit

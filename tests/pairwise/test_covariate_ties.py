@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import covariate_table
-from privrank_jax.pairwise.noisy_counts import noisy_counts
+from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariate_davidson import tied_statistic

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax.pairwise.critical_values import critical_at, critical_tables, critical_value
-from privrank_jax.pairwise.standard_errors import totals_standard_errors
+from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
 from tests.by_numpy import by_numpy
 

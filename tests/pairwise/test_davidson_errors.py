@@ -12,10 +12,10 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import Counts, ModelScores
-from privrank_jax.pairwise.model_errors import model_errors, model_intervals
-from privrank_jax.pairwise.noisy_counts import with_noise
+from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
 from privrank_jax.pairwise.noisy_ties import tie_noise
-from privrank_jax.pairwise.perturbed_mle import default_ridges
+from privrank_jax.pairwise.noisy_totals import with_noise
+from privrank_jax.pairwise.perturbed_fit import default_ridges
 from tests.by_numpy import by_numpy
 from tests.promises import promise
 

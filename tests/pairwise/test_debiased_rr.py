@@ -10,8 +10,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise import debiased_rr
-from privrank_jax.pairwise.debiased_rr import report_counts, scores_from_sums, smallest_curvature
-from privrank_jax.pairwise.debiased_sums import DebiasedSums, debiased_sums
+from privrank_jax.pairwise.debiased_fit import report_counts, scores_from_sums, smallest_curvature
+from privrank_jax.pairwise.debiasing import DebiasedSums, debiased_sums
 from tests.by_numpy import by_numpy
 from tests.pairwise.problems import ITEMS, PAIRS, USERS, _problem
 from tests.reference import local as reference_local

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.debiased_sums import (
+from privrank_jax.pairwise.debiasing import (
     coefficients,
     debiased_sums,
     kept_pairs,

@@ -12,7 +12,7 @@ import pytest
 from privrank_jax.pairwise import Choices, Counts
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Meetings
-from privrank_jax.pairwise.fit import DesignObjective
+from privrank_jax.pairwise.fits import DesignObjective
 from tests.by_numpy import by_numpy
 from tests.reference import conditional_logit as naive
 

@@ -10,7 +10,7 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.graph import component_labels, connectivity, edge_connectivity
-from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from privrank_jax.privacy import Privacy
 

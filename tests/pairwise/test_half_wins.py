@@ -20,8 +20,8 @@ from privrank_jax.pairwise import (
 )
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.half_wins import varying_share
-from privrank_jax.pairwise.model_errors import model_errors
-from privrank_jax.pairwise.standard_errors import totals_standard_errors
+from privrank_jax.pairwise.model_uncertainty import model_errors
+from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
 
 THETA = np.array([0.9, 0.5, 0.2, -0.2, -0.5, -0.9])

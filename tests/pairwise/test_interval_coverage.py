@@ -18,7 +18,7 @@ from privrank_jax.pairwise import (
 )
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.meetings import uniform_design
-from privrank_jax.pairwise.standard_errors import totals_standard_errors
+from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import Privacy
 from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (

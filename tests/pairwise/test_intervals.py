@@ -22,7 +22,7 @@ from privrank_jax.pairwise.intervals import (
     center_is_near,
     confidence_intervals,
 )
-from privrank_jax.pairwise.standard_errors import totals_standard_errors
+from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
 from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (

@@ -11,7 +11,7 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import logistic
 from privrank_jax.pairwise.likelihood import dense_objective
-from privrank_jax.pairwise.minimize import (
+from privrank_jax.pairwise.minimizer import (
     CODES,
     CONVERGED,
     NOT_FINITE,

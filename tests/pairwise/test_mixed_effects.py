@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.mixed_effects import mixed_effects
+from privrank_jax.pairwise.mixed_models import mixed_effects
 from tests.reference import mixed_effects as twin
 
 

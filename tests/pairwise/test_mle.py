@@ -13,8 +13,8 @@ import pytest
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import logistic
 from privrank_jax.pairwise import mle
-from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
-from privrank_jax.pairwise.mle import _mle_dense, _mle_sparse
+from privrank_jax.pairwise.maximum_likelihood import _mle_dense, _mle_sparse
+from privrank_jax.pairwise.minimizer import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
 from tests.by_numpy import by_numpy
 from tests.reference import mle as reference_fits
 

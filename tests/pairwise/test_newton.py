@@ -17,7 +17,7 @@ from privrank_jax.pairwise.likelihood import (
     dense_objective,
     signed_objective,
 )
-from privrank_jax.pairwise.minimize import CONVERGED, NOT_FINITE, OUT_OF_STEPS
+from privrank_jax.pairwise.minimizer import CONVERGED, NOT_FINITE, OUT_OF_STEPS
 from tests import reference
 from tests.by_numpy import by_numpy
 

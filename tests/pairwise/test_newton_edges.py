@@ -9,7 +9,7 @@ import pytest
 from privrank_jax.comparisons import WinEdges
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import mle
-from privrank_jax.pairwise.minimize import CONVERGED
+from privrank_jax.pairwise.minimizer import CONVERGED
 from privrank_jax.pairwise.newton_edges import edge_objective, newton_of_edges
 
 LINKS = ("logistic", "normal", "laplace")

@@ -10,11 +10,11 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.fit import fit
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.model_errors import model_errors
-from privrank_jax.pairwise.noisy_counts import noisy_counts
-from privrank_jax.pairwise.perturbed_mle import default_ridges
+from privrank_jax.pairwise.fits import fit
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.model_uncertainty import model_errors
+from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_fit import default_ridges
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.bodies import Noise
 from tests.pairwise.problems import LISTS

@@ -11,11 +11,11 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     tie_noise,
 )
+from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.questionnaire import max_cut
 from privrank_jax.pairwise.totals_noise import change_of_totals, totals_sensitivity
 from privrank_jax.privacy import Privacy

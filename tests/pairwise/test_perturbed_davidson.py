@@ -11,8 +11,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.fit import DesignObjective
-from privrank_jax.pairwise.noisy_counts import noisy_counts
+from privrank_jax.pairwise.fits import DesignObjective
+from privrank_jax.pairwise.noisy_totals import noisy_counts
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(np.array([[0, 60, 70], [40, 0, 55], [30, 45, 0]]), ties=60)

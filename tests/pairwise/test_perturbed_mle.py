@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise import mle, perturbed_mle
-from privrank_jax.pairwise.perturbed_mle import _solve
+from privrank_jax.pairwise.perturbed_fit import _solve
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy import noise as noises
 from tests import reference

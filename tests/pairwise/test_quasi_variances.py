@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import standard_errors
-from privrank_jax.pairwise.quasi_variances import quasi_variances
-from privrank_jax.pairwise.standard_errors import totals_standard_errors
+from privrank_jax.pairwise.item_variances import quasi_variances
+from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests.reference.quasi_variances import quasi_variances as naive
 
 SIZE = 6

@@ -7,7 +7,7 @@ import pytest
 
 from privrank_jax import links
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.spectral import rank_centrality
 from tests import reference
 
 

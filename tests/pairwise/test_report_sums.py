@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import debiased_rr, report_sums
-from privrank_jax.pairwise.debiased_sums import debiased_sums
+from privrank_jax.pairwise.debiasing import debiased_sums
 from privrank_jax.pairwise.report_sums import _rounded_up, finish, init, merge, to_sums, update
 from tests.reference import local as reference_local
 

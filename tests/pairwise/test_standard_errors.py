@@ -10,11 +10,11 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.fit import fit
+from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.likelihood import dense_objective
-from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
-from privrank_jax.pairwise.standard_errors import (
+from privrank_jax.pairwise.uncertainty import (
     standard_errors,
     totals_standard_errors,
 )

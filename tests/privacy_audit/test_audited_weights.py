@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation.private_weights import private_weights_scales
+from privrank_jax.aggregation.split_weights import private_weights_scales
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import audited_weights
 from tests.privacy_audit.contract import *  # noqa: F403

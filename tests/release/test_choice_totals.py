@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.fit import fit
-from privrank_jax.pairwise.mle import mle
+from privrank_jax.pairwise.fits import fit
+from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_noisy_counts

@@ -11,7 +11,7 @@ import pytest
 from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.noisy_counts import noisy_counts
+from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import (
     covariate_sums,

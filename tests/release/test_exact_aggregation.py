@@ -17,7 +17,7 @@ from scipy import stats
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import dp_borda_scale
-from privrank_jax.aggregation.noise_all import noise_all_scale
+from privrank_jax.aggregation.noisy_weights import noise_all_scale
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import (
     exact_aggregation,

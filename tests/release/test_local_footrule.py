@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule_aggregate, ldp_footrule_norm
+from privrank_jax.aggregation.local_footrule import ldp_footrule_aggregate, ldp_footrule_norm
 from privrank_jax.release import exact_ldp_footrule, local_footrule
 from tests.promises import user
 from tests.reference import ldp_footrule as naive

@@ -179,7 +179,7 @@ NOTHING = jnp.zeros((2, 2))
         (_of(features=jnp.full((40, 2), 0.3)), ASKED, {}, "multiples"),
         (WinCounts(NOTHING), ASKED, {"ties": "davidson"}, "ties"),
         (WinCounts(NOTHING, None, 0.5), ASKED, {"ties": "davidson"}, "whole"),
-        (WinCounts(NOTHING, jnp.array([True, False]), 0), ASKED, {"ties": "davidson"}, "masked"),
+        (WinCounts(NOTHING, jnp.array([True, False]), 0), ASKED, {"ties": "davidson"}, "padding"),
         (_offered((0, [1]), weights=[0.5]), ASKED, {}, "whole"),
         (_offered((0, [1]), weights=[np.nan]), ASKED, {}, "whole"),
         (CHOICES, ASKED, {"gamma": 0.5}, "gamma"),

@@ -9,8 +9,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.noisy_counts import noisy_counts
 from privrank_jax.pairwise.noisy_ties import tie_noise
+from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_noisy_counts, exact_samplers_available, integer_noise
 from tests.promises import promise

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax._workarounds.linalg import eigenvalues, solve_positive_definite
-from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.simulate import Study, grid, worlds
 
 

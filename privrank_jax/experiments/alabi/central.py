@@ -14,8 +14,8 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation.dp_kwiksort import kwiksort_plan
-from privrank_jax.aggregation.hay_kwiksort import hay_plan
+from privrank_jax.aggregation.dp_sorting import kwiksort_plan
+from privrank_jax.aggregation.hay_sorting import hay_plan
 from privrank_jax.aggregation.noisy_sort import NoisySort, SortPlan, noisy_sort
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures

@@ -13,7 +13,7 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation.private_weights import shrunk_weights
+from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures

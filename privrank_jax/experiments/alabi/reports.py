@@ -18,14 +18,14 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import ldp_borda_aggregate, ldp_borda_report
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.ldp_footrule import (
+from privrank_jax.aggregation.ldp_plan import local_plan
+from privrank_jax.aggregation.ldp_sorting import local_sort
+from privrank_jax.aggregation.local_footrule import (
     costs_of_counts,
     counts_of_reports,
     ldp_footrule_report,
 )
-from privrank_jax.aggregation.ldp_kwiksort import local_sort
-from privrank_jax.aggregation.ldp_plan import local_plan
-from privrank_jax.aggregation.local_weights import local_weights_aggregate, local_weights_report
+from privrank_jax.aggregation.weight_reports import local_weights_aggregate, local_weights_report
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import Answer, Method, Search
 from privrank_jax.experiments.alabi.crowds import World

@@ -21,7 +21,7 @@ from privrank_jax.experiments.cai.simulated import BATCH, padded_sizes, tourname
 from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import top_k_error
-from privrank_jax.pairwise.rank_centrality import rank_centrality
+from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.top_k import select_once
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale

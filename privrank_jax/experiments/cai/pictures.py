@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.cai.common import COUNTS, L2, LINF, MLE, TOP
+from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import new_figure
 from privrank_jax.plotting.panels import draw_curve, dress, legend
-from privrank_jax.plotting.study_curves import study_curves
 from privrank_jax.simulate.result import StudyResult
 
 if TYPE_CHECKING:

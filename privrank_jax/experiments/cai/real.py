@@ -28,8 +28,8 @@ from privrank_jax.experiments.cai.common import (
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import mean_rank_difference
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.perturbed_mle import default_gamma, perturbed_mle
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.perturbed_fit import default_gamma, perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
 from privrank_jax.privacy.bodies import Noise

@@ -10,9 +10,9 @@ import numpy as np
 
 from privrank_jax.experiments.claims import is_difference
 from privrank_jax.plotting import PALETTE
+from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import new_figure
 from privrank_jax.plotting.panels import dress
-from privrank_jax.plotting.study_curves import study_curves
 from privrank_jax.simulate.result import StudyResult
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.links import get_link
 from privrank_jax.metrics import kendall_distance, top_k_error
 from privrank_jax.pairwise import fit
-from privrank_jax.pairwise.debiased_sums import DebiasedSums
+from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.perturbed_mle import calibrated_fit
+from privrank_jax.pairwise.perturbed_fit import calibrated_fit
 from privrank_jax.pairwise.planner import uniform_budgets
 from privrank_jax.pairwise.report_theory import top_k_error_rate
 from privrank_jax.privacy.local import report_information

@@ -58,7 +58,7 @@ def mallows_rankings(
 
 @functools.partial(jax.jit, static_argnames=("users", "items"))
 def _rankings(key: Key, users: int, items: int, spread: Scalar) -> Int[Array, "users items"]:
-    blocks = jnp.arange(-(-users // BLOCK))
+    key, blocks = fused(key), jnp.arange(-(-users // BLOCK))
     drawn = map_parts(
         lambda block: _block(key, block, items, items, spread), blocks, _BYTES * BLOCK * items
     )
@@ -146,6 +146,7 @@ def _counts(
     positions: bool,
 ) -> tuple[Array, Array, Array]:
     """Weights, users with each item at each position (if these are wanted), and the mask of real items."""
+    key = fused(key)
     every = np.arange(max_items, dtype=np.int16)[:, None]
     columns = 2 * max_items if positions else max_items
     nothing = jnp.zeros((max_items, columns), jnp.int32)
@@ -186,9 +187,7 @@ def _block(
     key: Key, block: Int[Array, ""], padded: int, items: Count, spread: Scalar
 ) -> Int[Array, "items users"]:
     """Ranks of one block of users, item by item: ``(padded, BLOCK)`` int16."""
-    uniform = jax.random.uniform(
-        jax.random.fold_in(fused(key), block), (padded, BLOCK), jnp.float32
-    )
+    uniform = jax.random.uniform(jax.random.fold_in(key, block), (padded, BLOCK), jnp.float32)
     places = np.arange(padded, dtype=np.int32)[:, None]
     theta = jnp.clip(jnp.asarray(spread, jnp.float32), TINY, LARGE)[None]
     mass = insertion_mass(theta, padded)

@@ -23,7 +23,7 @@ from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_sums import DebiasedSums, num_items, total
+from privrank_jax.pairwise.debiasing import DebiasedSums, num_items, total
 from privrank_jax.simulate.worlds.comparisons import padded_size
 
 _EpsilonsLike: TypeAlias = Real[ArrayLike, "users"] | Sequence[float]
@@ -90,7 +90,7 @@ def draw_report_sums(
 ) -> DebiasedSums:
     """Draw the adaptive, debiased sums of users who randomize their answers at their own ε.
 
-    The same law as :func:`~privrank_jax.pairwise.debiased_sums.debiased_sums` of
+    The same law as :func:`~privrank_jax.pairwise.debiased_sums` of
     :func:`~privrank_jax.privacy.randomized_response` of answers that are 1 with the given chances, each asked for
     with probability p: one uniform per report is below p q where it says 1, q = 1/2 + (F - 1/2) tanh(ε/2), between
     p q and p where it says 0, and above p where it was not asked for.
@@ -104,7 +104,7 @@ def draw_report_sums(
         mask: ``(m,)`` bool, real items; None for all.
 
     Returns:
-        :class:`~privrank_jax.pairwise.debiased_sums.DebiasedSums` in the dtype of the chances.
+        :class:`~privrank_jax.pairwise.debiasing.DebiasedSums` in the dtype of the chances.
 
     Raises:
         ValueError: ε <= 0 or NaN, p outside [0, 1], shapes that don't fit.
@@ -180,11 +180,12 @@ def _report_sums(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> DebiasedSums:
+    key = fused(key)
+
     def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
-        uniform = jax.random.uniform(
-            jax.random.fold_in(fused(key), index), (BLOCK, len(chances)), tanh.dtype
-        )
+        shape = (BLOCK, len(chances))
+        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, tanh.dtype)
         asked = uniform < probability
         says = uniform < probability * (0.5 + tanh[:, None] * (chances - 0.5))
         code = jnp.where(says, 0.5, jnp.where(asked, -0.5, 0.0)).astype(tanh.dtype)
@@ -204,10 +205,12 @@ def _mechanism_sums(
     probability: Scalar,
     mask: MaskLike | None,
 ) -> MechanismSums:
+    key = fused(key)
+
     def sums(block: tuple[Array, ...]) -> tuple[Array, ...]:
         index, tanh, counts = block
         dtype, shape = tanh.dtype, (BLOCK, len(chances))
-        uniform = jax.random.uniform(jax.random.fold_in(fused(key), index), shape, dtype)
+        uniform = jax.random.uniform(jax.random.fold_in(key, index), shape, dtype)
         asked = (uniform < probability) & counts[:, None]
         answer = uniform < probability * chances
         low = jnp.where(answer, 0, probability * chances)

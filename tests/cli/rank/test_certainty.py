@@ -12,7 +12,7 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.data import Reports, read, write_reports
 from privrank_jax.jobs.result import Certainty, Ranking
-from privrank_jax.pairwise.quasi_variances import quasi_variances
+from privrank_jax.pairwise.item_variances import quasi_variances
 
 RANDOM = "the order shown may be no better than a random one"
 ITEMS = "abcd"

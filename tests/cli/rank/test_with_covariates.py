@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.data import read
-from privrank_jax.pairwise.model_errors import model_errors, model_intervals
+from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
 from tests.cli.results import assert_schema
 from tests.promises import promise
 

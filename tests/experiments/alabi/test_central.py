@@ -12,7 +12,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.hay_kwiksort import hay_kwiksort
+from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from tests.by_numpy import by_numpy

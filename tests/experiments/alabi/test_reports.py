@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PairWeights, borda_scores
-from privrank_jax.aggregation.local_weights import local_weight_variance
+from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.experiments.alabi import reports
 from privrank_jax.experiments.alabi.common import Search
 from privrank_jax.experiments.alabi.crowds import World

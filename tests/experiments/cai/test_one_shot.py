@@ -17,7 +17,7 @@ from privrank_jax.experiments.cai.common import (
     CALIBRATIONS,
 )
 from privrank_jax.pairwise import one_shot_top_k
-from privrank_jax.pairwise.rank_centrality import rank_centrality, transition_matrix
+from privrank_jax.pairwise.spectral import rank_centrality, transition_matrix
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.simulate import worlds
 from tests import reference

@@ -12,9 +12,9 @@ from privrank_jax.data import Comparisons, load
 from privrank_jax.experiments.cai import real as cai_real
 from privrank_jax.experiments.cai.common import CALIBRATIONS, Unit
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.fit import fit
-from privrank_jax.pairwise.mle import mle
-from privrank_jax.pairwise.noisy_counts import noisy_counts
+from privrank_jax.pairwise.fits import fit
+from privrank_jax.pairwise.maximum_likelihood import mle
+from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle

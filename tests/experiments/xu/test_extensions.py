@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.experiments.xu import extensions as xu_extensions
-from privrank_jax.pairwise.mixed_effects import mixed_effects
+from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.simulate.worlds import reports
 from tests.experiments.estimates import placed
 from tests.experiments.xu.shared import KEY, errors, same

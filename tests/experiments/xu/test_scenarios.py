@@ -14,10 +14,10 @@ from privrank_jax import experiments, rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.experiments.xu import scenarios as xu_scenarios
-from privrank_jax.pairwise.debiased_rr import debiased_rr, report_counts
+from privrank_jax.pairwise.debiased_fit import debiased_rr, report_counts
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.fit import fit
-from privrank_jax.pairwise.perturbed_mle import perturbed_mle
+from privrank_jax.pairwise.fits import fit
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.worlds import reports
 from tests import reference

@@ -43,7 +43,7 @@ from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.meetings import as_design
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals, noise_that_was
-from privrank_jax.pairwise.standard_errors import (
+from privrank_jax.pairwise.uncertainty import (
     TARGETS,
     Uncertainty,
     identified,

@@ -19,6 +19,7 @@ from typing import overload
 import numpy as np
 from jaxtyping import Integer
 
+from privrank_jax._arguments import is_whole
 from privrank_jax._types import Scalar
 from privrank_jax._validate import is_traced
 
@@ -137,7 +138,7 @@ def _checked(num_items: int) -> int:
 
 def check_max_queries(max_queries: object) -> None:
     """Raise ``ValueError`` unless ``max_queries`` is an int of at least 1."""
-    if isinstance(max_queries, bool) or not isinstance(max_queries, (int, np.integer)):
+    if not is_whole(max_queries):
         raise ValueError(f"max_queries must be an int or None, got {max_queries!r}.")
     if max_queries < 1:
         raise ValueError(f"max_queries must be at least 1, got {max_queries}.")

@@ -42,6 +42,7 @@ import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
 from privrank_jax._backend import product
+from privrank_jax._batches import of_each_problem
 from privrank_jax._types import (
     Mask,
     MaskLike,
@@ -89,6 +90,7 @@ class Uncertainty:
     noise: Noise | None
 
     @property
+    @of_each_problem
     def variances(self) -> Scores:
         """``(m,)`` variance of each item; infinite unless all real items are linked, 0 if masked."""
         whole = jnp.sum(self.linked, -1) == jnp.sum(self.mask)

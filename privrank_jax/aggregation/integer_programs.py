@@ -28,7 +28,7 @@ from privrank_jax._validate import (
     in_floats,
     is_traced,
 )
-from privrank_jax.aggregation.local_search import local_search
+from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.weights import PairWeights
 
 _MOST_ON_HOST = 32  # items

@@ -91,7 +91,7 @@ def ldp_footrule(
 ) -> Estimate:
     """Unbiased footrule costs from one report per user: local and non-interactive; simulates all users at once.
 
-    :func:`~privrank_jax.aggregation.assignment.assignment` of the costs is a ranking within 2 - 1/(m-1) times the least
+    :func:`~privrank_jax.aggregation.assignment` of the costs is a ranking within 2 - 1/(m-1) times the least
     Kemeny score and an additive error (:mod:`privrank_jax.aggregation.bounds`).
 
     **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
@@ -112,7 +112,7 @@ def ldp_footrule(
         ValueError: a promise that this can't keep, no users, fewer than 2 items or more than 200, ranks that are not
             integers, an unknown rule.
 
-    >>> from privrank_jax.aggregation.assignment import assignment
+    >>> from privrank_jax.aggregation.assignments import assignment
     >>> ranks = jnp.tile(jnp.array([2, 0, 1]), (4000, 1))
     >>> privacy = Privacy(2.0, unit="user", adjacency="replace")
     >>> assignment(ldp_footrule(jax.random.key(0), ranks, privacy).value).tolist()

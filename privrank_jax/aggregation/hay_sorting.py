@@ -20,7 +20,7 @@ from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Ranks
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.noisy_sort import SortPlan, noisy_sort
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import check_max_queries
+from privrank_jax.aggregation.query_budgets import check_max_queries
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import laplace_scale
@@ -39,7 +39,7 @@ def hay_kwiksort(
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover: at most q answers with Laplace noise of
     scale q/(nε), each of sensitivity 1/n, compose to ε; shuffling does not read the data. (Proof as in
-    :mod:`~privrank_jax.aggregation.dp_kwiksort`, without a fallback.)
+    :mod:`~privrank_jax.aggregation.dp_sorting`, without a fallback.)
 
     Args:
         key: PRNG key.

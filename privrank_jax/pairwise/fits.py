@@ -32,7 +32,7 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.designs import Counts, Design, Sets
 from privrank_jax.pairwise.likelihood import DenseObjective, dense_counts
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.minimize import Minimum, default_tolerance, minimize
+from privrank_jax.pairwise.minimizer import Minimum, default_tolerance, minimize
 from privrank_jax.pairwise.newton import Problem, fit_newton
 from privrank_jax.pairwise.newton_edges import EdgeObjective, newton_of_edges
 
@@ -53,7 +53,7 @@ class FitDiagnostics:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the mean number of comparisons per item.
         steps: iterations, int32.
         code: 0 converged, 1 stalled, 2 out of steps, 3 not finite
-            (:data:`~privrank_jax.pairwise.minimize.CODES` spells them out).
+            (:data:`~privrank_jax.pairwise.minimizer.CODES` spells them out).
         components: connected components of the comparison graph, int32 (``None`` where not computed:
             private fits, and edge lists under ``jit``).
         separated: True if no finite maximum exists without a ridge (``None`` where not computed).

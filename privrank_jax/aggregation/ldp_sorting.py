@@ -37,10 +37,10 @@ from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
 from privrank_jax.aggregation.fallback import replace_where
-from privrank_jax.aggregation.kwiksort import Round, partition_sort
 from privrank_jax.aggregation.ldp_plan import balanced_groups, goes_left, local_plan, respond
-from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.local_weights import local_weights
+from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.sorting import Round, partition_sort
+from privrank_jax.aggregation.weight_reports import local_weights
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.local import flip_threshold

@@ -29,14 +29,14 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import eigenvalues
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_sums import (
+from privrank_jax.pairwise.debiasing import (
     DebiasedSums,
     checked_reports,
     coefficients,
     kept_pairs,
     sums_of,
 )
-from privrank_jax.pairwise.fit import FitDiagnostics, fit_dense
+from privrank_jax.pairwise.fits import FitDiagnostics, fit_dense
 from privrank_jax.pairwise.likelihood import pair_curvature, signed_objective
 from privrank_jax.pairwise.masked import center
 from privrank_jax.privacy.guarantee import Guarantee
@@ -49,7 +49,8 @@ class DebiasedFit:
     """Diagnostics of a fit to randomized reports, all of them post-processing of the reports.
 
     Attributes:
-        fit: :class:`~privrank_jax.pairwise.mle.FitDiagnostics`; its ``code`` is 0 where the search converged.
+        fit: :class:`~privrank_jax.pairwise.maximum_likelihood.FitDiagnostics`; its ``code`` is 0 where the search
+            converged.
         smallest_eigenvalue: least eigenvalue over Σθ = 0 of the Hessian at θ̂ of the objective of the sums
             without its ridge (see :func:`smallest_curvature`), ``()``.
         gamma: ridge γ in the objective of those sums, ``()``.

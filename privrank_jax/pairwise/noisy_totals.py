@@ -16,7 +16,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariate_noise import covariate_noise, kept_with_covariates
 from privrank_jax.pairwise.covariates import CovariateTable
-from privrank_jax.pairwise.mle import TIES, check_answers, design_of
+from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.promise import of_comparisons
@@ -64,7 +64,8 @@ def noisy_counts(
     Args:
         key: PRNG key.
         data: win counts of m items; comparisons with features, from :func:`~privrank_jax.pairwise.covariate_table`; or
-            choices from sets, not stages of rankings.
+            choices from sets, not stages of rankings. For users the design of a table must not be traced, unless
+            ``sensitivity`` is given.
         privacy: what is promised: unit comparison or user, any adjacency; ``flip`` with ties as outcomes and with
             covariates, then with public ``"covariates"``. ε = ∞ adds no noise; ε, δ and ``contributions`` may be
             traced. Users need ``contributions`` (which must hold in the data) unless ``sensitivity`` or
@@ -72,7 +73,7 @@ def noisy_counts(
         ties: ``"half"``: a tie is half a win; ``"davidson"``: their number is counted too, of win counts that know
             their ``ties`` or of a table, where an outcome 1/2 is a tie.
         noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with a
-            questionnaire, or of a table for users, whose design must then not be traced
+            questionnaire, or of a table for users
             (:func:`~privrank_jax.pairwise.covariate_noise.least_covariate_noise` chooses). Default K-norm noise where
             a questionnaire gives its shape, else Laplace noise.
         calibration: ``"tight"``, or for win counts with half wins ``"published"``.

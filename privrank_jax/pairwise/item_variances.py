@@ -15,7 +15,7 @@ solves a system of m equations. Of a step and its halves the best is taken. A q_
 item i has a smaller share in the variances of all differences than any positive q_i would give it; it then has no
 quasi standard error.
 
-It is post-processing of :class:`~privrank_jax.pairwise.standard_errors.Uncertainty`, and costs no privacy.
+It is post-processing of :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, and costs no privacy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from jaxtyping import Array, Bool, Float
 from privrank_jax._types import PairMatrix, Scores
 from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
-from privrank_jax.pairwise.standard_errors import Uncertainty
+from privrank_jax.pairwise.uncertainty import Uncertainty
 
 _STEPS = 30
 _HALVES = 10

@@ -64,11 +64,11 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.fallback import replace_where
-from privrank_jax.aggregation.local_search import local_search
-from privrank_jax.aggregation.noise_all import noise_all
+from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.noisy_sort import SortPlan, noisy_sort
+from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.query_budget import check_max_queries, check_split, query_budget
+from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import PairWeights, shares_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.calibration import additive_scale
@@ -102,7 +102,7 @@ def dp_kwiksort(
         privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
         noise: of the answers: ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0, all of it spent on the
             queries. The fallback has K-norm noise, the published one Laplace noise.
-        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget.query_budget`. A q above the
+        max_queries: q >= 1, an int; None for :func:`~privrank_jax.aggregation.query_budget`. A q above the
             number of pairs is reduced to it.
         split: share of ε for the queries, in (0, 1), may be traced; not used where no fallback is needed.
         calibration: ``"tight"`` or ``"published"``.

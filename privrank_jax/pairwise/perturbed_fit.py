@@ -17,11 +17,11 @@ from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
 from privrank_jax.pairwise.designs import Design, Meetings
-from privrank_jax.pairwise.fit import FitDiagnostics, fit_counts, fitted
+from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts, fitted
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.mle import TIES, check_answers, design_of
+from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
 from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_counts import (
+from privrank_jax.pairwise.noisy_totals import (
     check_options,
     noise_on_counted,
     options_of,
@@ -55,8 +55,8 @@ class PerturbedFit:
         noise_scale: λ (Laplace) or σ (Gaussian) of each noisy number, or 1/ε (K-norm); public.
         gamma: the ridge γ, with covariates ``(m + p,)`` of each score and feature; public where the docstring of the
             estimator says so.
-        fit: :class:`~privrank_jax.pairwise.fit.FitDiagnostics` of the solver. With noise in the objective a function of
-            the private objective's iterates: for simulation and debugging, not for publication.
+        fit: :class:`~privrank_jax.pairwise.fits.FitDiagnostics` of the solver. With noise in the objective a function
+            of the private objective's iterates: for simulation and debugging, not for publication.
         tie_gamma: the ridge of log ν, where ties are outcomes of their own; public as γ is.
     """
 

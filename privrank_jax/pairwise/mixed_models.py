@@ -42,7 +42,7 @@ from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.minimize import minimize
+from privrank_jax.pairwise.minimizer import minimize
 
 # Newton steps without progress after which a search ends (see minimize).
 _PATIENCE = 8
@@ -76,7 +76,7 @@ class MixedDiagnostics:
         gradient_norm: ℓ_∞ norm of the gradient, in units of the number of comparisons of an item (for θ)
             or a user (for b).
         steps: iterations, int32.
-        code: see :data:`~privrank_jax.pairwise.minimize.CODES`, int32.
+        code: see :data:`~privrank_jax.pairwise.minimizer.CODES`, int32.
         separated: ``(L,)`` bool, users without a finite effect.
     """
 

@@ -21,7 +21,7 @@ from privrank_jax.pairwise.covariate_ties import number_of_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.designs import Counts, Design
-from privrank_jax.pairwise.fit import FitDiagnostics, fit_counts, fit_edges, fitted
+from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts, fit_edges, fitted
 from privrank_jax.pairwise.graph import (
     check_axes,
     check_one_problem,

@@ -1,0 +1,77 @@
+"""Calls of public functions with arguments that fit: those that their own examples make."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import functools
+import importlib
+import inspect
+import io
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from tests.house.docstrings import WITHOUT_EXAMPLE, exported_functions
+
+
+@functools.cache
+def examples() -> dict[str, Callable[..., Any]]:
+    """Exported functions whose docstring has an example, by module and name."""
+    found = {}
+    for module, name, _ in exported_functions():
+        function = getattr(importlib.import_module(f"privrank_jax.{module.name}"), name)
+        if name not in WITHOUT_EXAMPLE.get(module.name, ()) and not module.is_package:
+            found[f"{module.name} {name}"] = function
+    return found
+
+
+def with_key() -> list[str]:
+    """Those that draw from a key."""
+    return [name for name, function in examples().items() if "key" in _parameters(function)]
+
+
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(function).parameters)
+
+
+def call_of(name: str) -> inspect.BoundArguments:
+    """The arguments of the first call that the function's own example makes."""
+    plain = inspect.unwrap(examples()[name])
+    module = importlib.import_module(f"privrank_jax.{name.split()[0]}")
+    finder = doctest.DocTestFinder(recurse=False)
+    (test,) = finder.find(plain, name, module=module, globs=dict(vars(module)))
+    for example in test.examples:
+        code = compile(example.source, name, "single")
+        with contextlib.suppress(Exception):  # an example of an error
+            found = call_made(plain, lambda code=code: exec(code, test.globs))
+            if found is not None:
+                return found
+    raise AssertionError(f"no example of {name} calls it")
+
+
+def call_made(
+    function: Callable[..., Any], run: Callable[[], Any]
+) -> inspect.BoundArguments | None:
+    """The arguments of the first call of ``function`` that ``run`` makes, which ends there."""
+    plain = inspect.unwrap(function)
+
+    def watch(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code is plain.__code__:
+            raise _Called({one: frame.f_locals[one] for one in _parameters(plain)})
+
+    before = sys.getprofile()
+    sys.setprofile(watch)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            run()
+    except _Called as call:
+        return inspect.BoundArguments(inspect.signature(plain), call.args[0])
+    finally:
+        sys.setprofile(before)
+    return None
+
+
+class _Called(BaseException):
+    """The call was made."""

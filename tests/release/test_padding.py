@@ -1,0 +1,71 @@
+"""Exact releases publish no padded item: each of them refuses data whose mask pads, before anything is drawn."""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+
+import jax.numpy as jnp
+import pytest
+
+from privrank_jax import release
+from privrank_jax.aggregation import PairWeights, PositionHistograms
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.privacy import Privacy
+
+MASK = jnp.array([True, True, False])
+WINS = WinCounts(jnp.array([[0.0, 3.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), MASK)
+PADDED = {
+    "WinCounts": WINS,
+    "PairWeights": PairWeights(WINS.matrix, 4, MASK),
+    "PositionHistograms": PositionHistograms.from_ranks(jnp.array([[0, 1, 2]] * 2), mask=MASK),
+}
+COMPARISONS = Privacy(1.0, unit="comparison", adjacency="replace")
+RANKINGS = Privacy(1.0, unit="user", adjacency="replace")
+
+
+def taken():
+    """Exact releases of the library, with the kinds of padded data that they take."""
+    for name in release.__all__:
+        function = getattr(release, name)
+        if not name.startswith("exact_") or "privacy" not in inspect.signature(function).parameters:
+            continue
+        first = next(iter(inspect.signature(function).parameters.values()))
+        words = first.annotation.replace("UserRankings", "PairWeights")
+        for kind in PADDED:
+            if kind in words:
+                yield name, kind
+
+
+@pytest.mark.parametrize(("name", "kind"), list(taken()))
+def test_padded_data_are_refused_before_anything_is_drawn(name, kind, monkeypatch):
+    for source in ("token_bytes", "randbits", "randbelow"):
+        monkeypatch.setattr(secrets, source, None)
+    function = getattr(release, name)
+    more = {"k": 2} if "k" in inspect.signature(function).parameters else {}
+    promise = COMPARISONS if kind == "WinCounts" else RANKINGS
+    with pytest.raises(ValueError, match="exact releases take no padding"):
+        function(PADDED[kind], promise, **more)
+
+
+def test_all_kinds_are_among_them():
+    """Of win counts also those with ties, which another branch releases."""
+    assert {kind for _, kind in taken()} == set(PADDED)
+    assert len(list(taken())) >= 10
+    flip = Privacy(1.0, unit="comparison", adjacency="flip")
+    with pytest.raises(ValueError, match="take no padding"):
+        release.exact_noisy_counts(WinCounts(WINS.matrix, MASK, 0), flip, ties="davidson")
+
+
+def test_a_mask_that_pads_nothing_is_no_padding():
+    wins = WinCounts(WINS.matrix, jnp.ones(3, bool))
+    assert len(release.exact_top_k(wins, COMPARISONS, 2).value) == 2
+
+
+@pytest.mark.parametrize("name", ["exact_top_k", "exact_joint_top_k", "exact_canonical_top_k"])
+@pytest.mark.parametrize("k", [0, -1, 4, True, 2.0, "2", None])
+def test_bad_numbers_of_items_are_refused_before_anything_is_drawn(name, k, monkeypatch):
+    for source in ("token_bytes", "randbits", "randbelow"):
+        monkeypatch.setattr(secrets, source, None)
+    with pytest.raises(ValueError, match="k must be an integer from 1 to m = 3"):
+        getattr(release, name)([90, 10, 80], COMPARISONS, k, sensitivity=1)

@@ -1,0 +1,168 @@
+"""What transformations of JAX leave as it is: answers, and whether a key was used before."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from privrank_jax import pairwise, privacy_audit
+from privrank_jax.privacy import Privacy
+from privrank_jax.simulate import Study, grid, run
+from tests.example_calls import call_made, call_of, examples, with_key
+
+# Functions of these run on the host.
+ON_THE_HOST = ("data", "experiments", "jobs", "plotting", "privacy_audit", "release", "simulate")
+
+
+class Call:
+    """A call with what JAX may trace apart from the rest: arrays and floats."""
+
+    def __init__(self, function: Callable[..., Any], bound: inspect.BoundArguments) -> None:
+        self.function, self.bound = function, bound
+        given = {name: in_arrays(value) for name, value in bound.arguments.items()}
+        self.leaves, self.tree = jax.tree.flatten(given)
+        self.places = [i for i, leaf in enumerate(self.leaves) if is_traceable(leaf)]
+
+    @property
+    def values(self) -> list[Any]:
+        return [self.leaves[place] for place in self.places]
+
+    def __call__(self, values: list[Any]) -> Any:
+        leaves = list(self.leaves)
+        for place, value in zip(self.places, values):
+            leaves[place] = value
+        bound = copy.copy(self.bound)
+        bound.arguments = jax.tree.unflatten(self.tree, leaves)
+        return self.function(*bound.args, **bound.kwargs)
+
+    def kind(self) -> str:
+        """What a program of it depends on."""
+        shapes = [np.shape(value) for value in self.values]
+        static = [leaf for leaf in self.leaves if not is_traceable(leaf)]
+        return f"{self.tree} {shapes} {static}"
+
+
+def in_arrays(value: Any) -> Any:
+    """Numbers in lists as one array."""
+    if isinstance(value, list) and all(
+        isinstance(leaf, int | float) for leaf in jax.tree.leaves(value)
+    ):
+        return np.asarray(value)
+    return value
+
+
+def is_traceable(leaf: Any) -> bool:
+    real = isinstance(leaf, np.ndarray) and leaf.dtype.kind in "fiub"
+    return isinstance(leaf, jax.Array) or real or type(leaf) is float
+
+
+@functools.cache
+def audited() -> dict[str, Call]:
+    """Calls of private functions that rows of the registry of audits make, one of each kind."""
+    functions = {name.split()[1]: function for name, function in examples().items()}
+    found = {}
+    for row in map(privacy_audit.get, privacy_audit.names()):
+        function, key = functions[row.function], jax.random.key(1)
+        bound = call_made(
+            function, lambda row=row, key=key: row.release(key, row.neighbors[0], row.promise)
+        )
+        if bound is not None:  # the audit of some runs their steps
+            call = Call(function, bound)
+            found.setdefault(f"{row.function} {call.kind()}", (row.name, call))
+    return {"users-with-one-questionnaire": asked_alike(), **dict(found.values())}
+
+
+def asked_alike() -> Call:
+    """Comparisons whose users change less together than one by one, as the shape of the design says."""
+    pairs, users = np.array([(0, 1), (0, 2), (1, 2)] * 2).T, [0, 0, 0, 1, 1, 1]
+    table = pairwise.covariate_table(*pairs, [1] * 6, {}, num_items=3, users=users)
+    promise = Privacy(1.0, unit="user", adjacency="flip", public=("covariates",))
+    bound = inspect.signature(pairwise.noisy_counts).bind(jax.random.key(1), table, promise)
+    return Call(pairwise.noisy_counts, bound)
+
+
+def called(name: str) -> Call:
+    return Call(examples()[name], call_of(name)) if name in examples() else audited()[name]
+
+
+def content(leaf: Any) -> np.ndarray:
+    if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    return np.asarray(leaf)
+
+
+def rows() -> list[Any]:
+    """A row of each mechanism; in the thorough tier all of them, and all functions that may run in a program."""
+    first = {call.function: name for name, call in reversed(audited().items())}
+    early = {*first.values(), "users-with-one-questionnaire"}
+    pure = [name for name in examples() if name.split(".")[0] not in ON_THE_HOST]
+    late = (pytest.param(name, marks=pytest.mark.slow) for name in [*audited(), *pure])
+    return [*sorted(early), *(one for one in late if one.values[0] not in early)]
+
+
+@pytest.mark.parametrize("name", rows())
+def test_compiled_and_batched_calls_answer_as_plain_ones_do(name):
+    """Or they refuse what is traced: an answer never depends on how a function is called."""
+    call = called(name)
+    plain = call(call.values)
+    one = [jnp.asarray(value)[None] for value in call.values]
+    ways = [lambda: jax.jit(call)(call.values)]
+    if one:
+        ways.append(lambda: jax.tree.map(lambda leaf: leaf[0], jax.vmap(call)(one)))
+    for way in ways:
+        try:
+            found = way()
+        except (TypeError, ValueError, NotImplementedError):
+            continue
+        assert jax.tree.structure(found) == jax.tree.structure(plain)
+        for theirs, ours in zip(jax.tree.leaves(found), jax.tree.leaves(plain)):
+            np.testing.assert_allclose(content(theirs), content(ours), rtol=1e-6, atol=1e-9)
+
+
+# A study folds its key, so that all of them may share random numbers; and JAX takes a loop over split keys under vmap
+# for a second use of them, here and in programs of its own.
+NOT_REPORTED = {"simulate.engine run", "privacy_audit.drawn_noise noise_draws"}
+
+
+def keyed() -> list[Any]:
+    """What draws from a key; in the thorough tier all mechanisms with all their arguments."""
+    late = (pytest.param(name, marks=pytest.mark.slow) for name in audited())
+    return [*sorted(set(with_key()) - NOT_REPORTED), *late]
+
+
+@pytest.mark.parametrize("name", keyed())
+def test_a_key_is_used_once(name):
+    """JAX's check sees a second draw from a key, and nothing wrong in the first."""
+    call = called(name)
+
+    def once(key: jax.Array) -> None:
+        bound = copy.copy(call.bound)
+        bound.arguments = {**bound.arguments, "key": key}
+        call.function(*bound.args, **bound.kwargs)
+
+    with jax.debug_key_reuse(True):
+        for key in jax.random.split(jax.random.key(0)):
+            once(key)
+        with pytest.raises(jax.errors.KeyReuseError):
+            once(key)
+
+
+def test_a_study_folds_its_key():
+    """In several programs and batches, and again."""
+
+    def trial(key, cell):
+        return {"mean": jax.random.normal(key, (cell["size"],)).mean() * cell["spread"]}
+
+    study = Study("means", trial, grid(size=(1, 2), spread=(1.0, 2.0)), static=("size",))
+    key = jax.random.key(0)
+    with jax.debug_key_reuse(True):
+        first, again = (run(key, study, 5, batch_size=2).rows for _ in range(2))
+    assert first == again
