@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from privrank_jax.pairwise.item_facts import ItemEffects
+from privrank_jax.privacy.limited_cube import LimitedCube
 
 import privrank_jax
 from privrank_jax.aggregation import PairWeights, PositionHistograms
@@ -21,7 +23,6 @@ from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.designs import Counts, ModelScores
-from privrank_jax.pairwise.item_facts import ItemEffects
 from privrank_jax.pairwise.item_variances import QuasiVariances
 from privrank_jax.pairwise.model_uncertainty import ModelErrors
 from privrank_jax.pairwise.report_sums import init, update
@@ -30,7 +31,6 @@ from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Guarantee, Privacy
 from privrank_jax.privacy.bodies import BoxedZonotope, Independent, Law, Noise
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.privacy.limited_cube import LimitedCube
 
 ITEMS, BATCH = 3, 4
 # Objectives are made inside of a program, of one problem or along a trailing axis; an outcome has its own axes; and

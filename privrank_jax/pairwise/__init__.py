@@ -18,7 +18,6 @@ from privrank_jax.pairwise.debiasing import debiased_sums
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
-from privrank_jax.pairwise.item_facts import item_effects
 from privrank_jax.pairwise.item_variances import quasi_variances
 from privrank_jax.pairwise.joint_selection import canonical_top_k, joint_top_k
 from privrank_jax.pairwise.maximum_likelihood import mle
@@ -47,7 +46,6 @@ __all__ = [
     "epsilon_needed",
     "fit",
     "interval_estimates",
-    "item_effects",
     "joint_top_k",
     "minimize",
     "mixed_effects",
