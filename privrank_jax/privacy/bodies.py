@@ -27,7 +27,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -124,7 +124,7 @@ class Noise:
     """
 
     kind: str = dataclasses.field(metadata={"static": True})
-    scale: Float[Array, "*batch"] | Any
+    scale: Annotated[Any, "*batch"]
     body: Shape
     kept: int | None = dataclasses.field(default=None, metadata={"static": True})
 
