@@ -93,7 +93,7 @@ def use_up(key: Shaped[Array, "*keys"]) -> None:
     Traceback (most recent call last):
     KeyReuseError: Previously-consumed key passed to random_bits
     """
-    if not jax.config.jax_debug_key_reuse:
+    if not jax.config.jax_debug_key_reuse:  # type: ignore[attr-defined]
         return
     draw = functools.partial(jax.random.bits, shape=(0,))
     for _ in range(key.ndim):

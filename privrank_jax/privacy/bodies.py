@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from statistics import NormalDist
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -122,7 +122,7 @@ class Noise:
     """
 
     kind: str = dataclasses.field(metadata={"static": True})
-    scale: Float[Array, "*batch"] | Any
+    scale: Annotated[Any, "*batch"]
     body: Shape
     kept: int | None = dataclasses.field(default=None, metadata={"static": True})
 

@@ -110,7 +110,7 @@ class Zonotope:
         complete: all lengths between real items are 1, and the others 0; draws are faster.
     """
 
-    lengths: Float[Array | np.ndarray, "*batch items items"]
+    lengths: Float[Array, "*batch items items"]
     complete: bool = dataclasses.field(default=False, metadata={"static": True})
 
     @classmethod
