@@ -218,12 +218,12 @@ class File(os.PathLike[str]):
         Raises:
             DataError: nothing here can decompress it.
         """
-        raw: Any = io.BytesIO(self.content) if self.piped else self.path.open("rb")
+        held: Any = io.BytesIO(self.content) if self.piped else self.path
         if self.compression == ".gz":
-            return gzip.GzipFile(fileobj=raw)  # pyright: ignore[reportReturnType]
+            return gzip.open(held)  # pyright: ignore[reportReturnType]
         if self.compression == ".zst":
-            return _zstandard(self.name, raw)
-        return raw
+            return _zstandard(self.name, held)
+        return held if self.piped else self.path.open("rb")
 
     def lines(self) -> Iterator[str]:
         """Lines of the text, with their ends.
@@ -236,10 +236,14 @@ class File(os.PathLike[str]):
                 raw: Any = opened
                 binary = raw if hasattr(raw, "peek") else io.BufferedReader(raw)
                 object.__setattr__(self, "_codec", self._codec_of(binary.peek(4)[:4]))
-                for line in io.TextIOWrapper(binary, self._codec, newline=""):
-                    if "\0" in line:
-                        raise self._with_nul()
-                    yield line
+                text = io.TextIOWrapper(binary, self._codec, newline="")
+                try:
+                    for line in text:
+                        if "\0" in line:
+                            raise self._with_nul()
+                        yield line
+                finally:
+                    text.detach()  # which opened it closes it
         except UnicodeError as error:
             raise self._undecodable() from error
         except damages() as error:
@@ -394,10 +398,10 @@ def damages() -> tuple[type[Exception], ...]:
     return (EOFError, zlib.error, gzip.BadGzipFile, *also)
 
 
-def _zstandard(name: str, raw: IO[bytes]) -> IO[bytes]:
-    """Decompressed bytes, by the standard library from Python 3.14 on, before by PyArrow."""
+def _zstandard(name: str, held: IO[bytes] | Path) -> IO[bytes]:
+    """Decompressed bytes, closed with their file, by the standard library from Python 3.14 on, before by PyArrow."""
     try:
-        return importlib.import_module("compression.zstd").ZstdFile(raw)
+        return importlib.import_module("compression.zstd").ZstdFile(held)
     except ImportError:
         pass
     try:
@@ -406,4 +410,4 @@ def _zstandard(name: str, raw: IO[bytes]) -> IO[bytes]:
         raise DataError(
             f'{name}: .zst needs Python 3.14 or PyArrow: decompress it first, or pip install "privrank-jax[tables]"'
         ) from error
-    return io.BufferedReader(pyarrow.CompressedInputStream(raw, "zstd"))
+    return io.BufferedReader(pyarrow.CompressedInputStream(held, "zstd"))

@@ -141,7 +141,7 @@ def test_a_workbook_says_what_is_promised_and_what_its_columns_mean(tmp_path):
     assert words["rank_low, rank_high"] == f"ends of 95% intervals of the rank, 1 = best: {meaning}"
     notes = [text for subject, text in about.iter_rows(values_only=True) if subject == "note"]
     assert notes
-    assert all(f"- {note}" in flat for note in notes)
+    assert all(note in flat for note in notes)
     assert "rehearsal" in words["caution"]
     assert words["command"].startswith("privrank rank coffee --epsilon 1")
     assert words["written by"] == f"privrank_jax {__version__}"

@@ -47,14 +47,14 @@ def orders(word: str) -> dict[str, list[str]]:
     return {"order": [f"Ann>Bo>{word}", f"{word}>Ann>Bo", "Bo>Cy>Ann"]}
 
 
-@pytest.mark.parametrize(("shape", "word"), itertools.product((ballots, orders), BLANK))
+@pytest.mark.parametrize(("shape", "word"), [*itertools.product((ballots, orders), BLANK)])
 def test_marks_of_no_vote_are_blank(shape, word):
     found = read_rankings(shape(word), user=None)
     assert found.item_names == ("Ann", "Bo", "Cy")
     assert found.ranks.tolist() == [[0, 1, -1], [0, 1, -1], [2, 0, 1]]
 
 
-@pytest.mark.parametrize(("shape", "word"), itertools.product((ballots, orders), UNCLEAR))
+@pytest.mark.parametrize(("shape", "word"), [*itertools.product((ballots, orders), UNCLEAR)])
 def test_other_marks_need_a_word_of_the_holder(shape, word):
     assert unclear(word)
     with pytest.raises(DataError, match="may be a mark rather than an item: say blank="):
