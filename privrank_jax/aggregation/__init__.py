@@ -12,11 +12,11 @@ from types import ModuleType
 
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda, ldp_borda
-from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland import copeland
 from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
+from privrank_jax.aggregation.kemeny import kemeny
 from privrank_jax.aggregation.kwiksort import kwiksort
 from privrank_jax.aggregation.ldp_footrule import ldp_footrule
 from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort

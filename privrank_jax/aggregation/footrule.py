@@ -67,7 +67,7 @@ from privrank_jax._backend import product
 from privrank_jax._types import Count, Mask, MaskLike, PairMatrixLike, RankingsLike
 from privrank_jax._validate import check_choice, check_square, check_users, is_traced
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.integer_program import (
+from privrank_jax.aggregation.kemeny import (
     ProvenRanking,
     checked_host_weights,
     host_score,

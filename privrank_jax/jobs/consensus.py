@@ -19,7 +19,7 @@ from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.bounds import SPLIT, report_deviation
-from privrank_jax.aggregation.integer_program import ProvenRanking
+from privrank_jax.aggregation.kemeny import ProvenRanking
 from privrank_jax.aggregation.private_weights import shrunk_weights
 from privrank_jax.aggregation.proven_errors import ProvenError, proven_errors
 from privrank_jax.data.big_rankings import RankingRows

@@ -92,7 +92,7 @@ def single() -> None:
                 jax.block_until_ready(pr.aggregation.exact_kemeny(w)) for w in p
             ],
             "privrank_jax, HiGHS with triangles added when violated": lambda p=problems: [
-                pr.aggregation.integer_program(w) for w in p
+                pr.aggregation.kemeny(w) for w in p
             ],
             "SciPy milp (HiGHS), all triangles": lambda p=problems: [
                 full_integer_program(w) for w in p
