@@ -13,14 +13,13 @@ from types import ModuleType
 from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda, ldp_borda
-from privrank_jax.aggregation.certificate import kemeny
 from privrank_jax.aggregation.copeland_rule import copeland
 from privrank_jax.aggregation.dp_sorting import dp_kwiksort
 from privrank_jax.aggregation.error_proofs import proven_errors
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
-from privrank_jax.aggregation.integer_programs import integer_program
+from privrank_jax.aggregation.kemeny_rule import kemeny
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
 from privrank_jax.aggregation.local_footrule import ldp_footrule
 from privrank_jax.aggregation.local_moves import local_search
@@ -51,7 +50,6 @@ __all__ = [
     "exponential_kemeny",
     "footrule_optimal",
     "hay_kwiksort",
-    "integer_program",
     "kemeny",
     "kemeny_score",
     "kwiksort",

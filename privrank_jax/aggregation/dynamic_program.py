@@ -56,7 +56,7 @@ def exact_kemeny(weights: PairWeights | PairMatrixLike, *, mask: MaskLike | None
     if items > MAX_ITEMS:
         raise ValueError(
             f"{items} items have too many subsets for dynamic programming (at most {MAX_ITEMS} items): use "
-            "aggregation.integer_program, or aggregation.kemeny, which chooses a solver"
+            "aggregation.kemeny_rule"
         )
     keep = jnp.ones(w.shape[:1], bool) if mask is None else mask
     return _exact_kemeny(w, keep)

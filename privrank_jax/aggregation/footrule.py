@@ -73,7 +73,7 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.integer_programs import (
+from privrank_jax.aggregation.kemeny_rule import (
     ProvenRanking,
     checked_host_weights,
     host_score,

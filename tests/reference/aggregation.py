@@ -109,19 +109,3 @@ def tournaments(kind: str, number: int, items: int, seed: int = 0) -> np.ndarray
 
 
 KINDS = ("votes", "uniform", "majority", "inconsistent", "sparse")
-
-
-def price_of_order(prices: np.ndarray, order) -> int:
-    """The sum of P_ij over the pairs with i before j."""
-    return int(sum(prices[i, j] for i, j in itertools.combinations(order, 2)))
-
-
-def triangle_bound(prices: np.ndarray, multipliers: dict) -> float:
-    """−Σ_{i<j} |P_ij + g_ij| − Σ_{i<j<k} |μ_ijk|, from μ of increasing triples."""
-    now = prices.astype(float)
-    for (i, j, k), value in multipliers.items():
-        for first, second in ((i, j), (j, k), (k, i)):
-            now[first, second] += value
-            now[second, first] -= value
-    pairs = itertools.combinations(range(len(prices)), 2)
-    return -sum(abs(now[pair]) for pair in pairs) - sum(map(abs, multipliers.values()))
