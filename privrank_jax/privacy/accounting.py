@@ -128,7 +128,7 @@ def compose(
 
     Args:
         releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` and
-            :class:`LaplaceRelease` objects. Of a guarantee its ``changes``, ``rho`` and ``shares`` count.
+            :class:`LaplaceRelease` objects. Of a guarantee its ``changes`` and ``rho`` count.
         delta: δ in [0, 1), at which to give ε.
         epsilon: ε >= 0, at which to give δ. Give either ``delta`` or ``epsilon``.
         neighbors: the neighbors that the result is for (the ε and δ of a promise given here are ignored); needed unless
@@ -253,7 +253,7 @@ def _gather(
     check_choice("trust", trust, TRUSTS)
     promised = _common(releases) if neighbors is None else target(neighbors)
     pairs, noisy, shifts, trusts, numerics = [], [], [], set(), set()
-    gaussian, rhos, shaped = [], [], []
+    gaussian, rhos = [], []
     for number, release in enumerate(releases, 1):
         if isinstance(release, GaussianRelease):
             shifts.append(release.shift)
@@ -263,9 +263,6 @@ def _gather(
             known = release if isinstance(release, Guarantee) and best is release.attained else None
             if known and known.changes:
                 noisy.append((epsilon, known.changes))
-                epsilon = Fraction(0)
-            elif known and known.shares and epsilon < math.inf:
-                shaped.append((epsilon, known.shares))
                 epsilon = Fraction(0)
             if known and known.rho is not None:
                 gaussian.append((epsilon, delta))
@@ -283,8 +280,8 @@ def _gather(
     unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in (*every, *noisy))
     budgets = by_rho = Budgets()
     if not unbounded:
-        budgets = Budgets.gather(every, shifts, noisy, (), shaped)
-        by_rho = Budgets.gather(pairs, shifts, noisy, rhos, shaped)
+        budgets = Budgets.gather(every, shifts, noisy)
+        by_rho = Budgets.gather(pairs, shifts, noisy, rhos)
     weakest = max(numerics, key=_NUMERICS.index, default="unknown")
     together = min(trusts, key=TRUSTS.index, default="central")
     return _Gathered(budgets, by_rho, unbounded, len(releases), promised, together, weakest)

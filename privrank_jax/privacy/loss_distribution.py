@@ -36,10 +36,8 @@ So Laplace noise composes as one independent release for each entry of c, for an
 number changes by more than b and all together by Δ, c = (b, ..., b, rest) does; if only Δ is known, c = (Δ). The c of a
 release is proven where its noise is, and its guarantee states it (``Guarantee.changes``).
 
-**K-norm noise** on Borda scores has a worst change and a bound of its losses
-(:mod:`privrank_jax.privacy.zonotope_losses`): a mixture of randomized responses. Noise in a cube has a worst change
-too, with so little to gain (1.6 % of ε for 100 releases at 0.1, 2.7 % for 20 at 0.5, nothing for 10 at 1) that it
-counts as any ε-DP release does; so does that of other bodies, whose worst change is not known.
+**K-norm noise** counts as any ε-DP release does. In a cube its worst change would gain 1.6 % of ε for 100 releases at
+0.1, 2.7 % for 20 at 0.5, nothing for 10 at 1.
 
 **Grid.** The library represents losses as multiples of one step. If all ε_i are multiples of a step that is not too
 fine, as is usual for decimals, the bound is optimal. Otherwise, and for Gaussians, a dominating pair of laws on the
@@ -74,23 +72,19 @@ _MOST_LOSSES = 2**10  # of one noisy number
 _NEVER_BELOW = 1e-9  # relative allowance for rounding in what root finders return
 
 
-Losses = int | tuple[float, ...]
-"""The change of a number with Laplace noise, or shares of K-norm noise."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Budgets:
     """The budgets that are composed.
 
     Attributes:
         pure: ((ε, a), number of releases), each once: Laplace noise of scale a/ε > 0 on a number that changes by a
-            whole a; a = 1 is randomized response, and stands for any ε-DP release. Or K-norm noise, a its shares.
+            whole a; a = 1 is randomized response, and stands for any ε-DP release.
         failures: (δ, number of releases), each δ > 0 once, ascending.
         shift: Δ/σ of the one mechanism that all Gaussian mechanisms amount to, 0 for none; never rounded down.
         zcdp: Σρ of further releases of which no more is known.
     """
 
-    pure: tuple[tuple[tuple[Fraction, Losses], int], ...] = ()
+    pure: tuple[tuple[tuple[Fraction, int], int], ...] = ()
     failures: tuple[tuple[Fraction, int], ...] = ()
     shift: float = 0.0
     zcdp: float = 0.0
@@ -102,7 +96,6 @@ class Budgets:
         shifts: Iterable[float] = (),
         noisy: Iterable[tuple[Fraction, tuple[int, ...]]] = (),
         rhos: Iterable[float] = (),
-        shaped: Iterable[tuple[Fraction, tuple[float, ...]]] = (),
     ) -> Budgets:
         """The budgets of releases.
 
@@ -111,17 +104,15 @@ class Budgets:
             shifts: Δ/σ of Gaussian mechanisms.
             noisy: ε of Laplace noise, and the c that dominate what neighbors change.
             rhos: ρ of releases of which no more is known.
-            shaped: ε and shares of K-norm noise.
         """
         pairs = list(pairs)
-        parts: Counter[tuple[Fraction, Losses]] = Counter()
+        parts: Counter[tuple[Fraction, int]] = Counter()
         parts.update((epsilon, 1) for epsilon, _ in pairs if epsilon)
-        parts.update(shaped)
         for (epsilon, changes), releases in Counter(noisy).items():
             for change, numbers in Counter(changes).items() if epsilon else ():
                 parts[epsilon * change / sum(changes), change] += numbers * releases
         return cls(
-            tuple(sorted(parts.items(), key=lambda part: (part[0][0], repr(part[0][1])))),
+            tuple(sorted(parts.items())),
             tuple(sorted(Counter(delta for _, delta in pairs if delta).items())),
             rounded_up(math.hypot(*shifts)),
             rounded_up(math.fsum(rhos)),
@@ -218,11 +209,11 @@ def _distribution(budgets: Budgets) -> Any:
     return parts[0]
 
 
-def _losses(epsilon: Fraction, of: Losses, step: Fraction) -> Any:
+def _losses(epsilon: Fraction, change: int, step: Fraction) -> Any:
     """Losses of one noisy number on the grid: unchanged on its multiples, else each split between those around it."""
     pld = load_dp_accounting().pld
     found: dict[int, float] = collections.defaultdict(float)
-    for loss, mass in _of_shares(epsilon, of) if isinstance(of, tuple) else _of_number(epsilon, of):
+    for loss, mass in _of_number(epsilon, change):
         multiple = loss / step
         below, over = math.floor(multiple), float((multiple - math.floor(multiple)) * step)
         # The two parts have the loss's mass under both laws: 1 and e^-loss times the mass.
@@ -243,16 +234,6 @@ def _of_number(epsilon: Fraction, change: int) -> list[tuple[Fraction, float]]:
     return list(zip(losses, masses.tolist()))
 
 
-def _of_shares(epsilon: Fraction, shares: tuple[float, ...]) -> list[tuple[Fraction, float]]:
-    """The losses of randomized response with random odds, and their probabilities."""
-    found = [(Fraction(0), max(0.0, 1 - math.fsum(shares)))]
-    for j, share in enumerate(shares, 1):
-        loss = epsilon * j / len(shares)
-        rest = share / (1 + math.exp(float(loss)))
-        found += [(loss, share - rest), (-loss, rest)]
-    return found
-
-
 def _masses(knots: np.ndarray, unit: float) -> np.ndarray:
     """The probabilities of the losses ε - 2 j ``unit``, j in ``knots``, ascending from 0 to ε/``unit``.
 
@@ -266,9 +247,7 @@ def _masses(knots: np.ndarray, unit: float) -> np.ndarray:
 
 def _step(budgets: Budgets) -> Fraction:
     """A step of which all ε are multiples, unless it is too fine for the number of points."""
-    common = _common_divisor(
-        [epsilon / (len(of) if isinstance(of, tuple) else of) for (epsilon, of), _ in budgets.pure]
-    )
+    common = _common_divisor([epsilon / change for (epsilon, change), _ in budgets.pure])
     points = min(max(_POINTS[0], 16 * budgets.count), _POINTS[1])
     least = (float(budgets.epsilon_sum) + 24 * budgets.shift) / points
     if budgets.shift:  # losses of about Δ/σ, in a few hundred steps
