@@ -128,31 +128,6 @@ def convolved_delta(unit, changes, count, epsilon):
     return float(np.sum(law * -np.expm1(np.minimum(epsilon - loss, 0))))
 
 
-def cube_losses(dimension, change, unit):
-    """Losses of cube noise, P(x) ∝ e^{-unit·max|x|}, if all numbers change by ``change``: {multiple of unit: mass}.
-
-    Sums over the shells max|x| = r and max|x + change| = s.
-    """
-    reach = int(60 * max(dimension, 1) / unit) + change
-
-    def inside(r, s):
-        sides = np.maximum(np.minimum(r, s - change) - np.maximum(-r, -s - change) + 1, 0)
-        return np.where((r >= 0) & (s >= 0), sides, 0).astype(float)
-
-    r = np.arange(reach)
-    scale = (2 * r + 1).astype(float)
-    size = -unit * r + dimension * np.log(scale)
-    weight = np.exp(size - size.max())
-    shares = {}
-    for moved in range(-change, change + 1):
-        s = r + moved
-        corners = ((0, 0, 1), (1, 0, -1), (0, 1, -1), (1, 1, 1))
-        part = sum(sign * (inside(r - a, s - b) / scale) ** dimension for a, b, sign in corners)
-        shares[moved] = float(np.sum(weight * part))
-    whole = sum(shares.values())
-    return {moved: share / whole for moved, share in shares.items()}
-
-
 def laplace_divergence(unit, changes, alpha):
     """Rényi's divergence of order α of the two laws of integer noise of scale 1/``unit``, outcome by outcome."""
     total = 0.0
