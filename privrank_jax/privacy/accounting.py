@@ -129,8 +129,8 @@ def compose(
 
     The theorem heads this module; it does not hold for budgets chosen adaptively. The result is an upper bound. For
     pairs of ε and δ it is optimal (up to 1e-12 in δ) if their ε are multiples of a common step, and within 1 % of
-    optimal otherwise. With δ near 1e-12, more than 2^18 releases or 2^12 different ε, it is the bound of zCDP or of the
-    plain sum, which may be 10 % too large or more.
+    optimal otherwise. With δ near 1e-12, more than 2^18 releases, 2^12 different ε or an ε beyond 500, it is the bound
+    of zCDP or of the plain sum, which may be 10 % too large or more.
 
     Args:
         releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` and
@@ -253,7 +253,7 @@ def _gathered(
 def _budget(release: Release, promised: Privacy, number: int) -> Budget:
     """What is known of a release for neighbors that are promised."""
     if isinstance(release, GaussianRelease):
-        return Budget(shift=release.shift)
+        return Budget(Fraction(0), shift=release.shift)
     if isinstance(release, LaplaceRelease):
         return Budget(release.epsilon, changes=release.changes)
     if not isinstance(release, (Guarantee, Privacy)):

@@ -77,7 +77,7 @@ class Budget:
         shift: Δ/σ of a Gaussian mechanism, never rounded down, ∞ for no privacy; 0 for none.
     """
 
-    epsilon: Fraction | float = Fraction(0)
+    epsilon: Fraction | float
     delta: Fraction | float = Fraction(0)
     changes: tuple[int, ...] = (1,)
     rho: float | None = None

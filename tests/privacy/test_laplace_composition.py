@@ -81,7 +81,7 @@ def test_numbers_of_unlike_releases_add_up():
     unlike = [Budget(tenth), Budget(tenth, changes=(1,)), *[Budget(2 * tenth, changes=(1, 1))] * 2]
     for at in (0, 1):
         exact = naive.repeated_response_delta(0.1, 6, 0.25 * at)
-        assert_bounds(delta_at([*unlike, Budget()], Fraction(at, 4)), exact, 1e-6)
+        assert_bounds(delta_at([*unlike, Budget(Fraction(0))], Fraction(at, 4)), exact, 1e-6)
 
 
 # --- the theorem ---------------------------------------------------------------------------------
