@@ -43,19 +43,6 @@ def check_rho(rho: object) -> None:
         raise ValueError(f"rho must be None or one finite number above 0, got {rho!r}.")
 
 
-def check_shares(shares: object) -> None:
-    """Raise ``ValueError`` unless these are a tuple of numbers, at least 0 and at most 1 together."""
-    if (
-        not isinstance(shares, tuple)
-        or not all(
-            isinstance(one, (int, float)) and not isinstance(one, bool) and one >= 0
-            for one in shares
-        )
-        or math.fsum(shares) > 1 + 1e-12
-    ):
-        raise ValueError(f"shares must be a tuple of numbers, at most 1 together, got {shares!r}.")
-
-
 LEAVES = ("epsilon", "delta", "contributions")
 STATIC = ("unit", "adjacency", "public", "users")
 

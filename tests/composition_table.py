@@ -30,7 +30,6 @@ def rows() -> dict[str, Guarantee]:
     flips = Privacy(0.1, unit="user", adjacency="flip", contributions=5)
     points = PointTotals.from_points(ranks % 2)
     released = {
-        "K-norm noise on Borda scores": exact_borda(ranks, _USERS),
         "Laplace noise on win totals": exact_noisy_counts(np.arange(10.0), flips),
         "the same on approvals": exact_scores(points, _USERS, noise="laplace"),
         "on Borda scores": exact_borda(ranks, _USERS, noise="laplace"),
@@ -40,9 +39,7 @@ def rows() -> dict[str, Guarantee]:
         ),
     }
     found = {name: one.guarantee for name, one in released.items() if one.guarantee is not None}
-    return {
-        "K-norm noise on other numbers, randomized answers, any other": Guarantee(_USERS)
-    } | found
+    return {"K-norm noise, randomized answers, any other": Guarantee(_USERS)} | found
 
 
 def ahead(guarantee: Guarantee, count: int) -> float:
@@ -65,7 +62,7 @@ def most_in_ledger(guarantee: Guarantee) -> int:
     """How many releases a ledger allows that keeps all of its δ for adding up."""
     rule = Filter.of(Decimal(BUDGET), Decimal(DELTA))
     rho = None if guarantee.rho is None else Decimal(guarantee.rho)
-    return int(rule.most / rule.cost(Decimal("0.1"), guarantee.changes, rho, guarantee.shares))
+    return int(rule.most / rule.cost(Decimal("0.1"), guarantee.changes, rho))
 
 
 def table() -> str:

@@ -496,9 +496,6 @@ HOST: dict[str, Callable[[Any], Any]] = {
     "clopper_pearson": lambda x: privacy_audit.clopper_pearson(5, 10, x / 20),
     "compose": lambda x: privacy.compose([users(x)] * 2).epsilon,
     "compose_basic": lambda x: privacy.compose_basic([users(x)] * 2).epsilon,
-    "compose_personal": lambda x: (
-        privacy.compose_personal(x * jnp.ones(2), delta=1e-5, neighbors=users(1.0)).epsilon
-    ),
     "gaussian_zcdp": privacy.gaussian_zcdp,
     "kemeny": lambda x: aggregation.kemeny(x * CHANCES).value,
     "proven_errors": lambda x: aggregation.proven_errors(4, 90, users(x)),

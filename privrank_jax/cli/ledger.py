@@ -254,7 +254,6 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
                         **{name: fact for name, fact in vars(one).items() if name not in _APART},
                         **({"changes": noise_cell(one.changes)} if one.changes else {}),
                         **({} if one.rho is None else {"rho": float(one.rho)}),
-                        **({"shares": list(one.shares)} if one.shares else {}),
                         **_facts(one.privacy),
                         **_pair(numbers(one.privacy)),
                     }
@@ -351,7 +350,6 @@ def _together(account: Account, spends: list[Spend], delta: Decimal) -> dict[str
             numerics=one.numerics,
             changes=one.changes,
             rho=None if one.rho is None else float(one.rho),
-            shares=one.shares,
         )
         for one in spends
     ]
@@ -377,11 +375,11 @@ _NOTHING_SPENT = (
     "Nothing was spent yet: this ledger will add up what all releases of these data with --ledger {} spend, and refuse "
     "one that goes beyond the budget."
 )
-_APART = ("privacy", "changes", "rho", "shares")
+_APART = ("privacy", "changes", "rho")
 _SLACK = (
     "Releases add up by Rényi divergences, for which delta {} is kept, or plainly, whichever is less. What is left is "
-    "for one more release, whatever its noise. It may ask for more with Laplace noise on several numbers, K-norm noise "
-    "on Borda scores, or Gaussian noise, whose own delta counts no more once the plain sum is exceeded."
+    "for one more release, whatever its noise. It may ask for more with Laplace noise on several numbers, or Gaussian "
+    "noise, whose own delta counts no more once the plain sum is exceeded."
 )
 _HOLDS = (
     "That holds only if the number of releases and their budgets were fixed ahead of time, and is not enforced: "

@@ -565,9 +565,7 @@ def _whole(guarantee: Guarantee, epsilon: float) -> Guarantee:
     promise, attained = (
         dataclasses.replace(one, epsilon=epsilon) for one in (guarantee.promise, guarantee.attained)
     )
-    return dataclasses.replace(
-        guarantee, promise=promise, attained=attained, changes=(), rho=None, shares=()
-    )
+    return dataclasses.replace(guarantee, promise=promise, attained=attained, changes=(), rho=None)
 
 
 def _top_list(data: Prepared, asked: Asked) -> Ranking:

@@ -81,7 +81,7 @@ def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]
     """What a result costs: what it attains, or what was promised if that is more, as the ledger can add it up.
 
     Of several guarantees of one result it is that with the smallest ε; the first if the ledger takes none. And what is
-    known of its noise, ``changes``, ``rho`` and ``shares`` of :meth:`Ledger.spend`.
+    known of its noise, ``changes`` and ``rho`` of :meth:`Ledger.spend`.
     """
     promised = (guarantee.attained, *guarantee.also)
     covering = [one for one in promised if ledger.covers(one)]
@@ -92,7 +92,7 @@ def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]
     if used is not guarantee.attained:
         return used, {}
     promise = guarantee.promise
-    noise = {name: getattr(guarantee, name) for name in ("changes", "rho", "shares")}
+    noise = {"changes": guarantee.changes, "rho": guarantee.rho}
     epsilon = max(float(used.epsilon), float(promise.epsilon))
     delta = max(float(used.delta), float(promise.delta))
     return dataclasses.replace(used, epsilon=epsilon, delta=delta), noise

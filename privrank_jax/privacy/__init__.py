@@ -26,7 +26,6 @@ from privrank_jax.privacy.local import (
     randomized_response,
     report_information,
 )
-from privrank_jax.privacy.personal_accounting import PersonalComposition, compose_personal
 from privrank_jax.privacy.prefix_sums import (
     prefix_sum_error_bound,
     prefix_sum_errors,
@@ -49,14 +48,12 @@ __all__ = [
     "Guarantee",
     "LaplaceRelease",
     "Neighbors",
-    "PersonalComposition",
     "Privacy",
     "Spacing",
     "calibrate_gaussian",
     "calibrate_objective_perturbation",
     "compose",
     "compose_basic",
-    "compose_personal",
     "debias",
     "duchi_vectors",
     "flip_probability",

@@ -7,12 +7,10 @@ and Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10). *What* a release asks 
 budget, and whether there is a next release, may not. Adaptive budgets need a privacy filter, for which only the plain
 sum (:func:`compose_basic`) is proven here; the budget ledger enforces that sum.
 
-**Neighbors.** The bounds hold for the neighboring relation for which the releases are private. An (ε, δ)-DP release is
-dominated by randomized response that fails with probability δ; Laplace noise whose neighbors' changes are known by
-independent losses, one for each number that changes; a Gaussian mechanism by N(0, σ²) against N(Δ, σ²), a shift by Δ,
-where Δ is the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is
-replaced. (dp-accounting's own ``REPLACE_ONE`` is not used: it takes the sensitivity to adding one unit and shifts by
-twice that.) See :mod:`~privrank_jax.privacy.loss_distribution`.
+**Neighbors.** The bounds hold for the neighboring relation for which the releases are private; what dominates a release
+is said in :mod:`~privrank_jax.privacy.loss_distribution`. For a Gaussian mechanism it is N(0, σ²) against N(Δ, σ²), a
+shift by Δ, the ℓ₂ sensitivity under that same relation: for replacement, the change when one unit is replaced.
+(dp-accounting's own ``REPLACE_ONE`` is not used: it takes the sensitivity to adding one unit and shifts by twice that.)
 
 **Mixed releases.** Promises for different neighbors are composed only for neighbors that all of them cover, by the rule
 of the ledger (:meth:`Privacy.covers`). As in the ledger, central and local releases may be mixed. Releases of one unit
@@ -33,11 +31,19 @@ from privrank_jax._validate import check_choice, check_delta, check_positive
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import TRUSTS, Guarantee
 from privrank_jax.privacy.host import HostNumber, host_number
-from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
+from privrank_jax.privacy.loss_distribution import (
+    Budget,
+    delta_at,
+    epsilon_at,
+    plain_sum,
+    unbounded,
+)
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
 _NUMERICS = ("exact", "idealized", "simulation", "unknown")  # the last of several counts
-FIXED_AHEAD = "their number and budgets must have been fixed ahead of time"
+_AHEAD = (
+    ", by privacy loss distributions: their number and budgets must have been fixed ahead of time"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -103,7 +109,7 @@ class LaplaceRelease:
         """ε of the release alone, Σc/scale."""
         scale = host_number("scale", self.scale)
         if not scale or math.isinf(scale):
-            return 0.0 if scale else math.inf
+            return Fraction(0) if scale else math.inf
         return sum(self.changes) / Fraction(scale)
 
 
@@ -123,12 +129,12 @@ def compose(
 
     The theorem heads this module; it does not hold for budgets chosen adaptively. The result is an upper bound. For
     pairs of ε and δ it is optimal (up to 1e-12 in δ) if their ε are multiples of a common step, and within 1 % of
-    optimal otherwise. With δ near 1e-12, more than 2^18 releases or 2^12 different ε, it is the bound of zCDP or of the
-    plain sum, which may be 10 % too large or more.
+    optimal otherwise. With δ near 1e-12, more than 2^18 releases, 2^12 different ε or an ε beyond 500, it is the bound
+    of zCDP or of the plain sum, which may be 10 % too large or more.
 
     Args:
         releases: guarantees, promises, (ε, δ) pairs with ε, δ >= 0, :class:`GaussianRelease` and
-            :class:`LaplaceRelease` objects. Of a guarantee its ``changes``, ``rho`` and ``shares`` count.
+            :class:`LaplaceRelease` objects. Of a guarantee its ``changes`` and ``rho`` count.
         delta: δ in [0, 1), at which to give ε.
         epsilon: ε >= 0, at which to give δ. Give either ``delta`` or ``epsilon``.
         neighbors: the neighbors that the result is for (the ε and δ of a promise given here are ignored); needed unless
@@ -152,12 +158,28 @@ def compose(
     >>> round(compose(flips, delta=1e-6, neighbors=Neighbors("comparison", "flip")).epsilon, 3)
     3.252
     """
-    gathered = _gather(releases, neighbors, trust)
-    if delta is not None and epsilon is None:
-        return gathered.at_delta(host_number("delta", delta))
-    if epsilon is not None and delta is None:
-        return gathered.at_epsilon(host_number("epsilon", epsilon))
-    raise ValueError("give one of the two: delta, to get an epsilon, or epsilon, to get a delta.")
+    if (delta is None) == (epsilon is None):
+        raise ValueError(
+            "give one of the two: delta, to get an epsilon, or epsilon, to get a delta."
+        )
+    budgets, about = _gathered(releases, neighbors, trust)
+    if epsilon is not None:
+        at = host_number("epsilon", epsilon)
+        if math.isinf(at):
+            raise ValueError("epsilon must be finite.")
+        return _stated(about, budgets, float(at), delta_at(budgets, Fraction(at)))
+    at = host_number("delta", delta)  # type: ignore[arg-type]
+    check_delta(float(at))
+    found = epsilon_at(budgets, Fraction(at))
+    if math.isinf(found) and not unbounded(budgets):
+        least = float(sum(one.delta for one in budgets))
+        raise ValueError(
+            f"a Gaussian release has no epsilon at delta = {float(at):g}: ask for a larger delta."
+            if any(one.shift for one in budgets)
+            else f"delta = {float(at):g} is below {least:g}, the sum of the releases' own deltas: no epsilon holds "
+            "there. Ask for a larger delta."
+        )
+    return _stated(about, budgets, found, float(at))
 
 
 def compose_basic(
@@ -186,135 +208,77 @@ def compose_basic(
     >>> total.epsilon, total.delta
     (0.3, 1e-07)
     """
-    gathered = _gather(releases, neighbors, trust)
-    if gathered.budgets.shift:
+    budgets, about = _gathered(releases, neighbors, trust)
+    if any(one.shift for one in budgets) and not unbounded(budgets):
         raise ValueError(
             "a Gaussian release has no epsilon of its own to be added: give it as (epsilon, delta), with delta = "
             "gaussian_delta(scale, sensitivity, epsilon), or use compose."
         )
-    epsilon = math.inf if gathered.unbounded else float(gathered.budgets.epsilon_sum)
-    return gathered.guarantee(epsilon, float(gathered.budgets.delta_sum))
+    return _stated(about, budgets, *plain_sum(budgets), note="")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Gathered:
-    """The budgets of releases, those where ρ counts, and what the guarantee of their composition states."""
-
-    budgets: Budgets
-    by_rho: Budgets
-    unbounded: bool
-    count: int
-    promised: Privacy
-    trust: str
-    numerics: str
-
-    def at_epsilon(self, epsilon: Fraction | float) -> Guarantee:
-        """The guarantee with the δ that is proven at ε."""
-        if math.isinf(epsilon):
-            raise ValueError("epsilon must be finite.")
-        found = 1.0
-        if not self.unbounded:
-            found = min(delta_at(one, Fraction(epsilon)) for one in {self.budgets, self.by_rho})
-        return self.guarantee(float(epsilon), found, composed=True)
-
-    def at_delta(self, delta: Fraction | float) -> Guarantee:
-        """The guarantee with the ε that is proven at δ."""
-        check_delta(float(delta))
-        found = math.inf
-        if not self.unbounded:
-            found = min(epsilon_at(one, Fraction(delta)) for one in {self.budgets, self.by_rho})
-        if math.isinf(found) and not self.unbounded:
-            raise ValueError(_too_small(self.budgets, float(delta)))
-        return self.guarantee(found, float(delta), composed=True)
-
-    def guarantee(self, epsilon: float, delta: float, *, composed: bool = False) -> Guarantee:
-        """The guarantee with these ε and δ."""
-        note = ""
-        if self.count > 1:
-            note = f"{self.count} releases together"
-            if composed:
-                note += f", by privacy loss distributions: {FIXED_AHEAD}"
-            if composed and not self.budgets.shift and not self.unbounded:
-                note += (
-                    f". The plain sum: epsilon {float(self.budgets.epsilon_sum):.6g}, "
-                    f"delta {float(self.budgets.delta_sum):.6g}, holds for budgets chosen along the way too"
-                )
-            note += "."
-        together = Privacy.proven(**{**vars(self.promised), "epsilon": epsilon, "delta": delta})
-        return Guarantee(together, trust=self.trust, numerics=self.numerics, note=note)
+def _stated(
+    about: Guarantee, budgets: Sequence[Budget], epsilon: float, delta: float, note: str = _AHEAD
+) -> Guarantee:
+    """The guarantee of all releases, with these ε and δ."""
+    if note and not any(one.shift for one in budgets) and not unbounded(budgets):
+        note += ". The plain sum: epsilon {:.6g}, delta {:.6g}, ".format(*plain_sum(budgets))
+        note += "holds for budgets chosen along the way too"
+    together = Privacy.proven(**{**vars(about.promise), "epsilon": epsilon, "delta": delta})
+    note = f"{len(budgets)} releases together{note}." if len(budgets) > 1 else ""
+    return dataclasses.replace(about, promise=together, attained=together, note=note)
 
 
-def _gather(
+def _gathered(
     releases: Iterable[Release], neighbors: Neighbors | Privacy | None, trust: str
-) -> _Gathered:
+) -> tuple[list[Budget], Guarantee]:
+    """What is known of each release, and a guarantee with all but the ε and δ of their composition."""
     if isinstance(releases, (Guarantee, Privacy, GaussianRelease, LaplaceRelease)):
         raise ValueError("give a list of releases; one release is a list of one.")
     releases = list(releases)
     check_choice("trust", trust, TRUSTS)
-    promised = _common(releases) if neighbors is None else target(neighbors)
-    pairs, noisy, shifts, trusts, numerics = [], [], [], set(), set()
-    gaussian, rhos, shaped = [], [], []
-    for number, release in enumerate(releases, 1):
-        if isinstance(release, GaussianRelease):
-            shifts.append(release.shift)
-        elif isinstance(release, (Guarantee, Privacy)):
-            best = _best(release, promised, number)
-            epsilon, delta = _pair((best.epsilon, best.delta), number)
-            known = release if isinstance(release, Guarantee) and best is release.attained else None
-            if known and known.changes:
-                noisy.append((epsilon, known.changes))
-                epsilon = Fraction(0)
-            elif known and known.shares and epsilon < math.inf:
-                shaped.append((epsilon, known.shares))
-                epsilon = Fraction(0)
-            if known and known.rho is not None:
-                gaussian.append((epsilon, delta))
-                rhos.append(known.rho)
-            else:
-                pairs.append((epsilon, delta))
-        elif isinstance(release, LaplaceRelease):
-            noisy.append((release.epsilon, release.changes))
-        else:
-            pairs.append(_pair(release, number))
-        told = isinstance(release, Guarantee)
-        trusts.add(release.trust if told else trust)
-        numerics.add(release.numerics if told and release.numerics in _NUMERICS else "unknown")
-    every = *pairs, *gaussian
-    unbounded = math.inf in shifts or any(math.isinf(epsilon) for epsilon, _ in (*every, *noisy))
-    budgets = by_rho = Budgets()
-    if not unbounded:
-        budgets = Budgets.gather(every, shifts, noisy, (), shaped)
-        by_rho = Budgets.gather(pairs, shifts, noisy, rhos, shaped)
-    weakest = max(numerics, key=_NUMERICS.index, default="unknown")
-    together = min(trusts, key=TRUSTS.index, default="central")
-    return _Gathered(budgets, by_rho, unbounded, len(releases), promised, together, weakest)
+    promised = _common(releases) if neighbors is None else neighbors
+    if isinstance(promised, Neighbors):
+        promised = Privacy.proven(0.0, **vars(promised))
+    check_privacy(promised)
+    budgets = [_budget(one, promised, number) for number, one in enumerate(releases, 1)]
+    trusts = {getattr(one, "trust", trust) for one in releases} or {"central"}
+    numerics = {getattr(one, "numerics", "unknown") for one in releases}
+    weakest = (
+        max(numerics, key=_NUMERICS.index) if numerics and numerics <= {*_NUMERICS} else "unknown"
+    )
+    return budgets, Guarantee(promised, trust=min(trusts, key=TRUSTS.index), numerics=weakest)
 
 
-def target(neighbors: Neighbors | Privacy) -> Privacy:
-    """The neighbors of a result, as a promise whose ε and δ are ignored."""
-    if isinstance(neighbors, Neighbors):
-        return Privacy.proven(0.0, **vars(neighbors))
-    check_privacy(neighbors)
-    return neighbors
+def _budget(release: Release, promised: Privacy, number: int) -> Budget:
+    """What is known of a release for neighbors that are promised."""
+    if isinstance(release, GaussianRelease):
+        return Budget(Fraction(0), shift=release.shift)
+    if isinstance(release, LaplaceRelease):
+        return Budget(release.epsilon, changes=release.changes)
+    if not isinstance(release, (Guarantee, Privacy)):
+        return Budget(*_pair(release, number))
+    best = _best(release, promised, number)
+    pair = _pair((best.epsilon, best.delta), number)
+    if isinstance(release, Guarantee) and best is release.attained:
+        return Budget(*pair, release.changes or (1,), release.rho)
+    return Budget(*pair)
 
 
 def _common(releases: Sequence[Release]) -> Privacy:
     """The neighbors that guarantees of one unit and adjacency have in common."""
     told = [
-        release.attained if isinstance(release, Guarantee) else release
-        for release in releases
-        if isinstance(release, (Guarantee, Privacy))
+        one.attained if isinstance(one, Guarantee) else one
+        for one in releases
+        if isinstance(one, (Guarantee, Privacy))
     ]
     kinds = {one.kind for one in told}
     if len(kinds) > 1:
         common = [kind for kind, stronger in COVERS.items() if kinds <= stronger]
+        remedy = f"All of them cover {_listed(common)}: pass that as neighbors=." if common else ""
         raise ValueError(
             f"the releases protect {_listed(kinds)}: budgets of different units or adjacencies don't add up. "
-            + (
-                f"All of them cover {_listed(common)}: pass that as neighbors=."
-                if common
-                else "Compose those of one kind."
-            )
+            f"{remedy or 'Compose those of one kind.'}"
         )
     if not told or len(told) < len(releases):
         raise ValueError(
@@ -371,12 +335,3 @@ def _pair(release: object, number: int) -> tuple[Fraction | float, Fraction | fl
     if pair[1] >= 1:
         raise ValueError(f"delta of release {number} must be below 1, got {delta!r}.")
     return pair
-
-
-def _too_small(budgets: Budgets, delta: float) -> str:
-    if budgets.shift and delta <= float(budgets.delta_sum):
-        return f"a Gaussian release has no epsilon at delta = {delta:g}: ask for a larger delta."
-    return (
-        f"delta = {delta:g} is below {float(budgets.delta_sum):g}, the sum of the releases' own deltas: no epsilon "
-        "holds there. Ask for a larger delta."
-    )

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from privrank_jax._neighbors import OWN, PUBLIC, Neighbors, listed
-from privrank_jax._promise import Amount, check_changes, check_rho, check_shares
+from privrank_jax._promise import Amount, check_changes, check_rho
 from privrank_jax.privacy.privacy import Privacy
 
 _UNIT_WORDS = {
@@ -65,9 +65,6 @@ class Guarantee:
             (:mod:`~privrank_jax.privacy.loss_distribution`). () where no more than ε and δ is known.
         rho: of Gaussian noise, where it is proven: the release is ρ-zCDP for neighbors in the sense of ``attained``
             (:mod:`~privrank_jax.privacy.zcdp`), by which it composes to less than by its ε and δ. None if not known.
-        shares: of K-norm noise, where it is proven: w_1, ..., w_c such that, in that sense too, the release is
-            dominated by randomized response with odds e^{jε/c}, where j is public and drawn with probability w_j, or 0
-            (:mod:`~privrank_jax.privacy.zonotope_losses`). () where no more than ε and δ is known.
 
     Facts in ``public``: ``"items"`` (the list of items, taken from the data), ``"participation"`` (which users gave an
     answer at all), ``"questionnaire"`` (which pairs each user was asked), ``"ranked-items"`` (which items each user
@@ -84,12 +81,10 @@ class Guarantee:
     also: tuple[Privacy, ...] = ()
     changes: tuple[int, ...] = dataclasses.field(default=(), metadata={"static": True})
     rho: float | None = dataclasses.field(default=None, metadata={"static": True})
-    shares: tuple[float, ...] = dataclasses.field(default=(), metadata={"static": True})
 
     def __post_init__(self) -> None:
         check_changes(self.changes)
         check_rho(self.rho)
-        check_shares(self.shares)
         if self.attained is None:
             object.__setattr__(self, "attained", self.promise)
 

@@ -15,9 +15,6 @@ For Laplace and Gaussian noise, sensitivities are those of the simulated twins: 
 Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`, ``noise_all`` and
 ``dp_kwiksort``.
 
-*K-norm noise* on the scores also composes by the losses for a ranking and its reversal, the worst of these changes
-(:mod:`privrank_jax.privacy.zonotope_losses`), as long as the lattice is that of the integers (ε <= 4c).
-
 *Laplace noise* also composes by how a change spreads (:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`). For
 counts each pair changes by at most 2. For scores, take k items, p of which gain and k - p lose. All that p items gain
 is at most 2p(m - p), by the pairs with the others, so the k change by at most 2(p(m - p) + (k - p)(m - k + p)), which
@@ -60,7 +57,6 @@ from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.zonotope_losses import zonotope_shares
 from privrank_jax.release.integer_noise import (
     UNPADDED,
     concentrated,
@@ -69,7 +65,6 @@ from privrank_jax.release.integer_noise import (
     integer_noise,
 )
 from privrank_jax.release.intervals import largest_below
-from privrank_jax.release.k_norm import zonotope_parts
 from privrank_jax.release.spanning_trees import Graph
 
 CHANGE = 2
@@ -133,10 +128,8 @@ def exact_borda(
     change, divisor = unit_of(attained, users)
     if attained.adjacency == "add-remove":
         totals = totals - users * (items - 1)
-    rho, shares = None, ()
+    rho = None
     if noise == "k-norm":
-        if zonotope_parts(change, attained.epsilon) == 1:
-            shares = zonotope_shares(items, change, attained.epsilon / change)
         add_noise, scale = integer_noise(noise, attained, change, Graph.of_all_pairs(items))
     else:
         farthest = change * float(borda_sensitivity(items, 1 if noise == "laplace" else 2))
@@ -146,8 +139,7 @@ def exact_borda(
     spread = (abs(items - 1 - 2 * place) for place in range(items))
     changes = tuple(change * one for one in spread if one) if noise == "laplace" else ()
     value = add_noise(totals) / 2 / divisor
-    known = {"changes": changes, "rho": rho, "shares": shares}
-    return exact_estimate(value, privacy, attained, about, **known)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def exact_noise_all(

@@ -102,10 +102,8 @@ def exact_estimate(
     note: str = "",
     changes: tuple[int, ...] = (),
     rho: float | None = None,
-    shares: tuple[float, ...] = (),
 ) -> Estimate:
     """What is published, with its guarantee: promise, what is attained of it, and the rest as there."""
-    known = {"changes": changes, "rho": rho, "shares": shares}
-    about = {"trust": trust, "numerics": "exact", "note": note, **known}
+    about = {"trust": trust, "numerics": "exact", "note": note, "changes": changes, "rho": rho}
     guarantee = Guarantee(privacy, attained, **about)
     return Estimate(value, guarantee, diagnostics)

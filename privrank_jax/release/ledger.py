@@ -73,6 +73,7 @@ from privrank_jax.release.ledger_file import (
     APPLICATION,
     BUDGET,
     EXACT,
+    FORMER_SHARES,
     PROMISE,
     RESTORE,
     VERSION,
@@ -164,7 +165,6 @@ class Spend:
         privacy: what the release promises; ε and δ are decimals.
         changes: of Laplace noise, as in ``Guarantee.changes``; () where no more than ε and δ is known.
         rho: of Gaussian noise, as in ``Guarantee.rho``; None where it is not known.
-        shares: of K-norm noise, as in ``Guarantee.shares``; () where they are not known.
     """
 
     number: int
@@ -178,7 +178,6 @@ class Spend:
     privacy: Privacy
     changes: tuple[int, ...] = ()
     rho: Decimal | None = None
-    shares: tuple[float, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -190,12 +189,14 @@ class _Sums:
         epsilon: Σε_i.
         delta: Σδ_i of those that count.
         divergence: Σr_i; 0 without a slack.
+        former: whether some release was counted by less than now, when it was made.
     """
 
     plainly: bool
     epsilon: Decimal
     delta: Decimal
     divergence: float
+    former: bool
 
 
 class Ledger:
@@ -294,10 +295,8 @@ class Ledger:
         spends = []
         for number, data_set, *row in rows:
             words = self._words(row)
-            changes, rho, shares = self._noise(words[6])
-            of: dict[str, Any] = {"changes": changes, "rho": rho, "shares": shares}
-            of["privacy"] = self._promise(words[7:])
-            spends.append(Spend(number, *words[:6], data_set=data_set, **of))
+            noise, privacy = self._noise(words[6]), self._promise(words[7:])
+            spends.append(Spend(number, *words[:6], data_set, privacy, *noise))
         return spends
 
     def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:
@@ -322,6 +321,8 @@ class Ledger:
             epsilon = epsilon if sums.plainly else Decimal(-1)
             if sums.divergence <= rule.most * (1 + 1e-9):  # in whatever order it is added up
                 epsilon = max(epsilon, rule.left(sums.divergence))
+            elif sums.former:
+                epsilon = max(epsilon, Decimal(0))
         if min(epsilon, delta) < 0:
             raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
         return epsilon, delta
@@ -349,7 +350,8 @@ class Ledger:
             0.0 if rule is None else count * rule.cost(one, *self._noise(cell))
             for (one, cell), count in kinds.items()
         )
-        return _Sums(plainly, epsilon, delta, math.fsum(costs))
+        former = any(cell.startswith(FORMER_SHARES) for _, cell in kinds)
+        return _Sums(plainly, epsilon, delta, math.fsum(costs), former)
 
     def check_data(self, sha256: str, name: str) -> None:
         """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined."""
@@ -470,13 +472,12 @@ class Ledger:
         privacy: Privacy,
         changes: tuple[int, ...] | None = (),
         rho: SupportsFloat | None = None,
-        shares: tuple[float, ...] = (),
     ) -> None:
         """Refuse what the ledger doesn't allow now, without spending.
 
         Args:
             privacy: what the release promises.
-            changes, rho, shares: as for :meth:`spend`; changes None: nothing is known of the noise yet, so that only
+            changes, rho: as for :meth:`spend`; changes None: nothing is known of the noise yet, so that only
                 what none could allow is refused.
 
         Raises:
@@ -485,7 +486,7 @@ class Ledger:
         """
         self.check_covers(privacy)
         asked = numbers(privacy)
-        if not self._allows(*asked, None if changes is None else noise_cell(changes, rho, shares)):
+        if not self._allows(*asked, None if changes is None else noise_cell(changes, rho)):
             left, (epsilon, delta) = self.left(), numbers(self.account.budget)
             raise BudgetExhausted(
                 f"{self.path} has {in_words(*left, delta, asked[1])} left of {in_words(epsilon, delta, asked[1])}, and "
@@ -508,7 +509,6 @@ class Ledger:
         *,
         changes: tuple[int, ...] = (),
         rho: SupportsFloat | None = None,
-        shares: tuple[float, ...] = (),
         trust: str = "central",
         numerics: str = "unknown",
         command: str = "",
@@ -520,7 +520,7 @@ class Ledger:
         Args:
             privacy: what the release promises, ``guarantee.attained`` or one of ``guarantee.also``; a float means its
                 shortest decimal.
-            changes, rho, shares: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
+            changes, rho: of its guarantee, if ``privacy`` is ``guarantee.attained``, or has a larger ε.
             trust, numerics: of its guarantee.
             command, method: what released, for human readers.
             source: checksum of the content of the data, see :func:`content_sha256`, and their name; needed in a series.
@@ -535,9 +535,9 @@ class Ledger:
         """
         self.check_covers(privacy)
         with self._writing():
-            self.check(privacy, changes, rho, shares)
+            self.check(privacy, changes, rho)
             told = now(), command, method, *cells(privacy), trust, numerics
-            row = (*told, self._joining(source), noise_cell(changes, rho, shares))
+            row = (*told, self._joining(source), noise_cell(changes, rho))
             number = self._chains["spends"].extend([row])
         self._copy_to_main_file()
         return number

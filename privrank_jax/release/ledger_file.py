@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import SupportsFloat
 
 from privrank_jax._arguments import ArgumentError
-from privrank_jax._promise import Privacy, check_changes, check_shares
+from privrank_jax._promise import Privacy, check_changes
 from privrank_jax.release.ledger_filter import Filter
 
 WAIT = 30.0  # seconds for other processes to finish their transactions
@@ -201,7 +201,8 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     )
 
 
-_RHO, _SHARES = "rho ", "shares "  # before them in the column of changes
+_RHO = "rho "  # before ρ in the column of changes
+FORMER_SHARES = "shares "  # so began cells of K-norm noise, which counts by its ε now
 _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
 _FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
@@ -240,39 +241,32 @@ def from_cells(
     )
 
 
-Known = tuple[tuple[int, ...], Decimal | None, tuple[float, ...]]
-"""What is known of noise: its changes, its ρ and its shares."""
+Known = tuple[tuple[int, ...], Decimal | None]
+"""What is known of noise: its changes and its ρ."""
 
 
-def noise_cell(
-    changes: tuple[int, ...] = (), rho: SupportsFloat | None = None, shares: tuple[float, ...] = ()
-) -> str:
-    """What is known of noise as a cell: each size of the changes and how often it occurs, or ρ, or shares.
+def noise_cell(changes: tuple[int, ...] = (), rho: SupportsFloat | None = None) -> str:
+    """What is known of noise as a cell: each size of the changes and how often it occurs, or ρ.
 
     >>> noise_cell((2, 6, 2)), noise_cell(rho=0.005), noise_from("shares 0.5 0.25")
-    ('2*2 6*1', 'rho 0.005', ((), None, (0.5, 0.25)))
+    ('2*2 6*1', 'rho 0.005', ((), None))
     """
     check_changes(changes)
-    check_shares(shares)
     if rho is not None:
         return f"{_RHO}{amount(rho, 'rho')}"
-    if shares:
-        return _SHARES + " ".join(map(repr, shares))
     return " ".join(f"{size}*{count}" for size, count in sorted(Counter(changes).items()))
 
 
 def noise_from(cell: str) -> Known:
     """What a cell holds; ``ValueError`` if it is nothing of that."""
     if cell.startswith(_RHO):
-        return (), amount(cell.removeprefix(_RHO), "rho"), ()
-    if cell.startswith(_SHARES):
-        shares = tuple(map(float, cell.removeprefix(_SHARES).split()))
-        check_shares(shares)
-        return (), None, shares
+        return (), amount(cell.removeprefix(_RHO), "rho")
+    if cell.startswith(FORMER_SHARES):
+        return (), None
     pairs = [[_whole(number) for number in part.split("*")] for part in cell.split()]
     changes = tuple(size for size, count in pairs for _ in range(count))
     check_changes(changes)
-    return changes, None, ()
+    return changes, None
 
 
 def _whole(number: str) -> int:

@@ -28,8 +28,8 @@ The proof does not allow to take the best of several orders at the end.
 
     e^{(α-1)r} = e^{(α-1)ε} (1 + q^{aw} + (1-q) q^w (1 - q^{(a-1)w})/(1 - q^w))/(1 + q),
 
-by its losses there; those of several numbers add up. Where odds are random (``Guarantee.shares``), e^{(α-1)r} is the
-mean of what it is for each. The order is that which allows most releases of little loss each.
+by its losses there; those of several numbers add up. The order is that which allows most
+releases of little loss each.
 
 Nothing here imports JAX or NumPy.
 """
@@ -44,7 +44,6 @@ from decimal import ROUND_FLOOR, Context, Decimal
 from privrank_jax._search import furthest
 
 _DIGITS = Context(prec=6, rounding=ROUND_FLOOR)
-_LARGEST_EXPONENT = 600.0
 _ROUNDING = 1e-13  # relative, of logarithms and sums of doubles
 
 
@@ -89,7 +88,6 @@ class Filter:
         epsilon: Decimal,
         changes: tuple[int, ...] = (),
         rho: Decimal | None = None,
-        shares: tuple[float, ...] = (),
     ) -> float:
         """r of a release, never rounded down.
 
@@ -97,12 +95,9 @@ class Filter:
             epsilon: its ε.
             changes: of its Laplace noise (``Guarantee.changes``); () for any ε-DP release.
             rho: of its Gaussian noise (``Guarantee.rho``), by which alone it counts.
-            shares: of its K-norm noise (``Guarantee.shares``).
         """
         if rho is not None:
             return float(self.order) * float(rho) * (1 + _ROUNDING)
-        if shares:
-            return self._cost_of_shares(epsilon, shares)
         excess, every = float(self.order) - 1, sum(changes) or 1
         total = math.fsum(
             count * self._cost_of_number(float(epsilon) * change / every, change)
@@ -119,16 +114,6 @@ class Filter:
         between = math.exp(-weight) * math.expm1(-(change - 1) * weight) / math.expm1(-weight)
         shares = 1 + math.exp(-change * weight) - math.expm1(-unit) * between
         return epsilon + (math.log(shares) - math.log1p(math.exp(-unit))) / excess
-
-    def _cost_of_shares(self, epsilon: Decimal, shares: tuple[float, ...]) -> float:
-        excess, whole = float(self.order) - 1, self.cost(epsilon)
-        if excess * whole > _LARGEST_EXPONENT:
-            return whole
-        parts = (self.cost(epsilon * j / len(shares)) for j in range(1, len(shares) + 1))
-        more = math.fsum(
-            share * math.expm1(excess * part) for share, part in zip(shares, parts, strict=True)
-        )
-        return min(math.log1p(more) / excess * (1 + _ROUNDING), whole)
 
     def left(self, spent: float) -> Decimal:
         """The largest ε of one more release of any kind of noise, rounded down to six digits.

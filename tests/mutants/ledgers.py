@@ -8,7 +8,7 @@ LEDGERS = (
     *mutants_of(
         "release/ledger.py",
         "tests/release/test_ledger.py",
-        ("            self.check(privacy, changes, rho, shares)\n", ""),
+        ("            self.check(privacy, changes, rho)\n", ""),
         ("and failure <= most[1]", ""),
         ("and epsilon <= most[0]", "and epsilon < most[0]"),
         ("and epsilon <= most[0]", "and epsilon <= 2 * most[0]"),
@@ -99,8 +99,6 @@ LEDGERS = (
         ("math.expm1(-(change - 1) * weight)", "math.expm1(-change * weight)"),
         ("1 + math.exp(-change * weight) - math.expm1", "1 - math.expm1"),
         ("float(self.order) * float(rho) * (1", "float(rho) * (1"),
-        ("self.cost(epsilon * j / len(shares))", "self.cost(epsilon * j / (2 * len(shares)))"),
-        ("share * math.expm1(excess * part) for", "share * excess * part for"),
         ("weight = (2 * excess + 1) * unit", "weight = 2 * excess * unit"),
         ("excess * math.log1p(1 / excess) - math.log1p(excess)", "excess * math.log1p(1 / excess) - excess"),
         ("self.cost(Decimal(one)) <= room", "one <= room"),
@@ -120,7 +118,7 @@ LEDGERS = (
         ("if plainly or self._noise(cell)[1] is None:", "if plainly:"),
         ("plainly = plainly and epsilon", "plainly = epsilon"),
         ("else count * rule.cost(one", "else rule.cost(one"),
-        ("self._joining(source), noise_cell(changes, rho, shares))", 'self._joining(source), "")'),
+        ("self._joining(source), noise_cell(changes, rho))", 'self._joining(source), "")'),
         ("Filter(numbers(budget)[0], amount(slack", "Filter(2 * numbers(budget)[0], amount(slack"),
     ),
     *mutants_of(

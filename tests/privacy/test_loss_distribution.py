@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 
-from privrank_jax.privacy.loss_distribution import Budgets, delta_at, epsilon_at
+from privrank_jax.privacy.loss_distribution import Budget, delta_at, epsilon_at
 
 
 def exact_delta(epsilon, pure):
@@ -21,28 +21,11 @@ def exact_delta(epsilon, pure):
     return total
 
 
-def test_what_is_gathered_keeps_every_budget():
-    pairs = [
-        (Fraction(1, 10), Fraction(0)),
-        (Fraction(1, 10), Fraction(1, 100)),
-        (Fraction(0), Fraction(1, 100)),
-    ]
-    found = Budgets.gather(pairs, [3.0, 4.0])
-    assert found.pure == (((Fraction(1, 10), 1), 2),)
-    assert found.failures == ((Fraction(1, 100), 2),)
-    assert found.count == 2
-    assert found.epsilon_sum == Fraction(1, 5)
-    assert found.delta_sum == Fraction(1, 50)
-    assert 5.0 <= found.shift < 5.0 * (1 + 1e-12)
-    assert found.failure >= 1 - 0.99**2
-    assert found.failure == pytest.approx(1 - 0.99**2, rel=1e-12)
-
-
 @pytest.mark.parametrize(
     "pure", [[Fraction(1, 2)] * 4, [Fraction(1, 10), Fraction(3, 10), Fraction(1)]]
 )
 def test_pure_releases_compose_to_the_sum_over_all_outcomes(pure):
-    budgets = Budgets.gather((epsilon, Fraction(0)) for epsilon in pure)
+    budgets = [Budget(epsilon) for epsilon in pure]
     for target in (Fraction(1, 4), Fraction(1)):
         exact = exact_delta(float(target), pure)
         found = delta_at(budgets, target)
@@ -54,8 +37,8 @@ def test_pure_releases_compose_to_the_sum_over_all_outcomes(pure):
 
 
 def test_the_ends():
-    budgets = Budgets.gather([(Fraction(1), Fraction(1, 10))])
+    budgets = [Budget(Fraction(1), Fraction(1, 10))]
     assert epsilon_at(budgets, Fraction(0)) == math.inf
     assert epsilon_at(budgets, Fraction(1, 10)) == 1.0
     assert delta_at(budgets, Fraction(1)) == pytest.approx(0.1)
-    assert epsilon_at(Budgets(), Fraction(0)) == 0.0
+    assert epsilon_at([], Fraction(0)) == 0.0

@@ -128,31 +128,6 @@ def convolved_delta(unit, changes, count, epsilon):
     return float(np.sum(law * -np.expm1(np.minimum(epsilon - loss, 0))))
 
 
-def cube_losses(dimension, change, unit):
-    """Losses of cube noise, P(x) ∝ e^{-unit·max|x|}, if all numbers change by ``change``: {multiple of unit: mass}.
-
-    Sums over the shells max|x| = r and max|x + change| = s.
-    """
-    reach = int(60 * max(dimension, 1) / unit) + change
-
-    def inside(r, s):
-        sides = np.maximum(np.minimum(r, s - change) - np.maximum(-r, -s - change) + 1, 0)
-        return np.where((r >= 0) & (s >= 0), sides, 0).astype(float)
-
-    r = np.arange(reach)
-    scale = (2 * r + 1).astype(float)
-    size = -unit * r + dimension * np.log(scale)
-    weight = np.exp(size - size.max())
-    shares = {}
-    for moved in range(-change, change + 1):
-        s = r + moved
-        corners = ((0, 0, 1), (1, 0, -1), (0, 1, -1), (1, 1, 1))
-        part = sum(sign * (inside(r - a, s - b) / scale) ** dimension for a, b, sign in corners)
-        shares[moved] = float(np.sum(weight * part))
-    whole = sum(shares.values())
-    return {moved: share / whole for moved, share in shares.items()}
-
-
 def laplace_divergence(unit, changes, alpha):
     """Rényi's divergence of order α of the two laws of integer noise of scale 1/``unit``, outcome by outcome."""
     total = 0.0
@@ -222,46 +197,3 @@ def worst_adaptive_delta(rule, releases, laws, epsilon, most=math.inf):
         return seen[key]
 
     return worst(rule.start, 0.0, 0)
-
-
-def zonotope_losses(change, rate, radius):
-    """Losses of noise in the zonotope of all pairs where totals change so: {multiple of ``rate``: mass}.
-
-    By a sum over all points of the lattice within that radius, beyond which they are left out.
-    """
-    change = np.asarray(change)
-    items = len(change)
-    side = np.arange(-radius * (items - 1), radius * (items - 1) + 1)
-    grid = np.stack(np.meshgrid(*[side] * (items - 1), indexing="ij"), -1).reshape(-1, items - 1)
-    points = np.concatenate([grid, -grid.sum(1, keepdims=True)], 1)
-    k = np.arange(1, items)
-
-    def norm(x):
-        """The least whole r: the k largest of x add up to at most r k(m - k)."""
-        largest = np.cumsum(-np.sort(-x, axis=1), axis=1)[:, :-1]
-        return np.max(-(-largest // (k * (items - k))), axis=1)
-
-    at = norm(points)
-    moved = norm(points[at <= radius] - change) - at[at <= radius]
-    weight = np.exp(-rate * at[at <= radius])
-    masses = {one: float(np.sum(weight[moved == one])) for one in np.unique(moved).tolist()}
-    return {one: mass / float(np.sum(weight)) for one, mass in masses.items()}
-
-
-def loss_delta(losses, rate, epsilon):
-    """δ at ε of losses that are such multiples of ``rate``."""
-    terms = (mass * max(0.0, -math.expm1(epsilon - rate * one)) for one, mass in losses.items())
-    return math.fsum(terms)
-
-
-def shared_losses(shares):
-    """Losses of randomized response with random odds, with w_j those of j times ``rate``: {j: mass} for a rate."""
-
-    def of(rate):
-        found = {0: 1 - math.fsum(shares)}
-        for j, share in enumerate(shares, 1):
-            found[j] = share / (1 + math.exp(-j * rate))
-            found[-j] = share - found[j]
-        return found
-
-    return of

@@ -13,6 +13,7 @@ import pytest
 
 from privrank_jax.jobs.spending import price
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
+from privrank_jax.release import ledger as ledger_module
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
 from privrank_jax.release.ledger_file import noise_cell, noise_from
 from privrank_jax.release.ledger_filter import Filter
@@ -52,21 +53,6 @@ def test_costs_are_divergences(changes, epsilon, slack):
     plain = naive.response_divergence(float(epsilon), float(one.order))
     assert one.cost(Decimal(epsilon)) == pytest.approx(plain, rel=1e-9)
     assert one.cost(Decimal(epsilon)) == one.cost(Decimal(epsilon), (1,))
-
-
-@pytest.mark.parametrize("shares", [(1.0,), (0.3, 0.2), (0.0, 0.5, 0.1)])
-@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "9"])
-def test_costs_of_shares_are_divergences(shares, epsilon):
-    one, rate = rule(), float(epsilon) / len(shares)
-    losses = naive.shared_losses(shares)(rate)
-    order = float(one.order)
-    powers = (mass * math.exp((order - 1) * rate * j) for j, mass in losses.items())
-    exact = math.log(math.fsum(powers)) / (order - 1)
-    found = one.cost(Decimal(epsilon), shares=shares)
-    assert exact * (1 - 1e-12) <= found <= exact * (1 + 1e-6)
-    assert found <= one.cost(Decimal(epsilon)) * (1 + 1e-9)
-    tight = rule("1e-3", "1e-9")  # whose order is so large that powers overflow
-    assert tight.cost(Decimal(epsilon), shares=shares) <= tight.cost(Decimal(epsilon))
 
 
 def test_costs_at_the_ends():
@@ -182,7 +168,7 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, seed):
         for _ in range(40):
             epsilon, rho = (Decimal(draw.choice(["0.05", "0.2", "0.45"])) for _ in range(2))
             delta = Decimal(draw.choice(["0", "0.01", "0.003"]))
-            kinds = {"changes": (2, 2, 2)}, {"rho": rho / 20}, {"shares": (0.3, 0.2)}, {}
+            kinds = {"changes": (2, 2, 2)}, {"rho": rho / 20}, {}
             noise = draw.choice(kinds)
             cost = one.cost(epsilon, **noise)
             release = float(epsilon), float(delta), cost, "rho" in noise
@@ -202,7 +188,6 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, seed):
         kept = ledger.spends()
         assert ledger.spent()[1] == sum(one.privacy.delta for one in kept)
         assert ledger.spent()[0] == sum(one.privacy.epsilon for one in kept)
-        assert {one.shares for one in kept} == {(), (0.3, 0.2)}
         assert refused.total() > 3
 
 
@@ -358,9 +343,8 @@ def test_ledgers_of_version_5_are_taken_over(tmp_path):
 @pytest.mark.parametrize(
     "noise",
     [
-        {"changes": (2, 2), "rho": None, "shares": ()},
-        {"changes": (), "rho": 0.01, "shares": ()},
-        {"changes": (), "rho": None, "shares": (0.5,)},
+        {"changes": (2, 2), "rho": None},
+        {"changes": (), "rho": 0.01},
     ],
 )
 def test_noise_is_paid_with_the_guarantee_that_it_is_of(tmp_path, noise):
@@ -384,11 +368,10 @@ def test_bad_slack_and_bad_changes(made, tmp_path):
     path = made(3)
     with Ledger(path) as ledger, pytest.raises(ValueError, match="changes must be a tuple"):
         ledger.spend(promise(1), changes=(0,))
-    assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None, ())
-    assert noise_from(noise_cell(rho=0.25)) == ((), Decimal("0.25"), ())
-    assert noise_from(noise_cell(shares=(0.1, 1e-9))) == ((), None, (0.1, 1e-9))
-    for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x", "shares 2", "shares x"):
-        with pytest.raises(ValueError, match=r"whole number|unpack|rho must be|shares must|float"):
+    assert noise_from(noise_cell((3, 1, 3))) == ((1, 3, 3), None)
+    assert noise_from(noise_cell(rho=0.25)) == ((), Decimal("0.25"))
+    for cell in ("x", "2", "0*3", "2*3*4", "-1*2", "rho 0", "rho", "rho x"):
+        with pytest.raises(ValueError, match=r"whole number|unpack|rho must be"):
             noise_from(cell)
     for rho in (0, -1, math.nan):
         with Ledger(path) as ledger, pytest.raises(LedgerError, match="rho must be a positive"):
@@ -396,3 +379,19 @@ def test_bad_slack_and_bad_changes(made, tmp_path):
     for rho in (0, -1.0, math.inf, True, "1"):
         with pytest.raises(ValueError, match="rho must be None or one finite number above 0"):
             Guarantee(Privacy.proven(0.1, **USERS), rho=rho)
+
+
+def test_former_cells_of_noise_count_by_epsilon(made, monkeypatch):
+    """Former versions counted K-norm noise on Borda scores by less, so that more may be spent than would be today."""
+    path = made(3)
+    with Ledger(path) as ledger, monkeypatch.context() as former:
+        former.setattr(ledger_module, "noise_cell", lambda *_: "shares 0.459 0.22")
+        former.setattr(Filter, "cost", lambda *_: 0.0)
+        for _ in range(50):
+            ledger.spend(promise("0.1"))
+    with Ledger(path) as ledger:
+        assert {(one.changes, one.rho) for one in ledger.spends()} == {((), None)}
+        assert ledger.left() == (0, 0)
+        for noise in ({}, {"rho": 1e-9}, {"changes": (2,) * 10}):
+            with pytest.raises(BudgetExhausted):
+                ledger.check(promise("0.001"), **noise)
