@@ -18,7 +18,6 @@ from privrank_jax.aggregation.dp_kwiksort import dp_kwiksort
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
 from privrank_jax.aggregation.kwiksort import kwiksort
-from privrank_jax.aggregation.ldp_footrule import ldp_footrule
 from privrank_jax.aggregation.ldp_kwiksort import ldp_kwiksort
 from privrank_jax.aggregation.local_search import local_search
 from privrank_jax.aggregation.local_weights import local_weights
@@ -49,7 +48,6 @@ __all__ = [
     "kemeny_score",
     "kwiksort",
     "ldp_borda",
-    "ldp_footrule",
     "ldp_kwiksort",
     "local_search",
     "local_weights",

@@ -41,7 +41,6 @@ OF_NUMPY = {
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_covariates": {"_davidson_law", "_scores_law", "_sums", "_tied"},
-    "privacy_audit.audited_footrule": {"_report_law"},
     "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},
     "privacy_audit.audited_questionnaires": {"_flips"},
     "privacy_audit.empirical": {"_bounds", "audit"},
