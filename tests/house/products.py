@@ -32,7 +32,7 @@ JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 # Functions and classes whose products are of NumPy arrays, on the host, in files that use JAX as well.
 OF_NUMPY = {
     "aggregation.integer_program": {"PairProgram"},
-    "aggregation.planned_errors": {"_crowd", "_tree_noise"},
+    "aggregation.planned_errors": {"_crowd"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.figures": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},
