@@ -24,9 +24,6 @@ NOISES = ("laplace", "gaussian")
 SHAPED_NOISES = ("k-norm", *NOISES)
 """Kinds for functions that know the set of changes that one unit causes: K-norm noise, which gives pure ε-DP too."""
 
-FOOTRULE_NOISES = ("tree", "k-norm", "gaussian")
-"""Kinds for footrule costs: K-norm noise on counts of positions in a tree of places, or on all prefix counts."""
-
 
 def check_changes(changes: object) -> None:
     """Raise ``ValueError`` unless these are a tuple of whole numbers, at least 1."""

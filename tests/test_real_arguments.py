@@ -100,7 +100,7 @@ additive(aggregation.dp_borda, WEIGHTS)
 additive(aggregation.noise_all, WEIGHTS)
 additive(aggregation.dp_scores, POINTS)
 additive(aggregation.private_weights, WEIGHTS, noises=("k-norm", "gaussian"))
-additive(aggregation.dp_footrule, HISTOGRAMS, noises=("tree", "k-norm", "gaussian"))
+additive(aggregation.dp_footrule, HISTOGRAMS)
 for mechanism in (aggregation.dp_kwiksort, aggregation.exponential_kemeny):
     case(
         mechanism.__name__,
@@ -114,7 +114,6 @@ case(
 )
 for mechanism in (
     aggregation.ldp_borda,
-    aggregation.ldp_footrule,
     aggregation.ldp_kwiksort,
     aggregation.local_weights,
     aggregation.sub_ranking_weights,

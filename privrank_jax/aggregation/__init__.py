@@ -21,7 +21,6 @@ from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optim
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from privrank_jax.aggregation.kemeny_rule import kemeny
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
-from privrank_jax.aggregation.local_footrule import ldp_footrule
 from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.planned_errors import planned_costs
@@ -54,7 +53,6 @@ __all__ = [
     "kemeny_score",
     "kwiksort",
     "ldp_borda",
-    "ldp_footrule",
     "ldp_kwiksort",
     "local_search",
     "local_weights",

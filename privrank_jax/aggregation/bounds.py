@@ -46,14 +46,13 @@ place of n.
 log(m!) becomes log(m!/η): all rankings that cost t more than the optimum together have odds of at most m!
 exp(-tnε/(2N)).
 
-**Local and shuffled reports**, all but the last for full rankings. *Weights* (Corollary 9), then solved to within
-1 + ξ: β = (2 + ξ) Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of
+**Local and shuffled reports**, for full rankings. *Weights* (Corollary 9), then solved to within 1 + ξ: β = (2 + ξ)
+Σ_{i<j} |e_ij|, and E|e| is at most the standard deviation of
 :func:`~privrank_jax.aggregation.weight_reports.local_weight_variance`. *Borda scores*: (5, 2 ‖e‖₁), ‖e‖₁ ≤ √m ‖e‖₂ and
 E‖e‖₂² = (B² - r²)/n, B the norm of a report and r that of the centered scores. Scores of weights from one pair per
 user have errors of variance m - 1 times that of a weight. *KwikSort* (Corollary 12): as in the central model; a query
 goes to a random group of n/m users at ε₀ = split·ε/τ, so E|e| ≤ 1/(2 tanh(ε₀/2) √⌊n/m⌋), and the fallback is Duchi's
-mechanism. *Footrule*: (2 - 1/(m-1), O(m³/(ε√n))), see :mod:`privrank_jax.aggregation.local_footrule`; with a confidence
-β is O(m^2.5 √(log m)/(ε√n)) if that is less.
+mechanism.
 
 *With a confidence*, L = log(1/η). Reports on all pairs or on scores, of norm at most B: e is their mean less its
 own mean, and another report of one user moves it by at most 2B/n. So by McDiarmid's inequality ‖e‖₂ exceeds its mean by
@@ -89,14 +88,12 @@ from scipy import special
 from privrank_jax._host.evaluate import quickly
 from privrank_jax._types import Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
-from privrank_jax.aggregation import exponential, footrule_cuts, subset_designs
+from privrank_jax.aggregation import exponential, subset_designs
 from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
 from privrank_jax.aggregation.hay_sorting import default_queries
 from privrank_jax.aggregation.ldp_plan import local_plan
-from privrank_jax.aggregation.local_footrule import ldp_footrule_excess, ldp_footrule_norm
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
-from privrank_jax.aggregation.noisy_weights import noise_all_scale
-from privrank_jax.aggregation.private_footrule import footrule_unit
+from privrank_jax.aggregation.private_footrule import footrule_scale
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
 from privrank_jax.aggregation.query_budgets import (
@@ -342,7 +339,7 @@ def _hay_kwiksort(
 
 
 def _footrule(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
-    unit = float(footrule_unit(items, own, noise)) / users
+    unit = float(footrule_scale(items, own, noise)) / users
     ranges = footrule_ranges(items, noise, chance)
     return Bound(2 - 1 / (2 * items - 1), (1 - 1 / (4 * items - 2)) * ranges * unit)
 
@@ -474,17 +471,6 @@ def _ldp_kwiksort(
     return _by_markov(5 + 5 * failure, additive, chance)
 
 
-def _ldp_footrule(
-    items: int, users: int, epsilon: Epsilon, noise: str, chance: float | None
-) -> Bound:
-    if chance is None:
-        norm = ldp_footrule_norm(items, epsilon)
-        excess = math.sqrt(2 * items) * norm / jnp.sqrt(users)
-    else:
-        excess = ldp_footrule_excess(items, users, epsilon, 1 - chance)
-    return Bound(2 - 1 / (items - 1), (1 - 1 / (2 * items - 2)) * excess)
-
-
 def _of_one_answer(
     mechanism: str, items: int, users: int, epsilon: Epsilon, chance: float | None
 ) -> tuple[Float[Array, "..."], Scalar]:
@@ -553,7 +539,7 @@ ROWS = (
     *_rows("borda", "dp_borda", _borda, _EXACT,
            {"k-norm": "m³/(εn)", "laplace": "m³/(εn)", "gaussian": f"m^2.5 {_ROOT}"}),
     *_rows("footrule", "dp_footrule", _footrule, _TWICE,
-           {"tree": "m³/(εn)", "k-norm": "m^3.5/(εn)", "gaussian": f"m^2.5 {_ROOT}"}),
+           {"k-norm": "m^3.5/(εn)", "laplace": "m^3.5/(εn)", "gaussian": f"m^2.5 {_ROOT}"}),
     *_rows("noise-all", "noise_all", _noise_all, _SOLVED,
            {"k-norm": "m⁴/(εn)", "laplace": "m⁴/(εn)", "gaussian": f"m³ {_ROOT}"},
            (f"{_ALABI}, 3", f"{_ALABI}, 3", f"{_ALABI}, 4")),
@@ -575,8 +561,6 @@ ROWS = (
     _votes("local_weights", "local", "randomized-response", order="m⁴/(ε√n)"),
     _scores("sub_ranking_weights", "local", "one-pair", least_users=_pairs),
     _votes("sub_ranking_weights", "local", "sub-ranking"),
-    Row("footrule", "ldp_footrule", "local", "cut", _ldp_footrule, "m³/(ε√n)", _OURS, _TWICE,
-        footrule_cuts.MAX_ITEMS),
     Row("kwiksort", "ldp_kwiksort", "local", "randomized-response", _ldp_kwiksort,
         "m^2.5 log m/(ε√n)", f"{_ALABI}, 12", _SORTED, MOST_SORTED, least_users=int),
     _scores(*_SHUFFLED, order="m^2.5/(ε√n), ε of a report", least_users=_pairs),

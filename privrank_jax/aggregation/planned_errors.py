@@ -47,12 +47,10 @@ from privrank_jax.aggregation.bounds import (
     report_deviation,
 )
 from privrank_jax.aggregation.error_proofs import ProvenError
-from privrank_jax.aggregation.footrule_levels import count_variances, footrule_levels
-from privrank_jax.aggregation.local_footrule import ldp_footrule_norm, strict_square
 from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.noisy_weights import noise_all_deviation
-from privrank_jax.aggregation.private_footrule import footrule_unit
+from privrank_jax.aggregation.private_footrule import count_variance, footrule_scale
 from privrank_jax.aggregation.split_weights import private_weights_scales
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
@@ -283,42 +281,17 @@ def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[_Means]) -> np
     from scipy.optimize import linear_sum_assignment  # takes time to import
 
     items = len(crowd.weights)
-    if row.trust == "central":
-        unit, noise = _tree_noise(items, row.noise)
-        scales = [
-            float(footrule_unit(items, one.privacy, noise)) / one.num_users for one in settings
-        ]
-    else:
-        unit = _normal(items * items, items).reshape(-1, items, items)
-        norm = functools.partial(ldp_footrule_norm, items)
-        scales = [
-            math.sqrt(
-                (float(quickly(norm, one.privacy.epsilon)) ** 2 - strict_square(items))
-                / one.num_users
-            )
-            / (items - 1)
-            for one in settings
-        ]
+    steps = 2 * _normal(items * items, items).reshape(-1, items, items)[..., 1:]
+    unit = np.cumsum(np.pad(steps, ((0, 0), (0, 0), (1, 0))), axis=-1)
+    deviation = math.sqrt(count_variance(items, row.noise))
+    scales = [
+        deviation * float(footrule_scale(items, one.privacy, row.noise)) / one.num_users
+        for one in settings
+    ]
     noisy = crowd.costs + np.array(scales)[:, None, None, None] * unit
     costs = noisy.reshape(-1, items, items)
     ranks = np.array([linear_sum_assignment(one)[1] for one in costs])
     return crowd.excess(ranks).reshape(len(settings), -1).mean(axis=1)
-
-
-def _tree_noise(items: int, noise: str) -> tuple[np.ndarray, str]:
-    """Normal noise with the covariance of that on costs, at scale 1."""
-    if noise == "gaussian":
-        steps = 2 * _normal(items * items, items).reshape(-1, items, items)[..., 1:]
-        return np.concatenate([np.zeros((*steps.shape[:2], 1)), np.cumsum(steps, -1)], -1), noise
-    total, start = 0.0, 0
-    normal = _normal(items * items, items).reshape(-1, items, items)
-    for level in footrule_levels(items, noise):
-        cuts = len(level.nodes)
-        deviation = np.sqrt(count_variances(items, level.nodes)) / level.share
-        counts = normal[..., start : start + cuts] * deviation
-        total = total + counts.dot(level.response.T)
-        start += cuts
-    return np.asarray(total), noise
 
 
 def _exponential(row: ProvenError, crowd: _Crowd, settings: Sequence[_Means]) -> np.ndarray:

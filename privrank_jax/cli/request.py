@@ -102,8 +102,7 @@ class Budget(Options):
         typer.Option(
             metavar="NAME",
             help="k-norm (in the shape of what one user can change; the default where the method has it), laplace, or "
-            "gaussian, which needs --delta and can be smaller where one user moves many numbers; tree (k-norm noise on "
-            "counts in a tree of places) is the default of footrule.",
+            "gaussian, which needs --delta and can be smaller where one user moves many numbers.",
         ),
     ] = None
     delta: Annotated[

@@ -135,7 +135,7 @@ def consensus(
             where ballots may name fewer than ``top_k`` items; ``"auto"`` for approvals with ``top_k``).
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ); of footrule also ``"tree"``. Default: the best.
+        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"`` (with a δ). Default: the best.
         xi: accept a ranking proven to cost at most 1 + ξ times the smallest cost.
         rule: how the noisy weights of all pairs become an order, at no further cost: ``"kemeny"``, the default,
             ``"copeland"``, ``"ranked-pairs"``, ``"schulze"``, ``"minimax"`` or ``"borda"``
@@ -461,7 +461,7 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
             )
         asked = dataclasses.replace(asked, method=method)
     asked = dataclasses.replace(asked, method=asked.named)
-    check_items_of(asked.record, asked.trust, table.name, table.num_items)
+    check_items_of(asked.record, table.name, table.num_items)
     mechanism = _mechanism(data, asked)
     MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)  # refuses early
     if mechanism in _ANSWERS:
@@ -624,21 +624,6 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
     return _with_certainty(found, certainty)
 
 
-def _central_footrule(data: Prepared, asked: Asked) -> Ranking:
-    drawn = draw(
-        asked.mechanism,
-        data.source,
-        data.histograms,
-        data.promise,
-        noise=asked.noise_drawn,
-    )
-    return by_footrule(data, asked, drawn, asked.noise_drawn)
-
-
-def _local_footrule(data: Prepared, asked: Asked) -> Ranking:
-    return by_footrule(data, asked, _draw(data, asked))
-
-
 def _exponential(data: Prepared, asked: Asked) -> Ranking:
     return result(data, asked, _draw(data, asked))
 
@@ -726,21 +711,20 @@ def by_weights(
     return dataclasses.replace(found, matrix=weights)
 
 
-def by_footrule(data: Prepared, asked: Asked, drawn: Drawn, noise: str | None = None) -> Ranking:
+def by_footrule(data: Prepared, asked: Asked) -> Ranking:
     """Assign items to places at the least noisy cost; what is said depends on the costs alone."""
     from scipy.optimize import linear_sum_assignment
 
+    noise = asked.noise_drawn
+    drawn = draw(asked.mechanism, data.source, data.histograms, data.promise, noise=noise)
     costs = np.asarray(drawn.estimate.value, np.float64)
     ranks = linear_sum_assignment(costs)[1]
     items = len(costs)
     spent = float(costs[np.arange(items), ranks].sum())
     deviation = float(np.asarray(drawn.estimate.diagnostics.cost_deviation))
-    told = "noisy counts of the places at which users have each item"
-    if asked.at_home:
-        told = "a cut of each user's ranking, with a set of items likely ahead of it"
     words = (
-        f"released: {told}; the mean distance of an item from a place has noise of {deviation:.2g}. By these counts no "
-        "order is nearer to the users' than this one"
+        "released: noisy counts of the places at which users have each item; the mean distance of an item from a place "
+        f"has noise of {deviation:.2g}. By these counts no order is nearer to the users' than this one"
     )
     if 0 <= spent <= items * items // 2:
         words += f": {spent:.4g} places off on average, summed over items"
@@ -857,7 +841,7 @@ def _certificate_of_sums(best: ProvenRanking) -> tuple[dict[str, object], str]:
 def _bound_words(limit: Limit, data: Prepared, asked: Asked) -> str:
     pairs = data.table.num_items * (data.table.num_items - 1) // 2
     full = ""
-    if asked.at_home and asked.method != "footrule" and not data.complete:
+    if asked.at_home and not data.complete:
         full = ", where all users rank all items"
     if 2 * limit["additive"] >= pairs:  # a random order has as much
         return (

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from privrank_jax._promise import FOOTRULE_NOISES, NOISES, SHAPED_NOISES
+from privrank_jax._promise import NOISES, SHAPED_NOISES
 from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _ACCEPT = "accept_idealized (--accept-idealized)"
 
 LAWS = {
     "k-norm": "K-norm",
-    "tree": "K-norm, in a tree of places",
     "laplace": "Laplace",
     "gaussian": "Gaussian",
     "exponential": "exponential",
@@ -225,7 +224,7 @@ MECHANISMS = {
         simulated="aggregation:dp_footrule",
         exact="release.footrule_costs:exact_footrule",
         opendp=(),
-        noises=FOOTRULE_NOISES,
+        noises=SHAPED_NOISES,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
@@ -251,13 +250,6 @@ MECHANISMS = {
         label="Borda scores from two sets of items per user",
         simulated="aggregation:ldp_borda",
         exact="release.local_borda:exact_ldp_borda",
-        opendp=(),
-        trust="local",
-    ),
-    "ldp-footrule": Mechanism(
-        label="least footrule on a cut and a set of items per user",
-        simulated="aggregation:ldp_footrule",
-        exact="release.local_footrule:exact_ldp_footrule",
         opendp=(),
         trust="local",
     ),

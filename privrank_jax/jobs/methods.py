@@ -26,7 +26,7 @@ class Method:
         run: ``"module:function"``, which makes the result of prepared data and the arguments.
         mechanisms: by trust the names of the mechanisms that it may draw by; the first is the usual one.
         idealized: the mechanism of local reports that are not drawn exactly, once that is accepted.
-        most_items: by trust, the most items that it takes, where it has a limit of its own.
+        most_items: that it takes; None for any number.
         solves: whether it looks for the best ranking by noisy weights, so that a cost of 1 + ξ times the least may be
             accepted.
         lists: whether it publishes the ``top_k`` best items alone.
@@ -38,7 +38,7 @@ class Method:
     run: Mapping[str, str]
     mechanisms: Mapping[str, tuple[str, ...]]
     idealized: str = ""
-    most_items: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    most_items: int | None = None
     solves: bool = False
     lists: bool = False
     adjacencies: tuple[str, ...] = ("replace",)
@@ -150,12 +150,8 @@ CONSENSUS = _by_name(
         name="footrule",
         help="the least sum of distances to noisy positions, proven within twice the fewest disagreements but for the "
         "noise",
-        run={
-            "central": "jobs.consensus:_central_footrule",
-            "local": "jobs.consensus:_local_footrule",
-        },
-        mechanisms={"central": ("dp-footrule",), "local": ("ldp-footrule",)},
-        most_items={"local": 200},
+        run={"central": "jobs.consensus:by_footrule"},
+        mechanisms={"central": ("dp-footrule",)},
     ),
     Method(
         name="scores",
@@ -169,7 +165,7 @@ CONSENSUS = _by_name(
         help="a random ranking, better ones more likely",
         run={"central": "jobs.consensus:_exponential"},
         mechanisms={"central": ("exponential-kemeny",)},
-        most_items={"central": 20},
+        most_items=20,
     ),
     *_lists(
         "jobs.points:by_points",
@@ -236,23 +232,21 @@ def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> No
     )
 
 
-def check_items_of(method: Method, trust: str, name: str, num_items: int) -> None:
+def check_items_of(method: Method, name: str, num_items: int) -> None:
     """Refuse more items than a method takes.
 
     Args:
         method: the method.
-        trust: one of its trusts.
         name: of the data.
         num_items: m.
 
     Raises:
         ValueError: with what to do.
     """
-    most = method.most_items.get(trust, num_items)
-    if num_items > most:
+    if method.most_items is not None and num_items > method.most_items:
         raise ValueError(
-            f"{method.name} with trust={trust!r} takes at most {most}; {name} has {num_items:,} items: use "
-            "method='borda' (--method borda)."
+            f"{method.name} takes at most {method.most_items}; {name} has {num_items:,} items: use method='borda' "
+            "(--method borda)."
         )
 
 
@@ -274,8 +268,8 @@ def _with_limits(method: Method, offered: set[str]) -> str:
         told.append("central only")
     elif "shuffled" in offered - set(method.trusts):
         told.append("not for shuffled reports")
-    for trust, most in method.most_items.items():
-        told.append(f"up to {most} items" + (f" if {trust}" if method.trusts[1:] else ""))
+    if method.most_items is not None:
+        told.append(f"up to {method.most_items} items")
     return "; ".join(told)
 
 

@@ -80,13 +80,6 @@ def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> fl
     return facts["epsilon"] * np.abs(first - second).max() / facts["change"]
 
 
-def _blocks(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    moved = np.abs(first - second).reshape(facts["rows"], -1)
-    starts = np.cumsum([0, *facts["sizes"][:-1]])
-    gauge = np.maximum.reduceat(moved, starts, axis=1).sum(axis=1).max()
-    return float(facts["epsilon"]) * gauge / facts["change"]
-
-
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     moved, widths = np.abs(first - second), np.array(facts["widths"])
     items, sides = (first - second)[: len(moved) - len(widths)], moved[len(moved) - len(widths) :]
@@ -256,7 +249,6 @@ DOORS = (
     _door("release.discrete_noise:discrete_gaussian", _gaussian, builds=True),
     _door("release.k_norm:discrete_cube", _cube, builds=True),
     _door("release.k_norm:discrete_zonotope", _zonotope, builds=True),
-    _door("release.block_noise:discrete_blocks", _blocks, builds=True),
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
     _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
     _door("release.noisy_counts:exact_top_k", _top_list, "wins", read=_totals),
@@ -272,7 +264,6 @@ DOORS = (
     _door("release.sub_rankings:exact_sub_ranking_weights", _users, "ranks"),
     _door("release.sub_rankings:exact_shuffled_pair_weights", _users, "ranks"),
     _door("release.local_borda:exact_ldp_borda", _users, "ranks"),
-    _door("release.local_footrule:exact_ldp_footrule", _users, "ranks"),
     _door("aggregation.borda:ldp_borda", _users, "ranks"),
     _door("aggregation.ldp_sorting:ldp_kwiksort", _users, "ranks"),
 )

@@ -43,7 +43,6 @@ _MODULES = (
     "audited_scores",
     "audited_weights",
     "audited_footrule",
-    "audited_footrule_tree",
     "audited_local",
     "audited_shuffled",
     "audited_synthetic",

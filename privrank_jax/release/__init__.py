@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.library import exact_samplers_available
     from privrank_jax.release.local_borda import exact_ldp_borda
-    from privrank_jax.release.local_footrule import exact_ldp_footrule
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.noisy_counts import (
         exact_noisy_counts,
@@ -55,7 +54,6 @@ _HOMES = {
     "exact_kwiksort": "exact_aggregation",
     "exact_labels": "preference_labels",
     "exact_ldp_borda": "local_borda",
-    "exact_ldp_footrule": "local_footrule",
     "exact_mallows": "mallows",
     "exact_noise_all": "exact_aggregation",
     "exact_noisy_design": "private_design",
@@ -84,7 +82,6 @@ __all__ = [
     "exact_kwiksort",
     "exact_labels",
     "exact_ldp_borda",
-    "exact_ldp_footrule",
     "exact_mallows",
     "exact_noise_all",
     "exact_noisy_counts",

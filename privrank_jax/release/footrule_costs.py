@@ -2,20 +2,16 @@ r"""Private footrule costs with exact discrete noise, for real releases of a con
 
 Four times n times the prefix counts F are integers, G_jp: how many quarters of users have item j at place p or before
 (:mod:`privrank_jax.aggregation.footrule`), 0 <= p < m - 1. Replacing one user changes each G_jp by at most 4, and G by
-at most 4√⌊m²/2⌋ in ℓ₂, ties and gaps included (:mod:`privrank_jax.aggregation.private_footrule`). Both are attained by
-a ranking and its reversal. Costs and rankings are functions of the noisy G and of n, which is public.
-
-**Noise in a tree of places** (:mod:`privrank_jax.aggregation.footrule_levels`). At a level whose nodes leave places
-out, eight times n times the counts of an item are integers, how many quarters of users have it behind the cut less how
-many before; one user changes them by at most 8 in the norm of the level, which is that of
-:mod:`privrank_jax.release.block_noise`, with items for rows and nodes for blocks. At the first level, whose one node
-holds all places, half of that is an integer: 2n - G, with change 4. A level has ε·a, a its share as a fraction, over
-the sum of all shares: so these add up to ε exactly. It is attained as in the simulated twin.
+at most 4⌊m²/2⌋ in ℓ₁ and 4√⌊m²/2⌋ in ℓ₂, ties and gaps included (:mod:`privrank_jax.aggregation.private_footrule`).
+All are attained by a ranking and its reversal. Costs and rankings are functions of the noisy G and of n, which is
+public.
 
 **K-norm noise** is that of the cube [-1, 1]^d, d = m(m-1), with c = 4 in the proof at the head of
-:mod:`privrank_jax.release.k_norm`. **Gaussian noise** is rounded to integers
-(:mod:`privrank_jax.release.rounded_gaussian`), at a σ that is at least 4√⌊m²/2⌋/μ, rounded up to a rational; μ is the
-largest sensitivity that is proven (ε, δ)-DP at σ = 1 (:mod:`privrank_jax.release.gaussian_budget`).
+:mod:`privrank_jax.release.k_norm`. **Laplace noise** on integers (:mod:`privrank_jax.release.integer_laplace`) has the
+scale 4⌊m²/2⌋/ε; it composes as noise on ⌊m²/2⌋ numbers that change by 4, for k counts change by at most 4k, and all by
+4⌊m²/2⌋. **Gaussian noise** is rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`), at a σ that is at
+least 4√⌊m²/2⌋/μ, rounded up to a rational; μ is the largest sensitivity that is proven (ε, δ)-DP at σ = 1
+(:mod:`privrank_jax.release.gaussian_budget`).
 """
 
 from __future__ import annotations
@@ -28,19 +24,19 @@ from typing import Any
 import numpy as np
 
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._promise import FOOTRULE_NOISES
 from privrank_jax._types import Rankings, RankingsLike
 from privrank_jax._validate import check_choice, check_no_padding, is_traced
 from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
 from privrank_jax.aggregation.footrule import PositionHistograms, check_histograms
-from privrank_jax.aggregation.footrule_levels import Level, footrule_levels
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.block_noise import discrete_blocks
+from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.gaussian_budget import concentrated_budget, gaussian_budget
+from privrank_jax.release.integer_laplace import laplace_mechanism
 from privrank_jax.release.integer_noise import UNPADDED, exact_estimate, exact_promise
 from privrank_jax.release.k_norm import discrete_cube
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
@@ -53,7 +49,7 @@ def exact_footrule(
     data: RankingsLike | PositionHistograms,
     privacy: Privacy,
     *,
-    noise: str = "tree",
+    noise: str = "k-norm",
     missing: str = "last",
 ) -> Estimate:
     """Footrule costs from noisy prefix counts; the exact twin of :func:`~privrank_jax.aggregation.dp_footrule`.
@@ -82,7 +78,7 @@ def exact_footrule(
     >>> linear_sum_assignment(costs)[1].tolist()
     [2, 0, 1]
     """
-    attained = exact_promise(of_rankings(privacy, "exact_footrule", noise, FOOTRULE_NOISES))
+    attained = exact_promise(of_rankings(privacy, "exact_footrule", noise, SHAPED_NOISES))
     check_choice("missing", missing, MISSING)
     if not isinstance(data, PositionHistograms):
         data = counted_histograms(data, missing)
@@ -93,19 +89,23 @@ def exact_footrule(
     users, items = int(data.num_users), data.num_items
     if items < 2:
         raise ValueError("a ranking of fewer than 2 items has nothing to release.")
-    counts, rho = np.asarray(data.counts, np.int64), None
+    prefixes = np.cumsum(np.asarray(data.counts, np.int64), axis=1)[:, :-1].ravel()
+    moved, rho, changes = items**2 // 2, None, ()
     if noise == "gaussian":
-        prefixes = np.cumsum(counts, axis=1)[:, :-1].ravel()
         budget = gaussian_budget(attained.epsilon, attained.delta)
         scale, rho = deviation(items, budget), concentrated_budget(budget)
         noisy = gaussian_mechanism(prefixes, ((prefixes.size, scale),), attained.epsilon, budget)
-        value = _costs(noisy.reshape(items, items - 1) / (4 * users))
         spread = float(scale) / (CHANGE * users) * math.sqrt(2 * (items**2 - 1) / (3 * items))
     else:
-        release = _tree if noise == "tree" else _cube
-        value = release(counts, users, attained.epsilon)
+        if noise == "laplace":
+            scale, changes = CHANGE * moved / Fraction(attained.epsilon), (CHANGE,) * moved
+            noisy = laplace_mechanism(prefixes[None], scale, [SYSTEM])[0]
+        else:
+            noisy = discrete_cube(prefixes.size, CHANGE, attained.epsilon)[0](prefixes)
         spread = float(np.asarray(dp_footrule_deviation(items, users, attained, noise=noise)))
-    return exact_estimate(value, privacy, attained, FootruleDiagnostics(spread), rho=rho)
+    value = _costs(noisy.reshape(items, items - 1) / (4 * users))
+    about = FootruleDiagnostics(spread)
+    return exact_estimate(value, privacy, attained, about, changes=changes, rho=rho)
 
 
 def counted_histograms(ranks: RankingsLike, missing: str) -> PositionHistograms:
@@ -125,42 +125,6 @@ def counted_histograms(ranks: RankingsLike, missing: str) -> PositionHistograms:
 
 def _counts(ranks: Rankings, missing: str) -> Any:
     return PositionHistograms.from_ranks(ranks, missing=missing).counts
-
-
-def _cube(counts: np.ndarray, users: int, epsilon: float) -> np.ndarray:
-    prefixes = np.cumsum(counts, axis=1)[:, :-1]
-    noisy = discrete_cube(prefixes.size, CHANGE, epsilon)[0](prefixes.ravel())
-    return _costs(noisy.reshape(prefixes.shape) / (4 * users))
-
-
-def _tree(counts: np.ndarray, users: int, epsilon: float) -> np.ndarray:
-    """Costs from noisy counts of all levels; those of a user who has an item at place 0 are p, which fixes the rest."""
-    items = len(counts)
-    levels = footrule_levels(items)
-    value = np.tile(np.arange(items, dtype=float), (items, 1))
-    for level, share in zip(levels, shares_of_epsilon(levels)):
-        parts = 1 if np.all(level.codes) else 2
-        change = parts * CHANGE
-        codes = (2 * level.codes).astype(np.int64)
-        values = counts.dot(codes.T) * parts // 2
-        sizes = tuple(np.bincount(level.nodes).tolist())
-        add_noise, _ = discrete_blocks(items, sizes, change, share * Fraction(epsilon))
-        noisy = np.asarray(add_noise(values.ravel())).reshape(values.shape) / (change * users)
-        value += (noisy - level.codes[:, 0]).dot(level.response.T)
-    return value
-
-
-def shares_of_epsilon(levels: tuple[Level, ...]) -> list[Fraction]:
-    """The share of ε of each level; they add up to 1 exactly.
-
-    Args:
-        levels: of a tree.
-
-    >>> sum(shares_of_epsilon(footrule_levels(20)))
-    Fraction(1, 1)
-    """
-    shares = [Fraction(level.share) for level in levels]
-    return [share / sum(shares) for share in shares]
 
 
 def deviation(num_items: int, budget: Fraction) -> Fraction:

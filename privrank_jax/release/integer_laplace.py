@@ -18,6 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from privrank_jax.release.entropy import SYSTEM, Source, random_words
+from privrank_jax.release.intervals import quotient, up
 from privrank_jax.release.rounded_gaussian import Uniform
 
 LARGEST = 2**40  # of s
@@ -57,7 +58,10 @@ def integer_laplace(count: int, scale: Fraction, source: Source = SYSTEM) -> np.
     [0, 0, 0]
     """
     if not 0 < scale <= LARGEST:
-        raise ValueError(f"the scale must be above 0 and at most 2^40, got {scale}.")
+        raise ValueError(
+            "exact Laplace noise has a scale above 0 and at most 2^40, about 1.1e12, and "
+            f"{quotient(scale, up(3))} was asked for: choose a larger epsilon."
+        )
     words = random_words(2 * count, source)
     size = -float(scale) * np.log((np.maximum(words, _FEW) + 0.5) * 2.0**-64)
     margin = float(scale) * (1 / np.maximum(words, _FEW) + _MARGIN)

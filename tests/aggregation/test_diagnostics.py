@@ -67,7 +67,6 @@ RUNS = {
             key, aggregation.PointTotals.from_points(ranks), user(0.5)
         ),
     ),
-    "ldp_footrule": (diagnostics.FootruleDiagnostics, asking(aggregation.ldp_footrule)),
     "shuffled_pair_weights": (
         diagnostics.ShuffledDiagnostics,
         lambda key, ranks: aggregation.shuffled_pair_weights(key, ranks, user(0.5, delta=1e-6)),

@@ -8,19 +8,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_optimal
 from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.footrule import footrule_costs
-from privrank_jax.aggregation.footrule_levels import footrule_levels
-from privrank_jax.aggregation.private_footrule import (
-    FOOTRULE_NOISES,
-    dp_footrule_deviation,
-    padded_noise,
-    trees,
-)
+from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.release import exact_footrule
 from tests.reference import footrule as reference
 
@@ -71,7 +65,7 @@ def test_padded_items_are_last_and_real_ones_ranked_as_without_them():
     assert spent == pytest.approx(reference.least_cost(np.asarray(alone)), abs=1e-5)
 
 
-@pytest.mark.parametrize("noise", FOOTRULE_NOISES)
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_one_program_serves_worlds_of_all_sizes(key, noise):
     """Batched over masks, users and ranks: each world as alone; with next to no noise the best of real items."""
     ranks, users = padded()
@@ -101,7 +95,7 @@ def test_one_program_serves_worlds_of_all_sizes(key, noise):
         assert float(deviations[place]) == pytest.approx(wanted, rel=1e-3)
 
 
-@pytest.mark.parametrize("noise", FOOTRULE_NOISES)
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_noise_has_the_deviation_for_the_number_of_real_items(key, noise):
     """And is 0 elsewhere; costs are unbiased and reveal nothing but noisy counts."""
     ranks, users = padded()
@@ -115,37 +109,6 @@ def test_noise_has_the_deviation_for_the_number_of_real_items(key, noise):
     error = error - error.mean(2, keepdims=True)
     wanted = float(dp_footrule_deviation(REAL, 6, PROMISE, noise=noise))
     assert np.sqrt(np.mean(error**2)) == pytest.approx(wanted, rel=0.02)
-
-
-def test_noise_of_each_level_has_its_law(key):
-    """The gauge of a level's counts has the law Gamma(d), the counts found again from the costs."""
-    levels = footrule_levels(REAL)
-    assert len(levels) == 2
-    draw = jax.vmap(lambda one: padded_noise(one, jnp.asarray(MASK), jnp.ones(()), "tree")[0])
-    with jax.enable_x64(True):
-        drawn = np.asarray(jax.jit(draw)(jax.random.split(key, 4000)))
-    assert not drawn[:, ~MASK].any()
-    assert not drawn[..., REAL:].any()
-    response = np.concatenate([level.response for level in levels], axis=1)
-    counts = drawn[:, MASK][:, :, :REAL] @ np.linalg.pinv(response).T
-    first = 0
-    for level in levels:
-        own = counts[..., first : first + len(level.nodes)] * level.share
-        largest = [np.abs(own[..., level.nodes == n]).max(-1) for n in set(level.nodes.tolist())]
-        gauge = np.sum(largest, axis=0).max(-1)
-        assert stats.kstest(gauge, stats.gamma(REAL * len(level.nodes)).cdf).pvalue > 1e-4
-        first += len(level.nodes)
-
-
-def test_trees_are_those_of_each_number_of_items():
-    table = trees(12, "tree")
-    for real in range(2, 13):
-        levels = footrule_levels(real)
-        numbers = np.repeat(range(len(levels)), [len(level.nodes) for level in levels])
-        assert table.levels[real].tolist() == [*numbers, *[11] * (12 - real)]
-        response = np.concatenate([level.response for level in levels], axis=1)
-        np.testing.assert_array_equal(table.response[real, :real, : real - 1], response)
-        assert table.response[real].sum() == pytest.approx(response.sum())
 
 
 def test_one_item_and_no_noise(key):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule
-from privrank_jax.aggregation.footrule_levels import tree_levels
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
-from privrank_jax.aggregation.private_footrule import footrule_unit
+from privrank_jax.aggregation.private_footrule import footrule_scale
+from privrank_jax.privacy.noise import SHAPED_NOISES
 from tests.promises import user
 
 
@@ -43,35 +43,21 @@ def test_quantiles_of_gamma_variables():
 
 
 @pytest.mark.parametrize("items", [2, 12])
-@pytest.mark.parametrize("noise", ["tree", "k-norm", "gaussian"])
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_ranges_hold_what_footrule_draws(items, noise, key):
-    """Σ_j R_j of 2,000 releases: the mean within 5 % of the bound, its quantile below it."""
+    """Σ_j R_j of 2,000 releases: the mean at most 13 % below its bound, its quantile but for chance below it."""
     histograms = PositionHistograms.from_ranks(np.tile(np.arange(items), (1000, 1)))
     promise = user(1.0, 1e-6 if noise == "gaussian" else 0.0)
     run = jax.vmap(lambda k: dp_footrule(k, histograms, promise, noise=noise).value)
     places = np.arange(items)
     clear = np.abs(places[:, None] - places)
-    unit = float(footrule_unit(items, promise, noise)) / 1000
+    unit = float(footrule_scale(items, promise, noise)) / 1000
     errors = (np.asarray(run(jax.random.split(key, 2_000))) - clear) / unit
     sums = np.ptp(errors, axis=2).sum(axis=1)
     slack = 5 * sums.std() / 2_000**0.5
     mean = footrule_ranges(items, noise)
-    assert sums.mean() - slack < mean < 1.05 * sums.mean() + slack
+    assert sums.mean() - slack < mean < 1.13 * sums.mean() + slack
     for chance in (0.2, 0.01):
-        assert np.mean(sums > footrule_ranges(items, noise, chance)) < chance
+        beyond = np.mean(sums > footrule_ranges(items, noise, chance))
+        assert beyond < chance + 5 * (chance * (1 - chance) / 2_000) ** 0.5
     assert footrule_ranges(items, noise, 0.05) < 3.5 * np.quantile(sums, 0.95)
-
-
-@pytest.mark.parametrize("branching", [(12,), (2, 2, 2, 2), (3, 4), (2, 3, 2)])
-def test_costs_move_by_the_groups_beside_a_cut(branching):
-    """The step of the proof: monotone in each count, by T_c = w_c + w_{c+1} in all."""
-    items = 12
-    counts = np.random.default_rng(0).normal
-    for level in tree_levels(items, branching):
-        spans = np.ptp(level.response, axis=0)
-        assert np.allclose(np.sum(np.abs(np.diff(level.response, axis=0)), axis=0), spans)
-        groups = [len(set(np.flatnonzero(code))) for code in level.codes]
-        assert np.all(spans <= np.array(groups) + 1e-9)
-        noise = counts(size=(500, len(spans)))
-        ranges = np.ptp(noise.dot(level.response.T), axis=1)
-        assert np.all(ranges <= np.abs(noise).dot(spans) + 1e-9)

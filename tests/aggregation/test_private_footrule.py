@@ -12,61 +12,27 @@ from scipy import stats
 from privrank_jax.aggregation import PositionHistograms, dp_footrule
 from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.footrule import footrule_costs
-from privrank_jax.aggregation.footrule_levels import tree_levels
-from privrank_jax.aggregation.private_footrule import (
-    FOOTRULE_NOISES,
-    dp_footrule_deviation,
-    level_noises,
-)
+from privrank_jax.aggregation.private_footrule import dp_footrule_deviation, footrule_scale
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.calibration import gaussian_delta
+from privrank_jax.privacy.noise import SHAPED_NOISES
 from tests.reference import footrule as reference
 
 PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-4)
 
 
-def drawn(key, draws, items, levels):
-    """So many draws of the noise of each level, ``(draws, items, cuts)``."""
-    draw = jax.jit(jax.vmap(lambda keys: level_noises(keys, items, levels, jnp.float32)))
-    return map(np.asarray, draw(jax.random.split(key, (draws, len(levels)))))
-
-
-@pytest.mark.parametrize(("items", "branching"), [(4, (4,)), (4, (2, 2)), (6, (2, 3))])
-def test_noise_of_a_level_has_its_law(key, items, branching):
-    """The gauge has the law Gamma(d), and is independent of a uniform place; entries have the stated variance."""
-    levels = tree_levels(items, branching)
-    for level, noise in zip(levels, drawn(key, 4000, items, levels)):
-        nodes = range(level.nodes.max() + 1)
-        largest = np.stack([np.abs(noise[..., level.nodes == n]).max(-1) for n in nodes], -1)
-        gauge = largest.sum(-1).max(-1)
-        dimension, cuts = items * len(level.nodes), len(level.nodes)
-        assert stats.kstest(gauge, stats.gamma(dimension).cdf).pvalue > 1e-4
-        size = np.bincount(level.nodes)[level.nodes]
-        variance = (dimension + 1) * (dimension + 2) * (size + 1) * (size + 2)
-        variance = variance / (3 * (cuts + 1) * (cuts + 2))
-        np.testing.assert_allclose((noise**2).mean((0, 1)), variance, rtol=0.08)
-        # In a row, given that the point is in K: Σ of the largest entries over the radius has the law Beta(k, 1).
-        uniform = largest.sum(-1)[:, 0] / gauge
-        inside = uniform[np.argmax(largest.sum(-1), axis=1) != 0]
-        assert stats.kstest(inside, stats.beta(cuts, 1).cdf).pvalue > 1e-4
-        # Entries of a node over the largest one are those of a uniform point of a cube.
-        first = noise[:, 0, level.nodes == 0]
-        if first.shape[1] == 2:
-            sides = np.abs(first).min(1) / np.abs(first).max(1)
-            assert stats.kstest(sides, "uniform").pvalue > 1e-4
-
-
-def test_noise_of_two_nodes_is_that_of_points_rejected_from_a_cube(key):
-    """One row in ℓ₁ of ℓ_∞ of 1 and 2 cuts; the second entry over the gauge, against plain rejection."""
-    level = tree_levels(5, (2, 3))[1]
-    assert np.bincount(level.nodes).tolist() == [1, 2]
-    noise = next(drawn(key, 6000, 1, (level,)))[:, 0]
-    noise = noise / (np.abs(noise[:, 0]) + np.abs(noise[:, 1:]).max(1))[:, None]
-    points = np.random.default_rng(5).uniform(-1, 1, (60000, 3))
-    size = np.abs(points[:, 0]) + np.abs(points[:, 1:]).max(1)
-    points = (points / size[:, None])[size <= 1]
-    for column in range(3):
-        found: Any = stats.ks_2samp(noise[:, column], points[:, column])
-        assert found.pvalue > 1e-4
+@pytest.mark.parametrize("items", [2, 3, 4])
+def test_scales_are_the_least_for_what_one_user_changes(items):
+    """All pairs of users, ties and gaps under both rules: the largest change costs ε, or δ with Gaussian noise."""
+    rows = reference.weak_orders(items, gaps=True)
+    values = [reference.prefixes(row, rule).ravel() for row in rows for rule in ("last", "unknown")]
+    moved = np.abs(np.array(values)[:, None] - values)
+    scale = {noise: float(footrule_scale(items, PROMISE, noise)) for noise in SHAPED_NOISES}
+    assert moved.max() / scale["k-norm"] == pytest.approx(1)
+    assert moved.sum(-1).max() / scale["laplace"] == pytest.approx(1)
+    length = np.sqrt((moved**2).sum(-1).max())
+    delta = float(gaussian_delta(scale["gaussian"], length, 1.0))
+    assert delta == pytest.approx(float(PROMISE.delta), rel=1e-2)
 
 
 @functools.cache
@@ -78,7 +44,7 @@ def releases(noise, items):
     return histograms, release(jax.random.split(jax.random.key(20261120), 4000))
 
 
-@pytest.mark.parametrize("noise", FOOTRULE_NOISES)
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_costs_are_unbiased_with_the_stated_deviation(noise):
     items = 7
     histograms, released = releases(noise, items)
@@ -91,7 +57,23 @@ def test_costs_are_unbiased_with_the_stated_deviation(noise):
     assert released.guarantee.attained.delta.max() == (1e-4 if noise == "gaussian" else 0)
 
 
-@pytest.mark.parametrize("noise", FOOTRULE_NOISES)
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
+def test_noise_on_prefix_counts_has_its_law(noise):
+    """Its norm, by the stated scale, has a Gamma law of its dimension; of normal numbers the square has."""
+    histograms, released = releases(noise, 7)
+    errors = np.diff(np.asarray(released.value - footrule_costs(histograms)), axis=2) / 2
+    drawn = errors.reshape(len(errors), -1) * 50 / float(footrule_scale(7, PROMISE, noise))
+    norm, law = {
+        "k-norm": (np.abs(drawn).max(1), stats.gamma(42)),
+        "laplace": (np.abs(drawn).sum(1), stats.gamma(42)),
+        "gaussian": ((drawn**2).sum(1), stats.chi2(42)),
+    }[noise]
+    assert stats.kstest(norm, law.cdf).pvalue > 1e-4
+    share = np.cov(drawn.T) / drawn.var()
+    np.testing.assert_allclose(share, np.eye(42), atol=0.15)
+
+
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
 @pytest.mark.parametrize("items", [5, 7])
 def test_costs_reveal_nothing_but_noisy_counts(noise, items):
     """In a row the costs are a function of m - 1 noisy counts: the first and the last one add up to m - 1.
@@ -105,7 +87,7 @@ def test_costs_reveal_nothing_but_noisy_counts(noise, items):
         assert size[0] < 1e-9 * size[-1] < size[1]
 
 
-@pytest.mark.parametrize("noise", ["tree", "gaussian"])
+@pytest.mark.parametrize("noise", SHAPED_NOISES)
 def test_errors_of_rankings_obey_the_theorem(key, noise):
     """C(σ̃) - C(σ) is at most the sum of ranges, whose mean is at most the stated bound."""
     items, users = 5, 40
@@ -123,8 +105,10 @@ def test_errors_of_rankings_obey_the_theorem(key, noise):
         scale = dp_footrule_deviation(items, users, PROMISE, noise=noise)
         scale = float(scale) / (2 * (items**2 - 1) / (3 * items)) ** 0.5
         bound = 4 * items * (2 * (items - 1) / np.pi) ** 0.5 * scale
+    elif noise == "laplace":
+        bound = 8 * items * ((items - 1) / np.pi) ** 0.5 * (items**2 // 2) / users
     else:
-        bound = 4 * items * ((items - 1) / 3) ** 0.5 * (d + 1) / users
+        bound = 2 * items * (items - 1) ** 0.5 * (d + 1) / users
     assert 0.3 * bound < ranges.mean() <= bound
 
 
@@ -148,7 +132,7 @@ def test_what_can_t_be_promised_is_refused(key):
     with pytest.raises(ValueError, match="delta > 0"):
         dp_footrule(key, histograms, pure, noise="gaussian")
     with pytest.raises(ValueError, match="noise"):
-        dp_footrule(key, histograms, pure, noise="laplace")
+        dp_footrule(key, histograms, pure, noise="tree")
     with pytest.raises(ValueError, match="not the histograms"):
         dp_footrule(key, PositionHistograms(histograms.counts, 2), pure)
     with pytest.raises(ValueError, match="unit"):

@@ -17,7 +17,6 @@ LOCAL = {
     ("borda", "duchi"), ("borda", "privunit"), ("borda", "subset-selection"), ("borda", "one-pair"),
     ("noise-all", "duchi"), ("noise-all", "privunit"), ("noise-all", "randomized-response"),
     ("noise-all", "sub-ranking"), ("kwiksort", "randomized-response"),
-    ("footrule", "cut"),
 }  # fmt: skip
 SHUFFLED = {("borda", "shuffled-pair"), ("noise-all", "shuffled-pair")}
 

@@ -21,7 +21,6 @@ NAMES = (
     "first_answers",
     "bounds",
     "local_borda",
-    "ldp_footrule",
     "private_functions",
     "rules",
     "user_labels",

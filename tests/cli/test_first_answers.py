@@ -70,10 +70,6 @@ COMMANDS = {  # in this order: what the first of them import is looked at
     "all pairs": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "noise-all"],
     "exponential": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "exponential"],
     "footrule": ["aggregate", "votes.csv", "--epsilon", "1", "--method", "footrule"],
-    "local footrule": [
-        *("aggregate", "votes.csv", "--epsilon", "1", "--trust", "local"),
-        *("--method", "footrule"),
-    ],
     "one pair": ["aggregate", "votes.csv", "--epsilon", "1", "--trust", "local"],
     "plan of a survey": ["plan", "--items", "10", "--epsilon", "1", "--target", "0.1"],
     "plan of shuffled answers": [

@@ -57,7 +57,7 @@ def blind(monkeypatch, all_loaded):
     for module, kinds in {
         integer_noise: ("laplace", "gaussian", "cube", "zonotope"),
         weights_in_parts: ("cube", "zonotope"),
-        footrule_costs: ("blocks",),
+        footrule_costs: ("cube",),
     }.items():
         for name in (f"discrete_{kind}" for kind in kinds):
             monkeypatch.setattr(module, name, noise_alone(getattr(module, name)))
@@ -76,12 +76,6 @@ def blind(monkeypatch, all_loaded):
     monkeypatch.setattr(
         "privrank_jax.release.randomized_response.exact_randomized_response",
         lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
-    )
-    monkeypatch.setattr(
-        "privrank_jax.release.local_footrule.exact_ldp_footrule",
-        lambda ranks, privacy, missing: aggregation.ldp_footrule(
-            jax.random.key(1), 0 * ranks, privacy, missing=missing
-        ),
     )
     monkeypatch.setattr(
         "privrank_jax.release.mallows.exact_mallows",

@@ -55,7 +55,6 @@ CASES = [
         for name in ("one-shot", "joint", "canonical", "top-k")
     ),
     ((*AGGREGATE, *LOCAL), "exact", False),
-    ((*AGGREGATE, *LOCAL, "--method", "footrule"), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "kwiksort"), "simulation", False),
     ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "exact", False),

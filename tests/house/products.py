@@ -31,7 +31,7 @@ JAX, HOST = {"jax", "jnp", "lax"}, {"np", "numpy", "scipy"}
 
 # Functions and classes whose products are of NumPy arrays, on the host, in files that use JAX as well.
 OF_NUMPY = {
-    "aggregation.planned_errors": {"_crowd", "_tree_noise"},
+    "aggregation.planned_errors": {"_crowd"},
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.figures": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},
@@ -40,7 +40,6 @@ OF_NUMPY = {
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_covariates": {"_davidson_law", "_scores_law", "_sums", "_tied"},
-    "privacy_audit.audited_footrule": {"_report_law"},
     "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},
     "privacy_audit.audited_questionnaires": {"_flips"},
     "privacy_audit.empirical": {"_bounds", "audit"},

@@ -20,7 +20,7 @@ from privrank_jax.privacy_audit import Audited
 # Random pivots, pairs or sets are published, or a rest is shuffled: without noise the result is still random.
 BY_CHANCE = (
     *("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort"),
-    *("subset-report", "ldp-footrule", "ldp-footrule-report"),
+    "subset-report",
 )
 BATCH = 64  # half of them on each of the two neighbors
 

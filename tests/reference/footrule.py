@@ -72,33 +72,3 @@ def prefixes(row, missing="last"):
     items = range(len(row))
     each = [[[float(q[j] <= p) for p in items[:-1]] for j in items] for q in parts(row, missing)]
     return np.mean(each, axis=0)
-
-
-def tree_counts(row, branching, missing="last"):
-    """Counts of one user at the cuts of each node of a tree, node by node: one list of arrays per level."""
-    items = len(row)
-    groups, levels = [range(items)], []
-    for most in branching:
-        nodes, smaller = [], []
-        for group in groups:
-            number = min(most, len(group))
-            edges = [group.start + len(group) * k // number for k in range(number + 1)]
-            smaller += [range(a, b) for a, b in itertools.pairwise(edges)]
-            if number == 1:
-                continue
-            counts = np.zeros((items, number - 1))
-            for part in parts(row, missing):
-                for item, cut in itertools.product(range(items), range(number - 1)):
-                    if part[item] in group:
-                        counts[item, cut] += 0.125 if part[item] >= edges[cut + 1] else -0.125
-            nodes.append(counts)
-        groups = smaller
-        if nodes:
-            levels.append(nodes)
-    return levels
-
-
-def level_gauge(moved):
-    """The smallest r with a change of a level in rK: the largest row sum of the largest entries of nodes."""
-    rows = range(len(moved[0]))
-    return max(sum(np.abs(node[row]).max() for node in moved) for row in rows)

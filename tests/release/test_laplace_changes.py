@@ -123,6 +123,28 @@ def test_borda(noiseless, missing, adjacency, stated):
     assert set(noiseless) == {sum(stated) / EPSILON}
 
 
+@pytest.mark.parametrize("missing", ["last", "unknown"])
+def test_prefix_counts_of_footrules(monkeypatch, missing):
+    """Differences of the costs of adjacent places, by two users: a reversal moves eight counts of four items by 4."""
+    scales = []
+
+    def mechanism(values, scale, sources):
+        scales.append(scale)
+        return values
+
+    monkeypatch.setattr(footrule_costs, "laplace_mechanism", mechanism)
+    promise = Privacy(EPSILON, unit="user", adjacency="replace")
+
+    def release(votes):
+        ranks = np.array([*votes, (3, 0, 2, 1)])
+        found = exact_footrule(ranks, promise, noise="laplace", missing=missing)
+        return dataclasses.replace(found, value=(1 + np.diff(found.value, axis=1)) / 2)
+
+    votes = [(vote,) for vote in VOTES]
+    assert assert_holds(release, votes, replaced(votes), 8) == (4,) * 8
+    assert set(scales) == {32 / EPSILON}
+
+
 def test_counts_of_all_pairs(noiseless):
     promise = Privacy(EPSILON, unit="user", adjacency="replace")
     votes = [(vote,) for vote in VOTES]

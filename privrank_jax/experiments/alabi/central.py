@@ -107,7 +107,7 @@ def methods(config: CentralConfig, padded: int, names: Collection[str] = METHODS
         ALL_GAUSS: common.noise_all("gaussian", delta),
         BORDA_SHAPED: common.borda("k-norm"),
         ALL_SHAPED: common.noise_all("k-norm"),
-        FOOTRULE: common.footrule("tree"),
+        FOOTRULE: common.footrule("k-norm"),
         FOOTRULE_GAUSS: common.footrule("gaussian", delta),
     }
     if padded <= crowds.EXPONENTIAL_ITEMS:
@@ -264,8 +264,8 @@ EXPERIMENTS = (
             "the paper has no experiments: worlds, grid and claims are ours",
             common.YARDSTICK,
             "noised weights are solved by local search from their Borda ranking",
-            "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has noise in a "
-            "tree, or Gaussian noise",
+            "Borda and noise-all have Laplace noise, as in the paper, unless another is named; footrule has K-norm or "
+            "Gaussian noise",
             f"Mallows crowds: θ = {CentralConfig('x').strength:g}/m; a pair is judged alike at every m",
         ),
     ),

@@ -27,8 +27,7 @@ BORDA_UNIT = "Borda, PrivUnit"
 ALL, ALL_UNIT = "noise-all", "noise-all, PrivUnit"
 RESPONSE, KWIK = "response on every pair", "KwikSort"
 BORDA_SETS = "Borda, subset selection"  # up to MAX_ITEMS
-FOOTRULE = "footrule"
-METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK, BORDA_SETS, FOOTRULE)
+METHODS = (BORDA, BORDA_UNIT, ALL, ALL_UNIT, RESPONSE, KWIK, BORDA_SETS)
 PAIRS = (
     *((other, BORDA) for other in METHODS if other != BORDA),
     (KWIK, ALL),
@@ -36,10 +35,8 @@ PAIRS = (
     (BORDA, BORDA_UNIT),
     (BORDA_UNIT, BORDA_SETS),
     (RESPONSE, ALL),
-    *((other, FOOTRULE) for other in (ALL, ALL_UNIT, RESPONSE, KWIK)),
-    *((FOOTRULE, BORDA_UNIT), (BORDA_UNIT, FOOTRULE), (FOOTRULE, ALL_UNIT), (BORDA, BORDA_SETS)),
+    (BORDA, BORDA_SETS),
 )
-_EVERYWHERE = (MALLOWS, common.WORST, *common.DATA)
 _NEVER = "never costs more than"
 _CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     *((f"Borda {_NEVER} {other}", BORDA, other, {}) for other in (ALL, RESPONSE, KWIK)),
@@ -48,17 +45,6 @@ _CHEAPER: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     (f"noise-all: PrivUnit {_NEVER} Duchi's mechanism", ALL_UNIT, ALL, {}),
     (f"noise-all {_NEVER} KwikSort", ALL, KWIK, {}),
     (f"noise-all {_NEVER} a response on every pair", ALL, RESPONSE, {}),
-    *(
-        (f"{name}: {best} {_NEVER} {other}", best, other, {"study": study})
-        for name, best, other, study in (
-            (MALLOWS, BORDA_UNIT, FOOTRULE, MALLOWS),
-            (common.WORST, FOOTRULE, BORDA_UNIT, common.WORST),
-            ("Mallows and worst case", FOOTRULE, ALL, (MALLOWS, common.WORST)),
-            ("data", ALL_UNIT, FOOTRULE, common.DATA),
-            ("everywhere", FOOTRULE, RESPONSE, _EVERYWHERE),
-            ("everywhere", FOOTRULE, KWIK, _EVERYWHERE),
-        )
-    ),
 )
 _LOOKS = {
     BORDA: (0, 0),
@@ -68,7 +54,6 @@ _LOOKS = {
     BORDA_UNIT: (0, 1),
     ALL_UNIT: (1, 1),
     BORDA_SETS: (0, 2),
-    FOOTRULE: (4, 2),
 }
 
 
@@ -113,7 +98,7 @@ def methods(num_items: int) -> Methods:
     }
     if num_items <= MAX_ITEMS:
         found[BORDA_SETS] = reports.borda("subset-selection")
-    return {**found, FOOTRULE: reports.footrule()}
+    return found
 
 
 def trial(key: Key, cell: Parameters, *, draws: Mapping[int, Draws]) -> Metrics:

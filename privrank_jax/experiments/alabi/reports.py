@@ -20,11 +20,6 @@ from privrank_jax.aggregation.borda import ldp_borda_aggregate, ldp_borda_report
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.ldp_plan import local_plan
 from privrank_jax.aggregation.ldp_sorting import local_sort
-from privrank_jax.aggregation.local_footrule import (
-    costs_of_counts,
-    counts_of_reports,
-    ldp_footrule_report,
-)
 from privrank_jax.aggregation.weight_reports import local_weights_aggregate, local_weights_report
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import Answer, Method, Search
@@ -160,22 +155,5 @@ def weights_and_sort() -> Callable[[Key, World, Array], list[Answer]]:
         ready = -found.ranks.astype(fallback.start.dtype)
         start = jnp.where(found.refused, fallback.start, ready)
         return [every, Search(jnp.where(found.refused, fallback.weights, 0), start)]
-
-    return method
-
-
-def footrule() -> Callable[[Key, World, Array], common.Placed]:
-    """The ranking of least cost of reports, as by ``ldp_footrule``."""
-
-    def method(key: Key, world: World, epsilon: Array) -> common.Placed:
-        assert world.ranks is not None
-
-        def of_block(key: Key, ranks: Array, real: Mask) -> tuple[Array, Array]:
-            cuts, chosen = ldp_footrule_report(key, ranks, epsilon)
-            return counts_of_reports(cuts, chosen, real)
-
-        items, users = world.weights.num_items, world.weights.num_users
-        counts, number = summed(key, of_block, world.ranks, users, items)
-        return common.Placed(costs_of_counts(counts, number, epsilon))
 
     return method

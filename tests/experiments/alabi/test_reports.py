@@ -78,19 +78,6 @@ def test_blocks_have_noise_of_their_own_and_padding_has_none():
         assert seen != pytest.approx(float(local_weight_variance(ITEMS, wrong, epsilon)), rel=0.15)
 
 
-def test_footrule_reports_come_from_the_users_that_count():
-    """All that count hold one ranking, all others its reversal: the assignment of many reports is the ranking."""
-    order = np.arange(ITEMS)
-    ranks = np.concatenate([np.tile(order, (4000, 1)), np.tile(order[::-1], (4000, 1))]).astype(
-        np.int32
-    )
-    costs = reports.footrule()(KEY, world(4000, ranks), jnp.asarray(3.0)).costs
-    expected = np.abs(order[:, None] - order)
-    centered = costs - costs.mean(0) - costs.mean(1)[:, None] + costs.mean()
-    wanted = expected - expected.mean(0) - expected.mean(1)[:, None] + expected.mean()
-    np.testing.assert_allclose(centered, wanted, atol=0.25)
-
-
 def test_a_sort_that_is_refused_a_query_takes_weights_of_reports(monkeypatch):
     planned = functools.partial(reports.local_plan, max_queries=5)
     monkeypatch.setattr(reports, "local_plan", planned)

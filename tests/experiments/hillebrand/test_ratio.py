@@ -92,13 +92,13 @@ def test_borda_is_far_from_the_optimum_in_the_crowds_named_and_in_no_others():
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_the_proven_error_is_the_mean_of_the_ranges_of_noise(delta):
-    """Σ_j E R_j times 1 - 1/(4m-2): exact with Gaussian noise, rounded up by less than 2 % in a tree."""
+    """Σ_j E R_j times 1 - 1/(4m-2): exact with Gaussian noise, at most 13 % more in the cube."""
     items, users, draws = 6, 40, 500
     histograms = PositionHistograms.from_ranks(np.tile(np.arange(items), (users, 1)))
     privacy = replaced_user(1.0, delta)
 
     def ranges(key):
-        noise = "gaussian" if delta else "tree"
+        noise = "gaussian" if delta else "k-norm"
         costs = dp_footrule(key, histograms, privacy, noise=noise).value
         drawn = costs - footrule_costs(histograms)
         return (drawn.max(1) - drawn.min(1)).sum()
@@ -107,7 +107,7 @@ def test_the_proven_error_is_the_mean_of_the_ranges_of_noise(delta):
     factor = 1 - 1 / 22
     chance = 4 * factor * found.std() / draws**0.5
     over = ratio.proven(items, users, 1.0, delta).additive - factor * found.mean()
-    above = 0.02 * factor * found.mean() if not delta else 0.0
+    above = 0.13 * factor * found.mean() if not delta else 0.0
     assert -chance <= over <= chance + above
     assert chance < 0.05 * factor * found.mean()  # so that another scale would fail
 

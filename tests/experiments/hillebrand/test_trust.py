@@ -88,5 +88,3 @@ def test_claims_name_what_runs():
     for first, second in trust.PAIRS:
         assert first != second
         assert {first, second} <= set(trust.NAMES)
-    bound = trust.proven(10, 6000, 1.0)
-    assert bound.ratio == 2 - 1 / 9
