@@ -93,6 +93,7 @@ from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score
 from privrank_jax.aggregation.hay_sorting import default_queries
 from privrank_jax.aggregation.ldp_plan import local_plan
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
+from privrank_jax.aggregation.noisy_weights import noise_all_scale
 from privrank_jax.aggregation.private_footrule import footrule_scale
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
