@@ -97,7 +97,7 @@ def test_simulated_responses_are_flipped_as_often_as_stated(key):
 def test_the_simulated_fallback_has_its_share_of_epsilon(key, monkeypatch):
     """Reports that are true above some ε₂ and reversed below it: the ranking tells where ε₂ lies, to 1 in 10⁶."""
     epsilon, truth = 0.6, np.array([2, 0, 1])
-    module = importlib.import_module("privrank_jax.aggregation.ldp_kwiksort")
+    module = importlib.import_module("privrank_jax.aggregation.ldp_sorting")
     exact = local_weights(key, truth[None], user(math.inf)).value
     monkeypatch.setattr(module, "_ldp_kwiksort", module._ldp_kwiksort.__wrapped__)  # nothing cached
 

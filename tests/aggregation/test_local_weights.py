@@ -17,7 +17,7 @@ from privrank_jax.aggregation.weight_reports import (
 from tests.promises import user
 from tests.reference import borda as reference_borda
 
-module = importlib.import_module("privrank_jax.aggregation.local_weights")
+module = importlib.import_module("privrank_jax.aggregation.weight_reports")
 MECHANISMS = LOCAL_MECHANISMS
 EPSILON = 3.0
 USERS = np.array([[0, 1, 2], [2, 1, 0], [1, 0, 2], [-1, 0, -1], [0, 0, 1]])

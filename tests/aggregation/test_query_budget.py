@@ -21,7 +21,7 @@ from privrank_jax.aggregation.query_budgets import (
 from privrank_jax.aggregation.sorting import partition_sort
 from tests.reference import kwiksort as reference
 
-module = importlib.import_module("privrank_jax.aggregation.query_budget")
+module = importlib.import_module("privrank_jax.aggregation.query_budgets")
 
 
 @pytest.mark.parametrize("items", [0, 1, 2, 3, 4, 7, 12, 31, 35])
