@@ -125,5 +125,5 @@ def test_help_says_how_to_read_the_proof_at_the_head_of_the_module():
     """The function has the name of its module, so that ``help`` shows the function wherever it is asked."""
     (call,) = re.findall(r"``help\((.*)\)``", inspect.getdoc(aggregation.noise_all) or "")
     shown = eval(call, {"sys": sys, "noise_all": aggregation.noise_all})
-    assert shown.__name__ == "privrank_jax.aggregation.noise_all"
+    assert shown.__name__ == "privrank_jax.aggregation.noisy_weights"
     assert "**Sensitivity.**" in inspect.getdoc(shown)
