@@ -295,8 +295,9 @@ class Ledger:
         spends = []
         for number, data_set, *row in rows:
             words = self._words(row)
-            noise, privacy = self._noise(words[6]), self._promise(words[7:])
-            spends.append(Spend(number, *words[:6], data_set, privacy, *noise))
+            changes, rho = self._noise(words[6])
+            of: dict[str, Any] = {"changes": changes, "rho": rho, "data_set": data_set}
+            spends.append(Spend(number, *words[:6], privacy=self._promise(words[7:]), **of))
         return spends
 
     def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:
