@@ -119,8 +119,8 @@ def checked_host_weights(weights: PairWeights | PairMatrixLike) -> np.ndarray:
         given = weights.matrix
     if is_traced(given):
         raise ValueError(
-            "the weights are traced: this solver runs on the host; inside jit use aggregation.exact_kemeny (m <= 20) "
-            "or aggregation.local_search"
+            "the weights are traced: this solver runs on the host; inside jit use "
+            "aggregation.dynamic_program.exact_kemeny (m <= 20) or aggregation.local_search"
         )
     given = in_floats("the weights", given)
     check_square("the weights", given)

@@ -264,7 +264,7 @@ def test_float32_weights_of_jax_and_what_comes_back():
     assert found.ranks.dtype == np.int32
     assert float(kemeny_score(found.ranks, w)) == pytest.approx(found.cost, rel=1e-6)
     with pytest.raises(AttributeError):
-        found.cost = 0.0
+        found.cost = 0.0  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ import scipy.optimize
 import scipy.sparse
 
 import privrank_jax as pr
+from privrank_jax.aggregation.dynamic_program import exact_kemeny
+from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.data import named_rankings
 from tests.benchmarks.harness import print_table, ratios, side_by_side
 from tests.reference import aggregation as reference
@@ -56,7 +58,7 @@ def batch() -> None:
     """Print the table of the small instances."""
     problems = reference.tournaments("uniform", INSTANCES, ITEMS)
     layers = reference.subset_layers(ITEMS)
-    solve = jax.jit(jax.vmap(pr.aggregation.exact_kemeny))
+    solve = jax.jit(jax.vmap(exact_kemeny))
     score = jax.jit(jax.vmap(pr.aggregation.kemeny_score))
     on_device = jnp.asarray(problems)
 
@@ -80,15 +82,15 @@ def batch() -> None:
 
 def single() -> None:
     """Print a table for each kind of instance: votes are easy for HiGHS, tournaments without any order are not."""
-    pr.aggregation.exact_kemeny(np.zeros((MORE_ITEMS, MORE_ITEMS))).block_until_ready()
+    exact_kemeny(np.zeros((MORE_ITEMS, MORE_ITEMS))).block_until_ready()
     for kind in ("votes", "uniform", "majority"):
         problems = reference.tournaments(kind, 5, MORE_ITEMS)
         for w in problems:
-            score = float(pr.aggregation.kemeny_score(pr.aggregation.exact_kemeny(w), w))
+            score = float(pr.aggregation.kemeny_score(exact_kemeny(w), w))
             assert abs(score / full_integer_program(w) - 1) < 1e-5
         runs = {
             "privrank_jax, subsets": lambda p=problems: [
-                jax.block_until_ready(pr.aggregation.exact_kemeny(w)) for w in p
+                jax.block_until_ready(exact_kemeny(w)) for w in p
             ],
             "privrank_jax, HiGHS with triangles added when violated": lambda p=problems: [
                 pr.aggregation.kemeny(w) for w in p
@@ -156,7 +158,7 @@ def weights_of(family: str, items: int, seed: int) -> np.ndarray:
     return reference.tournaments(kinds.get(family, "majority"), 1, items, seed)[0]
 
 
-def _timed(w: np.ndarray, limit: float) -> tuple[pr.aggregation.ProvenRanking, float]:
+def _timed(w: np.ndarray, limit: float) -> tuple[ProvenRanking, float]:
     started = time.process_time()
     return pr.aggregation.kemeny(w, time_limit=limit), time.process_time() - started
 
