@@ -12,8 +12,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from privrank_jax.pairwise.item_facts import ItemEffects
-from privrank_jax.privacy.limited_cube import LimitedCube
 
 import privrank_jax
 from privrank_jax.aggregation import PairWeights, PositionHistograms
@@ -97,9 +95,6 @@ MADE = {
         jnp.asarray(_numbers(i, ITEMS)), log_tie=jnp.asarray(0.1 * i)
     ),
     "Counts": lambda i: Counts(jnp.asarray(_met(i)), _mask(i)),
-    "ItemEffects": lambda i: ItemEffects(
-        jnp.ones(2), jnp.diag(jnp.asarray(_numbers(i, 2))), jnp.asarray(0.1)
-    ),
     "ModelErrors": _model_errors,
     "QuasiVariances": lambda i: QuasiVariances(jnp.asarray(_numbers(i, ITEMS)), jnp.asarray(0.1)),
     "ReportSums": lambda i: update(init(ITEMS), [0] * (i + 1), [1] * (i + 1), [1] * (i + 1), 1.0),
@@ -113,7 +108,6 @@ MADE = {
     "Zonotope": lambda i: Zonotope.of_all_pairs(ITEMS, _mask(i)),
     "Privacy": lambda i: _promise(i),
     "Guarantee": lambda i: Guarantee(_promise(i, None), _promise(i, None)),
-    "LimitedCube": lambda i: LimitedCube(ITEMS, 2),
 }  # fmt: skip
 MORE = {
     "WinCounts without a mask": lambda i: WinCounts(jnp.asarray(_wins(i))),

@@ -43,7 +43,7 @@ DATA_TYPES = re.compile(r"\b(WinCounts|WinEdges|PairWeights\w*|Ranks|RanksLike|U
 PARTS_OF_PROMISES = {
     "_neighbors check_kind",
     "aggregation.borda ldp_borda_report",
-    "aggregation.local_weights local_weights_report",
+    "aggregation.weight_reports local_weights_report",
     "aggregation.shuffled_pairs weights_of_shuffled",
     "aggregation.sub_rankings sub_ranking_report",
     "aggregation.sub_rankings weights_of_asked",

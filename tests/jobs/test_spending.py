@@ -71,7 +71,7 @@ def of_frames():
 
 
 @pytest.mark.parametrize(
-    ("name", "make"), of_frames(), ids=lambda one: one if isinstance(one, str) else ""
+    ("name", "make"), list(of_frames()), ids=lambda one: one if isinstance(one, str) else ""
 )
 def test_a_ledger_knows_data_frames_by_their_cells(tmp_path, name, make):
     data, path = make(ROWS), tmp_path / "votes.ledger"
