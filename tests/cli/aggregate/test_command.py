@@ -265,7 +265,7 @@ def test_long_files_and_preflib_files(privrank, tmp_path):
         (("--epsilon", 1, "--method", "exponential", "--trust", "local"), "exponential needs someone"),
         (("--epsilon", 1, "--delta", 1e-6), "say --noise gaussian; or leave delta out"),
         (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
-        (("--epsilon", 1, "--noise", "normal"), "--noise must be one of 'k-norm', 'tree', 'laplace'"),
+        (("--epsilon", 1, "--noise", "normal"), "--noise must be one of 'k-norm', 'laplace', 'gaussian'"),
         ((*GAUSSIAN, "--method", "exponential"), "has no gaussian noise"),
         ((*GAUSSIAN, "--trust", "local"), "has no gaussian noise"),
         (("--epsilon", 1, "--items", "a,b,x"), "no column for the item 'x'"),
