@@ -113,21 +113,6 @@ class Request(Budget, ComparisonColumns, Ballots, Files, Release):
             "rankings and approvals each user has one.",
         ),
     ] = None
-    gap: Annotated[
-        int | None,
-        typer.Option(
-            metavar="B",
-            help="Less Gaussian noise on comparisons: a user counts in steps that are at least B apart (the first one, "
-            "then the next one that is far enough); --max-per-user may be left out then.",
-        ),
-    ] = None
-    max_per_step: Annotated[
-        int | None,
-        typer.Option(
-            metavar="Q",
-            help="Most comparisons of one user in a step, likewise. Default: 1 with --gap, else any number.",
-        ),
-    ] = None
     top_k: Annotated[int | None, typer.Option(metavar="K", help="Publish only the K best.")] = None
     gamma: Annotated[
         float | None,
@@ -139,7 +124,6 @@ class Request(Budget, ComparisonColumns, Ballots, Files, Release):
 
     LIBRARY: ClassVar[dict[str, str]] = {
         "contributions": "max_per_user",
-        "per_step": "max_per_step",
         "k": "top_k",
     }
 
@@ -176,7 +160,6 @@ def leaderboard(request: Request) -> None:
             contributions=request.max_per_user,
         ),
         **{name: getattr(request, name) for name in _PASSED},
-        per_step=request.max_per_step,
         key=request.key,
         ledger=begin,
     )
@@ -195,7 +178,6 @@ _PASSED = (
     "gamma",
     "top_k",
     "level",
-    "gap",
 )
 
 

@@ -3,8 +3,7 @@
 Of each user the first L rows stay, in the order of their times: which of them stay depends on this user's rows alone,
 and rows that arrive later change nothing that was published. Rows of one user with the same time are ordered by the
 pair that they compare, so that a flipped answer doesn't decide which pairs stay; the order of rows in the data plays no
-part. Where users count in steps that are a gap apart, a user's first step counts, then the first one that is as far
-away, and so on, whichever rows these hold; of a step the first rows stay, and of them the first L in all.
+part.
 
 The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
 now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
@@ -31,7 +30,6 @@ from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings
 from privrank_jax.jobs.schedule import Schedule, day
 from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
-from privrank_jax.privacy.spaced_sums import Spacing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,7 +68,6 @@ class Arrivals:
         pairs_are_public: whether neighbors differ in answers alone.
         kept: ``(N,)`` bool, whether a row counts: it is dated in a step that is not published, and among the first of
             its user.
-        spacing: in which steps a user counts; None: in any.
     """
 
     data: Comparisons | Rankings
@@ -80,7 +77,6 @@ class Arrivals:
     limit: int | None
     pairs_are_public: bool
     kept: Bool[np.ndarray, "rows"]
-    spacing: Spacing | None = None
 
     @property
     def pairs(self) -> Int[np.ndarray, "rows 2"]:
@@ -118,39 +114,8 @@ class Arrivals:
             if isinstance(data, Comparisons):
                 lower, upper = self.pairs.T
                 order = np.lexsort((upper, lower, self.times, data.users))
-            if self.spacing is not None:
-                kept = self._spaced(self.spacing, published, order[kept[order]])
             kept = _first_rows(self.users, order[kept[order]], left)
         return dataclasses.replace(self, kept=kept)
-
-    def _spaced(
-        self, spacing: Spacing, published: Sequence[Counted], order: Int[np.ndarray, "chosen"]
-    ) -> Bool[np.ndarray, "rows"]:
-        """Whether a row is among the first ones of its user in a step in which the user counts.
-
-        Args:
-            spacing: of these steps.
-            published: the steps before.
-            order: the rows of further steps, in order of user and time.
-        """
-        latest = {tag: number for number, step in enumerate(published) for tag in step.used}
-        width = max(len(self.schedule.starts), len(published)) + spacing.gap + 1
-        cells = self.users[order].astype(np.int64) * width + self.steps[order]  # rising
-        fresh = np.diff(cells, prepend=-1) != 0
-        places, names = cells[fresh], self.data.user_names
-        counts, wanted = np.zeros(places.size, bool), np.arange(len(names)) * width
-        if latest:
-            wanted += [latest.get(_tag(name), -spacing.gap) + spacing.gap for name in names]
-        while wanted.size:
-            wanted = wanted[wanted <= places.max(initial=-1)]
-            first = places.searchsorted(wanted)
-            first = first[places[first] // width == wanted // width]
-            counts[first] = True
-            wanted = places[first] + spacing.gap
-        groups = np.zeros(self.steps.size, np.int64)
-        groups[order] = np.cumsum(fresh) - 1
-        chosen = order[counts[groups[order]]]
-        return _first_rows(groups, chosen, np.full(places.size, spacing.per_step))
 
     def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
         return self.kept & (self.steps >= first) & (self.steps < last)
@@ -271,7 +236,6 @@ def arrivals_of(
     limit: int | None,
     pairs_are_public: bool,
     items: Sequence[str] | None = None,
-    spacing: Spacing | None = None,
 ) -> Arrivals:
     """Sort rows by steps; of each user the first ones count.
 
@@ -282,7 +246,6 @@ def arrivals_of(
         limit: the most comparisons that count of a user; None where single ones are protected, and for ballots.
         pairs_are_public: whether who compared what, and when, is public.
         items: those of a leaderboard that goes on; the data may lack some of them, and have no others.
-        spacing: in which steps a user counts; None: in any.
 
     Raises:
         ValueError: data with other items.
@@ -301,7 +264,7 @@ def arrivals_of(
         limit = 1 if data.user_names else None
     steps = schedule.steps_of(times)
     kept = np.zeros(steps.size, bool)
-    found = Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept, spacing)
+    found = Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept)
     return found.after(())
 
 

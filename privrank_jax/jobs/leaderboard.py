@@ -69,8 +69,7 @@ from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.prefix_sums import check_steps, usual_strategy
-from privrank_jax.privacy.spaced_sums import Spacing
+from privrank_jax.privacy.prefix_sums import usual_strategy
 from privrank_jax.release.leaderboard import strategy_for
 from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
@@ -132,8 +131,6 @@ def leaderboard(
     gamma: float | None = None,
     top_k: int | None = None,
     level: float = 0.95,
-    gap: int | None = None,
-    per_step: int | None = None,
     key: Key | None = None,
     ledger: Ledger | Callable[[str, Privacy], Ledger | None] | None = None,
 ) -> Board:
@@ -145,8 +142,8 @@ def leaderboard(
     Args:
         data: the comparisons so far; or rankings, ratings or approvals, one of each user.
         privacy: what is promised for all steps together; for users of comparisons with ``contributions``, the most that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay. With
-            ``gap`` it may be left out. Of rankings and approvals one counts, under ``replace`` or ``add-remove``.
+            count of one of them in all steps, chosen without looking at the data: their first ones stay. Of rankings
+            and approvals one counts, under ``replace`` or ``add-remove``.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
@@ -167,10 +164,6 @@ def leaderboard(
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.
-        gap: of comparisons with Gaussian noise: the public least distance of two steps in which a user counts, for less
-            noise (:mod:`privrank_jax.privacy.spaced_sums`). A user's first step counts, then the first one that is so
-            many steps later, and so on. ``contributions`` may be left out then. Default: a user counts in any steps.
-        per_step: the most comparisons of a user that count in a step, likewise; 1 where a gap is given.
         key: makes a rehearsal with simulated noise, without a state.
         ledger: pays for all steps before anything is returned; nothing where an earlier call has. Or a function that
             is given what a ledger calls the steps and the promise before anything is drawn, and returns the ledger that
@@ -197,12 +190,6 @@ def leaderboard(
     ('votes: 2 items by private scores (log-odds), step 2 of 365, until 2026-01-03', 2)
     """
     rehearsal = key is not None
-    spacing = None
-    if gap is not None or per_step is not None:
-        spacing = Spacing(1 if gap is None else gap, 1 if per_step is None else per_step)
-        if privacy.unit == "user" and privacy.contributions is None and steps is not None:
-            check_steps(steps)
-            privacy = dataclasses.replace(privacy, contributions=spacing.most(steps))
     if state is None and not rehearsal:
         raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
     known = None if state is None or rehearsal else stored_terms(state)
@@ -226,7 +213,6 @@ def leaderboard(
         gamma=gamma,
         top_k=top_k,
         level=level,
-        spacing=spacing,
         source=Randomness(key),
     )
     job.check()
@@ -239,7 +225,7 @@ def leaderboard(
         )
     items = None if known is None else tuple(json.loads(known["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
-    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items, spacing)
+    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
     check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = check_rare_items(data, written=bool(ballots)) if known is None else ()
     if isinstance(ledger, Ledger):
@@ -298,7 +284,6 @@ class _Job:
     gamma: float | None
     top_k: int | None
     level: float
-    spacing: Spacing | None
     source: Randomness
 
     @property
@@ -340,8 +325,6 @@ class _Job:
                 f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
                 'of users (--user), or protect single comparisons by unit="comparison" (--unit comparison).'
             )
-        elif self.spacing is not None:
-            self.spacing.check(self.promise, self.noise, self.schedule.steps)
         Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
         if self.gamma == 0:
             raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
@@ -354,8 +337,6 @@ class _Job:
                 f"{told}, which is protected as a whole, when it was given too: promise {in_words(ADDED)} (--unit, "
                 "--adjacency)."
             )
-        if self.spacing is not None:
-            raise ValueError(f"{told}: leave gap (--gap) and per_step (--max-per-step) out.")
         if self.promise.contributions is not None:
             raise ValueError(f"{told}: leave contributions (--max-per-user) out, for one counts.")
         if self.gamma is not None:
@@ -393,7 +374,6 @@ class _Job:
             noise=self.noise,
             schedule=self.schedule.words,
             publishes=self.publishes,
-            spacing=self.spacing,
         ) as board:
             ledger = None
             if begin is not None:
@@ -430,9 +410,9 @@ class _Job:
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
         counts = np.zeros((self.schedule.steps or last, counted.shape[1]))
         counts[:last] = counted
-        draw = functools.partial(continual_totals, spacing=self.spacing)
+        draw = continual_totals
         if self.fits_sums:
-            draw = functools.partial(continual_sums, num_items=items, spacing=self.spacing)
+            draw = functools.partial(continual_sums, num_items=items)
         elif self.ballots:
             draw = functools.partial(continual_ballots, ballots=self.ballots)
         strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
@@ -443,7 +423,7 @@ class _Job:
         met, reach = arrivals.counted(0, last), None
         if not self.fits:
             strategy = strategy_for(
-                self.promise, items, self.schedule.steps, self.noise, self.publishes, self.spacing
+                self.promise, items, self.schedule.steps, self.noise, self.publishes
             )[2]
             reach = strategy.total_reach(last - 1, items, self.level)
         return _Published(noisy, scores, told, found.guarantee, met, reach=reach)
@@ -529,8 +509,6 @@ class _Job:
             "data": name,
             "items": len(items),
             "max_per_user": self.promise.contributions,
-            "gap": self.spacing and self.spacing.gap,
-            "max_per_step": self.spacing and self.spacing.per_step,
             "step": step + 1,
             "ends": end,
             "schedule": self.schedule.words,
@@ -548,8 +526,6 @@ class _Job:
             notes.append(
                 "the list of items was taken from the data of the first run and is treated as public"
             )
-        if self.spacing is not None:
-            notes.append(f"what counts: {self.spacing.words}; the first ones of users with more")
         if isinstance(self.data, Rankings):
             notes += self.about_ballots(self.data)
         what, score_name = _WORDS[self.ballots or ("scores" if fits else "counts")]

@@ -17,7 +17,6 @@ from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.continual import Steps, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, condition
 
 
 def continual_counts(
@@ -27,7 +26,6 @@ def continual_counts(
     *,
     noise: str = "gaussian",
     strategy: str | None = None,
-    spacing: Spacing | None = None,
 ) -> Estimate:
     """Noisy win totals after each of T steps, all of them together under one promise.
 
@@ -50,9 +48,6 @@ def continual_counts(
         strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; by default the one with the least
             largest error. Or of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`: the T steps are then the first
             ones of any number, and the guarantee is for all that will ever be published.
-        spacing: when a user counts (:class:`~privrank_jax.privacy.Spacing`), which must hold in the data; for Gaussian
-            noise on users, and no ``strategy``. Where L is traced, it is taken to be as large as this allows. Default:
-            in any steps.
 
     Returns:
         ``value``: noisy totals after each step, ``(T, m)``, in wins, high = preferred (masked items: noise only);
@@ -71,9 +66,7 @@ def continual_counts(
     >>> totals.shape, bool(totals[1, 0] > totals[1, 1])
     ((2, 2), True)
     """
-    return continual_totals(
-        key, stream_totals(wins), privacy, noise=noise, strategy=strategy, spacing=spacing
-    )
+    return continual_totals(key, stream_totals(wins), privacy, noise=noise, strategy=strategy)
 
 
 def continual_totals(
@@ -83,7 +76,6 @@ def continual_totals(
     *,
     noise: str = "gaussian",
     strategy: str | None = None,
-    spacing: Spacing | None = None,
 ) -> Estimate:
     """:func:`continual_counts` on the wins of each item in each step, ``(T, m)``; other arguments as there.
 
@@ -93,10 +85,8 @@ def continual_totals(
     """
     attained = of_comparisons(privacy, "continual_counts", noise)
     totals = jnp.asarray(totals)
-    value, told = noisy_stream(
-        key, totals, attained, totals_changes(attained), noise, strategy, spacing=spacing
-    )
-    return Estimate(value, Guarantee(privacy, attained, note=condition(spacing)), told)
+    value, told = noisy_stream(key, totals, attained, totals_changes(attained), noise, strategy)
+    return Estimate(value, Guarantee(privacy, attained), told)
 
 
 def totals_changes(privacy: Privacy) -> tuple[Numbers, Numbers]:

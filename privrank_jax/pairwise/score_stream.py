@@ -56,7 +56,6 @@ from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.continual import ContinualDiagnostics, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, condition
 
 MAX_PAIR_ITEMS = 100
 PAIRS_SHARE = Fraction(1, 4)
@@ -128,7 +127,6 @@ def continual_score_sums(
     *,
     noise: str = "gaussian",
     strategy: str | None = None,
-    spacing: Spacing | None = None,
 ) -> Estimate:
     """Noisy wins, losses and pair counts after each of T steps, all of them together under one promise.
 
@@ -144,7 +142,6 @@ def continual_score_sums(
             adds no noise; ε, δ and ``contributions`` may be traced.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         strategy: as for :func:`~privrank_jax.pairwise.continual.continual_counts`.
-        spacing: likewise.
 
     Returns:
         ``value``: ``(T, d)`` sums in the order of :func:`score_sums`; :func:`fit_score_sums` fits scores to those of
@@ -168,7 +165,6 @@ def continual_score_sums(
     stream_totals(wins)
     return continual_sums(
         key, score_sums(wins), privacy, num_items=wins.num_items, noise=noise, strategy=strategy,
-        spacing=spacing,
     )  # fmt: skip
 
 
@@ -180,7 +176,6 @@ def continual_sums(
     num_items: int,
     noise: str = "gaussian",
     strategy: str | None = None,
-    spacing: Spacing | None = None,
 ) -> Estimate:
     """:func:`continual_score_sums` on the sums of each step, ``(T, d)`` as :func:`score_sums` gives them.
 
@@ -193,9 +188,9 @@ def continual_sums(
     sizes, factors = [part.size for part in parts_of(num_items)], noise_factors(num_items, noise)
     value, told = noisy_stream(
         key, jnp.asarray(sums), attained, totals_changes(attained), noise, strategy,
-        spacing=spacing, sizes=sizes, factors=factors,
+        sizes=sizes, factors=factors,
     )  # fmt: skip
-    return Estimate(value, Guarantee(privacy, attained, note=condition(spacing)), told)
+    return Estimate(value, Guarantee(privacy, attained), told)
 
 
 def noise_factors(num_items: int, noise: str) -> list[float]:

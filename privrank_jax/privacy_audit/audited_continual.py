@@ -22,8 +22,7 @@ from privrank_jax.aggregation.continual import continual_ballots
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.prefix_sums import strategy_matrices, toeplitz
-from privrank_jax.privacy.spaced_sums import Spacing, spaced_root
+from privrank_jax.privacy.prefix_sums import strategy_matrices
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_comparisons import on_wins
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
@@ -36,9 +35,7 @@ _USER = Privacy(1.0, unit="user", adjacency="replace", delta=0.01, contributions
 _FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
 
 
-def _streams(
-    promise: Privacy, num_items: int, steps: int, strategy: str | Spacing
-) -> Callable[[], Instances]:
+def _streams(promise: Privacy, num_items: int, steps: int) -> Callable[[], Instances]:
     """All streams of so many steps that hold what one unit can hold, and nothing else."""
 
     def every() -> Instances:
@@ -47,15 +44,7 @@ def _streams(
             stream = np.zeros((steps, num_items, num_items))
             stream[step] = matrix
             kinds.append((stream, (step, *pair)))
-        limit = promise.comparisons_per_unit
-        if not isinstance(strategy, str):  # one comparison, or two that are far enough apart
-            kinds += [
-                (stream + other, (*asked, *more))
-                for (stream, asked), (other, more) in itertools.combinations(kinds, 2)
-                if more[0] - asked[0] >= strategy.gap
-            ]
-            limit = 1
-        return neighbors_among(kinds, limit, promise.adjacency)
+        return neighbors_among(kinds, promise.comparisons_per_unit, promise.adjacency)
 
     return functools.cache(every)
 
@@ -90,31 +79,29 @@ def _stream(*wins: tuple[int, int]) -> np.ndarray:
     return np.array([[[0.0, ahead], [behind, 0.0]] for ahead, behind in wins])
 
 
-def _encode(strategy: str | Spacing, steps: int) -> np.ndarray:
-    """C of a strategy, or of one comparison of a user in each step that a spacing allows."""
-    if isinstance(strategy, str):
-        return strategy_matrices(strategy, steps)[1]
-    return toeplitz(spaced_root(steps, strategy, strategy.most(steps))[0])
+def _encode(strategy: str, steps: int) -> np.ndarray:
+    """C of a strategy."""
+    return strategy_matrices(strategy, steps)[1]
 
 
-def _noisy_sums(value: Array, strategy: str | Spacing) -> Array:
+def _noisy_sums(value: Array, strategy: str) -> Array:
     """Y, to which the strategy adds independent noise, ``(S m,)``."""
     steps = jnp.diff(value, axis=0, prepend=jnp.zeros_like(value[:1]))
     return product(_encode(strategy, len(value)), steps).ravel()
 
 
-def _totals(data: np.ndarray, _: Facts, strategy: str | Spacing) -> np.ndarray:
+def _totals(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
     """CX of stacked streams ``(D, T, m, m)``, ``(D, T m)``."""
     return _summed(data.sum(-1), {}, strategy)
 
 
-def _summed(data: np.ndarray, _: Facts, strategy: str | Spacing) -> np.ndarray:
+def _summed(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
     """CX of stacked streams ``(D, T, m)``, ``(D, T m)``."""
     encode = _encode(strategy, data.shape[1])
     return np.einsum("st,dti->dsi", encode, data).reshape(len(data), -1)
 
 
-def _sums(data: np.ndarray, facts: Facts, strategy: str | Spacing) -> np.ndarray:
+def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
     """C times wins, losses and pair counts, each over the scale of its noise, likewise."""
     encode = _encode(strategy, data.shape[1])
     met = (data + np.swapaxes(data, -1, -2))[..., *np.triu_indices(data.shape[-1], 1)]
@@ -127,24 +114,23 @@ def _of_wins(
     function: Callable[..., Any],
     numbers: Callable[[np.ndarray, Facts, Any], np.ndarray],
     scale: Callable[[Facts], float],
-    strategy: str | Spacing,
+    strategy: str,
     promise: Privacy,
     *pair: np.ndarray,
     weights: Any = 1.0,
 ) -> dict[str, Any]:
     """Streams of what one unit can hold of comparisons."""
     noise = "gaussian" if promise.delta else "laplace"
-    how = "strategy" if isinstance(strategy, str) else "spacing"
-    release = on_wins(function, noise=noise, **{how: strategy})
+    release = on_wins(function, noise=noise, strategy=strategy)
     found = _published(release, numbers, scale, strategy, promise, *pair, weights=weights)
-    return found | {"instances": _streams(promise, pair[0].shape[-1], len(pair[0]), strategy)}
+    return found | {"instances": _streams(promise, pair[0].shape[-1], len(pair[0]))}
 
 
 def _published(
     release: Release,
     numbers: Callable[[np.ndarray, Facts, Any], np.ndarray],
     scale: Callable[[Facts], float],
-    strategy: str | Spacing,
+    strategy: str,
     promise: Privacy,
     *pair: np.ndarray,
     weights: Any = 1.0,
@@ -190,7 +176,6 @@ def _meeting(step: int, winner: int, loser: int, steps: int) -> np.ndarray:
 
 
 _USERS = (_stream((2, 0), (0, 1), (1, 0)), _stream((0, 2), (0, 1), (1, 0)))
-_SPACED = (_stream((1, 0), (0, 0), (1, 0)), _stream((0, 1), (0, 0), (0, 1)))
 _ANSWERS = (_stream((1, 0), (0, 0), (0, 0)), _stream((0, 1), (0, 0), (0, 0)))
 _REMOVED = dataclasses.replace(_USER, adjacency="add-remove")
 _SINGLE = dataclasses.replace(_USER, contributions=1)
@@ -215,12 +200,6 @@ AUDITED = (
         "win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
         note="privacy/prefix_sums.py",
         **_of_wins(*_COUNTS, "tree", _REMOVED, _USERS[0], _stream((0, 0), (0, 1), (1, 0))),
-    ),
-    audited(
-        "continual-counts-spaced",
-        "win totals after each of 3 steps, banded root, Gaussian noise, one user at the first and third step",
-        note="privacy/spaced_sums.py",
-        **_of_wins(*_COUNTS, Spacing(2), _USER, *_SPACED),
     ),
     audited(
         "continual-counts-tree",

@@ -7,9 +7,6 @@ these are one mechanism within the promise is proven at the head of :mod:`privra
 counts of all parts are doubled, so that halves are integers. A stream of ballots
 (:mod:`privrank_jax.aggregation.continual`) is one part, whose noise is told in units of that of one comparison.
 
-Where users count in steps that are a gap apart, the root is banded, and Δ the norm of the busiest user's columns: the
-theorem of :mod:`privrank_jax.privacy.spaced_sums` holds for the rounded coefficients, which don't rise either.
-
 Without a last step the strategies are those of :mod:`privrank_jax.privacy.unbounded_sums`. The root is an integer
 matrix as it is. Where rows of the tree hold 2^-j, they hold 1 here and have 2^j times the scale of the noise, and lose
 the same: where the row moves by δ, integer Laplace noise of scale 2^j s loses at most 2^-j δ/s. The column of a step
@@ -38,7 +35,6 @@ from privrank_jax.privacy.prefix_sums import (
     usual_strategy,
 )
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, busiest_user, spaced_root
 from privrank_jax.privacy.unbounded_sums import RADIX, column_bound, level_of, root_integers
 from privrank_jax.release.entropy import Source
 from privrank_jax.release.gaussian_budget import gaussian_budget
@@ -59,11 +55,8 @@ def strategy_of(
     steps: int | None,
     noise: str,
     parts: tuple[Part, ...] | None = None,
-    spacing: Spacing | None = None,
 ) -> ExactStrategy:
     """The integer strategy with the least error, and its noise; other arguments as :class:`ExactStrategy`."""
-    if spacing is not None:
-        spacing.check(privacy, noise, steps)
     if steps is not None:
         check_steps(steps)
         if steps > MAX_STEPS:
@@ -73,7 +66,7 @@ def strategy_of(
             )
     kind = usual_strategy(steps, noise)
     for digits in range(_DIGITS, 7, -1) if kind in _ROOTS else (0,):
-        rounded = ExactStrategy(privacy, kind, steps, digits, parts, spacing)
+        rounded = ExactStrategy(privacy, kind, steps, digits, parts)
         if max(rounded.scales) * (2**_LEVELS if kind == "unbounded-tree" else 1) <= LARGEST:
             return rounded
     raise ValueError(
@@ -111,7 +104,6 @@ class ExactStrategy:
         steps: T; None without a last step.
         digits: b, binary digits of the coefficients of the roots.
         parts: of what a step holds; None for win totals, of any number of items.
-        spacing: when a user counts, for the square root, which is then banded; None: in any steps.
 
     Attributes:
         unit: 2^b, or 1.
@@ -125,9 +117,8 @@ class ExactStrategy:
         steps: int | None,
         digits: int = 0,
         parts: tuple[Part, ...] | None = None,
-        spacing: Spacing | None = None,
     ) -> None:
-        self._kind, self._digits, self.unit, self._spacing = kind, digits, 1 << digits, spacing
+        self._kind, self._digits, self.unit = kind, digits, 1 << digits
         self._radix = {"tree": 2, "unbounded-tree": RADIX}.get(kind)
         self._privacy, self._parts = privacy, parts
         factors = [one.moved / one.share for one in parts] if parts else [Fraction(1)]
@@ -135,8 +126,6 @@ class ExactStrategy:
             self._coefficients, self._response = np.zeros(0, np.int64), np.zeros(0)
             if steps is not None:
                 root = square_root_coefficients(steps)
-                if spacing is not None:
-                    root, _ = spaced_root(steps, spacing, int(privacy.comparisons_per_unit))
                 self._set_coefficients(np.rint(root * self.unit).astype(np.int64))
             self._budget = gaussian_budget(privacy.epsilon, privacy.delta)
             alone = Fraction(self.squared_sensitivity) / self._budget**2
@@ -157,21 +146,13 @@ class ExactStrategy:
         return self.scales[0]
 
     @property
-    def band(self) -> int:
-        """p, the number of coefficients of the square root that are not 0."""
-        return int(np.count_nonzero(self._coefficients))
-
-    @property
     def squared_sensitivity(self) -> int:
         """Δ² of CX in ℓ₂ where X holds win totals alone, for Gaussian noise."""
         moves = 1 if self._privacy.adjacency == "add-remove" else 2
         limit = int(self._privacy.comparisons_per_unit)
         if self._kind == "unbounded-root":
             return 4 * moves * limit**2 * self.unit**2
-        column = self._coefficients
-        if self._spacing is not None:
-            column, limit = busiest_user(column, self._spacing, limit), 1
-        return 4 * moves * limit**2 * sum(one * one for one in column.tolist())
+        return 4 * moves * limit**2 * sum(one * one for one in self._coefficients.tolist())
 
     def _set_coefficients(self, coefficients: np.ndarray) -> None:
         self._coefficients = coefficients

@@ -72,7 +72,6 @@ from privrank_jax.pairwise.score_stream import (
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, condition
 from privrank_jax.release.exact_strategy import ExactStrategy, Totals, part_of_ballots, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
@@ -96,7 +95,6 @@ def strategy_for(
     steps: int | None,
     noise: str,
     publishes: str,
-    spacing: Spacing | None = None,
 ) -> tuple[Privacy, tuple[Part, ...] | None, ExactStrategy]:
     """What a leaderboard attains of a promise, the parts of a step, and its noise.
 
@@ -106,23 +104,20 @@ def strategy_for(
         steps: T, None without a last step.
         noise: ``"laplace"`` or ``"gaussian"``.
         publishes: one of :data:`PUBLISHED`.
-        spacing: when a user counts.
 
     Raises:
         ValueError: a promise that can't be kept, or noise that can't be drawn.
     """
     if publishes in BALLOTS:
-        if spacing is not None:
-            raise ValueError("a user gives one ballot: leave spacing out.")
         attained = exact_promise(of_rankings(privacy, "Leaderboard", noise, kinds=ADDED))
         parts = (part_of_ballots(publishes, num_items, attained, noise),)
         moving = dataclasses.replace(attained, contributions=1)
-        return attained, parts, strategy_of(moving, steps, noise, parts, spacing)
+        return attained, parts, strategy_of(moving, steps, noise, parts)
     attained, parts = exact_promise(of_comparisons(privacy, "Leaderboard", noise)), None
     if publishes == "scores":
         check_private_design(attained)
         parts = parts_of(num_items)
-    return attained, parts, strategy_of(attained, steps, noise, parts, spacing)
+    return attained, parts, strategy_of(attained, steps, noise, parts)
 
 
 class Leaderboard:
@@ -149,8 +144,6 @@ class Leaderboard:
         publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
             ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`); or
             ``"borda"`` or ``"approvals"``, totals of ballots (:mod:`privrank_jax.aggregation.continual`).
-        spacing: when a user counts, for less Gaussian noise on comparisons of T steps
-            (:mod:`privrank_jax.privacy.spaced_sums`); must hold in the data. Default: in any steps.
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
@@ -179,7 +172,6 @@ class Leaderboard:
         noise: str = "gaussian",
         schedule: str = "",
         publishes: str = "totals",
-        spacing: Spacing | None = None,
     ) -> None:
         check_choice("publishes", publishes, PUBLISHED)
         self.items, self.noise = tuple(items), noise
@@ -188,19 +180,14 @@ class Leaderboard:
             raise ValueError("a leaderboard needs items: give their names.")
         self.publishes = publishes
         self._attained, self._parts, self._strategy = strategy_for(
-            privacy, len(self.items), self.steps, noise, publishes, spacing
+            privacy, len(self.items), self.steps, noise, publishes
         )
-        self.guarantee = Guarantee(
-            privacy, self._attained, numerics="exact", note=condition(spacing)
-        )
+        self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
         terms |= {"noise": noise, "schedule": schedule}
         if publishes != "totals":
             terms["publishes"] = _PUBLISHED[publishes]
-        if spacing is not None:
-            told = f"gap {spacing.gap}, at most {spacing.per_step} in a step"
-            terms["spacing"] = f"{told}, band {self._strategy.band}"
         self._terms = terms
         self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier

@@ -7,11 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.data import Comparisons, read
+from privrank_jax.data import read
 from privrank_jax.jobs.arrivals import Counted, arrivals_of
 from privrank_jax.jobs.schedule import schedule_of
-from privrank_jax.privacy import Spacing
-from tests.reference import continual as twin
 
 HEADER = "user,winner,loser,tie,when"
 ROWS = (
@@ -116,48 +114,6 @@ def test_of_a_user_no_more_rows_count_than_are_allowed_whatever_becomes_of_the_f
     ):
         found = arrivals(write, *changed, items=["a", "b", "c"]).after(published)
         assert found.totals(2, 3).tolist() == [[0, 1, 0]]
-
-
-@pytest.mark.parametrize(("gap", "per_step", "limit"), [(1, 1, 9), (2, 1, 9), (2, 2, 3), (3, 2, 9)])
-def test_steps_of_a_user_are_a_gap_apart(write, gap, per_step, limit):
-    """The twin, row by row; published step by step, late or from a file that has lost what was counted, likewise."""
-    chance, spacing = np.random.default_rng(gap), Spacing(gap, per_step)
-    users, hours = chance.integers(0, 4, 60), np.sort(chance.choice(24 * 7, 60, replace=False))
-    start = np.datetime64("2024-01-01", "us")
-    when = [str(start + np.timedelta64(hour, "h")) for hour in hours.tolist()]
-    rows = [f"u{user},a,b,0,{time}" for user, time in zip(users, when)]
-    schedule = schedule_of("day", "2024-01-01", 7)
-
-    def spaced(rows):
-        data = read(write(*rows, header=HEADER), time="when")
-        return arrivals_of(data, data.times, schedule, limit, False, ["a", "b"], spacing)
-
-    found, late = spaced(rows), "u0,b,a,0,2024-01-01T00:00:01"
-    steps = (hours // 24).tolist()
-    expected = twin.first_spaced(list(zip(users.tolist(), steps)), gap, per_step, limit)
-    assert found.kept.tolist() == expected
-    assert 0 < found.kept.sum() < 60
-    usual, published = found.totals(0, 7), []
-    for step in range(7):
-        gone = [row for row, of in zip(rows, steps) if of >= step]
-        for changed in (rows, gone, [late, *rows][: 61 if step else 0]):
-            if changed:
-                fresh = spaced(changed).after(published)
-                np.testing.assert_array_equal(fresh.totals(step, 7), usual[step:])
-        published += found.after(published).counted(step, step + 1)
-
-
-def test_many_users_with_a_long_gap_count_once_each():
-    """A user and a step as one number need 64 bits: 3,000 users who come twice, at a gap of a million steps."""
-    users, start = np.repeat(np.arange(3000), 2), np.datetime64("2024-01-01", "us")
-    times = start + np.tile([0, 1], 3000) * np.timedelta64(1, "D")
-    names = tuple(f"u{user}" for user in range(3000))
-    data = Comparisons(
-        users, [0] * 6000, [1] * 6000, [False] * 6000, ("a", "b"), names, "votes", times=times
-    )
-    schedule, spacing = schedule_of("day", "2024-01-01", 3), Spacing(10**6)
-    found = arrivals_of(data, times, schedule, 9, False, None, spacing)
-    assert found.totals(0, 3).tolist() == [[3000, 0], [0, 0], [0, 0]]
 
 
 def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):

@@ -11,7 +11,6 @@ import pytest
 from privrank_jax import Privacy, leaderboard
 from privrank_jax.data import Comparisons, Rankings, read
 from privrank_jax.data.file import Origin
-from privrank_jax.release.leaderboard_file import LeaderboardError
 from privrank_jax.release.ledger import Ledger, create
 
 PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6, contributions=2)
@@ -60,49 +59,6 @@ def test_a_rehearsal_needs_no_state(method, adjacency):
     if method == "counts":
         np.testing.assert_allclose(found.scores, [2, 1, 0], atol=1)
         assert bool(found.certainty.intervals)
-
-
-def test_users_who_come_back_after_a_gap_have_less_noise(tmp_path):
-    """The same in rehearsals; what is promised of users, and what the state holds to."""
-    promise = dataclasses.replace(PROMISE, contributions=None)
-    deviations = []
-    for number, gap in enumerate((None, 2)):
-        own = dataclasses.replace(promise, contributions=3) if gap is None else promise
-        asked = {"promise": own, "method": "counts", "gap": gap}
-        board = published(tmp_path / f"board{number}", **asked)
-        rehearsal = published(None, **asked, key=jax.random.key(3))
-        deviations.append(board.facts["noise_deviation"])
-        assert rehearsal.facts["noise_deviation"] == pytest.approx(deviations[-1], rel=1e-3)
-        assert board.facts["max_per_user"] == 3  # days 1, 3 and 5
-        assert board.guarantee.attained.contributions is None
-    assert deviations[1] < 0.9 * deviations[0]
-    assert (board.facts["gap"], board.facts["max_per_step"]) == (2, 1)
-    assert any("one comparison of a user in a step, in steps at least 2" in x for x in board.notes)
-    for changed in ({"gap": 3}, {"per_step": 2}, {"gap": None}):
-        again = {"promise": dataclasses.replace(promise, contributions=3), "method": "counts"}
-        with pytest.raises(
-            LeaderboardError, match="spacing: gap 2, at most 1 in a step, band 2, not"
-        ):
-            published(tmp_path / "board1", **{**again, "gap": 2, **changed})
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"noise": "laplace"}, "lower Gaussian noise alone"),
-        ({"steps": None, "promise": PROMISE}, "need steps"),
-        ({"promise": Privacy(1.0, unit="comparison", adjacency="flip", delta=0.1)}, "about users"),
-        ({"gap": 0}, "gap .*whole number"),
-        ({"steps": 0, "promise": dataclasses.replace(PROMISE, contributions=None)}, "steps must"),
-        ({"gap": None, "per_step": 0}, "per_step .*whole number"),
-    ],
-)
-def test_where_a_gap_is_of_no_use_it_is_refused(changed, words):
-    asked = {"promise": dataclasses.replace(PROMISE, contributions=None), "gap": 2, **changed}
-    if changed.get("noise"):
-        asked["promise"] = dataclasses.replace(asked["promise"], delta=0.0)
-    with pytest.raises(ValueError, match=words):
-        published(None, **asked, key=jax.random.key(3))
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -292,7 +248,6 @@ PURE = dataclasses.replace(ONE_EACH, delta=0.0)
             {"promise": Privacy(1.0, unit="comparison", adjacency="replace", delta=0.1)},
             "unit 'user'",
         ),
-        ({"gap": 2}, "leave gap"),
         ({"gamma": 2.0}, "leave gamma"),
         ({"method": "counts"}, "method must be one of"),
         ({"noise": "k-norm"}, "noise"),

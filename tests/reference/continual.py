@@ -57,45 +57,10 @@ def noisy_prefix_sums(totals, decode, noise):
     return np.array(released)
 
 
-def spaced(steps, gap, per_step):
-    """Whether a user may count in these steps, one for each comparison."""
-    each = [steps.count(step) for step in steps]
-    apart = [abs(one - other) for one, other in itertools.combinations(steps, 2) if one != other]
-    return max(each, default=0) <= per_step and min(apart, default=gap) >= gap
-
-
-def longest_sum(encode, gap, per_step, limit):
-    """Largest ℓ₂ norm of a sum of at most ``limit`` columns, which may be the same, over all that are spaced out."""
-    largest = 0.0
-    for number in range(limit + 1):
-        for chosen in itertools.combinations_with_replacement(range(len(encode)), number):
-            if spaced(chosen, gap, per_step):
-                largest = max(largest, math.sqrt((encode[:, list(chosen)].sum(1) ** 2).sum()))
-    return largest
-
-
-def first_spaced(rows, gap, per_step, limit):
-    """Which rows count, (user, step) in the order of time, user by user and row by row."""
-    kept = [False] * len(rows)
-    for user in {user for user, _ in rows}:
-        counted = []
-        visit = None
-        for place, (other, step) in enumerate(rows):
-            if other != user:
-                continue
-            if visit is None or step >= visit + gap:
-                visit = step
-            if step == visit and counted.count(step) < per_step and len(counted) < limit:
-                counted.append(step)
-                kept[place] = True
-    return kept
-
-
-def largest_change(encode, items, limit, adjacency, order, units=None, gap=None, per_step=1):
+def largest_change(encode, items, limit, adjacency, order, units=None):
     """Largest norm of the change of CX, over all that one unit of ``limit`` comparisons holds at any steps.
 
-    X holds win totals; or, with units (a, b), a times wins and losses and b times pair counts. With a gap the steps are
-    so far apart.
+    X holds win totals; or, with units (a, b), a times wins and losses and b times pair counts.
     """
     steps, pairs = len(encode), list(itertools.combinations(range(items), 2))
     size = items if units is None else 2 * items + len(pairs)
@@ -113,8 +78,6 @@ def largest_change(encode, items, limit, adjacency, order, units=None, gap=None,
     for number in range(limit + 1):
         for chosen in itertools.combinations_with_replacement(kinds, number):
             asked = tuple(sorted(where for where, _ in chosen))
-            if gap is not None and not spaced([step for step, *_ in asked], gap, per_step):
-                continue
             held.append((asked, sum((row for _, row in chosen), np.zeros((steps, size)))))
     moved = [encode @ rows for _, rows in held]
     largest = 0.0

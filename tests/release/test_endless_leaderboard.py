@@ -128,6 +128,33 @@ FORMER = {
 }  # fmt: skip
 
 
+def former(path, **terms):
+    """A state without steps as the version before wrote it."""
+    with sqlite3.connect(path) as connection:
+        for statement in leaderboard_file._SCHEMA:
+            connection.execute(statement)
+        row = ("cd" * 8, json.dumps(FORMER | terms), "ab" * 32)
+        connection.execute("INSERT INTO board VALUES (1, ?, ?, ?)", row)
+        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    connection.close()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("terms", "words"),
+    [({"spacing": "gap 2, at most 1 in a step, band 2"}, "steps that are a gap apart")],
+)
+def test_boards_of_kinds_that_are_gone_are_refused_and_stay(tmp_path, terms, words):
+    """By the state and by the function alike; the file is what it was."""
+    path = former(tmp_path / "board", **terms)
+    before = path.read_bytes()
+    for opened in (stored_terms, lambda path: endless(path, steps=5)):
+        with pytest.raises(LeaderboardError, match=f"{words}.*go on with commit 48fdee4"):
+            opened(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.parametrize(
     ("noise", "steps", "drawn"),
     [
@@ -138,16 +165,8 @@ FORMER = {
 )  # fmt: skip
 def test_states_of_before_go_on(tmp_path, noise, steps, drawn):
     """Terms and a key as the version before wrote them, and what it drew from them for these counts."""
-    terms = FORMER | {"steps": str(steps), "noise": noise}
-    terms["delta"] = "0.0001" if noise == "gaussian" else "0.0"
-    path = tmp_path / "board"
-    with sqlite3.connect(path) as connection:
-        for statement in leaderboard_file._SCHEMA:
-            connection.execute(statement)
-        row = ("cd" * 8, json.dumps(terms), "ab" * 32)
-        connection.execute("INSERT INTO board VALUES (1, ?, ?, ?)", row)
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
-    connection.close()
+    delta = "0.0001" if noise == "gaussian" else "0.0"
+    path = former(tmp_path / "board", steps=str(steps), noise=noise, delta=delta)
     counts = [[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0]]
     with endless(path, noise, steps=steps) as board:
         board.publish(counts)

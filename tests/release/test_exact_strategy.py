@@ -13,7 +13,6 @@ import pytest
 from privrank_jax.aggregation.continual import BALLOTS
 from privrank_jax.pairwise.score_stream import Part, parts_of
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from privrank_jax.privacy import Spacing, spaced_errors
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.entropy import SYSTEM
@@ -84,30 +83,6 @@ def test_sensitivity_of_the_rounded_matrix(adjacency):
         assert float(strategy.scale) <= math.sqrt(strategy.squared_sensitivity) / budget * (
             1 + 1e-9
         )
-
-
-@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
-def test_sensitivity_where_users_come_back_after_a_gap(adjacency):
-    """Brute force over all that a user of 3 comparisons, spaced out, can hold: exact, as an integer."""
-    for spacing, bits in ((Spacing(2), 1), (Spacing(2, 2), 8), (Spacing(1), 16)):
-        asked = promise(1.0, "user", adjacency, 3, delta=1e-4)
-        strategy = ExactStrategy(asked, "square-root", 4, bits, None, spacing)
-        decode, encode = matrices(strategy, 4)
-        np.testing.assert_allclose(decode @ encode / strategy.unit, np.tri(4), atol=1e-9)
-        largest = twin.largest_change(
-            2 * encode, 2, 3, adjacency, 2, gap=spacing.gap, per_step=spacing.per_step
-        )
-        assert strategy.squared_sensitivity == pytest.approx(largest**2, rel=1e-12)
-        budget = gaussian_budget(1.0, 1e-4)
-        assert Fraction(strategy.scale) ** 2 * budget**2 >= strategy.squared_sensitivity
-    usual, spaced = (strategy_of(asked, 52, "gaussian", None, one) for one in (None, Spacing(4)))
-    assert spaced.deviations(52).max() < 0.86 * usual.deviations(52).max()
-    errors = spaced_errors(52, Spacing(4), 3)
-    np.testing.assert_allclose(
-        spaced.deviations(52) / spaced.deviations(52).max(), errors / errors.max(), rtol=1e-3
-    )
-    with pytest.raises(ValueError, match="need steps"):
-        strategy_of(asked, None, "gaussian", None, Spacing(4))
 
 
 @pytest.mark.parametrize(("steps", "levels"), [(1000, 10), (3, 1)])

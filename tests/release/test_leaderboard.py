@@ -17,7 +17,7 @@ from privrank_jax.aggregation.continual import BALLOTS, continual_ballots
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.score_stream import continual_score_sums
-from privrank_jax.privacy import Guarantee, Spacing
+from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import Leaderboard, Ledger, leaderboard_file
 from privrank_jax.release.exact_strategy import strategy_of
@@ -173,29 +173,6 @@ def test_ballots_are_added_up_and_their_errors_are_those_of_the_simulation(tmp_p
         opened(tmp_path / "many", ASKED, publishes=ballots)
 
 
-def test_users_who_come_back_after_a_gap(tmp_path):
-    """The state goes on under the same gap alone, and its guarantee says for which users it holds."""
-    spaced = {"items": "abc", "steps": 5, "spacing": Spacing(2)}
-    with Leaderboard(tmp_path / "board", ASKED, **spaced) as board:
-        board.publish(STREAM[0])
-        told = board.diagnostics.deviations
-        assert "at most one comparison of a user in a step, in steps at least 2" in (
-            board.guarantee.note
-        )
-    with Leaderboard(tmp_path / "board", ASKED, **spaced) as board:
-        board.publish(STREAM[1])
-        assert board.published == 2
-    with opened(tmp_path / "usual") as board:
-        board.publish(STREAM[0])
-        assert told.max() < board.diagnostics.deviations.max()
-    with pytest.raises(
-        LeaderboardError, match="spacing: gap 2, at most 1 in a step, band 5, not none"
-    ):
-        opened(tmp_path / "board")
-    with pytest.raises(LeaderboardError, match="spacing: none, not gap 2"):
-        Leaderboard(tmp_path / "usual", ASKED, **spaced)
-
-
 def test_other_terms_are_refused(tmp_path):
     path = tmp_path / "board"
     with opened(path) as board:
@@ -220,8 +197,6 @@ def test_refusals(tmp_path):
     path = tmp_path / "board"
     with pytest.raises(ValueError, match="at most 10,000, got 20,000"):
         opened(path, steps=20_000)
-    with pytest.raises(ValueError, match="leave spacing out"):
-        Leaderboard(path, user(1.0, delta=1e-4), items="ab", publishes="borda", spacing=Spacing(2))
     with pytest.raises(ValueError, match="needs items"):
         Leaderboard(path, ASKED, items=(), steps=5)
     with pytest.raises(ValueError, match="epsilon"):
