@@ -30,14 +30,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax import pairwise, release
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._promise import Privacy, in_words
+from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.continual import continual_ballots
-from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.kinds import SEEN_ITEMS
-from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
@@ -48,7 +44,6 @@ from privrank_jax.jobs.checks import (
     hardly_private,
     large_delta,
     private_remark,
-    rule_of,
     what_is,
 )
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, rehearsed
@@ -75,15 +70,12 @@ from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
 
 METHODS = ("scores", "counts")
-BALLOT_METHODS = {"borda": "borda", "approvals": "scores"}
 _NOISES = ("laplace", "gaussian")
 _MOST_ITEMS = 10_000
 _PLACES = ("first", "second", "third")
 _WORDS = {  # what items are ranked by, and the name of that
     "scores": ("private scores (log-odds)", "score"),
     "counts": ("noisy win totals", "noisy wins"),
-    "borda": ("noisy Borda scores of all users so far", "noisy score"),
-    "approvals": ("noisy approvals of all users so far", "noisy approvals"),
 }
 _DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
 _NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
@@ -117,7 +109,7 @@ class Board(Ranking):
 
 
 def leaderboard(
-    data: Comparisons | Rankings,
+    data: Comparisons,
     privacy: Privacy,
     *,
     every: str,
@@ -140,10 +132,9 @@ def leaderboard(
     come out as they were, and the budget is that of one release for all steps together.
 
     Args:
-        data: the comparisons so far; or rankings, ratings or approvals, one of each user.
-        privacy: what is promised for all steps together; for users of comparisons with ``contributions``, the most that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay. Of rankings
-            and approvals one counts, under ``replace`` or ``add-remove``.
+        data: the comparisons so far.
+        privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
+            count of one of them in all steps, chosen without looking at the data: their first ones stay.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
@@ -154,12 +145,9 @@ def leaderboard(
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
             the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
             publish it.
-        times: ``(N,)`` datetime64, UTC, when each comparison or ballot was made. Default: those of the data.
-        method: of comparisons ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are
-            compared equally often. Default: scores, and a leaderboard that was begun with counts goes on as one. Of
-            rankings and ratings ``"borda"``, noisy Borda scores, of approvals ``"scores"``, noisy totals; both are
-            sums over users of how far an item is above half of what it could have (proof at the head of
-            :mod:`privrank_jax.aggregation.continual`).
+        times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
+        method: ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are compared
+            equally often. Default: scores, and a leaderboard that was begun with counts goes on as one.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
@@ -193,14 +181,9 @@ def leaderboard(
     if state is None and not rehearsal:
         raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
     known = None if state is None or rehearsal else stored_terms(state)
-    if not isinstance(data, Comparisons | Rankings):
-        raise ValueError(
-            f"a leaderboard takes comparisons, rankings or approvals in memory, got {what_is(data)}."
-        )
-    ballots = _ballots(data)
-    if method is None and ballots:
-        method = BALLOT_METHODS[ballots]
-    elif method is None:
+    if not isinstance(data, Comparisons):
+        raise ValueError(f"a leaderboard takes comparisons in memory, got {what_is(data)}.")
+    if method is None:
         goes_on = known is not None and "publishes" not in known and privacy.adjacency != "flip"
         method = "counts" if goes_on else "scores"
     users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
@@ -216,18 +199,16 @@ def leaderboard(
         source=Randomness(key),
     )
     job.check()
-    when = getattr(data, "times", None) if times is None else times
-    rows = data.num_users if isinstance(data, Rankings) else len(data)
-    if when is None or when.shape != (rows,):
-        what = "ballot" if ballots else "comparison"
+    when = data.times if times is None else times
+    if when is None or when.shape != (len(data),):
         raise ValueError(
-            f"{data.name} does not say when each {what} was made: give times (--time), one for each."
+            f"{data.name} does not say when each comparison was made: give times (--time), one for each."
         )
     items = None if known is None else tuple(json.loads(known["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
     arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
     check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
-    rare = check_rare_items(data, written=bool(ballots)) if known is None else ()
+    rare = check_rare_items(data, written=False) if known is None else ()
     if isinstance(ledger, Ledger):
         pays, sha256 = ledger, getattr(data, "sha256", "")
         begin = functools.partial(_begin, ledger, sha256)
@@ -252,13 +233,6 @@ def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledge
     return ledger
 
 
-def _ballots(data: object) -> str:
-    """What kind of ballots the data hold, ``"borda"`` or ``"approvals"``; "" where they are comparisons."""
-    if isinstance(data, Approvals):
-        return "approvals"
-    return "borda" if isinstance(data, Rankings) else ""
-
-
 @dataclasses.dataclass(frozen=True)
 class _Published:
     """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
@@ -276,7 +250,7 @@ class _Published:
 class _Job:
     """What was asked for, see :func:`leaderboard`."""
 
-    data: Comparisons | Rankings
+    data: Comparisons
     promise: Privacy
     schedule: Schedule
     method: str
@@ -287,14 +261,9 @@ class _Job:
     source: Randomness
 
     @property
-    def ballots(self) -> str:
-        """What kind of ballots is added up; "" where these are comparisons."""
-        return _ballots(self.data)
-
-    @property
     def fits(self) -> bool:
         """Whether scores are fitted to what is published."""
-        return self.method == "scores" and not self.ballots
+        return self.method == "scores"
 
     @property
     def fits_sums(self) -> bool:
@@ -304,18 +273,14 @@ class _Job:
     @property
     def publishes(self) -> str:
         """What a step holds, one of :data:`~privrank_jax.release.leaderboard.PUBLISHED`."""
-        return self.ballots or ("scores" if self.fits_sums else "totals")
+        return "scores" if self.fits_sums else "totals"
 
     def check(self) -> None:
         """Refuse options that don't go together."""
-        check_choice(
-            "method", self.method, (BALLOT_METHODS[self.ballots],) if self.ballots else METHODS
-        )
+        check_choice("method", self.method, METHODS)
         check_choice("noise", self.noise, _NOISES)
         check_noise(self.promise, self.noise)
-        if self.ballots:
-            self.check_ballots()
-        elif self.promise.unit == "user" and self.promise.contributions is None:
+        if self.promise.unit == "user" and self.promise.contributions is None:
             raise ValueError(
                 "a leaderboard needs contributions (--max-per-user): the most comparisons that count of one user in "
                 "all steps together, chosen without looking at the data; the first ones of users with more stay."
@@ -328,34 +293,6 @@ class _Job:
         Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
         if self.gamma == 0:
             raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
-
-    def check_ballots(self) -> None:
-        """Refuse options that mean nothing where each user gives one ballot."""
-        told = f"{self.data.name} holds a ballot of each user"
-        if self.promise.kind not in ADDED:
-            raise ValueError(
-                f"{told}, which is protected as a whole, when it was given too: promise {in_words(ADDED)} (--unit, "
-                "--adjacency)."
-            )
-        if self.promise.contributions is not None:
-            raise ValueError(f"{told}: leave contributions (--max-per-user) out, for one counts.")
-        if self.gamma is not None:
-            raise ValueError(f"{told}, to which no scores are fitted: leave gamma (--gamma) out.")
-
-    def about_ballots(self, data: Rankings) -> list[str]:
-        """What is public of how ballots count."""
-        told = ["a user counts once, and how many users there are is not published"]
-        if self.ballots == "approvals":
-            told.append("an item of which a user says nothing is not approved")
-            scored = "its number of approvals, less half of all users"
-        else:
-            told += [rule_of(data.missing)] * (not data.whole)
-            scored = "the sum of its Borda scores over all users, less half of what it could be"
-        return [
-            f"the score of an item is {scored}",
-            *told,
-            *(one for one in data.notes if one != SEEN_ITEMS),
-        ]
 
     def publish(
         self,
@@ -413,8 +350,6 @@ class _Job:
         draw = continual_totals
         if self.fits_sums:
             draw = functools.partial(continual_sums, num_items=items)
-        elif self.ballots:
-            draw = functools.partial(continual_ballots, ballots=self.ballots)
         strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
         key = self.source.key()
         found = draw(key, counts, self.promise, noise=self.noise, strategy=strategy)
@@ -440,7 +375,7 @@ class _Job:
         guarantee = dataclasses.replace(
             found.guarantee.for_any_user(),
             note=f"It covers all {number}steps together ({self.schedule.words}), those to come too, also "
-            f"where later {'ballots' if self.ballots else 'comparisons'} depend on earlier leaderboards.",
+            "where later comparisons depend on earlier leaderboards.",
         )
         rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
@@ -526,9 +461,7 @@ class _Job:
             notes.append(
                 "the list of items was taken from the data of the first run and is treated as public"
             )
-        if isinstance(self.data, Rankings):
-            notes += self.about_ballots(self.data)
-        what, score_name = _WORDS[self.ballots or ("scores" if fits else "counts")]
+        what, score_name = _WORDS["scores" if fits else "counts"]
         return Ranking(
             title=f"{name}: {len(items)} items by {what}, step {step + 1}{of_all}, until {end}",
             items=items,
@@ -630,7 +563,7 @@ class _Job:
             ways.append("a last step (--steps)")
         if self.noise != "gaussian" and deviation(gaussian, steps, "gaussian", published) < now:
             ways.append("noise='gaussian' (--noise gaussian) and a delta")
-        if not self.ballots and self.promise.adjacency != "flip":
+        if self.promise.adjacency != "flip":
             ways.append(
                 "adjacency='flip' (--adjacency flip), where who compared what may be public"
             )

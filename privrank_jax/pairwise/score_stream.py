@@ -70,13 +70,12 @@ class Part:
 
     Attributes:
         size: how many numbers.
-        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂; of other streams what stands for
-            it, in the norm of the noise.
+        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂.
         share: φ, its share of the budget.
     """
 
     size: int
-    moved: int | Fraction
+    moved: int
     share: Fraction
 
 

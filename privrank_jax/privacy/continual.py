@@ -31,7 +31,7 @@ class ContinualDiagnostics:
 
     Attributes:
         noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step (at the first one, for the tree without
-            a last step), in wins, or in points of ballots.
+            a last step), in wins.
         deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, likewise.
         pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
         pair_deviations: as ``deviations``, of pair counts.

@@ -1,4 +1,4 @@
-"""Audited leaderboards over time: totals after every step, of wins or ballots, with noise by the strategy's rows.
+"""Audited leaderboards over time: totals after every step, with noise by the strategy's rows.
 
 What is published determines Y = CX + Z, with independent noise Z of one scale, and is a function of it. So the loss is
 that of noise on the numbers CX, which the rows compute from the streams, independently of the theorem at the head of
@@ -18,16 +18,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._backend import product
-from privrank_jax.aggregation.continual import continual_ballots
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import strategy_matrices
-from privrank_jax.privacy_audit import laws, neighbors
+from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.audited_comparisons import on_wins
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import audited, noise_scale, on
+from privrank_jax.privacy_audit.rows import audited, noise_scale
 
 Array = jax.Array
 
@@ -47,31 +46,6 @@ def _streams(promise: Privacy, num_items: int, steps: int) -> Callable[[], Insta
         return neighbors_among(kinds, promise.comparisons_per_unit, promise.adjacency)
 
     return functools.cache(every)
-
-
-def _ballots(kind: str) -> np.ndarray:
-    """All ballots on 3 items: centered scores of rankings with ties and gaps, or approvals."""
-    if kind == "approvals":
-        return np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
-    return np.array([neighbors.weights(one[None]).sum(1) - 1 for one in neighbors.with_gaps(3)])
-
-
-def _of_ballots(
-    strategy: str, promise: Privacy, *pair: np.ndarray, kind: str = "borda"
-) -> dict[str, Any]:
-    """Streams of one ballot, at any of the steps of the pair, or of none."""
-
-    def every() -> Instances:
-        kinds = []
-        for step, ballot in itertools.product(range(len(pair[0])), _ballots(kind)):
-            kinds.append((np.zeros((len(pair[0]), 3)), (step,)))
-            kinds[-1][0][step] = ballot
-        return neighbors_among(kinds, 1, promise.adjacency)
-
-    noise = "gaussian" if promise.delta else "laplace"
-    release = on(continual_ballots, jnp.asarray, ballots=kind, noise=noise, strategy=strategy)
-    found = _published(release, _summed, noise_scale, strategy, promise, *pair)
-    return found | {"instances": functools.cache(every)}
 
 
 def _stream(*wins: tuple[int, int]) -> np.ndarray:
@@ -181,10 +155,6 @@ _REMOVED = dataclasses.replace(_USER, adjacency="add-remove")
 _SINGLE = dataclasses.replace(_USER, contributions=1)
 _REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
 
-_BALLOT = Privacy(1.0, unit="user", adjacency="replace")
-_RANKED = np.array([[1.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-_APPROVED = np.array([[0.5, 0.5, -0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-
 _COUNTS = (continual_counts, _totals, noise_scale)
 _SCORES = (continual_score_sums, _sums, lambda _: 1.0)
 
@@ -238,25 +208,5 @@ AUDITED = (
         "continual-score-sums-laplace",
         "wins, losses and pair counts after one step, Laplace noise, one comparison replaced",
         **_of_wins(*_SCORES, "increments", _REPLACED, _meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
-    ),
-    audited(
-        "continual-ballots",
-        "Borda scores after each of 3 steps, square-root strategy, Gaussian noise, one ranking replaced",
-        **_of_ballots("square-root", dataclasses.replace(_BALLOT, delta=0.01), _RANKED, -_RANKED),
-    ),
-    audited(
-        "continual-ballots-add-remove",
-        "Borda scores after each of 3 steps, increments, Laplace noise, one ranking added or removed",
-        **_of_ballots(
-            "increments",
-            dataclasses.replace(_BALLOT, adjacency="add-remove"),
-            _RANKED,
-            np.zeros((3, 3)),
-        ),
-    ),
-    audited(
-        "continual-approvals",
-        "approvals after each of 3 steps, tree, Laplace noise, one ballot replaced",
-        **_of_ballots("tree", _BALLOT, _APPROVED, -_APPROVED, kind="approvals"),
     ),
 )

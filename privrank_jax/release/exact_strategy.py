@@ -4,8 +4,7 @@ The strategy C of :mod:`privrank_jax.privacy.prefix_sums` is replaced by an inte
 drawn, Z exact integer noise, as the head of :mod:`privrank_jax.release.leaderboard` says. A stream of win totals is one
 part. One of wins, losses and pair counts has two, each with noise of its own scale, rounded up to a rational; that
 these are one mechanism within the promise is proven at the head of :mod:`privrank_jax.pairwise.score_stream`. The
-counts of all parts are doubled, so that halves are integers. A stream of ballots
-(:mod:`privrank_jax.aggregation.continual`) is one part, whose noise is told in units of that of one comparison.
+counts of all parts are doubled, so that halves are integers.
 
 Without a last step the strategies are those of :mod:`privrank_jax.privacy.unbounded_sums`. The root is an integer
 matrix as it is. Where rows of the tree hold 2^-j, they hold 1 here and have 2^j times the scale of the noise, and lose
@@ -23,7 +22,6 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float
 
-from privrank_jax.aggregation.continual import ballot_norms
 from privrank_jax.pairwise.score_stream import Part
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.bodies import Noise
@@ -73,25 +71,6 @@ def strategy_of(
         "no exact noise can be drawn for this epsilon, delta and number of contributions: the noise would be too "
         "large for any use. Choose values closer to usual ones, such as 1 and 1e-6."
     )
-
-
-def part_of_ballots(ballots: str, num_items: int, privacy: Privacy, noise: str) -> Part:
-    """Ballots as a part of a stream that moves as if each user had one comparison.
-
-    Twice a ballot has norms a in ℓ₁ and √b in ℓ₂, and twice a comparison 2 in either. Replaced ballots move CX twice as
-    far as added ones; comparisons do so in ℓ₁, and √2 times as far in ℓ₂. So ballots need a/2 times the scale of
-    Laplace noise, and the variance of Gaussian noise b/4 times, or b/2 times where they are replaced.
-
-    Args:
-        ballots: one of :data:`~privrank_jax.aggregation.continual.BALLOTS`.
-        num_items: m.
-        privacy: whose adjacency counts.
-        noise: ``"laplace"`` or ``"gaussian"``.
-    """
-    first, second = ballot_norms(ballots, num_items)
-    moves = 1 if privacy.adjacency == "add-remove" else 2
-    moved = Fraction(first, 2) if noise == "laplace" else Fraction(moves * second, 4)
-    return Part(num_items, moved, Fraction(1))
 
 
 class ExactStrategy:
@@ -192,7 +171,7 @@ class ExactStrategy:
         return row
 
     def total_reach(self, step: int, numbers: int, level: float) -> float | None:
-        """Half-width that holds the noise of all sums after row ``step``, in wins or points.
+        """Half-width that holds the noise of all sums after row ``step``, in wins.
 
         Gaussian noise is normal but for the rounding of its parts, each by at most a half, which adds up to at most
         half the sum of their factors. None for sums of Laplace noise of several scales.
@@ -221,7 +200,7 @@ class ExactStrategy:
         """
         if np.abs(counts).sum(0, float).max(initial=0) > _LARGEST_COUNT:  # int64 might wrap around
             raise ValueError(
-                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins or points of one item."
+                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins of one item."
             )
         rows = [self.encoding(step) @ counts[: step + 1] for step in range(first, len(counts))]
         values = np.array(rows).reshape(-1, counts.shape[1])

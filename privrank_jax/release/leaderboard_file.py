@@ -56,6 +56,7 @@ _SCHEMA = (
 )
 
 
+SCORES = "scores, from wins, losses and pair counts"
 _USUAL = {"publishes": "win totals"}  # of terms that a state leaves out
 _LAST = "48fdee4"  # the commit that runs boards of kinds that are gone
 
@@ -307,11 +308,13 @@ def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, str, s
 
 def _check_kind(path: Path, terms: dict[str, str]) -> None:
     """Refuse a leaderboard of a kind that is not published any more; its file stays as it is."""
-    if "spacing" in terms:
+    kind = "users who count in steps that are a gap apart" if "spacing" in terms else ""
+    if terms.get("publishes", SCORES) != SCORES:
+        kind = terms["publishes"]
+    if kind:
         raise LeaderboardError(
-            f"{path} holds a leaderboard of users who count in steps that are a gap apart (--gap), and this version of "
-            f"privrank has none. The file stays as it is: go on with commit {_LAST} of privrank; or begin another "
-            "leaderboard in another file, at its own price."
+            f"{path} holds a leaderboard of {kind}, and this version of privrank has none. The file stays as it is: go "
+            f"on with commit {_LAST} of privrank; or begin another leaderboard in another file, at its own price."
         )
 
 

@@ -124,62 +124,6 @@ def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):
     )
 
 
-BALLOTS = (
-    "u1,1,2,,2024-01-03",
-    "u2,2,1,1,2024-01-01",
-    "u3,3,2,1,2024-01-01",
-    "u4,1,2,3,2024-01-05",
-)
-
-
-def of_ballots(write, *rows, items=None, header="user,a,b,c,when", **given):
-    data = read(write(*rows, header=header), time="when", **given)
-    return arrivals_of(data, data.times, schedule_of("day", "2024-01-01", 3), None, False, items)
-
-
-def test_ballots_of_steps_are_added_up(write):
-    """By hand, item by item: points less half of what an item could have."""
-    found = of_ballots(write, *BALLOTS)
-    assert found.totals(0, 3).tolist() == [[-2, 0.5, 1.5], [0, 0, 0], [1, 0, -1]]
-    assert found.totals(2, 3).tolist() == [[1, 0, -1]]
-    half = of_ballots(write, *BALLOTS, missing="unknown")
-    assert half.totals(2, 3).tolist() == [[0.5, -0.5, 0]]
-    marks = ("u1,x,,x,2024-01-01", "u2,x,,,2024-01-01", "u3,,,,2024-01-02")
-    approved = of_ballots(write, *marks, cells="approvals")
-    assert approved.totals(0, 3).tolist() == [[1, -1, 0], [-0.5] * 3, [0, 0, 0]]
-    more = of_ballots(write, *marks, cells="approvals", items=["d", "c", "a", "b"])
-    assert more.data.item_names == ("d", "c", "a", "b")
-    assert more.totals(0, 2).tolist() == [[-1, 0, 1, -1], [-0.5] * 4]
-    wider = of_ballots(write, *BALLOTS, items=["d", "c", "a", "b"])
-    assert wider.totals(2, 3).tolist() == [[-1, -1, 1.5, 0.5]]
-
-
-def test_a_user_counts_once_whatever_becomes_of_the_file(write):
-    """u2 and u3 were counted at the first step: changed and dated anew, or gone, they count no more."""
-    published = of_ballots(write, *BALLOTS).counted(0, 2)
-    assert [len(step.used) for step in published] == [2, 0]
-    assert Counted(**json.loads(published[0].text)) == published[0]
-    usual = of_ballots(write, *BALLOTS).after(published)
-    assert usual.left_out(published)[0].endswith(
-        "1 rows are dated beyond the last step, and are left out."
-    )
-    for changed in (
-        (BALLOTS[0], "u2,3,2,1,2024-01-03", "u3,1,2,3,2024-01-03"),
-        (BALLOTS[0], *BALLOTS[1:3], "u5,3,2,1,2024-01-01"),  # too late for its step
-        (BALLOTS[0], "u2,3,2,1,2024-01-01", BALLOTS[2]),
-    ):
-        found = of_ballots(write, *changed).after(published)
-        assert found.totals(2, 3).tolist() == usual.totals(2, 3).tolist()
-        assert (
-            "rows dated in 1 of the 2 published steps are not those" in found.left_out(published)[0]
-        )
-    nobody = of_ballots(
-        write, *(row.split(",", 1)[1] for row in BALLOTS), header="a,b,c,when", user=None
-    )
-    assert not nobody.counted(0, 1)[0].used
-    assert nobody.totals(0, 3).tolist() == usual.after(()).totals(0, 3).tolist()
-
-
 def test_items_of_the_state_and_refusals(write):
     found = arrivals(write, *ROWS, items=["c", "b", "a", "d"])
     assert found.data.item_names == ("c", "b", "a", "d")

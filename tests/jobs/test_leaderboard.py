@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import Privacy, leaderboard
-from privrank_jax.data import Comparisons, Rankings, read
+from privrank_jax.data import Comparisons, read
 from privrank_jax.data.file import Origin
 from privrank_jax.release.ledger import Ledger, create
 
@@ -97,19 +97,6 @@ def test_rows_of_days_to_come_wait(tmp_path):
     assert any("1 rows are dated in steps that have not begun" in one for one in found.warnings)
 
 
-def ballots(cells=None, days=DAYS, **changed):
-    """Three users rank a before b before c, one the other way round; or approve of the best two."""
-    best = {"a": [1, 1, 1, 3], "b": [2, 2, 2, 2], "c": [3, 3, 3, 1]}
-    if cells:
-        best = {item: [int(rank < 3) for rank in ranks] for item, ranks in best.items()}
-    table = {"user": list("uvwx"), "when": list(map(str, days)), **best, **changed}
-    return read(table, time="when", name="ballots", cells=cells)
-
-
-ONE_EACH = Privacy(1.0, unit="user", adjacency="add-remove", delta=1e-6)
-LITTLE = Privacy(1e4, unit="user", adjacency="replace", delta=0.1)
-
-
 def many(users=220, items="abcde", spread=0.4):
     """Three comparisons of each user over four days, the first items the best."""
     drawn = np.random.default_rng(users)
@@ -176,103 +163,6 @@ def test_the_error_that_is_said_is_that_of_the_noise(adjacency):
         (note,) = (one for one in found.notes if "the noise moves" in one)
         said.append(float(note.split()[6].rstrip(",")))
     assert np.median(said) == pytest.approx(np.std(errors), rel=1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("cells", "method", "last"), [(None, "borda", [2, 0, -2]), ("approvals", "scores", [1, 2, -1])]
-)
-def test_ballots_are_added_up_over_steps(tmp_path, cells, method, last):
-    """Exact, or in a rehearsal; what was published stays; intervals of the noise; no word of comparisons."""
-    first = published(tmp_path / "board", data=ballots(cells), promise=LITTLE)
-    moved = ballots(cells, **{"c": [1, 0, 0, 1] if cells else [3, 1, 3, 1]})  # of a published step
-    later = published(tmp_path / "board", "2024-01-05", moved, promise=LITTLE)
-    assert (len(first.steps), len(later.steps)) == (2, 4)
-    for one, again in zip(first.steps, later.steps):
-        assert (one.title, one.rows, one.items) == (again.title, again.rows, again.items)
-    np.testing.assert_allclose(later.scores, last, atol=1)
-    assert later.facts["method"] == method
-    assert "max_per_user" not in later.facts
-    assert bool(later.certainty.intervals)
-    assert any("published steps are not those that were counted" in one for one in later.warnings)
-    rehearsal = published(None, "2024-01-05", ballots(cells), LITTLE, key=jax.random.key(3))
-    np.testing.assert_allclose(rehearsal.scores, last, atol=1)
-    assert rehearsal.guarantee.numerics == "simulation"
-    for found in (later, rehearsal):
-        said = " ".join([str(found), *found.notes, found.guarantee.note])
-        assert "how many users there are is not published" in said
-        assert "ballots depend on earlier leaderboards" in said
-        for word in ("comparison", "win", "log-odds"):
-            assert word not in said
-    one = published(tmp_path / "pure", data=ballots(cells), promise=PURE, noise=None)
-    assert one.guarantee.attained.adjacency == "add-remove"
-    assert bool(one.certainty.intervals)
-    pure = {"data": ballots(cells), "promise": PURE, "noise": None}
-    sure = published(None, level=0.99, key=jax.random.key(3), **pure)
-    reaches = [found.certainty.intervals["high"] - found.scores for found in (one, sure)]
-    assert np.all(reaches[0] < reaches[1])
-    endless = published(tmp_path / "endless", steps=None, **pure)
-    assert endless.certainty.notes[0] == "no intervals: sums of Laplace noise have no simple law"
-    with pytest.raises(ValueError, match="level must be at most"):
-        published(tmp_path / "vain", level=1 - 1e-12, **pure)
-    assert len(published(tmp_path / "vain", until="2024-01-02", **pure).steps) == 1
-
-
-@pytest.mark.parametrize("steps", [5, None])
-def test_a_ledger_pays_once_for_ballots(tmp_path, steps):
-    data = ballots()
-    promise = ONE_EACH.given(users=data.users_are)
-    create(tmp_path / "ledger", promise, data="ballots", sha256="ab" * 32)
-    with Ledger(tmp_path / "ledger") as ledger:
-        known = dataclasses.replace(data, origin=Origin(None, "ab" * 32))
-        grown = dataclasses.replace(data, origin=Origin(None, "cd" * 32))
-        more = {"promise": ONE_EACH, "ledger": ledger, "steps": steps}
-        first = published(tmp_path / "board", data=known, **more)
-        again = published(tmp_path / "board", "2024-01-05", grown, **more)
-        (spend,) = ledger.spends()
-        assert ("no last step" in first.paid_as) == (steps is None)
-        assert spend.method == f"borda, {first.paid_as}"
-        assert "earlier run has paid" in again.facts["ledger"]
-        with pytest.raises(ValueError, match="budget is exhausted"):
-            published(tmp_path / "other", data=known, promise=ONE_EACH, ledger=ledger)
-
-
-PURE = dataclasses.replace(ONE_EACH, delta=0.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"promise": dataclasses.replace(ONE_EACH, adjacency="flip")}, "adjacency 'replace'"),
-        ({"promise": PROMISE}, "leave contributions"),
-        (
-            {"promise": Privacy(1.0, unit="comparison", adjacency="replace", delta=0.1)},
-            "unit 'user'",
-        ),
-        ({"gamma": 2.0}, "leave gamma"),
-        ({"method": "counts"}, "method must be one of"),
-        ({"noise": "k-norm"}, "noise"),
-        ({"top_k": 4}, "top_k"),
-        ({"data": dataclasses.replace(ballots(), times=None)}, "when each ballot was made"),
-        ({"data": "ballots.csv"}, "takes comparisons, rankings or approvals"),
-        (
-            {"data": Rankings([[0, 1]] * 4, ("a", "z"), public=("items",), times=DAYS)},
-            "no item 'z'",
-        ),
-    ],
-)
-def test_what_ballots_have_no_use_for_is_refused(tmp_path, options, words):
-    if getattr(options.get("data"), "item_names", ())[1:] == ("z",):
-        published(tmp_path / "board", data=ballots(), promise=ONE_EACH)
-    given = {"data": ballots(), "promise": ONE_EACH, **options}
-    with pytest.raises(ValueError, match=words):
-        published(tmp_path / "board", **given)
-
-
-def test_an_item_that_one_user_wrote_is_not_published(tmp_path):
-    table = {"user": ["u", "v"], "rank_1": ["tea", "tea"], "rank_2": ["milk", "my secret"]}
-    data = read({**table, "when": ["2024-01-01"] * 2}, time="when", name="ballots")
-    with pytest.raises(ValueError, match="one user alone ranked"):
-        published(tmp_path / "board", data=data, promise=ONE_EACH)
 
 
 def test_a_ledger_pays_once(tmp_path):

@@ -101,24 +101,6 @@ PRIVACY = (
     ),
     *mutants_of(
         "release/exact_strategy.py",
-        "tests/jobs/test_plan_leaderboard.py",
-        ("return 0.5 * laplace_sum_reach(", "return 0.25 * laplace_sum_reach("),
-        ("self.deviations(step + 1)[-1])", "self.deviations(1)[-1])"),
-        ("laplace_sum_reach(int(weights.sum())", "laplace_sum_reach(1"),
-        ("weights = self.decoding(step)", "weights = self.decoding(0)"),
-    ),
-    *mutants_of(
-        "release/leaderboard.py",
-        "tests/jobs/test_plan_leaderboard.py",
-        ("(attained, contributions=1)", "(attained, contributions=2)"),
-    ),
-    *mutants_of(
-        "jobs/plan_leaderboard.py",
-        "tests/jobs/test_plan_leaderboard.py",
-        ("strategy.total_reach(steps - 1,", "strategy.total_reach(0,"),
-    ),
-    *mutants_of(
-        "release/exact_strategy.py",
         "tests/release/test_exact_strategy.py",
         ('== "unbounded-tree":\n            return None', '== "":\n            return None'),
         ("return 0.5 * laplace_sum_reach(", "return laplace_sum_reach("),
@@ -212,15 +194,6 @@ PRIVACY = (
         "pairwise/continual.py",
         "tests/pairwise/test_continual.py",
         ('totals_sensitivity(privacy, "l2")', 'totals_sensitivity(privacy, "l2") / 2'),
-    ),
-    *mutants_of(
-        "aggregation/continual.py",
-        "tests/aggregation/test_continual.py",
-        ("return num_items**2 // 2, num_items", "return num_items**2 // 4, num_items"),
-        ("* (num_items**2 - 1) // 3", "* (num_items**2 - 1) // 6"),
-        ("return num_items, num_items", "return 1, num_items"),
-        ('moves = 1 if attained.adjacency == "add-remove" else 2', "moves = 1"),
-        ("math.sqrt(second / 2)", "math.sqrt(second) / 2"),
     ),
     *mutants_of(
         "privacy/continual.py",

@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.reference import borda
-
 
 def square_root(steps):
     """A^{1/2} by its defining equation: the lower triangular L of LL = A with ones on its diagonal, entry by entry."""
@@ -89,32 +87,6 @@ def largest_change(encode, items, limit, adjacency, order, units=None):
                 continue
             change = np.abs(one - other)
             largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
-    return largest
-
-
-def ballots(kind, items):
-    """All ballots of a user: approvals less 1/2, or Borda scores of rankings with ties and gaps less (m - 1)/2."""
-    if kind == "approvals":
-        return [list(marks) for marks in itertools.product((-0.5, 0.5), repeat=items)]
-    return [
-        [sum(row) - (items - 1) / 2 for row in borda.pair_shares(ranks, missing)]
-        for ranks, missing in borda.incomplete_rankings(items)
-    ]
-
-
-def largest_move(encode, held, adjacency, order):
-    """Largest norm of the change of CX, over all that one user holds: one of these ballots at any step, or none."""
-    steps, items = len(encode), len(held[0])
-    streams = [[[0.0] * items for _ in range(steps)]]
-    for step, ballot in itertools.product(range(steps), held):
-        streams.append([ballot if step == row else [0.0] * items for row in range(steps)])
-    moved = [np.asarray(encode, float) @ np.array(stream) for stream in streams]
-    largest = 0.0
-    for one, other in itertools.combinations(moved, 2):
-        if adjacency == "add-remove" and one is not moved[0]:
-            continue
-        change = np.abs(one - other)
-        largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
     return largest
 
 

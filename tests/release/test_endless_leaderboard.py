@@ -16,7 +16,7 @@ from privrank_jax.release import Leaderboard, Ledger, leaderboard_file
 from privrank_jax.release.leaderboard import PUBLISHED
 from privrank_jax.release.leaderboard_file import LeaderboardError, stored_terms
 from privrank_jax.release.ledger import create
-from tests.promises import promise, user
+from tests.promises import promise
 
 ASKED = {
     "gaussian": promise(1.0, "user", "replace", 2, delta=1e-4),
@@ -69,9 +69,6 @@ def test_errors_are_those_of_the_simulation(tmp_path, noise, key):
 @pytest.mark.parametrize("publishes", PUBLISHED)
 def test_little_noise_shows_all_that_it_publishes(tmp_path, publishes, noise):
     asked, stream, sums = LITTLE[noise], STREAM, np.cumsum(STREAM, 0)
-    if publishes in ("borda", "approvals"):
-        asked, stream = user(3000.0, asked.delta), STREAM - STREAM.mean(1, keepdims=True).round()
-        sums = np.cumsum(stream, 0)
     if publishes == "scores":
         stream = np.array([[5.0, 3, 1, 1, 3, 5, 2, 4, 3]] * 70)
     with endless(tmp_path / "board", noise, asked, publishes=publishes) as board:
@@ -142,7 +139,11 @@ def former(path, **terms):
 
 @pytest.mark.parametrize(
     ("terms", "words"),
-    [({"spacing": "gap 2, at most 1 in a step, band 2"}, "steps that are a gap apart")],
+    [
+        ({"spacing": "gap 2, at most 1 in a step, band 2"}, "steps that are a gap apart"),
+        ({"publishes": "centered Borda scores"}, "centered Borda scores"),
+        ({"publishes": "centered approvals"}, "centered approvals"),
+    ],
 )
 def test_boards_of_kinds_that_are_gone_are_refused_and_stay(tmp_path, terms, words):
     """By the state and by the function alike; the file is what it was."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import shutil
 import sqlite3
@@ -13,7 +12,6 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation.continual import BALLOTS, continual_ballots
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.score_stream import continual_score_sums
@@ -23,7 +21,7 @@ from privrank_jax.release import Leaderboard, Ledger, leaderboard_file
 from privrank_jax.release.exact_strategy import strategy_of
 from privrank_jax.release.leaderboard_file import LeaderboardError
 from privrank_jax.release.ledger import create
-from tests.promises import promise, user
+from tests.promises import promise
 from tests.release.strategies import matrices
 
 ASKED = promise(1.0, "user", "replace", 2, delta=1e-4)
@@ -136,41 +134,6 @@ def test_errors_of_scores_are_those_of_the_simulation(tmp_path, key):
     simulated = continual_score_sums(key, stream, asked).diagnostics
     for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
         np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-4)
-
-
-@pytest.mark.parametrize("ballots", BALLOTS)
-def test_ballots_are_added_up_and_their_errors_are_those_of_the_simulation(tmp_path, key, ballots):
-    """Totals below 0 too; a board of one kind of ballots is no board of another, nor of comparisons."""
-    path, little = tmp_path / "board", user(1000.0, 0.1)
-    stream = STREAM - 3.0
-    with opened(path, little, publishes=ballots) as board:
-        first = board.publish(stream[0]).value
-        more = board.publish(stream[1:4]).value
-        np.testing.assert_allclose([first, *more], np.cumsum(stream[:4], 0), atol=1.5)
-        with pytest.raises(ValueError, match="publishes='scores'"):
-            board.scores()
-    with opened(path, little, publishes=ballots) as board:
-        np.testing.assert_array_equal(board.totals, [first, *more])
-    other = next(one for one in BALLOTS if one != ballots)
-    for publishes, asked in (
-        (other, little),
-        ("totals", dataclasses.replace(little, contributions=1)),
-    ):
-        with pytest.raises(LeaderboardError, match="holds a leaderboard on other terms"):
-            opened(path, asked, publishes=publishes)
-    for adjacency, noise in itertools.product(("replace", "add-remove"), ("gaussian", "laplace")):
-        asked = dataclasses.replace(user(0.7, 1e-6), adjacency=adjacency)
-        asked = asked if noise == "gaussian" else dataclasses.replace(asked, delta=0.0)
-        with opened(
-            tmp_path / f"{adjacency}{noise}", asked, noise=noise, publishes=ballots
-        ) as board:
-            told = board.diagnostics
-            assert board.guarantee == Guarantee(asked, asked, numerics="exact")
-        simulated = continual_ballots(key, STREAM, asked, ballots=ballots, noise=noise).diagnostics
-        assert told.noise_scale == pytest.approx(float(simulated.noise_scale), rel=1e-4)
-        np.testing.assert_allclose(told.deviations, simulated.deviations, rtol=5e-3)
-    with pytest.raises(ValueError, match="leave contributions out"):
-        opened(tmp_path / "many", ASKED, publishes=ballots)
 
 
 def test_other_terms_are_refused(tmp_path):
