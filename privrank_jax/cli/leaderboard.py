@@ -88,14 +88,6 @@ class Request(Budget, ComparisonColumns, Files, Release):
             "newest row is older than a step is refused.",
         ),
     ] = None
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="scores (fitted under privacy), or counts (noisy win totals, for items that are compared equally "
-            "often). Default: scores; a leaderboard of counts goes on as one.",
-        ),
-    ] = None
     unit: Unit = "user"
     adjacency: Annotated[str, adjacency_option("who compared what, and when,")] = "replace"
     max_per_user: Annotated[
@@ -162,7 +154,6 @@ _PASSED = (
     "steps",
     "until",
     "state",
-    "method",
     "noise",
     "gamma",
     "top_k",

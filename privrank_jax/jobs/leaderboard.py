@@ -55,7 +55,6 @@ from privrank_jax.jobs.result import (
     Ranking,
     best_first,
     each_by_itself,
-    of_noise,
 )
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import paid, was_paid
@@ -69,21 +68,12 @@ from privrank_jax.release.leaderboard import strategy_for
 from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
 
-METHODS = ("scores", "counts")
 _NOISES = ("laplace", "gaussian")
 _MOST_ITEMS = 10_000
 _PLACES = ("first", "second", "third")
-_WORDS = {  # what items are ranked by, and the name of that
-    "scores": ("private scores (log-odds)", "score"),
-    "counts": ("noisy win totals", "noisy wins"),
-}
 _DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
 _NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
 _NO_LAW = "no intervals: sums of Laplace noise have no simple law"
-_BY_EXPOSURE = (
-    "win totals follow how often items were compared, so they order items by how good they are only where all were "
-    'compared about equally often: method="scores" (--method scores) publishes fitted scores instead.'
-)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -118,7 +108,6 @@ def leaderboard(
     until: Time | None = None,
     state: str | os.PathLike[str] | None = None,
     times: Shaped[np.ndarray, "rows"] | None = None,
-    method: str | None = None,
     noise: str | None = None,
     gamma: float | None = None,
     top_k: int | None = None,
@@ -146,8 +135,6 @@ def leaderboard(
             the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
             publish it.
         times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
-        method: ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are compared
-            equally often. Default: scores, and a leaderboard that was begun with counts goes on as one.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
@@ -183,15 +170,11 @@ def leaderboard(
     known = None if state is None or rehearsal else stored_terms(state)
     if not isinstance(data, Comparisons):
         raise ValueError(f"a leaderboard takes comparisons in memory, got {what_is(data)}.")
-    if method is None:
-        goes_on = known is not None and "publishes" not in known and privacy.adjacency != "flip"
-        method = "counts" if goes_on else "scores"
     users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
     job = _Job(
         data=data,
         promise=privacy.given(public=data.public, users=users),
         schedule=schedule_of(every, start, steps, until),
-        method=method,
         noise=noise or _NOISES[0],
         gamma=gamma,
         top_k=top_k,
@@ -243,7 +226,6 @@ class _Published:
     guarantee: Guarantee | None
     counted: list[Counted]
     identifier: str = ""
-    reach: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -253,7 +235,6 @@ class _Job:
     data: Comparisons
     promise: Privacy
     schedule: Schedule
-    method: str
     noise: str
     gamma: float | None
     top_k: int | None
@@ -261,23 +242,12 @@ class _Job:
     source: Randomness
 
     @property
-    def fits(self) -> bool:
-        """Whether scores are fitted to what is published."""
-        return self.method == "scores"
-
-    @property
     def fits_sums(self) -> bool:
-        """Whether scores are fitted to noisy sums; under flips they are fitted to totals."""
-        return self.fits and self.promise.adjacency != "flip"
-
-    @property
-    def publishes(self) -> str:
-        """What a step holds, one of :data:`~privrank_jax.release.leaderboard.PUBLISHED`."""
-        return "scores" if self.fits_sums else "totals"
+        """Whether scores are fitted to wins, losses and pair counts; under flips they are fitted to win totals."""
+        return self.promise.adjacency != "flip"
 
     def check(self) -> None:
         """Refuse options that don't go together."""
-        check_choice("method", self.method, METHODS)
         check_choice("noise", self.noise, _NOISES)
         check_noise(self.promise, self.noise)
         if self.promise.unit == "user" and self.promise.contributions is None:
@@ -310,7 +280,6 @@ class _Job:
             steps=self.schedule.steps,
             noise=self.noise,
             schedule=self.schedule.words,
-            publishes=self.publishes,
         ) as board:
             ledger = None
             if begin is not None:
@@ -328,16 +297,14 @@ class _Job:
             published = [Counted(**json.loads(note)) for note in board.notes]
             fresh = arrivals.after(published)
             counted = [*published, *fresh.counted(done, last)]
-            reach = None if self.fits else board.reach(last - 1, self.level)
             if last > done:
                 notes = [step.text for step in counted[done:]]
                 counts = fresh.sums if self.fits_sums else fresh.totals
                 board.publish(counts(done, last), notes, after=done)
             scores = board.scores(self.gamma) if self.fits_sums else None
             return _Published(
-                board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier,
-                reach=reach,
-            )  # fmt: skip
+                board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier
+            )
 
     def rehearse(self, arrivals: Arrivals) -> _Published:
         """The same steps with simulated noise, and no state."""
@@ -355,13 +322,7 @@ class _Job:
         found = draw(key, counts, self.promise, noise=self.noise, strategy=strategy)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
-        met, reach = arrivals.counted(0, last), None
-        if not self.fits:
-            strategy = strategy_for(
-                self.promise, items, self.schedule.steps, self.noise, self.publishes
-            )[2]
-            reach = strategy.total_reach(last - 1, items, self.level)
-        return _Published(noisy, scores, told, found.guarantee, met, reach=reach)
+        return _Published(noisy, scores, told, found.guarantee, arrivals.counted(0, last))
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
@@ -377,7 +338,7 @@ class _Job:
             note=f"It covers all {number}steps together ({self.schedule.words}), those to come too, also "
             "where later comparisons depend on earlier leaderboards.",
         )
-        rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
+        rehearsal = self.source.rehearsal
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
         items, steps = arrivals.data.item_names, []
         met = np.zeros((len(items), len(items)), np.int64)
@@ -404,7 +365,6 @@ class _Job:
                 *large_delta(
                     self.promise, user=self.data.num_users, comparison=len(arrivals.times)
                 ),
-                *((_BY_EXPOSURE,) if self.method == "counts" and not flip else ()),
                 *(
                     (
                         f"no two items can be told apart. Less noise: {self.less_noise(len(items), len(steps))}.",
@@ -429,9 +389,9 @@ class _Job:
         """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
         totals = found.sums[step, : len(items)]
         deviation = float(np.asarray(found.told.deviations)[step])
-        name, fits, gamma = self.data.name, self.fits, None
+        name, gamma = self.data.name, None
         scores = totals if found.scores is None else found.scores[step]
-        if fits and found.scores is None:
+        if found.scores is None:
             gamma = self.gamma or float(
                 quickly(least_risk_gamma, float(met.sum()) / len(met), deviation**2)
             )
@@ -440,7 +400,7 @@ class _Job:
         of_all = f" of {self.schedule.steps}" if self.schedule.steps else ""
         end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
         facts = {
-            "method": self.method,
+            "method": "scores",
             "data": name,
             "items": len(items),
             "max_per_user": self.promise.contributions,
@@ -461,15 +421,14 @@ class _Job:
             notes.append(
                 "the list of items was taken from the data of the first run and is treated as public"
             )
-        what, score_name = _WORDS["scores" if fits else "counts"]
         return Ranking(
-            title=f"{name}: {len(items)} items by {what}, step {step + 1}{of_all}, until {end}",
+            title=f"{name}: {len(items)} items by private scores (log-odds), step {step + 1}{of_all}, until {end}",
             items=items,
             order=best_first(scores),
             guarantee=guarantee,
             facts={name: value for name, value in facts.items() if value is not None},
             scores=scores,
-            score_name=score_name,
+            score_name="score",
             level=self.level,
             top_k=self.top_k,
             notes=tuple(notes),
@@ -481,13 +440,6 @@ class _Job:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
         assert latest.scores is not None
         deviation = latest.facts["noise_deviation"]
-        if not self.fits:
-            error = f"the noise of a total has a standard deviation of {deviation:.3g}"
-            if found.reach is None:
-                return Certainty(self.unless_apart(found, latest, met)[1], notes=(_NO_LAW, error))
-            more = ", not the chance in the answers; this step by itself"
-            certain = of_noise(latest.scores, found.reach, what="totals", more=more)
-            return dataclasses.replace(certain, notes=(error,))
         moved, unsure = self.unless_apart(found, latest, met)
         error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
         if found.scores is not None:
@@ -531,8 +483,6 @@ class _Job:
         def fitted(one: np.ndarray) -> np.ndarray:
             if found.scores is not None:
                 return np.asarray(fit_score_sums(one, items, *deviations, gamma=self.gamma))
-            if not self.fits:
-                return one
             design, gamma = pairwise.Counts(met), latest.facts["gamma"]
             return np.asarray(quickly(pairwise.fit, design, one, gamma).value)
 
@@ -548,7 +498,7 @@ class _Job:
 
         def deviation(promise: Privacy, steps: int | None, noise: str, after: int) -> float:
             try:
-                strategy = strategy_for(promise, num_items, steps, noise, self.publishes)[2]
+                strategy = strategy_for(promise, num_items, steps, noise)[2]
             except ValueError:  # no exact noise can be drawn
                 return math.inf
             return float(strategy.deviations(after)[-1])

@@ -18,7 +18,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._backend import product
-from privrank_jax.pairwise.continual import continual_counts
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import strategy_matrices
@@ -82,6 +83,11 @@ def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
     own, pairs = facts["noise_scale"], facts["pair_scale"]
     sums = np.concatenate([data.sum(-1) / own, data.sum(-2) / own, met / pairs], axis=-1)
     return np.einsum("st,dti->dsi", encode, sums).reshape(len(data), -1)
+
+
+def _totals_of_wins(key: Array, wins: WinCounts, privacy: Privacy, **options: Any) -> Any:
+    """Win totals over time of counts ``(T, m, m)``."""
+    return continual_totals(key, wins.totals, privacy, **options)
 
 
 def _of_wins(
@@ -155,41 +161,38 @@ _REMOVED = dataclasses.replace(_USER, adjacency="add-remove")
 _SINGLE = dataclasses.replace(_USER, contributions=1)
 _REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
 
-_COUNTS = (continual_counts, _totals, noise_scale)
+_FLIPPED_USER = dataclasses.replace(_USER, adjacency="flip")
+_BY_PART = np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3)  # variances are as 2/(3/4) to 1/(1/4)
+
+_TOTALS = (_totals_of_wins, _totals, noise_scale)
 _SCORES = (continual_score_sums, _sums, lambda _: 1.0)
 
 AUDITED = (
     audited(
-        "continual-counts",
-        "win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
+        "continual-totals",
+        "win totals after each of 3 steps, square-root strategy, Gaussian noise, answers of one user of L = 2",
         note="privacy/prefix_sums.py",
-        **_of_wins(*_COUNTS, "square-root", _USER, *_USERS),
+        **_of_wins(*_TOTALS, "square-root", _FLIPPED_USER, *_USERS),
     ),
     audited(
-        "continual-counts-add-remove",
-        "win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
-        note="privacy/prefix_sums.py",
-        **_of_wins(*_COUNTS, "tree", _REMOVED, _USERS[0], _stream((0, 0), (0, 1), (1, 0))),
-    ),
-    audited(
-        "continual-counts-tree",
+        "continual-totals-tree",
         "win totals after each of 3 steps, tree, Laplace noise, one answer",
         note="privacy/prefix_sums.py",
-        **_of_wins(*_COUNTS, "tree", _FLIPPED, *_ANSWERS),
+        **_of_wins(*_TOTALS, "tree", _FLIPPED, *_ANSWERS),
     ),
     audited(
-        "continual-counts-unbounded",
-        "win totals after the first 3 steps of any number, root, Gaussian noise, one user of L = 2",
+        "continual-totals-unbounded",
+        "win totals after the first 3 steps of any number, root, Gaussian noise, answers of one user of L = 2",
         note="privacy/unbounded_sums.py; later steps may lose as much again",
         calibration="sound",
-        **_of_wins(*_COUNTS, "unbounded-root", _USER, *_USERS),
+        **_of_wins(*_TOTALS, "unbounded-root", _FLIPPED_USER, *_USERS),
     ),
     audited(
-        "continual-counts-unbounded-tree",
+        "continual-totals-unbounded-tree",
         "win totals after the first 3 steps of any number, tree, Laplace noise, one answer",
         note="privacy/unbounded_sums.py; later steps may lose as much again",
         calibration="sound",
-        **_of_wins(*_COUNTS, "unbounded-tree", _FLIPPED, *_ANSWERS),
+        **_of_wins(*_TOTALS, "unbounded-tree", _FLIPPED, *_ANSWERS),
     ),
     audited(
         "continual-score-sums",
@@ -200,13 +203,24 @@ AUDITED = (
             _SINGLE,
             _meeting(0, 0, 1, 3),
             _meeting(0, 2, 0, 3),
-            # variances are as 2/(3/4) to 1/(1/4)
-            weights=np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3),
+            weights=_BY_PART,
         ),
     ),
     audited(
         "continual-score-sums-laplace",
         "wins, losses and pair counts after one step, Laplace noise, one comparison replaced",
         **_of_wins(*_SCORES, "increments", _REPLACED, _meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
+    ),
+    audited(
+        "continual-score-sums-add-remove",
+        "wins, losses and pair counts after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
+        **_of_wins(
+            *_SCORES,
+            "tree",
+            _REMOVED,
+            2 * _meeting(0, 0, 1, 3) + _meeting(1, 1, 2, 3),
+            _meeting(1, 1, 2, 3),
+            weights=_BY_PART,
+        ),
     ),
 )

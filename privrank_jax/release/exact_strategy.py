@@ -24,8 +24,6 @@ from jaxtyping import Float
 
 from privrank_jax.pairwise.score_stream import Part
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.laplace_sums import laplace_sum_reach
 from privrank_jax.privacy.prefix_sums import (
     check_steps,
     inverse_series,
@@ -169,26 +167,6 @@ class ExactStrategy:
             row[end - 1] = 1
             end -= self._width(end - 1)
         return row
-
-    def total_reach(self, step: int, numbers: int, level: float) -> float | None:
-        """Half-width that holds the noise of all sums after row ``step``, in wins.
-
-        Gaussian noise is normal but for the rounding of its parts, each by at most a half, which adds up to at most
-        half the sum of their factors. None for sums of Laplace noise of several scales.
-
-        Args:
-            step: from 0.
-            numbers: how many sums there are.
-            level: confidence.
-        """
-        if self._kind == "unbounded-tree":
-            return None
-        weights = self.decoding(step)
-        if self._kind not in _ROOTS:
-            return 0.5 * laplace_sum_reach(int(weights.sum()), float(self.scale), numbers, level)
-        deviation = float(self.deviations(step + 1)[-1])
-        rounding = 0.25 * float(abs(weights).sum()) / self.unit
-        return Noise.independent("gaussian", deviation, numbers).reach(level) + rounding
 
     def drawn(self, counts: np.ndarray, first: int, sources: Sequence[Source]) -> np.ndarray:
         """Rows of Y from ``first`` on, float64, each with noise from a source of its own.

@@ -19,8 +19,10 @@ bounded for ever (:mod:`privrank_jax.privacy.unbounded_sums`): the root in integ
 tree, whose rows have noise of 2^j times one scale. All that was said holds with that bound in place of the first
 column, for all steps that will ever be.
 
-**Scores** are fitted to the noisy sums of wins, losses and pair counts, which are drawn in the same way, with noise
-of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of what is on disk.
+**What a step holds** follows from the promise. Under ``flip`` it is public who compared what, and X holds win totals,
+to which scores are fitted. Else X holds wins, losses and pair counts, drawn in the same way, with noise of two scales
+(:mod:`privrank_jax.release.exact_strategy`), and scores are fitted to their noisy sums: post-processing of what is on
+disk.
 
 **One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
@@ -53,14 +55,12 @@ import jax
 import numpy as np
 from jaxtyping import Real
 
-from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.score_stream import (
     MAX_PAIR_ITEMS,
     Part,
-    check_private_design,
     fit_all_sums,
     parts_of,
 )
@@ -75,7 +75,6 @@ from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 
-PUBLISHED = ("totals", "scores")
 _NO_END = "without end"
 
 
@@ -84,7 +83,6 @@ def strategy_for(
     num_items: int,
     steps: int | None,
     noise: str,
-    publishes: str,
 ) -> tuple[Privacy, tuple[Part, ...] | None, ExactStrategy]:
     """What a leaderboard attains of a promise, the parts of a step, and its noise.
 
@@ -93,20 +91,17 @@ def strategy_for(
         num_items: m.
         steps: T, None without a last step.
         noise: ``"laplace"`` or ``"gaussian"``.
-        publishes: one of :data:`PUBLISHED`.
 
     Raises:
         ValueError: a promise that can't be kept, or noise that can't be drawn.
     """
-    attained, parts = exact_promise(of_comparisons(privacy, "Leaderboard", noise)), None
-    if publishes == "scores":
-        check_private_design(attained)
-        parts = parts_of(num_items)
+    attained = exact_promise(of_comparisons(privacy, "Leaderboard", noise))
+    parts = None if attained.adjacency == "flip" else parts_of(num_items)
     return attained, parts, strategy_of(attained, steps, noise, parts)
 
 
 class Leaderboard:
-    """Noisy totals or scores after each step, with or without a last one, under one promise; a context manager.
+    """Noisy sums after each step, with or without a last one, and scores by them; a context manager.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, or all
     that will ever be, for the promised unit and adjacency, whichever steps the L comparisons of a user fall
@@ -125,8 +120,6 @@ class Leaderboard:
             and the noise grows with how many there were.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
-        publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
-            ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`).
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
@@ -141,7 +134,7 @@ class Leaderboard:
     True
     >>> with Leaderboard(path, promise, items=("a", "b"), steps=365) as board:  # the next day
     ...     _ = board.publish(WinCounts.from_matrix([[0, 90], [10, 0]]))
-    ...     board.published, bool(np.all(board.totals[0] == day))
+    ...     board.published, bool(np.all(board.scores()[0] == day))
     (2, True)
     """
 
@@ -154,22 +147,19 @@ class Leaderboard:
         steps: int | None = None,
         noise: str = "gaussian",
         schedule: str = "",
-        publishes: str = "totals",
     ) -> None:
-        check_choice("publishes", publishes, PUBLISHED)
         self.items, self.noise = tuple(items), noise
         self.steps = None if steps is None else int(steps)
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
-        self.publishes = publishes
         self._attained, self._parts, self._strategy = strategy_for(
-            privacy, len(self.items), self.steps, noise, publishes
+            privacy, len(self.items), self.steps, noise
         )
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
         terms |= {"noise": noise, "schedule": schedule}
-        if publishes == "scores":  # the terms of a state say nothing of totals
+        if self._parts:  # the terms of a state say nothing of totals
             terms["publishes"] = SCORES
         self._terms = terms
         self._file = StateFile(path, self._terms)
@@ -229,17 +219,18 @@ class Leaderboard:
         return self.sums[:, : len(self.items)]
 
     def scores(self, gamma: float | None = None) -> Totals:
-        """Scores after each published step, ``(t, m)`` float64, of a leaderboard that publishes them.
+        """Scores after each published step, ``(t, m)`` float64, but under ``flip``.
 
         Args:
             gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.score_stream.fit_score_sums`.
 
         Raises:
-            ValueError: the leaderboard publishes totals.
+            ValueError: adjacency ``flip``, where the fit needs how often each pair was compared, which is public.
         """
-        if self.publishes != "scores":
+        if not self._parts:
             raise ValueError(
-                "this leaderboard publishes totals; scores need one that was begun with publishes='scores'."
+                "under adjacency='flip' a leaderboard publishes win totals: fit scores to a step of totals by "
+                "pairwise.fit, with how often each pair was compared up to it."
             )
         with jax.enable_x64(True):
             return fit_all_sums(self.sums, len(self.items), self.diagnostics, gamma)
@@ -257,17 +248,6 @@ class Leaderboard:
         ]
         return ContinualDiagnostics(*told[0], *(told[1] if len(told) > 1 else (None, None)))
 
-    def reach(self, step: int, level: float) -> float | None:
-        """Half-width that holds the noise of all totals after a step with this probability, in wins; public.
-
-        None where sums of the noise have no simple law: Laplace noise without a last step.
-
-        Args:
-            step: from 0.
-            level: above 0 and below 1, for Laplace noise at most 1 - 10⁻⁹ times the number of items.
-        """
-        return self._strategy.total_reach(step, len(self.items), level)
-
     def publish(
         self,
         wins: WinCounts | Real[np.ndarray, "*steps items"],
@@ -280,15 +260,15 @@ class Leaderboard:
 
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
-                or win totals, ``(m,)`` or ``(k, m)``; for scores, in place of these, what
-                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``.
-                Multiples of 1/2.
+                or, under ``flip``, win totals, ``(m,)`` or ``(k, m)``; else what
+                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
 
         Returns:
-            ``value``: noisy totals in wins, or scores, after the step, ``(m,)``, or after each, ``(k, m)`` float64.
+            ``value``: scores, or under ``flip`` noisy totals in wins, after the step, ``(m,)``, or after each, ``(k,
+            m)`` float64.
             ``guarantee``: of all steps together, with ``numerics="exact"``. ``diagnostics``:
             :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
 
@@ -298,7 +278,7 @@ class Leaderboard:
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         given, alone = _by_step(wins)
-        scores = self.publishes == "scores"
+        scores = bool(self._parts)
         double = _doubled_sums if scores else doubled_totals
         counts = np.array([double(one) for one in given], np.int64).reshape(len(given), -1)
         if counts.size and counts.shape[1] != self._size:

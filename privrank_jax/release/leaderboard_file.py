@@ -309,8 +309,8 @@ def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, str, s
 def _check_kind(path: Path, terms: dict[str, str]) -> None:
     """Refuse a leaderboard of a kind that is not published any more; its file stays as it is."""
     kind = "users who count in steps that are a gap apart" if "spacing" in terms else ""
-    if terms.get("publishes", SCORES) != SCORES:
-        kind = terms["publishes"]
+    if terms.get("adjacency") in ("replace", "add-remove") and terms.get("publishes") != SCORES:
+        kind = terms.get("publishes", "win totals")
     if kind:
         raise LeaderboardError(
             f"{path} holds a leaderboard of {kind}, and this version of privrank has none. The file stays as it is: go "

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import Privacy, leaderboard
-from privrank_jax.data import Comparisons, read
+from privrank_jax.data import Comparisons, Rankings, read
 from privrank_jax.data.file import Origin
 from privrank_jax.release.ledger import Ledger, create
 
@@ -44,21 +44,14 @@ def test_steps_stay_as_they_were_and_each_is_a_ranking(tmp_path):
     assert str(later).startswith("votes: 3 items by private scores (log-odds), step 4 of 5")
 
 
-@pytest.mark.parametrize("method", ["scores", "counts"])
 @pytest.mark.parametrize("adjacency", ["flip", "replace"])
-def test_a_rehearsal_needs_no_state(method, adjacency):
+def test_a_rehearsal_needs_no_state(adjacency):
     promise = Privacy(1e4, unit="comparison", adjacency=adjacency, delta=0.1)
-    found = published(
-        None, data=votes(public=()), promise=promise, method=method, key=jax.random.key(3)
-    )
+    found = published(None, data=votes(public=()), promise=promise, key=jax.random.key(3))
     assert found.rehearsal
     assert found.facts["seed"] == 3
     assert found.guarantee.numerics == "simulation"
-    by_exposure = any("win totals follow" in one for one in found.warnings)
-    assert by_exposure == (method == "counts" and adjacency == "replace")
-    if method == "counts":
-        np.testing.assert_allclose(found.scores, [2, 1, 0], atol=1)
-        assert bool(found.certainty.intervals)
+    assert list(found.names) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -69,8 +62,8 @@ def test_without_a_last_step_it_goes_on(tmp_path, noise):
     table |= {"loser": ["b", "c"] * 20 + ["c"], "when": list(map(str, days))}
     data = read(table, time="when", name="votes")
     delta = 0.1 if noise == "gaussian" else 0.0
-    promise = Privacy(1e3, unit="user", adjacency="replace", delta=delta, contributions=1)
-    asked = {"data": data, "promise": promise, "steps": None, "noise": noise, "method": "counts"}
+    promise = Privacy(1e3, unit="user", adjacency="flip", delta=delta, contributions=1)
+    asked = {"data": data, "promise": promise, "steps": None, "noise": noise}
     first = published(tmp_path / "board", "2024-01-05", **asked)
     found = published(tmp_path / "board", "2024-02-10", **asked)
     assert (len(first.steps), len(found.steps)) == (4, 40)
@@ -78,8 +71,10 @@ def test_without_a_last_step_it_goes_on(tmp_path, noise):
         assert (one.title, one.rows) == (again.title, again.rows)
     rehearsal = published(None, "2024-02-10", **asked, key=jax.random.key(3))
     for board in (found, rehearsal):
-        np.testing.assert_allclose(board.scores, [20, 20, 0], atol=1.5)
-        assert board.title == "votes: 3 items by noisy win totals, step 40, until 2024-02-10"
+        assert list(board.names) == ["a", "b", "c"]
+        assert (
+            board.title == "votes: 3 items by private scores (log-odds), step 40, until 2024-02-10"
+        )
         assert "It covers all steps together (every day from 2024-01-01)" in board.guarantee.note
         assert "num_steps" not in board.facts
     told = [board.facts["noise_deviation"] for board in (found, rehearsal)]
@@ -123,9 +118,6 @@ def test_a_board_of_noise_says_so_and_what_would_lessen_it(adjacency):
     sure = published(None, data=many(20_000), promise=weak, **asked)
     assert "told apart" not in " ".join((str(sure), *sure.warnings))
     assert any("the noise moves a score by" in note for note in sure.notes)
-    totals = published(None, data=many(), promise=weak, method="counts", **asked)
-    deviation = f"{totals.facts['noise_deviation']:.3g}"
-    assert f"the noise of a total has a standard deviation of {deviation}" in totals.notes
 
 
 def test_only_what_lessens_the_noise_is_advised():
@@ -136,8 +128,8 @@ def test_only_what_lessens_the_noise_is_advised():
         ("laplace", 0.0, None, "2024-01-05"), ("gaussian", 1e-6, 365, "2024-04-10"),
     ):  # fmt: skip
         promise = Privacy(0.02, unit="user", adjacency="flip", contributions=3, delta=delta)
-        asked = {"noise": noise, "steps": steps, "key": jax.random.key(1)}
-        found = published(None, until, many(), promise, method="counts", **asked)
+        asked = {"noise": noise, "steps": steps, "key": jax.random.key(0)}
+        found = published(None, until, many(), promise, **asked)
         (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
         ways = [way for way in ("--noise gaussian", "--steps", "--every") if way in said]
         seen[noise, steps, until[5:]] = ways
@@ -162,6 +154,7 @@ def test_the_error_that_is_said_is_that_of_the_noise(adjacency):
         errors.append(found.scores - truth)
         (note,) = (one for one in found.notes if "the noise moves" in one)
         said.append(float(note.split()[6].rstrip(",")))
+        assert bool(found.certainty.intervals) == (adjacency == "flip")
     assert np.median(said) == pytest.approx(np.std(errors), rel=1 / 3)
 
 
@@ -182,7 +175,7 @@ def test_a_ledger_pays_once(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "one-shot"}, "method"),
+        ({"data": Rankings([[0, 1]] * 4, ("a", "z"))}, "takes comparisons"),
         ({"noise": "k-norm"}, "noise"),
         ({"gamma": 0.0}, "gamma"),
         ({"level": 1.0}, "level"),

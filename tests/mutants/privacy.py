@@ -48,14 +48,6 @@ PRIVACY = (
         ("math.sqrt((steps + 1).bit_length() - 1)", "math.sqrt(steps.bit_length())"),
     ),
     *mutants_of(
-        "privacy/laplace_sums.py",
-        "tests/privacy/test_laplace_sums.py",
-        ("np.exp(-terms * ", "np.exp(-"),
-        ("(0.5 / scale, _STEEP)", "(1 / scale, _STEEP)"),
-        (") / numbers)", "))"),
-        ("(found + terms) * scale / _LARGEST", "found"),
-    ),
-    *mutants_of(
         "privacy/prefix_sums.py",
         "tests/privacy/test_unbounded_sums.py",
         ("column_bound(strategy, noise) if strategy", "longest_column(encode, noise) if strategy"),
@@ -98,12 +90,6 @@ PRIVACY = (
         ("(items - 2) ** 2 / (2 * items)", "(items - 2) / (2 * items)"),
         ("given = 0.0 if replaced is not promise else focus", "given = focus"),
         ("(float(scale) * users for", "(float(scale) * users / 2 for"),
-    ),
-    *mutants_of(
-        "release/exact_strategy.py",
-        "tests/release/test_exact_strategy.py",
-        ('== "unbounded-tree":\n            return None', '== "":\n            return None'),
-        ("return 0.5 * laplace_sum_reach(", "return laplace_sum_reach("),
     ),
     *mutants_of(
         "aggregation/bounds.py",

@@ -190,18 +190,3 @@ def test_the_noise_of_each_part_has_its_deviation(noise):
     alike = strategy_of(asked, 3, noise, (Part(200, 1, Fraction(1, 2)),) * 2)
     halves = np.split(alike.drawn(np.zeros((3, 400), np.int64), 0, sources), 2, axis=1)
     assert abs(np.corrcoef(halves[0].ravel(), halves[1].ravel())[0, 1]) < 6 / math.sqrt(600)
-
-
-@pytest.mark.parametrize(("noise", "steps"), [("laplace", 5), ("gaussian", 5), ("laplace", None)])
-def test_the_noise_of_all_totals_stays_within_reach_as_often_as_said(noise, steps):
-    """Three totals of 2,000 boards after four steps; where scales differ by step no reach is told."""
-    asked = ASKED if noise == "gaussian" else promise(1.0, "user", "replace", 2)
-    strategy = strategy_of(asked, steps, noise)
-    reach = strategy.total_reach(3, 3, 0.9)
-    if steps is None:
-        assert reach is None
-        return
-    nothing = np.zeros((4, 6000), np.int64)
-    last = strategy.decoded(strategy.drawn(nothing, 0, [SYSTEM] * 4))[-1]
-    within = np.mean(abs(last).reshape(2000, 3).max(axis=1) <= reach)
-    assert within == pytest.approx(0.9, abs=6 * math.sqrt(0.9 * 0.1 / 2000))
