@@ -105,6 +105,11 @@ class Request(Budget, ComparisonColumns, Files, Release):
     items: Items = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
+    LEFT_OUT: ClassVar[tuple[str, ...]] = (
+        *(role for role in ComparisonColumns.ROLES if role != "count"),  # of --column
+        *("plot", "report"),  # of --out
+        "accept_idealized",  # all that is released is exact
+    )
     LIBRARY: ClassVar[dict[str, str]] = {
         "contributions": "max_per_user",
         "k": "top_k",

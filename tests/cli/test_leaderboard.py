@@ -176,6 +176,7 @@ def test_other_terms_are_refused(run, changed, words):
         ({"more": ()}, "--max-per-user"),
         ({"more": (*SCORES, "--gamma", 0)}, "--gamma"),
         ({"more": (*SCORES, "--count", "n")}, "--count"),
+        ({"more": (*SCORES, "--column", "winner=first")}, "--column winner=NAME"),
         ({"more": (*SCORES, "--user", "none")}, "--user"),
         ({"more": (*SCORES, "--top-k", 9)}, "--top-k"),
         ({"more": (*SCORES, "--seed", 3)}, "--seed"),
@@ -200,17 +201,14 @@ def test_neither_named_data_nor_the_command_rank_have_steps(privrank, tmp_path):
 
 
 def test_the_latest_step_goes_to_files_too(run, tmp_path):
-    names = {
-        name: tmp_path / f"board.{end}"
-        for name, end in (("out", "csv"), ("plot", "svg"), ("report", "html"))
-    }
-    more = [word for name, path in names.items() for word in (f"--{name}", path)]
+    names = {end: tmp_path / f"board.{end}" for end in ("csv", "svg", "html")}
+    more = [word for path in names.values() for word in ("--out", path)]
     found = run(*ROWS, more=(*SCORES, *more)).json()
-    with names["out"].open(newline="") as file:
+    with names["csv"].open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["item"] for row in rows] == [row["item"] for row in found["ranking"]]
-    assert "step 3 of 5" in names["report"].read_text()
-    assert "<svg" in names["plot"].read_text()
+    assert "step 3 of 5" in names["html"].read_text()
+    assert "<svg" in names["svg"].read_text()
 
 
 def test_scores_and_tables(run, privrank, tmp_path):
