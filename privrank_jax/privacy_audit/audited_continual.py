@@ -24,10 +24,9 @@ from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import strategy_matrices
 from privrank_jax.privacy_audit import laws
-from privrank_jax.privacy_audit.audited_comparisons import on_wins
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import audited, noise_scale
+from privrank_jax.privacy_audit.rows import audited, noise_scale, on
 
 Array = jax.Array
 
@@ -85,13 +84,14 @@ def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
     return np.einsum("st,dti->dsi", encode, sums).reshape(len(data), -1)
 
 
-def _totals_of_wins(key: Array, wins: WinCounts, privacy: Privacy, **options: Any) -> Any:
-    """Win totals over time of counts ``(T, m, m)``."""
-    return continual_totals(key, wins.totals, privacy, **options)
+def _won(data: Array) -> Array:
+    """Wins of each item in each step, ``(T, m)``, of counts ``(T, m, m)``."""
+    return jnp.sum(data, axis=-1)
 
 
 def _of_wins(
     function: Callable[..., Any],
+    given: Callable[[Array], Any],
     numbers: Callable[[np.ndarray, Facts, Any], np.ndarray],
     scale: Callable[[Facts], float],
     strategy: str,
@@ -101,7 +101,7 @@ def _of_wins(
 ) -> dict[str, Any]:
     """Streams of what one unit can hold of comparisons."""
     noise = "gaussian" if promise.delta else "laplace"
-    release = on_wins(function, noise=noise, strategy=strategy)
+    release = on(function, given, noise=noise, strategy=strategy)
     found = _published(release, numbers, scale, strategy, promise, *pair, weights=weights)
     return found | {"instances": _streams(promise, pair[0].shape[-1], len(pair[0]))}
 
@@ -164,8 +164,8 @@ _REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
 _FLIPPED_USER = dataclasses.replace(_USER, adjacency="flip")
 _BY_PART = np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3)  # variances are as 2/(3/4) to 1/(1/4)
 
-_TOTALS = (_totals_of_wins, _totals, noise_scale)
-_SCORES = (continual_score_sums, _sums, lambda _: 1.0)
+_TOTALS = (continual_totals, _won, _totals, noise_scale)
+_SCORES = (continual_score_sums, WinCounts, _sums, lambda _: 1.0)
 
 AUDITED = (
     audited(
