@@ -14,12 +14,10 @@ from privrank_jax.cli.checks import check_release
 from privrank_jax.cli.console import Refusal, Side, print_table
 from privrank_jax.cli.options import command
 from privrank_jax.cli.request import (
-    Ballots,
     Budget,
     ComparisonColumns,
     Files,
     Items,
-    Missing,
     Release,
     Unit,
     adjacency_option,
@@ -40,14 +38,12 @@ HELP = (
     "  privrank leaderboard votes.csv --every day --time when --start 2024-01-01 --steps 365 --state board.state "
     "--epsilon 1 --noise gaussian --delta 1e-6 --max-per-user 10\n\n"
     "  privrank leaderboard games.csv --every week --time date --start 2024-01-01 --steps 52 --state board.state "
-    "--epsilon 1 --unit comparison --adjacency flip\n\n"
-    "  privrank leaderboard ballots.csv --every week --time when --start 2024-01-01 --state board.state "
-    "--epsilon 1     (a ranking of each user, in forms that privrank aggregate reads too; or --approvals)"
+    "--epsilon 1 --unit comparison --adjacency flip"
 )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class Request(Budget, ComparisonColumns, Ballots, Files, Release):
+class Request(Budget, ComparisonColumns, Files, Release):
     """The options of one run."""
 
     source: Annotated[
@@ -55,15 +51,13 @@ class Request(Budget, ComparisonColumns, Ballots, Files, Release):
         typer.Argument(
             metavar="FILE",
             help="CSV, TSV, Excel (.xlsx), JSON Lines or Parquet file (- is standard input) with a header row, and one "
-            "comparison per row, or one ranking, or approvals, of a user.",
+            "comparison per row.",
         ),
     ]
     every: Annotated[
         str, typer.Option(metavar="PERIOD", help="Publish after every hour, day, week or month.")
     ]
-    time: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Column of times, of comparisons or ballots.")
-    ]
+    time: Annotated[str, typer.Option(metavar="COLUMN", help="Column of the times of comparisons.")]
     start: Annotated[
         str,
         typer.Option(
@@ -94,38 +88,13 @@ class Request(Budget, ComparisonColumns, Ballots, Files, Release):
             "newest row is older than a step is refused.",
         ),
     ] = None
-    method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="scores (fitted under privacy), or counts (noisy win totals, for items that are compared equally "
-            "often). Default: scores; a leaderboard of counts goes on as one. Of rankings there is borda alone, of "
-            "--approvals their totals, scores.",
-        ),
-    ] = None
     unit: Unit = "user"
     adjacency: Annotated[str, adjacency_option("who compared what, and when,")] = "replace"
     max_per_user: Annotated[
         int | None,
         typer.Option(
             metavar="L",
-            help="Most comparisons of one user in all steps together; the first ones stay. Needed with --unit user; of "
-            "rankings and approvals each user has one.",
-        ),
-    ] = None
-    gap: Annotated[
-        int | None,
-        typer.Option(
-            metavar="B",
-            help="Less Gaussian noise on comparisons: a user counts in steps that are at least B apart (the first one, "
-            "then the next one that is far enough); --max-per-user may be left out then.",
-        ),
-    ] = None
-    max_per_step: Annotated[
-        int | None,
-        typer.Option(
-            metavar="Q",
-            help="Most comparisons of one user in a step, likewise. Default: 1 with --gap, else any number.",
+            help="Most comparisons of one user in all steps together; the first ones stay. Needed with --unit user.",
         ),
     ] = None
     top_k: Annotated[int | None, typer.Option(metavar="K", help="Publish only the K best.")] = None
@@ -134,12 +103,15 @@ class Request(Budget, ComparisonColumns, Ballots, Files, Release):
         typer.Option(help="Ridge of scores, in comparisons. Default: chosen without the answers."),
     ] = None
     items: Items = None
-    missing: Missing = None
     level: Annotated[float, typer.Option(help="Confidence of the intervals.")] = 0.95
 
+    LEFT_OUT: ClassVar[tuple[str, ...]] = (
+        *(role for role in ComparisonColumns.ROLES if role != "count"),  # of --column
+        *("plot", "report"),  # of --out
+        "accept_idealized",  # all that is released is exact
+    )
     LIBRARY: ClassVar[dict[str, str]] = {
         "contributions": "max_per_user",
-        "per_step": "max_per_step",
         "k": "top_k",
     }
 
@@ -163,11 +135,9 @@ def leaderboard(request: Request) -> None:
         payers[0].check(promise)
         return payers[0].ledger
 
-    of_users = ("rankings", "orders", "comparisons")
-    kinds = ("comparisons",) if request.unit == "comparison" else of_users
     alone = request.unit == "comparison" and request.user is None
     board = publish_steps(
-        read_data(request, kinds, **({"user": None} if alone else {})),
+        read_data(request, ("comparisons",), **({"user": None} if alone else {})),
         Privacy(
             request.epsilon,
             unit=request.unit,
@@ -176,7 +146,6 @@ def leaderboard(request: Request) -> None:
             contributions=request.max_per_user,
         ),
         **{name: getattr(request, name) for name in _PASSED},
-        per_step=request.max_per_step,
         key=request.key,
         ledger=begin,
     )
@@ -190,12 +159,10 @@ _PASSED = (
     "steps",
     "until",
     "state",
-    "method",
     "noise",
     "gamma",
     "top_k",
     "level",
-    "gap",
 )
 
 

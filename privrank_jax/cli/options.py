@@ -39,12 +39,14 @@ class Options:
         given: names of the options given on the command line.
         LIBRARY: from the library's name of an argument to the field, where they differ.
         PANEL: heading of the class's own options in the help; "" for the default heading.
+        LEFT_OUT: options of its bases that a command does without, as another one says the same.
     """
 
     given: frozenset[str] = frozenset()
 
     LIBRARY: ClassVar[dict[str, str]] = {}
     PANEL: ClassVar[str] = ""
+    LEFT_OUT: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def names(cls) -> list[str]:
@@ -137,6 +139,7 @@ def _parameters(request: type[Options]) -> dict[str, inspect.Parameter]:
             default=_default(fields[name]),
         )
         for name, panel in panels.items()
+        if name not in request.LEFT_OUT
     }
 
 

@@ -29,7 +29,6 @@ HELP = (
     "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95\n\n"
     "  privrank plan --rankings --rule copeland --items 10 --epsilon 1 --target 0.1\n\n"
     "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02\n\n"
-    "  privrank plan --rankings --steps 52 --items 10 --epsilon 1 --users 5000\n\n"
     "  privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5"
 )
 
@@ -177,14 +176,6 @@ class Design(Saved):
             metavar="NAME",
             help="With --rankings: plan the majorities that private weights tell, as privrank aggregate --rule ranks "
             "by them; --target is the least lead of a majority, a share of users, that must surely be told.",
-        ),
-    ] = None
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            metavar="T",
-            help="With --rankings or --points 0-1: plan a leaderboard that is published T times under one budget, as "
-            "privrank leaderboard does.",
         ),
     ] = None
     optimum: Annotated[

@@ -186,7 +186,7 @@ class ComparisonColumns(Counted):
             "W, L, 1, 0, tie, 0.5, both bad), left-score, right-score (the higher wins) or left-wins, right-wins (how "
             "often each won); count (how often a row counts). privrank rank also has side (the item shown first, whose "
             "advantage is fitted), group (of judges, each with its advantage), chosen and shown (of choices). Once for "
-            "each; --ROLE NAME says the same.",
+            "each.",
         ),
     ] = None
     winner: Role = None

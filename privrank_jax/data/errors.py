@@ -13,6 +13,20 @@ _OPTIONS = {
     "num_users": "--users",
     "group": "--covariate-group",
 }
+_ROLES = frozenset(  # of the columns of comparisons, which every command that reads these takes by --column
+    (
+        "winner",
+        "loser",
+        "tie",
+        "left",
+        "right",
+        "outcome",
+        "left_wins",
+        "right_wins",
+        "left_score",
+        "right_score",
+    )
+)
 _NOTHING = object()
 _LONG = 40  # letters of a name, where many are named
 _MOST_QUOTED = 80  # letters of a cell
@@ -46,7 +60,13 @@ def say(name: str, value: Any = _NOTHING) -> str:
 
     >>> say("items"), say("user", None), say("cells", "costs")
     ('items (--items)', 'user=None (--user none)', "cells='costs' (--lower-is-better)")
+    >>> say("winner"), say("left_wins", "a b")
+    ('winner (--column winner=NAME)', "left_wins='a b' (--column 'left-wins=a b')")
     """
+    if name in _ROLES:
+        column = "NAME" if value is _NOTHING else "none" if value is None else value
+        given = shlex.quote(f"{name.replace('_', '-')}={column}")
+        return f"{name}{'' if value is _NOTHING else f'={value!r}'} (--column {given})"
     if value is _NOTHING:
         return f"{name} ({_option(name)})"
     if flag := _OPTIONS.get((name, value) if isinstance(value, str) else ""):

@@ -14,11 +14,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int
 
 from privrank_jax._neighbors import NO_COLUMN, of_column, of_count
 from privrank_jax._validate import check_choice
-from privrank_jax.data.cells import count_of, time_of
+from privrank_jax.data.cells import count_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.errors import BadCell, DataError, quoted, say
 from privrank_jax.data.file import Origin
@@ -114,7 +114,6 @@ class Rankings(Data):
         users_are: what one user is, such as ``"column 'user'"``.
         whole: whether it is public, by the kind of file or the data set, that users rank all items.
         origin: where the data come from.
-        times: (n,) datetime64[us], UTC, when each user answered, or None.
 
     Raises:
         DataError: no users, fewer than two items, an item named twice, or arrays that don't fit together.
@@ -136,7 +135,6 @@ class Rankings(Data):
     users_are: str = ""
     whole: bool = False
     origin: Origin | None = None
-    times: Shaped[np.ndarray, "users"] | None = None
 
     def __post_init__(self) -> None:
         ranks = np.array(self.ranks)
@@ -151,8 +149,6 @@ class Rankings(Data):
         check_names(self.item_names)
         if self.user_names and len(self.user_names) != len(ranks):
             raise DataError(f"{len(ranks)} rows of ranks, {len(self.user_names)} user names")
-        if self.times is not None and np.shape(self.times) != (len(ranks),):
-            raise DataError(f"{len(ranks)} rows of ranks, times of shape {np.shape(self.times)}")
         if self.missing not in ("last", "unknown"):
             raise DataError(f"missing must be 'last' or 'unknown', got {self.missing!r}")
         ranks = places(ranks).before
@@ -289,7 +285,6 @@ def read_rankings(
     num_users: int | None = None,
     cells: str | None = None,
     count: str | None = None,
-    time: str | None = None,
 ) -> Rankings:
     """Read rankings from an opened table; :func:`privrank_jax.read` explains the arguments.
 
@@ -308,18 +303,17 @@ def read_rankings(
         if item is None and rank is None:
             _check_keys(table, header, ("item", "rank", user))
         _leave_out(name, "its cells are ranks", order_separator=order_separator, count=count)
-        _leave_out(name, "a user has several rows here, not one of one time", time=time)
         columns = (item or "item", rank or "rank")
         return _long(table, header, user, columns, public, missing, num_users, cells, blank)
     _leave_out(name, "a row is a user, also of those who ranked nothing", num_users=num_users)
-    named, time = user, spelled_in(header, time)
+    named = user
     user, count = spelled_in(header, user), spelled_in(header, count)
     if count is not None and user is not None:
         raise DataError(
             f"{name}: {say('count', count)} says how many users gave the ranking of a row, and a user has one ranking: "
             f"say {say('user', None)}, for a file with a whole ranking in each row, or leave it out"
         )
-    header = but(header, {SYNTHETIC, count, time})
+    header = but(header, {SYNTHETIC, count})
     others = but(header, {user})
     if table.form and (grid := grid_of(name, others, order, public)):
         table, header = _of_grid(table, header, grid, user)
@@ -330,10 +324,10 @@ def read_rankings(
             _leave_out(name, "its columns are places", order_separator=order_separator)
         if len(columns) > 1 or cells != "approvals":
             _leave_out(name, "its cells are items, best first", cells=cells)
-        asked = (user, count, time, public, missing, order_separator, blank, cells == "approvals")
+        asked = (user, count, public, missing, order_separator, blank, cells == "approvals")
         return _of_users(_orders(table, header, columns, *asked), named)
     _leave_out(name, "its cells are no items", order_separator=order_separator, blank=blank or None)
-    found, _ = wide_rankings(table, header, user, public, missing, cells, count, time=time)
+    found, _ = wide_rankings(table, header, user, public, missing, cells, count)
     return _of_users(found, named)
 
 
@@ -515,17 +509,15 @@ def wide_rankings(
     cells: str | None = None,
     count: str | None = None,
     *,
-    time: str | None = None,
     by_form: bool = False,
 ) -> tuple[Rankings, np.ndarray]:
     """A table with a column per item, and the ranks as they stand in it, from 0, which rankings renumber."""
     name, user = table.name, spelled_in(header, user)
     columns = wide_columns(name, header, user, public, cells, by_form=by_form)
-    roles = {"user": user, "count": count, "time": time}
+    roles = {"user": user, "count": count}
     roles |= {f"item {k}": one for k, one in enumerate(columns)}
     named, unused = find_columns(name, table.header, roles)
     faults, found, people, often = _rows_of_users(table, named)
-    times = _times(table, faults, found, often)
     most = sum(column != user for column in header)
     of_items = [found[f"item {k}"] for k in range(len(columns))]
     levels, scale = _levels(
@@ -553,7 +545,6 @@ def wide_rankings(
         missing=missing,
         public=public_facts(seen_items=public is None and not table.form),
         users_are=_users_are(user, count),
-        times=times,
         **table.said(notes=notes, unused=unused),
     )
     return rankings, ranks
@@ -575,7 +566,7 @@ def _rows_of_users(
     """The columns of a table with a row for each user, the users, and how many users a row is."""
     found = dict(zip(named, table.columns(list(named.values()))))
     faults, people, often = Faults(table), Names("user", False), None
-    beside = ("user", "count", "time")
+    beside = ("user", "count")
     faults.some_key([column for role, column in found.items() if role not in beside])
     if "user" in found:
         column = found["user"]
@@ -595,16 +586,6 @@ def _rows_of_users(
         found = {role: column.take(faults.rows) for role, column in found.items()}
         often = often[faults.rows]
     return faults, found, people, often
-
-
-def _times(
-    table: Table, faults: Faults, found: dict[str, Column], often: np.ndarray | None
-) -> np.ndarray | None:
-    """When each user answered; None where no column says so."""
-    if "time" not in found:
-        return None
-    times = faults.read(found["time"], time_of, "datetime64[us]")
-    return times if often is None else times[repeated(table.name, often)]
 
 
 def _levels(
@@ -767,7 +748,6 @@ def _orders(
     columns: Sequence[str],
     user: str | None,
     count: str | None,
-    time: str | None,
     public: tuple[str, ...] | None,
     missing: str,
     separator: str | None,
@@ -777,12 +757,11 @@ def _orders(
     """A table of items: best first, a column per place or one of texts or lists; or lists of those approved of."""
     if user is not None:
         check_rows_of_users(table.name, header, user, listed=public is not None)
-    roles = {"user": user, "count": count, "time": time}
+    roles = {"user": user, "count": count}
     roles |= {f"place {k}": one for k, one in enumerate(columns)}
     named, unused = find_columns(table.name, table.header, roles)
     check_no_counts(table.name, [one for one in header if one != user and one not in columns])
     faults, found, people, often = _rows_of_users(table, named)
-    times = _times(table, faults, found, often)
     names = Names("item", True, public, blank=[*MISSING, *blank])
     of_places = [found[f"place {k}"] for k in range(len(columns))]
     if len(columns) == 1:
@@ -808,7 +787,6 @@ def _orders(
         missing=missing,
         public=public_facts(seen_items=public is None),
         users_are=_users_are(user, count),
-        times=times,
         **table.said(
             orders_note(columns, approved=approved),
             notes=_notes(notes, user, named.get("count")),

@@ -33,8 +33,8 @@ _SHARED = ("user", "items", "ignore", "count")
 _TAKEN = {  # by kind, the arguments beside those that say how a file becomes a table
     "comparisons": (*_SHARED, *_COMPARING, *_SIDES),
     "choices": (*_SHARED, *_CHOOSING),
-    "orders": (*_SHARED, *_RANKING, "time"),
-    "rankings": (*_SHARED, *_RANKING, "time"),
+    "orders": (*_SHARED, *_RANKING),
+    "rankings": (*_SHARED, *_RANKING),
     "reports": ("user", "items"),
     "synthetic": ("user", "items", "missing"),
     "preferences": ("user", "chosen", "rejected", "prompt", "id", "keep", "epsilon"),
@@ -121,8 +121,7 @@ def read(
         side: column that names the item shown first (left, at home), blank where none was: the advantage of being first
             is a covariate of its own.
         group: column of groups of judges: that advantage is then one for each group.
-        time: column of times, of comparisons and of rankings with a row for each user: ISO 8601, as UTC where no zone
-            is said, or seconds since 1970.
+        time: column of times of comparisons: ISO 8601, as UTC where no zone is said, or seconds since 1970.
         chosen, shown: of choices from sets, the column of the item that was chosen, and the column of the items shown
             (``A|B|C``) or the columns of one item each.
         item, rank: of rankings with a row for each user and item, their columns; default ``item``, ``rank``.
@@ -483,7 +482,7 @@ def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> A
     kept = without(table.name, table.header, given.get("ignore", ()))
     user = spelled_in(kept, given.get("user", "user"))
     in_memory = given.get("cells") == "approvals" or bool(grids(kept))
-    in_memory = in_memory or not given.keys().isdisjoint(("order_separator", "count", "time"))
+    in_memory = in_memory or not given.keys().isdisjoint(("order_separator", "count"))
     if in_memory or order_columns(table.name, kept, user, given.get("order"), given.get("items")):
         return _with_origin(read_rankings(table.table(), **given), table.origin)
     from privrank_jax.data.big_rankings import scan_rankings

@@ -1,22 +1,18 @@
-"""Comparisons and ballots with times: which rows count at which step, and what was counted of the published steps.
+"""Comparisons with times: which rows count at which step, and what was counted of the published steps.
 
 Of each user the first L rows stay, in the order of their times: which of them stay depends on this user's rows alone,
 and rows that arrive later change nothing that was published. Rows of one user with the same time are ordered by the
 pair that they compare, so that a flipped answer doesn't decide which pairs stay; the order of rows in the data plays no
-part. Where users count in steps that are a gap apart, a user's first step counts, then the first one that is as far
-away, and so on, whichever rows these hold; of a step the first rows stay, and of them the first L in all.
+part.
 
 The state remembers how many rows of each user were counted in each published step. What the data hold for these steps
 now is left out: rows that arrived too late are never counted, rows that were taken away or changed stay counted as they
-were, and of each user no more than L rows count in all steps together, whatever became of the data. Of ballots, a row
-of each user, L is 1. Where no column names the users, each row is another user, and nothing tells whether one that was
-changed and dated anew was counted before.
+were, and of each user no more than L rows count in all steps together, whatever became of the data.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import json
 from collections import Counter
@@ -25,13 +21,9 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
-from privrank_jax._host.evaluate import quickly
-from privrank_jax.aggregation.borda import user_scores
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.rankings import Approvals, Rankings, Ratings
 from privrank_jax.jobs.schedule import Schedule, day
 from privrank_jax.pairwise.score_stream import MAX_PAIR_ITEMS
-from privrank_jax.privacy.spaced_sums import Spacing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,10 +50,10 @@ class Counted:
 
 @dataclasses.dataclass(frozen=True)
 class Arrivals:
-    """Comparisons or ballots by the step in which they arrived.
+    """Comparisons by the step in which they arrived.
 
     Attributes:
-        data: the comparisons or ballots, of the items of the leaderboard.
+        data: the comparisons, of the items of the leaderboard.
         times: ``(N,)`` datetime64, of each row.
         schedule: of the steps.
         steps: ``(N,)`` step of each row, from 0; -1 for rows before the first, and ``len(schedule.starts) - 1`` for
@@ -70,39 +62,20 @@ class Arrivals:
         pairs_are_public: whether neighbors differ in answers alone.
         kept: ``(N,)`` bool, whether a row counts: it is dated in a step that is not published, and among the first of
             its user.
-        spacing: in which steps a user counts; None: in any.
     """
 
-    data: Comparisons | Rankings
+    data: Comparisons
     times: Shaped[np.ndarray, "rows"]
     schedule: Schedule
     steps: Int[np.ndarray, "rows"]
     limit: int | None
     pairs_are_public: bool
     kept: Bool[np.ndarray, "rows"]
-    spacing: Spacing | None = None
 
     @property
     def pairs(self) -> Int[np.ndarray, "rows 2"]:
         """The two items of each comparison, in the order of the items."""
-        assert isinstance(self.data, Comparisons)
         return np.sort(np.stack([self.data.winners, self.data.losers], 1), axis=1)
-
-    @property
-    def users(self) -> Int[np.ndarray, "rows"]:
-        """The user of each row."""
-        data = self.data
-        return data.users if isinstance(data, Comparisons) else np.arange(data.num_users)
-
-    @functools.cached_property
-    def ballots(self) -> Int[np.ndarray, "rows items"]:
-        """Twice each ballot: 1 or -1 for each item that is approved of or not, or twice the centered Borda scores."""
-        data = self.data
-        assert isinstance(data, Rankings)
-        if isinstance(data, Approvals):
-            return np.where(data.levels == 0, 1, -1)
-        scores = quickly(functools.partial(user_scores, missing=data.missing), data.ranks)
-        return np.rint(2 * np.asarray(scores)).astype(np.int64) - (data.num_items - 1)
 
     def after(self, published: Sequence[Counted]) -> Arrivals:
         """The same data, of which the rows of further steps count."""
@@ -114,55 +87,17 @@ class Arrivals:
             left = np.full(len(data.user_names), self.limit)
             if used:
                 left -= [used[_tag(name)] for name in data.user_names]
-            order = self.users
-            if isinstance(data, Comparisons):
-                lower, upper = self.pairs.T
-                order = np.lexsort((upper, lower, self.times, data.users))
-            if self.spacing is not None:
-                kept = self._spaced(self.spacing, published, order[kept[order]])
-            kept = _first_rows(self.users, order[kept[order]], left)
+            lower, upper = self.pairs.T
+            order = np.lexsort((upper, lower, self.times, data.users))
+            kept = _first_rows(data.users, order[kept[order]], left)
         return dataclasses.replace(self, kept=kept)
-
-    def _spaced(
-        self, spacing: Spacing, published: Sequence[Counted], order: Int[np.ndarray, "chosen"]
-    ) -> Bool[np.ndarray, "rows"]:
-        """Whether a row is among the first ones of its user in a step in which the user counts.
-
-        Args:
-            spacing: of these steps.
-            published: the steps before.
-            order: the rows of further steps, in order of user and time.
-        """
-        latest = {tag: number for number, step in enumerate(published) for tag in step.used}
-        width = max(len(self.schedule.starts), len(published)) + spacing.gap + 1
-        cells = self.users[order].astype(np.int64) * width + self.steps[order]  # rising
-        fresh = np.diff(cells, prepend=-1) != 0
-        places, names = cells[fresh], self.data.user_names
-        counts, wanted = np.zeros(places.size, bool), np.arange(len(names)) * width
-        if latest:
-            wanted += [latest.get(_tag(name), -spacing.gap) + spacing.gap for name in names]
-        while wanted.size:
-            wanted = wanted[wanted <= places.max(initial=-1)]
-            first = places.searchsorted(wanted)
-            first = first[places[first] // width == wanted // width]
-            counts[first] = True
-            wanted = places[first] + spacing.gap
-        groups = np.zeros(self.steps.size, np.int64)
-        groups[order] = np.cumsum(fresh) - 1
-        chosen = order[counts[groups[order]]]
-        return _first_rows(groups, chosen, np.full(places.size, spacing.per_step))
 
     def _between(self, first: int, last: int) -> Bool[np.ndarray, "rows"]:
         return self.kept & (self.steps >= first) & (self.steps < last)
 
     def totals(self, first: int, last: int) -> Float[np.ndarray, "steps items"]:
-        """Wins of each item in the steps ``first``, ..., ``last`` - 1; ties are half wins. Or the sums of ballots."""
-        if isinstance(self.data, Comparisons):
-            return self._wins_and_losses(first, last)[0]
-        found = np.zeros((last - first, self.data.num_items))
-        chosen = self._between(first, last)
-        np.add.at(found, self.steps[chosen] - first, self.ballots[chosen] / 2)
-        return found
+        """Wins of each item in the steps ``first``, ..., ``last`` - 1; ties are half wins."""
+        return self._wins_and_losses(first, last)[0]
 
     def sums(self, first: int, last: int) -> Float[np.ndarray, "steps sums"]:
         """Wins, losses and pair counts in these steps, ordered as ``pairwise.score_sums``."""
@@ -179,7 +114,6 @@ class Arrivals:
 
     def _wins_and_losses(self, first: int, last: int) -> list[np.ndarray]:
         data, chosen, items = self.data, self._between(first, last), self.data.num_items
-        assert isinstance(data, Comparisons)
         cell = (self.steps[chosen] - first) * items
         half = np.where(data.tied[chosen], 0.5, 1.0)
         size = (last - first) * items
@@ -201,7 +135,7 @@ class Arrivals:
         for place, (rows, fingerprint) in enumerate(self.fingerprints(first, last)):
             chosen, used, met = order[ends[place] : ends[place + 1]], {}, []
             if self.limit is not None:
-                users, times = np.unique(self.users[chosen], return_counts=True)
+                users, times = np.unique(data.users[chosen], return_counts=True)
                 names = (_tag(data.user_names[user]) for user in users)
                 used = dict(zip(names, times.tolist()))
             if self.pairs_are_public:
@@ -212,16 +146,13 @@ class Arrivals:
 
     def fingerprints(self, first: int, last: int) -> list[tuple[int, str]]:
         """The number and a hash of all rows of each of these steps, whatever their order in the data."""
-        data, users = self.data, self.users
+        data = self.data
         names, items = data.user_names, data.item_names
         rows: list[list[str]] = [[] for _ in range(first, last)]
         for row in np.flatnonzero((self.steps >= first) & (self.steps < last)).tolist():
-            cells = (str(self.times[row]), names[users[row]] if names else "")
-            if isinstance(data, Comparisons):
-                pair = items[data.winners[row]], items[data.losers[row]]
-                cells = (*cells, *pair, bool(data.tied[row]))
-            else:
-                cells = (*cells, *self.ballots[row].tolist())
+            user = names[data.users[row]] if names else ""
+            pair = items[data.winners[row]], items[data.losers[row]]
+            cells = (str(self.times[row]), user, *pair, bool(data.tied[row]))
             rows[self.steps[row] - first].append(json.dumps(cells))
         return [
             (len(lines), hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest())
@@ -265,24 +196,22 @@ class Arrivals:
 
 
 def arrivals_of(
-    data: Comparisons | Rankings,
+    data: Comparisons,
     times: Shaped[np.ndarray, "rows"],
     schedule: Schedule,
     limit: int | None,
     pairs_are_public: bool,
     items: Sequence[str] | None = None,
-    spacing: Spacing | None = None,
 ) -> Arrivals:
     """Sort rows by steps; of each user the first ones count.
 
     Args:
-        data: comparisons or ballots.
+        data: the comparisons.
         times: of each.
         schedule: of the steps.
-        limit: the most comparisons that count of a user; None where single ones are protected, and for ballots.
+        limit: the most comparisons that count of a user; None where single ones are protected.
         pairs_are_public: whether who compared what, and when, is public.
         items: those of a leaderboard that goes on; the data may lack some of them, and have no others.
-        spacing: in which steps a user counts; None: in any.
 
     Raises:
         ValueError: data with other items.
@@ -296,30 +225,12 @@ def arrivals_of(
         )
     if items is not None:
         codes = np.array([place[name] for name in data.item_names], np.int32)
-        data = _with_items(data, names, codes)
-    if isinstance(data, Rankings):
-        limit = 1 if data.user_names else None
+        ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
+        data = dataclasses.replace(data, item_names=names, **ends, questionnaire=None)
     steps = schedule.steps_of(times)
     kept = np.zeros(steps.size, bool)
-    found = Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept, spacing)
+    found = Arrivals(data, times, schedule, steps, limit, pairs_are_public, kept)
     return found.after(())
-
-
-def _with_items(
-    data: Comparisons | Rankings, names: tuple[str, ...], codes: Int[np.ndarray, "items"]
-) -> Comparisons | Rankings:
-    """The same data of these items, of which their own have these places."""
-    if isinstance(data, Comparisons):
-        ends = {"winners": codes[data.winners], "losers": codes[data.losers]}
-        return dataclasses.replace(data, item_names=names, **ends, questionnaire=None)
-
-    def placed(given: np.ndarray) -> np.ndarray:
-        found = np.full((len(given), len(names)), -1, np.int32)
-        found[:, codes] = given
-        return found
-
-    levels = {"levels": placed(data.levels)} if isinstance(data, Ratings) else {}
-    return dataclasses.replace(data, item_names=names, ranks=placed(data.ranks), **levels)
 
 
 def _tag(user: str) -> str:

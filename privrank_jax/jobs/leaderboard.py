@@ -30,14 +30,10 @@ from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax import pairwise, release
 from privrank_jax._host.evaluate import quickly
-from privrank_jax._promise import Privacy, in_words
+from privrank_jax._promise import Privacy
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.continual import continual_ballots
-from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.data.comparisons import Comparisons
-from privrank_jax.data.kinds import SEEN_ITEMS
-from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.jobs.arrivals import Arrivals, Counted, arrivals_of
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_fit
@@ -48,7 +44,6 @@ from privrank_jax.jobs.checks import (
     hardly_private,
     large_delta,
     private_remark,
-    rule_of,
     what_is,
 )
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, rehearsed
@@ -60,7 +55,6 @@ from privrank_jax.jobs.result import (
     Ranking,
     best_first,
     each_by_itself,
-    of_noise,
 )
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import paid, was_paid
@@ -69,30 +63,17 @@ from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.prefix_sums import check_steps, usual_strategy
-from privrank_jax.privacy.spaced_sums import Spacing
+from privrank_jax.privacy.prefix_sums import usual_strategy
 from privrank_jax.release.leaderboard import strategy_for
 from privrank_jax.release.leaderboard_file import stored_terms
 from privrank_jax.release.ledger import Ledger
 
-METHODS = ("scores", "counts")
-BALLOT_METHODS = {"borda": "borda", "approvals": "scores"}
 _NOISES = ("laplace", "gaussian")
 _MOST_ITEMS = 10_000
 _PLACES = ("first", "second", "third")
-_WORDS = {  # what items are ranked by, and the name of that
-    "scores": ("private scores (log-odds)", "score"),
-    "counts": ("noisy win totals", "noisy wins"),
-    "borda": ("noisy Borda scores of all users so far", "noisy score"),
-    "approvals": ("noisy approvals of all users so far", "noisy approvals"),
-}
 _DRAWS = 100  # of the noise, for its effect on scores; fewer for hundreds of items
 _NO_DESIGN = "no intervals: how often each pair was compared is private here, and known by noisy counts alone"
 _NO_LAW = "no intervals: sums of Laplace noise have no simple law"
-_BY_EXPOSURE = (
-    "win totals follow how often items were compared, so they order items by how good they are only where all were "
-    'compared about equally often: method="scores" (--method scores) publishes fitted scores instead.'
-)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -118,7 +99,7 @@ class Board(Ranking):
 
 
 def leaderboard(
-    data: Comparisons | Rankings,
+    data: Comparisons,
     privacy: Privacy,
     *,
     every: str,
@@ -127,13 +108,10 @@ def leaderboard(
     until: Time | None = None,
     state: str | os.PathLike[str] | None = None,
     times: Shaped[np.ndarray, "rows"] | None = None,
-    method: str | None = None,
     noise: str | None = None,
     gamma: float | None = None,
     top_k: int | None = None,
     level: float = 0.95,
-    gap: int | None = None,
-    per_step: int | None = None,
     key: Key | None = None,
     ledger: Ledger | Callable[[str, Privacy], Ledger | None] | None = None,
 ) -> Board:
@@ -143,10 +121,9 @@ def leaderboard(
     come out as they were, and the budget is that of one release for all steps together.
 
     Args:
-        data: the comparisons so far; or rankings, ratings or approvals, one of each user.
-        privacy: what is promised for all steps together; for users of comparisons with ``contributions``, the most that
-            count of one of them in all steps, chosen without looking at the data: their first ones stay. With
-            ``gap`` it may be left out. Of rankings and approvals one counts, under ``replace`` or ``add-remove``.
+        data: the comparisons so far.
+        privacy: what is promised for all steps together; for users with ``contributions``, the most comparisons that
+            count of one of them in all steps, chosen without looking at the data: their first ones stay.
         every: ``"hour"``, ``"day"``, ``"week"`` or ``"month"``.
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
@@ -157,20 +134,11 @@ def leaderboard(
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
             the first step, and one of that name and ``.published`` beside it. It is as private as the data: never
             publish it.
-        times: ``(N,)`` datetime64, UTC, when each comparison or ballot was made. Default: those of the data.
-        method: of comparisons ``"scores"``, fitted under privacy, or ``"counts"``, noisy win totals, for items that are
-            compared equally often. Default: scores, and a leaderboard that was begun with counts goes on as one. Of
-            rankings and ratings ``"borda"``, noisy Borda scores, of approvals ``"scores"``, noisy totals; both are
-            sums over users of how far an item is above half of what it could have (proof at the head of
-            :mod:`privrank_jax.aggregation.continual`).
+        times: ``(N,)`` datetime64, UTC, when each comparison was made. Default: those of the data.
         noise: ``"laplace"``, or ``"gaussian"`` at the δ of the promise. Default: Laplace.
         gamma: ridge of scores. Default: chosen without the answers.
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.
-        gap: of comparisons with Gaussian noise: the public least distance of two steps in which a user counts, for less
-            noise (:mod:`privrank_jax.privacy.spaced_sums`). A user's first step counts, then the first one that is so
-            many steps later, and so on. ``contributions`` may be left out then. Default: a user counts in any steps.
-        per_step: the most comparisons of a user that count in a step, likewise; 1 where a gap is given.
         key: makes a rehearsal with simulated noise, without a state.
         ledger: pays for all steps before anything is returned; nothing where an earlier call has. Or a function that
             is given what a ledger calls the steps and the promise before anything is drawn, and returns the ledger that
@@ -197,51 +165,33 @@ def leaderboard(
     ('votes: 2 items by private scores (log-odds), step 2 of 365, until 2026-01-03', 2)
     """
     rehearsal = key is not None
-    spacing = None
-    if gap is not None or per_step is not None:
-        spacing = Spacing(1 if gap is None else gap, 1 if per_step is None else per_step)
-        if privacy.unit == "user" and privacy.contributions is None and steps is not None:
-            check_steps(steps)
-            privacy = dataclasses.replace(privacy, contributions=spacing.most(steps))
     if state is None and not rehearsal:
         raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
     known = None if state is None or rehearsal else stored_terms(state)
-    if not isinstance(data, Comparisons | Rankings):
-        raise ValueError(
-            f"a leaderboard takes comparisons, rankings or approvals in memory, got {what_is(data)}."
-        )
-    ballots = _ballots(data)
-    if method is None and ballots:
-        method = BALLOT_METHODS[ballots]
-    elif method is None:
-        goes_on = known is not None and "publishes" not in known and privacy.adjacency != "flip"
-        method = "counts" if goes_on else "scores"
+    if not isinstance(data, Comparisons):
+        raise ValueError(f"a leaderboard takes comparisons in memory, got {what_is(data)}.")
     users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
     job = _Job(
         data=data,
         promise=privacy.given(public=data.public, users=users),
         schedule=schedule_of(every, start, steps, until),
-        method=method,
         noise=noise or _NOISES[0],
         gamma=gamma,
         top_k=top_k,
         level=level,
-        spacing=spacing,
         source=Randomness(key),
     )
     job.check()
-    when = getattr(data, "times", None) if times is None else times
-    rows = data.num_users if isinstance(data, Rankings) else len(data)
-    if when is None or when.shape != (rows,):
-        what = "ballot" if ballots else "comparison"
+    when = data.times if times is None else times
+    if when is None or when.shape != (len(data),):
         raise ValueError(
-            f"{data.name} does not say when each {what} was made: give times (--time), one for each."
+            f"{data.name} does not say when each comparison was made: give times (--time), one for each."
         )
     items = None if known is None else tuple(json.loads(known["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
-    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items, spacing)
+    arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
     check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
-    rare = check_rare_items(data, written=bool(ballots)) if known is None else ()
+    rare = check_rare_items(data, written=False) if known is None else ()
     if isinstance(ledger, Ledger):
         pays, sha256 = ledger, getattr(data, "sha256", "")
         begin = functools.partial(_begin, ledger, sha256)
@@ -266,13 +216,6 @@ def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledge
     return ledger
 
 
-def _ballots(data: object) -> str:
-    """What kind of ballots the data hold, ``"borda"`` or ``"approvals"``; "" where they are comparisons."""
-    if isinstance(data, Approvals):
-        return "approvals"
-    return "borda" if isinstance(data, Rankings) else ""
-
-
 @dataclasses.dataclass(frozen=True)
 class _Published:
     """What was published so far, a row per step; ``scores`` where they are fitted to noisy sums."""
@@ -283,54 +226,31 @@ class _Published:
     guarantee: Guarantee | None
     counted: list[Counted]
     identifier: str = ""
-    reach: float | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Job:
     """What was asked for, see :func:`leaderboard`."""
 
-    data: Comparisons | Rankings
+    data: Comparisons
     promise: Privacy
     schedule: Schedule
-    method: str
     noise: str
     gamma: float | None
     top_k: int | None
     level: float
-    spacing: Spacing | None
     source: Randomness
 
     @property
-    def ballots(self) -> str:
-        """What kind of ballots is added up; "" where these are comparisons."""
-        return _ballots(self.data)
-
-    @property
-    def fits(self) -> bool:
-        """Whether scores are fitted to what is published."""
-        return self.method == "scores" and not self.ballots
-
-    @property
     def fits_sums(self) -> bool:
-        """Whether scores are fitted to noisy sums; under flips they are fitted to totals."""
-        return self.fits and self.promise.adjacency != "flip"
-
-    @property
-    def publishes(self) -> str:
-        """What a step holds, one of :data:`~privrank_jax.release.leaderboard.PUBLISHED`."""
-        return self.ballots or ("scores" if self.fits_sums else "totals")
+        """Whether scores are fitted to wins, losses and pair counts; under flips they are fitted to win totals."""
+        return self.promise.adjacency != "flip"
 
     def check(self) -> None:
         """Refuse options that don't go together."""
-        check_choice(
-            "method", self.method, (BALLOT_METHODS[self.ballots],) if self.ballots else METHODS
-        )
         check_choice("noise", self.noise, _NOISES)
         check_noise(self.promise, self.noise)
-        if self.ballots:
-            self.check_ballots()
-        elif self.promise.unit == "user" and self.promise.contributions is None:
+        if self.promise.unit == "user" and self.promise.contributions is None:
             raise ValueError(
                 "a leaderboard needs contributions (--max-per-user): the most comparisons that count of one user in "
                 "all steps together, chosen without looking at the data; the first ones of users with more stay."
@@ -340,41 +260,9 @@ class _Job:
                 f"{self.data.name} does not say who compared, so users can't be protected as a whole: name the column "
                 'of users (--user), or protect single comparisons by unit="comparison" (--unit comparison).'
             )
-        elif self.spacing is not None:
-            self.spacing.check(self.promise, self.noise, self.schedule.steps)
         Asked(gamma=self.gamma, top_k=self.top_k, level=self.level).check_scores()
         if self.gamma == 0:
             raise ValueError("gamma (--gamma) must be positive; leave it out for a good default.")
-
-    def check_ballots(self) -> None:
-        """Refuse options that mean nothing where each user gives one ballot."""
-        told = f"{self.data.name} holds a ballot of each user"
-        if self.promise.kind not in ADDED:
-            raise ValueError(
-                f"{told}, which is protected as a whole, when it was given too: promise {in_words(ADDED)} (--unit, "
-                "--adjacency)."
-            )
-        if self.spacing is not None:
-            raise ValueError(f"{told}: leave gap (--gap) and per_step (--max-per-step) out.")
-        if self.promise.contributions is not None:
-            raise ValueError(f"{told}: leave contributions (--max-per-user) out, for one counts.")
-        if self.gamma is not None:
-            raise ValueError(f"{told}, to which no scores are fitted: leave gamma (--gamma) out.")
-
-    def about_ballots(self, data: Rankings) -> list[str]:
-        """What is public of how ballots count."""
-        told = ["a user counts once, and how many users there are is not published"]
-        if self.ballots == "approvals":
-            told.append("an item of which a user says nothing is not approved")
-            scored = "its number of approvals, less half of all users"
-        else:
-            told += [rule_of(data.missing)] * (not data.whole)
-            scored = "the sum of its Borda scores over all users, less half of what it could be"
-        return [
-            f"the score of an item is {scored}",
-            *told,
-            *(one for one in data.notes if one != SEEN_ITEMS),
-        ]
 
     def publish(
         self,
@@ -392,8 +280,6 @@ class _Job:
             steps=self.schedule.steps,
             noise=self.noise,
             schedule=self.schedule.words,
-            publishes=self.publishes,
-            spacing=self.spacing,
         ) as board:
             ledger = None
             if begin is not None:
@@ -411,16 +297,14 @@ class _Job:
             published = [Counted(**json.loads(note)) for note in board.notes]
             fresh = arrivals.after(published)
             counted = [*published, *fresh.counted(done, last)]
-            reach = None if self.fits else board.reach(last - 1, self.level)
             if last > done:
                 notes = [step.text for step in counted[done:]]
                 counts = fresh.sums if self.fits_sums else fresh.totals
                 board.publish(counts(done, last), notes, after=done)
             scores = board.scores(self.gamma) if self.fits_sums else None
             return _Published(
-                board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier,
-                reach=reach,
-            )  # fmt: skip
+                board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier
+            )
 
     def rehearse(self, arrivals: Arrivals) -> _Published:
         """The same steps with simulated noise, and no state."""
@@ -430,23 +314,15 @@ class _Job:
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
         counts = np.zeros((self.schedule.steps or last, counted.shape[1]))
         counts[:last] = counted
-        draw = functools.partial(continual_totals, spacing=self.spacing)
+        draw = continual_totals
         if self.fits_sums:
-            draw = functools.partial(continual_sums, num_items=items, spacing=self.spacing)
-        elif self.ballots:
-            draw = functools.partial(continual_ballots, ballots=self.ballots)
+            draw = functools.partial(continual_sums, num_items=items)
         strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
         key = self.source.key()
         found = draw(key, counts, self.promise, noise=self.noise, strategy=strategy)
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
-        met, reach = arrivals.counted(0, last), None
-        if not self.fits:
-            strategy = strategy_for(
-                self.promise, items, self.schedule.steps, self.noise, self.publishes, self.spacing
-            )[2]
-            reach = strategy.total_reach(last - 1, items, self.level)
-        return _Published(noisy, scores, told, found.guarantee, met, reach=reach)
+        return _Published(noisy, scores, told, found.guarantee, arrivals.counted(0, last))
 
     def paid_as(self, identifier: str) -> str:
         """What a ledger calls all steps together."""
@@ -460,9 +336,9 @@ class _Job:
         guarantee = dataclasses.replace(
             found.guarantee.for_any_user(),
             note=f"It covers all {number}steps together ({self.schedule.words}), those to come too, also "
-            f"where later {'ballots' if self.ballots else 'comparisons'} depend on earlier leaderboards.",
+            "where later comparisons depend on earlier leaderboards.",
         )
-        rehearsal, flip = self.source.rehearsal, self.promise.adjacency == "flip"
+        rehearsal = self.source.rehearsal
         guarantee = rehearsed(guarantee) if rehearsal else guarantee
         items, steps = arrivals.data.item_names, []
         met = np.zeros((len(items), len(items)), np.int64)
@@ -489,7 +365,6 @@ class _Job:
                 *large_delta(
                     self.promise, user=self.data.num_users, comparison=len(arrivals.times)
                 ),
-                *((_BY_EXPOSURE,) if self.method == "counts" and not flip else ()),
                 *(
                     (
                         f"no two items can be told apart. Less noise: {self.less_noise(len(items), len(steps))}.",
@@ -514,9 +389,9 @@ class _Job:
         """The leaderboard of one step; ``met``: how often pairs were compared until its end, where that is public."""
         totals = found.sums[step, : len(items)]
         deviation = float(np.asarray(found.told.deviations)[step])
-        name, fits, gamma = self.data.name, self.fits, None
+        name, gamma = self.data.name, None
         scores = totals if found.scores is None else found.scores[step]
-        if fits and found.scores is None:
+        if found.scores is None:
             gamma = self.gamma or float(
                 quickly(least_risk_gamma, float(met.sum()) / len(met), deviation**2)
             )
@@ -525,12 +400,10 @@ class _Job:
         of_all = f" of {self.schedule.steps}" if self.schedule.steps else ""
         end, rehearsal = day(self.schedule.starts[step + 1]), self.source.rehearsal
         facts = {
-            "method": self.method,
+            "method": "scores",
             "data": name,
             "items": len(items),
             "max_per_user": self.promise.contributions,
-            "gap": self.spacing and self.spacing.gap,
-            "max_per_step": self.spacing and self.spacing.per_step,
             "step": step + 1,
             "ends": end,
             "schedule": self.schedule.words,
@@ -548,19 +421,14 @@ class _Job:
             notes.append(
                 "the list of items was taken from the data of the first run and is treated as public"
             )
-        if self.spacing is not None:
-            notes.append(f"what counts: {self.spacing.words}; the first ones of users with more")
-        if isinstance(self.data, Rankings):
-            notes += self.about_ballots(self.data)
-        what, score_name = _WORDS[self.ballots or ("scores" if fits else "counts")]
         return Ranking(
-            title=f"{name}: {len(items)} items by {what}, step {step + 1}{of_all}, until {end}",
+            title=f"{name}: {len(items)} items by private scores (log-odds), step {step + 1}{of_all}, until {end}",
             items=items,
             order=best_first(scores),
             guarantee=guarantee,
             facts={name: value for name, value in facts.items() if value is not None},
             scores=scores,
-            score_name=score_name,
+            score_name="score",
             level=self.level,
             top_k=self.top_k,
             notes=tuple(notes),
@@ -572,13 +440,6 @@ class _Job:
         """Certainty of the last step: the noise of its totals is normal, up to the rounding of its parts."""
         assert latest.scores is not None
         deviation = latest.facts["noise_deviation"]
-        if not self.fits:
-            error = f"the noise of a total has a standard deviation of {deviation:.3g}"
-            if found.reach is None:
-                return Certainty(self.unless_apart(found, latest, met)[1], notes=(_NO_LAW, error))
-            more = ", not the chance in the answers; this step by itself"
-            certain = of_noise(latest.scores, found.reach, what="totals", more=more)
-            return dataclasses.replace(certain, notes=(error,))
         moved, unsure = self.unless_apart(found, latest, met)
         error = f"the noise moves a score by {moved:.2g}, simulated from what is published (standard deviation)"
         if found.scores is not None:
@@ -622,8 +483,6 @@ class _Job:
         def fitted(one: np.ndarray) -> np.ndarray:
             if found.scores is not None:
                 return np.asarray(fit_score_sums(one, items, *deviations, gamma=self.gamma))
-            if not self.fits:
-                return one
             design, gamma = pairwise.Counts(met), latest.facts["gamma"]
             return np.asarray(quickly(pairwise.fit, design, one, gamma).value)
 
@@ -639,7 +498,7 @@ class _Job:
 
         def deviation(promise: Privacy, steps: int | None, noise: str, after: int) -> float:
             try:
-                strategy = strategy_for(promise, num_items, steps, noise, self.publishes)[2]
+                strategy = strategy_for(promise, num_items, steps, noise)[2]
             except ValueError:  # no exact noise can be drawn
                 return math.inf
             return float(strategy.deviations(after)[-1])
@@ -654,7 +513,7 @@ class _Job:
             ways.append("a last step (--steps)")
         if self.noise != "gaussian" and deviation(gaussian, steps, "gaussian", published) < now:
             ways.append("noise='gaussian' (--noise gaussian) and a delta")
-        if not self.ballots and self.promise.adjacency != "flip":
+        if self.promise.adjacency != "flip":
             ways.append(
                 "adjacency='flip' (--adjacency flip), where who compared what may be public"
             )

@@ -9,7 +9,6 @@ from privrank_jax.jobs.checks import about_delta
 from privrank_jax.jobs.plan_consensus import plan_consensus
 from privrank_jax.jobs.plan_design import Design, Plan
 from privrank_jax.jobs.plan_labels import plan_labels
-from privrank_jax.jobs.plan_leaderboard import plan_leaderboard
 from privrank_jax.jobs.plan_majorities import plan_majorities
 from privrank_jax.jobs.plan_points import plan_points
 from privrank_jax.jobs.plan_scores import plan_scores, plan_survey
@@ -41,9 +40,8 @@ def plan(
     error: str = "largest",
     optimum: float | None = None,
     rule: str | None = None,
-    steps: int | None = None,
 ) -> Plan:
-    """Plan a survey, a consensus of rankings or a leaderboard: how many users, which ε, or what error. Uses no data.
+    """Plan a survey, a consensus of rankings or totals of points: how many users, which ε, or what error. Uses no data.
 
     Give two of ``epsilon``, ``target`` and ``users`` to get the third; all three tell how many more users it takes.
 
@@ -55,16 +53,15 @@ def plan(
         labels: plan preference labels for training.
         epsilon: budget of one answer; of a user with ``rankings``, ``points``, ``labels`` or a trust other than local.
         epsilon_max: users choose budgets of an answer evenly between ``epsilon`` and this.
-        target: error wanted: largest error of a score, or of the mean points per user (with ``steps`` after the last
-            step); with ``rankings`` the pairs per user that the consensus may cost above the best one; with ``rule``
-            the least lead of a majority, a share of users, that must surely be told; with ``labels`` the number of
-            labels without privacy that say as much.
+        target: error wanted: largest error of a score, or of the mean points per user; with ``rankings`` the pairs per
+            user that the consensus may cost above the best one; with ``rule`` the least lead of a majority, a share of
+            users, that must surely be told; with ``labels`` the number of labels without privacy that say as much.
         users: number of users.
         share_observed: share of all pairs that a user is asked.
         spread: scores to plan for, evenly from minus this.
         link: of comparisons: ``"logistic"``, ``"normal"`` or ``"laplace"``.
         confidence: the error must stay below the target with this probability; with ``rankings`` the proven one.
-            Default: on average; 0.95 for ``points``, ``rule`` and ``steps``.
+            Default: on average; 0.95 for ``points`` and ``rule``.
         trust: ``"local"``: each user randomizes the answers, the default of comparisons; ``"shuffled"``: each answers
             one question, and a shuffler hides who sent which; ``"central"``: a curator sees all, the default of
             rankings and points; of comparisons it plans the scores of ``privrank rank``.
@@ -80,7 +77,6 @@ def plan(
         optimum: of rankings: the best order costs at most so many pairs per user, as is publicly known.
         rule: of rankings: plan what private weights of all pairs tell of the majorities, as
             :func:`~privrank_jax.consensus` ranks by this rule.
-        steps: of rankings or approvals: plan a leaderboard that is published so many times under one budget.
 
     Returns:
         The plan: numbers, a table, words and a figure.
@@ -102,7 +98,6 @@ def plan(
         "consensus": plan_consensus,
         "majorities": plan_majorities,
         "points": plan_points,
-        "leaderboard": plan_leaderboard,
         "labels": plan_labels,
     }[design.kind]
     with jax.enable_x64(design.kind != "survey"):

@@ -30,10 +30,9 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 MOST_USERS, MOST_SHUFFLED = 10**15, 10**9
 _MOST_ITEMS = {
     **{"survey": 5_000, "scores": 300, "consensus": 200, "majorities": 200},
-    **{"points": 10_000, "leaderboard": 10_000, "labels": 0},
+    **{"points": 10_000, "labels": 0},
 }
 _MOST_PER_USER, _MOST_EXPOSURE = 10**6, 10.0
-MAX_STEPS = 10_000  # as of release.exact_strategy, which takes time to import
 _CRUDE = 0.5  # beyond this error the theory, one linear step, is too crude to plan with
 _STEPS, _WIDTH = 8, 10  # numbers of users in a picture, and their factor to either side of the plan
 _OF_SURVEYS = ("link", "share_observed", "epsilon_max", "question")
@@ -45,10 +44,9 @@ _UNUSED = {  # by what is planned, and by the trust
     "consensus": (*_OF_SURVEYS, "limit", *_OF_SCORES),
     "majorities": ("method", "optimum", *_OF_SURVEYS, "limit", *_OF_SCORES),
     "points": (*_OF_RANKINGS, *_OF_SURVEYS, "spread", *_OF_SCORES),
-    "leaderboard": ("method", "optimum", "rule", *_OF_SURVEYS, "limit", "spread", *_OF_SCORES),
     "labels": (
         *(*_OF_RANKINGS, *_OF_SURVEYS, "items", "points", "limit", "spread", "confidence", "delta"),
-        *("adjacency", "exposure", "near", "error", "steps"),
+        *("adjacency", "exposure", "near", "error"),
     ),
     "local": ("delta",),
     "shuffled": ("share_observed", "epsilon_max"),
@@ -60,11 +58,10 @@ _WHAT = {
     "consensus": "a consensus of rankings",
     "majorities": "majorities of private weights",
     "points": "totals of points",
-    "leaderboard": "leaderboards of ballots",
     "labels": "preference labels",
 }
 _TRUSTS = {
-    **dict.fromkeys(("points", "majorities", "leaderboard"), "central"),
+    **dict.fromkeys(("points", "majorities"), "central"),
     "labels": "local",
 }
 _ADDED = ("borda", "weights")  # as of aggregation.bounds.SUMMED, which takes time to import
@@ -130,9 +127,6 @@ class Design(types.SimpleNamespace):
         """What is planned: the names are those of what is not used, above."""
         if self.labels:
             return "labels"
-        ballots = self.rankings or self.points is not None
-        if ballots and self.steps is not None:
-            return "leaderboard"
         if self.points is not None:
             return "points"
         if self.rankings:
@@ -199,7 +193,6 @@ class Design(types.SimpleNamespace):
             ("delta", lambda d: 0 <= d < 1, "at least 0 and below 1"),
             ("optimum", lambda k: 0 <= k < math.inf, "finite and at least 0"),
             ("exposure", lambda p: 0 <= p <= _MOST_EXPOSURE, f"from 0 to {_MOST_EXPOSURE:g}"),
-            ("steps", lambda t: 1 <= t <= MAX_STEPS, f"from 1 to {MAX_STEPS:,}"),
             ("max_per_user", lambda n: 1 <= n <= _MOST_PER_USER, f"from 1 to {_MOST_PER_USER:,}"),
         ):
             value = getattr(self, name)
@@ -236,11 +229,6 @@ class Design(types.SimpleNamespace):
             raise ValueError(
                 "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
                 "epsilon, shuffling adds no privacy."
-            )
-        if self.steps is not None and self.kind in ("survey", "scores"):
-            raise ValueError(
-                "steps (--steps) plan leaderboards of ballots: say rankings (--rankings), or points='0-1' (--points "
-                "0-1), approvals. Those of comparisons are not planned; leave steps out for scores published once."
             )
         if self.rankings and self.points is not None and not self.labels:
             raise ValueError(

@@ -48,15 +48,15 @@ from privrank_jax._types import Key, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.continual import stream_totals, totals_changes
+from privrank_jax.pairwise.continual import totals_changes
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
+from privrank_jax.pairwise.graph import check_counts
 from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.continual import ContinualDiagnostics, StepsLike, noisy_stream
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, condition
 
 MAX_PAIR_ITEMS = 100
 PAIRS_SHARE = Fraction(1, 4)
@@ -71,13 +71,12 @@ class Part:
 
     Attributes:
         size: how many numbers.
-        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂; of other streams what stands for
-            it, in the norm of the noise.
+        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂.
         share: φ, its share of the budget.
     """
 
     size: int
-    moved: int | Fraction
+    moved: int
     share: Fraction
 
 
@@ -97,8 +96,8 @@ def check_private_design(privacy: Privacy) -> None:
     """Raise ``ValueError`` under ``flip``, where the design is public and totals are enough."""
     if privacy.adjacency == "flip":
         raise ValueError(
-            "under adjacency='flip' it is public who compared what: publish totals (continual_counts), and fit scores "
-            "to them by continual_scores."
+            "under adjacency='flip' it is public who compared what: publish win totals (continual_totals), and fit "
+            "scores to those of a step by pairwise.fit."
         )
 
 
@@ -128,7 +127,6 @@ def continual_score_sums(
     *,
     noise: str = "gaussian",
     strategy: str | None = None,
-    spacing: Spacing | None = None,
 ) -> Estimate:
     """Noisy wins, losses and pair counts after each of T steps, all of them together under one promise.
 
@@ -143,8 +141,7 @@ def continual_score_sums(
         privacy: what is promised for all steps together; L is the most comparisons of one user in all of them. ε = ∞
             adds no noise; ε, δ and ``contributions`` may be traced.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
-        strategy: as for :func:`~privrank_jax.pairwise.continual.continual_counts`.
-        spacing: likewise.
+        strategy: as for :func:`~privrank_jax.pairwise.continual.continual_totals`.
 
     Returns:
         ``value``: ``(T, d)`` sums in the order of :func:`score_sums`; :func:`fit_score_sums` fits scores to those of
@@ -155,7 +152,7 @@ def continual_score_sums(
         ValueError: a promise that can't be kept, adjacency ``flip``, Gaussian noise without δ, users without
             ``contributions``, counts without an axis of steps, unknown names.
 
-    Source: ours; the strategies are those of :func:`~privrank_jax.pairwise.continual.continual_counts`.
+    Source: ours; the strategies are those of :func:`~privrank_jax.pairwise.continual.continual_totals`.
 
     >>> wins = WinCounts(jnp.array([[[0, 900], [100, 0]], [[0, 90], [10, 0]]], float))
     >>> promise = Privacy(5.0, unit="comparison", adjacency="replace", delta=1e-6)
@@ -165,10 +162,14 @@ def continual_score_sums(
     >>> bool(scores[0] > scores[1])
     True
     """
-    stream_totals(wins)
+    check_counts(wins)
+    if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
+        raise ValueError(
+            f"wins must have an axis of steps, (T, m, m) with T >= 1, got {wins.matrix.shape}: stack the counts of the "
+            "comparisons that arrived in each step."
+        )
     return continual_sums(
         key, score_sums(wins), privacy, num_items=wins.num_items, noise=noise, strategy=strategy,
-        spacing=spacing,
     )  # fmt: skip
 
 
@@ -180,7 +181,6 @@ def continual_sums(
     num_items: int,
     noise: str = "gaussian",
     strategy: str | None = None,
-    spacing: Spacing | None = None,
 ) -> Estimate:
     """:func:`continual_score_sums` on the sums of each step, ``(T, d)`` as :func:`score_sums` gives them.
 
@@ -193,9 +193,9 @@ def continual_sums(
     sizes, factors = [part.size for part in parts_of(num_items)], noise_factors(num_items, noise)
     value, told = noisy_stream(
         key, jnp.asarray(sums), attained, totals_changes(attained), noise, strategy,
-        spacing=spacing, sizes=sizes, factors=factors,
+        sizes=sizes, factors=factors,
     )  # fmt: skip
-    return Estimate(value, Guarantee(privacy, attained, note=condition(spacing)), told)
+    return Estimate(value, Guarantee(privacy, attained), told)
 
 
 def noise_factors(num_items: int, noise: str) -> list[float]:

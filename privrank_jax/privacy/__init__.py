@@ -37,7 +37,6 @@ from privrank_jax.privacy.shuffling import (
     shuffled_epsilon,
     shuffled_local_epsilon,
 )
-from privrank_jax.privacy.spaced_sums import Spacing, spaced_errors
 from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
 from privrank_jax.privacy.zcdp import gaussian_zcdp, pure_zcdp, zcdp_delta, zcdp_epsilon
 
@@ -49,7 +48,6 @@ __all__ = [
     "LaplaceRelease",
     "Neighbors",
     "Privacy",
-    "Spacing",
     "calibrate_gaussian",
     "calibrate_objective_perturbation",
     "compose",
@@ -73,7 +71,6 @@ __all__ = [
     "shuffled_delta",
     "shuffled_epsilon",
     "shuffled_local_epsilon",
-    "spaced_errors",
     "strategy_matrices",
     "zcdp_delta",
     "zcdp_epsilon",

@@ -13,19 +13,11 @@ from jaxtyping import Array, Float, Real
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers
-from privrank_jax._validate import is_traced
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.noise import draw
-from privrank_jax.privacy.prefix_sums import (
-    column_length,
-    inverse_series,
-    strategy_matrices,
-    toeplitz,
-    usual_strategy,
-)
+from privrank_jax.privacy.prefix_sums import column_length, strategy_matrices, usual_strategy
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, spaced_root
 
 Steps = Float[Array, "steps items"]
 """One number per step and item."""
@@ -39,7 +31,7 @@ class ContinualDiagnostics:
 
     Attributes:
         noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step (at the first one, for the tree without
-            a last step), in wins, or in points of ballots.
+            a last step), in wins.
         deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, likewise.
         pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
         pair_deviations: as ``deviations``, of pair counts.
@@ -59,7 +51,6 @@ def noisy_stream(
     noise: str,
     strategy: str | None = None,
     *,
-    spacing: Spacing | None = None,
     sizes: Sequence[int] = (),
     factors: Sequence[float] = (1.0,),
 ) -> tuple[Steps, ContinualDiagnostics]:
@@ -73,8 +64,6 @@ def noisy_stream(
         noise: ``"laplace"`` or ``"gaussian"``.
         strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`, None for that of the least error; or of
             :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`.
-        spacing: when a user counts; the strategy is then the banded root of
-            :mod:`~privrank_jax.privacy.spaced_sums`. Default: in any steps.
         sizes: how many of the d numbers each part has. Default: one part.
         factors: scale of the noise of each part, in units of that of a stream that moves by ``changes``.
 
@@ -82,20 +71,9 @@ def noisy_stream(
         The sums after each step, and their noise.
     """
     steps, kind = sums.shape[0], sums.dtype
-    if spacing is not None:
-        spacing.check(privacy, noise, steps)
-        if strategy is not None:
-            raise ValueError("spacing has a strategy of its own: leave strategy out.")
-        limit, most = privacy.comparisons_per_unit, spacing.most(steps)
-        if not is_traced(limit):
-            most = min(most, int(np.max(limit)))
-        root, moved = spaced_root(steps, spacing, most)
-        length = moved / limit
-        decode = toeplitz(np.cumsum(inverse_series(root)))
-    else:
-        strategy = strategy or usual_strategy(steps, noise)
-        decode, encode = strategy_matrices(strategy, steps)
-        length = column_length(strategy, encode, noise)
+    strategy = strategy or usual_strategy(steps, noise)
+    decode, encode = strategy_matrices(strategy, steps)
+    length = column_length(strategy, encode, noise)
     alone = additive_scale(noise, privacy, changes[0] * length, changes[1] * length)
     scales = [alone * factor for factor in factors]
     parts = zip(sizes or sums.shape[1:], scales, strict=True)

@@ -54,8 +54,7 @@ For Laplace noise, ``increments`` has √T, and ``tree``, with ⌊log₂ T⌋ + 
 Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): ``tree``. Li, Miklau, Hay, McGregor, Rastogi (2015):
 strategies. Matousek, Nikolov, Talwar (2020): the bound. Denisov, McMahan, Rush, Smith, Thakurta (2022): adaptive
 streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. The statement on users is ours. Streams without a
-last step: :mod:`privrank_jax.privacy.unbounded_sums`. Users who come back after a gap:
-:mod:`privrank_jax.privacy.spaced_sums`.
+last step: :mod:`privrank_jax.privacy.unbounded_sums`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Audited leaderboards over time: totals after every step, of wins or ballots, with noise by the strategy's rows.
+"""Audited leaderboards over time: totals after every step, with noise by the strategy's rows.
 
 What is published determines Y = CX + Z, with independent noise Z of one scale, and is a function of it. So the loss is
 that of noise on the numbers CX, which the rows compute from the streams, independently of the theorem at the head of
@@ -18,14 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._backend import product
-from privrank_jax.aggregation.continual import continual_ballots
-from privrank_jax.pairwise.continual import continual_counts
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.prefix_sums import strategy_matrices, toeplitz
-from privrank_jax.privacy.spaced_sums import Spacing, spaced_root
-from privrank_jax.privacy_audit import laws, neighbors
-from privrank_jax.privacy_audit.audited_comparisons import on_wins
+from privrank_jax.privacy.prefix_sums import strategy_matrices
+from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
 from privrank_jax.privacy_audit.registry import Facts, Release
 from privrank_jax.privacy_audit.rows import audited, noise_scale, on
@@ -36,9 +34,7 @@ _USER = Privacy(1.0, unit="user", adjacency="replace", delta=0.01, contributions
 _FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
 
 
-def _streams(
-    promise: Privacy, num_items: int, steps: int, strategy: str | Spacing
-) -> Callable[[], Instances]:
+def _streams(promise: Privacy, num_items: int, steps: int) -> Callable[[], Instances]:
     """All streams of so many steps that hold what one unit can hold, and nothing else."""
 
     def every() -> Instances:
@@ -47,42 +43,9 @@ def _streams(
             stream = np.zeros((steps, num_items, num_items))
             stream[step] = matrix
             kinds.append((stream, (step, *pair)))
-        limit = promise.comparisons_per_unit
-        if not isinstance(strategy, str):  # one comparison, or two that are far enough apart
-            kinds += [
-                (stream + other, (*asked, *more))
-                for (stream, asked), (other, more) in itertools.combinations(kinds, 2)
-                if more[0] - asked[0] >= strategy.gap
-            ]
-            limit = 1
-        return neighbors_among(kinds, limit, promise.adjacency)
+        return neighbors_among(kinds, promise.comparisons_per_unit, promise.adjacency)
 
     return functools.cache(every)
-
-
-def _ballots(kind: str) -> np.ndarray:
-    """All ballots on 3 items: centered scores of rankings with ties and gaps, or approvals."""
-    if kind == "approvals":
-        return np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
-    return np.array([neighbors.weights(one[None]).sum(1) - 1 for one in neighbors.with_gaps(3)])
-
-
-def _of_ballots(
-    strategy: str, promise: Privacy, *pair: np.ndarray, kind: str = "borda"
-) -> dict[str, Any]:
-    """Streams of one ballot, at any of the steps of the pair, or of none."""
-
-    def every() -> Instances:
-        kinds = []
-        for step, ballot in itertools.product(range(len(pair[0])), _ballots(kind)):
-            kinds.append((np.zeros((len(pair[0]), 3)), (step,)))
-            kinds[-1][0][step] = ballot
-        return neighbors_among(kinds, 1, promise.adjacency)
-
-    noise = "gaussian" if promise.delta else "laplace"
-    release = on(continual_ballots, jnp.asarray, ballots=kind, noise=noise, strategy=strategy)
-    found = _published(release, _summed, noise_scale, strategy, promise, *pair)
-    return found | {"instances": functools.cache(every)}
 
 
 def _stream(*wins: tuple[int, int]) -> np.ndarray:
@@ -90,31 +53,29 @@ def _stream(*wins: tuple[int, int]) -> np.ndarray:
     return np.array([[[0.0, ahead], [behind, 0.0]] for ahead, behind in wins])
 
 
-def _encode(strategy: str | Spacing, steps: int) -> np.ndarray:
-    """C of a strategy, or of one comparison of a user in each step that a spacing allows."""
-    if isinstance(strategy, str):
-        return strategy_matrices(strategy, steps)[1]
-    return toeplitz(spaced_root(steps, strategy, strategy.most(steps))[0])
+def _encode(strategy: str, steps: int) -> np.ndarray:
+    """C of a strategy."""
+    return strategy_matrices(strategy, steps)[1]
 
 
-def _noisy_sums(value: Array, strategy: str | Spacing) -> Array:
+def _noisy_sums(value: Array, strategy: str) -> Array:
     """Y, to which the strategy adds independent noise, ``(S m,)``."""
     steps = jnp.diff(value, axis=0, prepend=jnp.zeros_like(value[:1]))
     return product(_encode(strategy, len(value)), steps).ravel()
 
 
-def _totals(data: np.ndarray, _: Facts, strategy: str | Spacing) -> np.ndarray:
+def _totals(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
     """CX of stacked streams ``(D, T, m, m)``, ``(D, T m)``."""
     return _summed(data.sum(-1), {}, strategy)
 
 
-def _summed(data: np.ndarray, _: Facts, strategy: str | Spacing) -> np.ndarray:
+def _summed(data: np.ndarray, _: Facts, strategy: str) -> np.ndarray:
     """CX of stacked streams ``(D, T, m)``, ``(D, T m)``."""
     encode = _encode(strategy, data.shape[1])
     return np.einsum("st,dti->dsi", encode, data).reshape(len(data), -1)
 
 
-def _sums(data: np.ndarray, facts: Facts, strategy: str | Spacing) -> np.ndarray:
+def _sums(data: np.ndarray, facts: Facts, strategy: str) -> np.ndarray:
     """C times wins, losses and pair counts, each over the scale of its noise, likewise."""
     encode = _encode(strategy, data.shape[1])
     met = (data + np.swapaxes(data, -1, -2))[..., *np.triu_indices(data.shape[-1], 1)]
@@ -123,28 +84,33 @@ def _sums(data: np.ndarray, facts: Facts, strategy: str | Spacing) -> np.ndarray
     return np.einsum("st,dti->dsi", encode, sums).reshape(len(data), -1)
 
 
+def _won(data: Array) -> Array:
+    """Wins of each item in each step, ``(T, m)``, of counts ``(T, m, m)``."""
+    return jnp.sum(data, axis=-1)
+
+
 def _of_wins(
     function: Callable[..., Any],
+    given: Callable[[Array], Any],
     numbers: Callable[[np.ndarray, Facts, Any], np.ndarray],
     scale: Callable[[Facts], float],
-    strategy: str | Spacing,
+    strategy: str,
     promise: Privacy,
     *pair: np.ndarray,
     weights: Any = 1.0,
 ) -> dict[str, Any]:
     """Streams of what one unit can hold of comparisons."""
     noise = "gaussian" if promise.delta else "laplace"
-    how = "strategy" if isinstance(strategy, str) else "spacing"
-    release = on_wins(function, noise=noise, **{how: strategy})
+    release = on(function, given, noise=noise, strategy=strategy)
     found = _published(release, numbers, scale, strategy, promise, *pair, weights=weights)
-    return found | {"instances": _streams(promise, pair[0].shape[-1], len(pair[0]), strategy)}
+    return found | {"instances": _streams(promise, pair[0].shape[-1], len(pair[0]))}
 
 
 def _published(
     release: Release,
     numbers: Callable[[np.ndarray, Facts, Any], np.ndarray],
     scale: Callable[[Facts], float],
-    strategy: str | Spacing,
+    strategy: str,
     promise: Privacy,
     *pair: np.ndarray,
     weights: Any = 1.0,
@@ -190,57 +156,43 @@ def _meeting(step: int, winner: int, loser: int, steps: int) -> np.ndarray:
 
 
 _USERS = (_stream((2, 0), (0, 1), (1, 0)), _stream((0, 2), (0, 1), (1, 0)))
-_SPACED = (_stream((1, 0), (0, 0), (1, 0)), _stream((0, 1), (0, 0), (0, 1)))
 _ANSWERS = (_stream((1, 0), (0, 0), (0, 0)), _stream((0, 1), (0, 0), (0, 0)))
 _REMOVED = dataclasses.replace(_USER, adjacency="add-remove")
 _SINGLE = dataclasses.replace(_USER, contributions=1)
 _REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
 
-_BALLOT = Privacy(1.0, unit="user", adjacency="replace")
-_RANKED = np.array([[1.0, 0.0, -1.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-_APPROVED = np.array([[0.5, 0.5, -0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+_FLIPPED_USER = dataclasses.replace(_USER, adjacency="flip")
+_BY_PART = np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3)  # variances are as 2/(3/4) to 1/(1/4)
 
-_COUNTS = (continual_counts, _totals, noise_scale)
-_SCORES = (continual_score_sums, _sums, lambda _: 1.0)
+_TOTALS = (continual_totals, _won, _totals, noise_scale)
+_SCORES = (continual_score_sums, WinCounts, _sums, lambda _: 1.0)
 
 AUDITED = (
     audited(
-        "continual-counts",
-        "win totals after each of 3 steps, square-root strategy, Gaussian noise, one user of L = 2",
+        "continual-totals",
+        "win totals after each of 3 steps, square-root strategy, Gaussian noise, answers of one user of L = 2",
         note="privacy/prefix_sums.py",
-        **_of_wins(*_COUNTS, "square-root", _USER, *_USERS),
+        **_of_wins(*_TOTALS, "square-root", _FLIPPED_USER, *_USERS),
     ),
     audited(
-        "continual-counts-add-remove",
-        "win totals after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
-        note="privacy/prefix_sums.py",
-        **_of_wins(*_COUNTS, "tree", _REMOVED, _USERS[0], _stream((0, 0), (0, 1), (1, 0))),
-    ),
-    audited(
-        "continual-counts-spaced",
-        "win totals after each of 3 steps, banded root, Gaussian noise, one user at the first and third step",
-        note="privacy/spaced_sums.py",
-        **_of_wins(*_COUNTS, Spacing(2), _USER, *_SPACED),
-    ),
-    audited(
-        "continual-counts-tree",
+        "continual-totals-tree",
         "win totals after each of 3 steps, tree, Laplace noise, one answer",
         note="privacy/prefix_sums.py",
-        **_of_wins(*_COUNTS, "tree", _FLIPPED, *_ANSWERS),
+        **_of_wins(*_TOTALS, "tree", _FLIPPED, *_ANSWERS),
     ),
     audited(
-        "continual-counts-unbounded",
-        "win totals after the first 3 steps of any number, root, Gaussian noise, one user of L = 2",
+        "continual-totals-unbounded",
+        "win totals after the first 3 steps of any number, root, Gaussian noise, answers of one user of L = 2",
         note="privacy/unbounded_sums.py; later steps may lose as much again",
         calibration="sound",
-        **_of_wins(*_COUNTS, "unbounded-root", _USER, *_USERS),
+        **_of_wins(*_TOTALS, "unbounded-root", _FLIPPED_USER, *_USERS),
     ),
     audited(
-        "continual-counts-unbounded-tree",
+        "continual-totals-unbounded-tree",
         "win totals after the first 3 steps of any number, tree, Laplace noise, one answer",
         note="privacy/unbounded_sums.py; later steps may lose as much again",
         calibration="sound",
-        **_of_wins(*_COUNTS, "unbounded-tree", _FLIPPED, *_ANSWERS),
+        **_of_wins(*_TOTALS, "unbounded-tree", _FLIPPED, *_ANSWERS),
     ),
     audited(
         "continual-score-sums",
@@ -251,8 +203,7 @@ AUDITED = (
             _SINGLE,
             _meeting(0, 0, 1, 3),
             _meeting(0, 2, 0, 3),
-            # variances are as 2/(3/4) to 1/(1/4)
-            weights=np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3),
+            weights=_BY_PART,
         ),
     ),
     audited(
@@ -261,23 +212,15 @@ AUDITED = (
         **_of_wins(*_SCORES, "increments", _REPLACED, _meeting(0, 0, 1, 1), _meeting(0, 2, 0, 1)),
     ),
     audited(
-        "continual-ballots",
-        "Borda scores after each of 3 steps, square-root strategy, Gaussian noise, one ranking replaced",
-        **_of_ballots("square-root", dataclasses.replace(_BALLOT, delta=0.01), _RANKED, -_RANKED),
-    ),
-    audited(
-        "continual-ballots-add-remove",
-        "Borda scores after each of 3 steps, increments, Laplace noise, one ranking added or removed",
-        **_of_ballots(
-            "increments",
-            dataclasses.replace(_BALLOT, adjacency="add-remove"),
-            _RANKED,
-            np.zeros((3, 3)),
+        "continual-score-sums-add-remove",
+        "wins, losses and pair counts after each of 3 steps, tree, Gaussian noise, one user of L = 2 added or removed",
+        **_of_wins(
+            *_SCORES,
+            "tree",
+            _REMOVED,
+            2 * _meeting(0, 0, 1, 3) + _meeting(1, 1, 2, 3),
+            _meeting(1, 1, 2, 3),
+            weights=_BY_PART,
         ),
-    ),
-    audited(
-        "continual-approvals",
-        "approvals after each of 3 steps, tree, Laplace noise, one ballot replaced",
-        **_of_ballots("tree", _BALLOT, _APPROVED, -_APPROVED, kind="approvals"),
     ),
 )

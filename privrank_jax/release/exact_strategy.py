@@ -4,11 +4,7 @@ The strategy C of :mod:`privrank_jax.privacy.prefix_sums` is replaced by an inte
 drawn, Z exact integer noise, as the head of :mod:`privrank_jax.release.leaderboard` says. A stream of win totals is one
 part. One of wins, losses and pair counts has two, each with noise of its own scale, rounded up to a rational; that
 these are one mechanism within the promise is proven at the head of :mod:`privrank_jax.pairwise.score_stream`. The
-counts of all parts are doubled, so that halves are integers. A stream of ballots
-(:mod:`privrank_jax.aggregation.continual`) is one part, whose noise is told in units of that of one comparison.
-
-Where users count in steps that are a gap apart, the root is banded, and Δ the norm of the busiest user's columns: the
-theorem of :mod:`privrank_jax.privacy.spaced_sums` holds for the rounded coefficients, which don't rise either.
+counts of all parts are doubled, so that halves are integers.
 
 Without a last step the strategies are those of :mod:`privrank_jax.privacy.unbounded_sums`. The root is an integer
 matrix as it is. Where rows of the tree hold 2^-j, they hold 1 here and have 2^j times the scale of the noise, and lose
@@ -26,11 +22,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float
 
-from privrank_jax.aggregation.continual import ballot_norms
 from privrank_jax.pairwise.score_stream import Part
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.laplace_sums import laplace_sum_reach
 from privrank_jax.privacy.prefix_sums import (
     check_steps,
     inverse_series,
@@ -38,7 +31,6 @@ from privrank_jax.privacy.prefix_sums import (
     usual_strategy,
 )
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, busiest_user, spaced_root
 from privrank_jax.privacy.unbounded_sums import RADIX, column_bound, level_of, root_integers
 from privrank_jax.release.entropy import Source
 from privrank_jax.release.gaussian_budget import gaussian_budget
@@ -59,11 +51,8 @@ def strategy_of(
     steps: int | None,
     noise: str,
     parts: tuple[Part, ...] | None = None,
-    spacing: Spacing | None = None,
 ) -> ExactStrategy:
     """The integer strategy with the least error, and its noise; other arguments as :class:`ExactStrategy`."""
-    if spacing is not None:
-        spacing.check(privacy, noise, steps)
     if steps is not None:
         check_steps(steps)
         if steps > MAX_STEPS:
@@ -73,32 +62,13 @@ def strategy_of(
             )
     kind = usual_strategy(steps, noise)
     for digits in range(_DIGITS, 7, -1) if kind in _ROOTS else (0,):
-        rounded = ExactStrategy(privacy, kind, steps, digits, parts, spacing)
+        rounded = ExactStrategy(privacy, kind, steps, digits, parts)
         if max(rounded.scales) * (2**_LEVELS if kind == "unbounded-tree" else 1) <= LARGEST:
             return rounded
     raise ValueError(
         "no exact noise can be drawn for this epsilon, delta and number of contributions: the noise would be too "
         "large for any use. Choose values closer to usual ones, such as 1 and 1e-6."
     )
-
-
-def part_of_ballots(ballots: str, num_items: int, privacy: Privacy, noise: str) -> Part:
-    """Ballots as a part of a stream that moves as if each user had one comparison.
-
-    Twice a ballot has norms a in ℓ₁ and √b in ℓ₂, and twice a comparison 2 in either. Replaced ballots move CX twice as
-    far as added ones; comparisons do so in ℓ₁, and √2 times as far in ℓ₂. So ballots need a/2 times the scale of
-    Laplace noise, and the variance of Gaussian noise b/4 times, or b/2 times where they are replaced.
-
-    Args:
-        ballots: one of :data:`~privrank_jax.aggregation.continual.BALLOTS`.
-        num_items: m.
-        privacy: whose adjacency counts.
-        noise: ``"laplace"`` or ``"gaussian"``.
-    """
-    first, second = ballot_norms(ballots, num_items)
-    moves = 1 if privacy.adjacency == "add-remove" else 2
-    moved = Fraction(first, 2) if noise == "laplace" else Fraction(moves * second, 4)
-    return Part(num_items, moved, Fraction(1))
 
 
 class ExactStrategy:
@@ -111,7 +81,6 @@ class ExactStrategy:
         steps: T; None without a last step.
         digits: b, binary digits of the coefficients of the roots.
         parts: of what a step holds; None for win totals, of any number of items.
-        spacing: when a user counts, for the square root, which is then banded; None: in any steps.
 
     Attributes:
         unit: 2^b, or 1.
@@ -125,9 +94,8 @@ class ExactStrategy:
         steps: int | None,
         digits: int = 0,
         parts: tuple[Part, ...] | None = None,
-        spacing: Spacing | None = None,
     ) -> None:
-        self._kind, self._digits, self.unit, self._spacing = kind, digits, 1 << digits, spacing
+        self._kind, self._digits, self.unit = kind, digits, 1 << digits
         self._radix = {"tree": 2, "unbounded-tree": RADIX}.get(kind)
         self._privacy, self._parts = privacy, parts
         factors = [one.moved / one.share for one in parts] if parts else [Fraction(1)]
@@ -135,8 +103,6 @@ class ExactStrategy:
             self._coefficients, self._response = np.zeros(0, np.int64), np.zeros(0)
             if steps is not None:
                 root = square_root_coefficients(steps)
-                if spacing is not None:
-                    root, _ = spaced_root(steps, spacing, int(privacy.comparisons_per_unit))
                 self._set_coefficients(np.rint(root * self.unit).astype(np.int64))
             self._budget = gaussian_budget(privacy.epsilon, privacy.delta)
             alone = Fraction(self.squared_sensitivity) / self._budget**2
@@ -157,21 +123,13 @@ class ExactStrategy:
         return self.scales[0]
 
     @property
-    def band(self) -> int:
-        """p, the number of coefficients of the square root that are not 0."""
-        return int(np.count_nonzero(self._coefficients))
-
-    @property
     def squared_sensitivity(self) -> int:
         """Δ² of CX in ℓ₂ where X holds win totals alone, for Gaussian noise."""
         moves = 1 if self._privacy.adjacency == "add-remove" else 2
         limit = int(self._privacy.comparisons_per_unit)
         if self._kind == "unbounded-root":
             return 4 * moves * limit**2 * self.unit**2
-        column = self._coefficients
-        if self._spacing is not None:
-            column, limit = busiest_user(column, self._spacing, limit), 1
-        return 4 * moves * limit**2 * sum(one * one for one in column.tolist())
+        return 4 * moves * limit**2 * sum(one * one for one in self._coefficients.tolist())
 
     def _set_coefficients(self, coefficients: np.ndarray) -> None:
         self._coefficients = coefficients
@@ -210,26 +168,6 @@ class ExactStrategy:
             end -= self._width(end - 1)
         return row
 
-    def total_reach(self, step: int, numbers: int, level: float) -> float | None:
-        """Half-width that holds the noise of all sums after row ``step``, in wins or points.
-
-        Gaussian noise is normal but for the rounding of its parts, each by at most a half, which adds up to at most
-        half the sum of their factors. None for sums of Laplace noise of several scales.
-
-        Args:
-            step: from 0.
-            numbers: how many sums there are.
-            level: confidence.
-        """
-        if self._kind == "unbounded-tree":
-            return None
-        weights = self.decoding(step)
-        if self._kind not in _ROOTS:
-            return 0.5 * laplace_sum_reach(int(weights.sum()), float(self.scale), numbers, level)
-        deviation = float(self.deviations(step + 1)[-1])
-        rounding = 0.25 * float(abs(weights).sum()) / self.unit
-        return Noise.independent("gaussian", deviation, numbers).reach(level) + rounding
-
     def drawn(self, counts: np.ndarray, first: int, sources: Sequence[Source]) -> np.ndarray:
         """Rows of Y from ``first`` on, float64, each with noise from a source of its own.
 
@@ -240,7 +178,7 @@ class ExactStrategy:
         """
         if np.abs(counts).sum(0, float).max(initial=0) > _LARGEST_COUNT:  # int64 might wrap around
             raise ValueError(
-                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins or points of one item."
+                f"exact noise over time needs at most {_LARGEST_COUNT // 2:,} wins of one item."
             )
         rows = [self.encoding(step) @ counts[: step + 1] for step in range(first, len(counts))]
         values = np.array(rows).reshape(-1, counts.shape[1])

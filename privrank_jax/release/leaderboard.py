@@ -19,10 +19,10 @@ bounded for ever (:mod:`privrank_jax.privacy.unbounded_sums`): the root in integ
 tree, whose rows have noise of 2^j times one scale. All that was said holds with that bound in place of the first
 column, for all steps that will ever be.
 
-**Scores** are fitted to the noisy sums of wins, losses and pair counts, which are drawn in the same way, with noise
-of two scales (:mod:`privrank_jax.release.exact_strategy`): post-processing of what is on disk. **Ballots** are drawn in
-the same way as well, twice each being integers; their sensitivity is derived at the head of
-:mod:`privrank_jax.aggregation.continual`.
+**What a step holds** follows from the promise. Under ``flip`` it is public who compared what, and X holds win totals,
+to which scores are fitted. Else X holds wins, losses and pair counts, drawn in the same way, with noise of two scales
+(:mod:`privrank_jax.release.exact_strategy`), and scores are fitted to their noisy sums: post-processing of what is on
+disk.
 
 **One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
@@ -45,7 +45,6 @@ published.
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import os
@@ -56,38 +55,27 @@ import jax
 import numpy as np
 from jaxtyping import Real
 
-from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.continual import BALLOTS
-from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.score_stream import (
     MAX_PAIR_ITEMS,
     Part,
-    check_private_design,
     fit_all_sums,
     parts_of,
 )
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.spaced_sums import Spacing, condition
-from privrank_jax.release.exact_strategy import ExactStrategy, Totals, part_of_ballots, strategy_of
+from privrank_jax.release.exact_strategy import ExactStrategy, Totals, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
-from privrank_jax.release.leaderboard_file import LeaderboardError, StateFile, Step
+from privrank_jax.release.leaderboard_file import SCORES, LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
 from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 
-PUBLISHED = ("totals", "scores", *BALLOTS)
 _NO_END = "without end"
-_PUBLISHED = {  # in the terms of the state, which say nothing of totals
-    "scores": "scores, from wins, losses and pair counts",
-    "borda": "centered Borda scores",
-    "approvals": "centered approvals",
-}
 
 
 def strategy_for(
@@ -95,8 +83,6 @@ def strategy_for(
     num_items: int,
     steps: int | None,
     noise: str,
-    publishes: str,
-    spacing: Spacing | None = None,
 ) -> tuple[Privacy, tuple[Part, ...] | None, ExactStrategy]:
     """What a leaderboard attains of a promise, the parts of a step, and its noise.
 
@@ -105,52 +91,35 @@ def strategy_for(
         num_items: m.
         steps: T, None without a last step.
         noise: ``"laplace"`` or ``"gaussian"``.
-        publishes: one of :data:`PUBLISHED`.
-        spacing: when a user counts.
 
     Raises:
         ValueError: a promise that can't be kept, or noise that can't be drawn.
     """
-    if publishes in BALLOTS:
-        if spacing is not None:
-            raise ValueError("a user gives one ballot: leave spacing out.")
-        attained = exact_promise(of_rankings(privacy, "Leaderboard", noise, kinds=ADDED))
-        parts = (part_of_ballots(publishes, num_items, attained, noise),)
-        moving = dataclasses.replace(attained, contributions=1)
-        return attained, parts, strategy_of(moving, steps, noise, parts, spacing)
-    attained, parts = exact_promise(of_comparisons(privacy, "Leaderboard", noise)), None
-    if publishes == "scores":
-        check_private_design(attained)
-        parts = parts_of(num_items)
-    return attained, parts, strategy_of(attained, steps, noise, parts, spacing)
+    attained = exact_promise(of_comparisons(privacy, "Leaderboard", noise))
+    parts = None if attained.adjacency == "flip" else parts_of(num_items)
+    return attained, parts, strategy_of(attained, steps, noise, parts)
 
 
 class Leaderboard:
-    """Noisy totals or scores after each step, with or without a last one, under one promise; a context manager.
+    """Noisy sums after each step, with or without a last one, and scores by them; a context manager.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, or all
-    that will ever be, for the promised unit and adjacency, whichever steps the L comparisons or the one ballot of a
-    user fall into, and where these depend on what was published before; proofs at the heads of this module, of
+    that will ever be, for the promised unit and adjacency, whichever steps the L comparisons of a user fall
+    into, and where these depend on what was published before; proofs at the heads of this module, of
     :mod:`privrank_jax.privacy.prefix_sums`, of :mod:`privrank_jax.privacy.unbounded_sums` and of
-    :mod:`privrank_jax.aggregation.continual`. T, and when steps end, are public.
+    :mod:`privrank_jax.pairwise.score_stream`. T, and when steps end, are public.
 
     Args:
         path: the file that keeps the state (:mod:`privrank_jax.release.leaderboard_file`); made if there is none, else
             opened, on the same terms. It holds the key of all noise beside exact counts: never publish it. The file of
             that name and ``.published`` beside it belongs to it.
         privacy: what is promised for all steps together: unit comparison or user, any adjacency, ε finite. Users need
-            ``contributions``: the most comparisons of one user in all steps together, which must hold in the data. Of
-            ballots: unit user, ``replace`` or ``add-remove``, without ``contributions``.
+            ``contributions``: the most comparisons of one user in all steps together, which must hold in the data.
         items: the names of the m items, public.
         steps: T, the number of steps that will ever be published, at most 10,000; public. None: there is no last step,
             and the noise grows with how many there were.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
-        publishes: ``"totals"``, which follow how often items were compared; or ``"scores"``, under ``replace`` or
-            ``add-remove``, from noisy wins, losses and pair counts (:mod:`privrank_jax.pairwise.score_stream`); or
-            ``"borda"`` or ``"approvals"``, totals of ballots (:mod:`privrank_jax.aggregation.continual`).
-        spacing: when a user counts, for less Gaussian noise on comparisons of T steps
-            (:mod:`privrank_jax.privacy.spaced_sums`); must hold in the data. Default: in any steps.
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
@@ -165,7 +134,7 @@ class Leaderboard:
     True
     >>> with Leaderboard(path, promise, items=("a", "b"), steps=365) as board:  # the next day
     ...     _ = board.publish(WinCounts.from_matrix([[0, 90], [10, 0]]))
-    ...     board.published, bool(np.all(board.totals[0] == day))
+    ...     board.published, bool(np.all(board.scores()[0] == day))
     (2, True)
     """
 
@@ -178,29 +147,20 @@ class Leaderboard:
         steps: int | None = None,
         noise: str = "gaussian",
         schedule: str = "",
-        publishes: str = "totals",
-        spacing: Spacing | None = None,
     ) -> None:
-        check_choice("publishes", publishes, PUBLISHED)
         self.items, self.noise = tuple(items), noise
         self.steps = None if steps is None else int(steps)
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
-        self.publishes = publishes
         self._attained, self._parts, self._strategy = strategy_for(
-            privacy, len(self.items), self.steps, noise, publishes, spacing
+            privacy, len(self.items), self.steps, noise
         )
-        self.guarantee = Guarantee(
-            privacy, self._attained, numerics="exact", note=condition(spacing)
-        )
+        self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
         terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
         terms |= {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
         terms |= {"noise": noise, "schedule": schedule}
-        if publishes != "totals":
-            terms["publishes"] = _PUBLISHED[publishes]
-        if spacing is not None:
-            told = f"gap {spacing.gap}, at most {spacing.per_step} in a step"
-            terms["spacing"] = f"{told}, band {self._strategy.band}"
+        if self._parts:  # the terms of a state say nothing of totals
+            terms["publishes"] = SCORES
         self._terms = terms
         self._file = StateFile(path, self._terms)
         self.identifier = self._file.identifier
@@ -244,7 +204,7 @@ class Leaderboard:
 
     @property
     def sums(self) -> Totals:
-        """All noisy sums after each published step, ``(t, d)`` float64, in wins or points, as they were published."""
+        """All noisy sums after each published step, ``(t, d)`` float64, in wins, as they were published."""
         noisy = [step.noisy for step in self._file.steps()]
         return self._strategy.decoded(np.array(noisy, float).reshape(-1, self._size))
 
@@ -255,21 +215,22 @@ class Leaderboard:
 
     @property
     def totals(self) -> Totals:
-        """Noisy totals after each published step, ``(t, m)`` float64, in wins or points, as they were published."""
+        """Noisy totals after each published step, ``(t, m)`` float64, in wins, as they were published."""
         return self.sums[:, : len(self.items)]
 
     def scores(self, gamma: float | None = None) -> Totals:
-        """Scores after each published step, ``(t, m)`` float64, of a leaderboard that publishes them.
+        """Scores after each published step, ``(t, m)`` float64, but under ``flip``.
 
         Args:
             gamma: ridge γ > 0; None as for :func:`~privrank_jax.pairwise.score_stream.fit_score_sums`.
 
         Raises:
-            ValueError: the leaderboard publishes totals.
+            ValueError: adjacency ``flip``, where the fit needs how often each pair was compared, which is public.
         """
-        if self.publishes != "scores":
+        if not self._parts:
             raise ValueError(
-                "this leaderboard publishes totals; scores need one that was begun with publishes='scores'."
+                "under adjacency='flip' a leaderboard publishes win totals: fit scores to a step of totals by "
+                "pairwise.fit, with how often each pair was compared up to it."
             )
         with jax.enable_x64(True):
             return fit_all_sums(self.sums, len(self.items), self.diagnostics, gamma)
@@ -287,17 +248,6 @@ class Leaderboard:
         ]
         return ContinualDiagnostics(*told[0], *(told[1] if len(told) > 1 else (None, None)))
 
-    def reach(self, step: int, level: float) -> float | None:
-        """Half-width that holds the noise of all totals after a step with this probability, in wins or points; public.
-
-        None where sums of the noise have no simple law: Laplace noise without a last step.
-
-        Args:
-            step: from 0.
-            level: above 0 and below 1, for Laplace noise at most 1 - 10⁻⁹ times the number of items.
-        """
-        return self._strategy.total_reach(step, len(self.items), level)
-
     def publish(
         self,
         wins: WinCounts | Real[np.ndarray, "*steps items"],
@@ -310,15 +260,15 @@ class Leaderboard:
 
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
-                or win totals, ``(m,)`` or ``(k, m)``; for scores, in place of these, what
-                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``; for ballots their
-                sums, ``(m,)`` or ``(k, m)``. Multiples of 1/2.
+                or, under ``flip``, win totals, ``(m,)`` or ``(k, m)``; else what
+                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
 
         Returns:
-            ``value``: noisy totals in wins, or scores, after the step, ``(m,)``, or after each, ``(k, m)`` float64.
+            ``value``: scores, or under ``flip`` noisy totals in wins, after the step, ``(m,)``, or after each, ``(k,
+            m)`` float64.
             ``guarantee``: of all steps together, with ``numerics="exact"``. ``diagnostics``:
             :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
 
@@ -328,7 +278,7 @@ class Leaderboard:
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         given, alone = _by_step(wins)
-        scores = self.publishes == "scores"
+        scores = bool(self._parts)
         double = _doubled_sums if scores else doubled_totals
         counts = np.array([double(one) for one in given], np.int64).reshape(len(given), -1)
         if counts.size and counts.shape[1] != self._size:

@@ -56,7 +56,9 @@ _SCHEMA = (
 )
 
 
-_USUAL = {"publishes": "win totals", "spacing": "none"}  # of terms that a state leaves out
+SCORES = "scores, from wins, losses and pair counts"
+_USUAL = {"publishes": "win totals"}  # of terms that a state leaves out
+_LAST = "48fdee4"  # the commit that runs boards of kinds that are gone
 
 
 class LeaderboardError(ArgumentError):
@@ -268,8 +270,11 @@ def stored_terms(path: str | os.PathLike[str]) -> dict[str, str] | None:
             return None
         with contextlib.closing(connect(path, WAIT)) as connection:
             # A file without tables is that of a creation that was cut short: nothing was published.
-            found = _has_tables(connection) and _read_board(path, connection)
-            return json.loads(found[1]) if found else None
+            if not _has_tables(connection):
+                return None
+            terms = json.loads(_read_board(path, connection)[1])
+            _check_kind(path, terms)
+            return terms
 
 
 def _connected(path: Path) -> sqlite3.Connection:
@@ -299,6 +304,18 @@ def _read_board(path: Path, connection: sqlite3.Connection) -> tuple[str, str, s
             f"{path} is not a leaderboard of this privrank: name another file for the state."
         )
     return connection.execute("SELECT identifier, terms, key FROM board").fetchone()
+
+
+def _check_kind(path: Path, terms: dict[str, str]) -> None:
+    """Refuse a leaderboard of a kind that is not published any more; its file stays as it is."""
+    kind = "users who count in steps that are a gap apart" if "spacing" in terms else ""
+    if terms.get("adjacency") in ("replace", "add-remove") and terms.get("publishes") != SCORES:
+        kind = terms.get("publishes", "win totals")
+    if kind:
+        raise LeaderboardError(
+            f"{path} holds a leaderboard of {kind}, and this version of privrank has none. The file stays as it is: go "
+            f"on with commit {_LAST} of privrank; or begin another leaderboard in another file, at its own price."
+        )
 
 
 def _check_terms(path: Path, found: dict[str, str], asked: dict[str, str]) -> None:

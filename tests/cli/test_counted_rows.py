@@ -88,7 +88,9 @@ def test_goals_and_wins_are_read_by_options(privrank, write):
     found = privrank("rank", path, "--method", "none", "--user", "none", *wins, "--json")
     assert found.json()["ranking"][0]["item"] == "c"
     twice = privrank("rank", path, "--method", "none", *scored, *wins)
-    assert "name --left-wins and --right-wins" in " ".join(twice.err.split())
+    assert "name --column left-wins=NAME and --column right-wins=NAME" in " ".join(
+        twice.err.split()
+    )
 
 
 # --- items that one user named

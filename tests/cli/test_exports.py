@@ -87,5 +87,5 @@ def test_goals(privrank, tmp_path):
         "g.csv",
     )
     message = said(privrank, "rank", path)
-    options = message[message.index("--left ") :].replace(",", "").split()
+    options = message[message.index("--column left=") :].replace(",", "").split()
     assert ranked(privrank, "rank", path, *options) == ["Paris", "Oslo", "Rome"]

@@ -66,6 +66,10 @@ def test_no_option_is_hidden(name):
     assert [one.name for one in COMMANDS[name].params if getattr(one, "hidden", False)] == []
 
 
+def test_a_leaderboard_has_few_options(privrank):
+    assert len(shown("leaderboard", privrank) - {"--help"}) <= 30
+
+
 def test_pages_use_many_options():
     found = set().union(*(used(path)[0] for path in PAGES))
     assert {("rank", "--plot"), ("rank", "--report"), ("leaderboard", "--state")} <= found

@@ -37,7 +37,7 @@ def test_battles_are_refused_not_misread(refused, write, command, parquet):
     path = as_parquet(path) if parquet else path
     said = refused(command, path, "--user", "judge", "--winner", "model_a", "--loser", "model_b")
     assert "column 'winner' looks like the outcome of comparing 'model_a' and 'model_b'" in said
-    assert "say --left model_a, --right model_b, --outcome winner" in said
+    assert "say --column left=model_a, --column right=model_b, --column outcome=winner" in said
 
 
 # --- ratings

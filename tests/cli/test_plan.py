@@ -28,7 +28,6 @@ CONSENSUS = ("plan", "--rankings", "--items", 5, "--users", 100, "--epsilon", 1)
         (("--rankings", "--epsilon", 1, "--target", 0.2, "--method", "borda"), "no users found that suffices"),
         (("--rankings", "--rule", "copeland", "--epsilon", 1, "--target", 0.3), "every lead of a majority above 0.3"),
         (("--rankings", "--users", 90, "--epsilon", 1, "--adjacency", "add-remove"), "users added or removed"),
-        (("--rankings", "--steps", 12, "--epsilon", 1, "--target", 0.5), "For an error of every mean Borda score"),
         (("--points", "0-1", "--epsilon", 1, "--target", 0.05), "For an error of every share of users of at most"),
     ],
 )  # fmt: skip
@@ -42,7 +41,6 @@ def test_in_words(privrank, more, words):
     "words",
     [
         ("--items", 5, "--points", "0-5", "--users", 90),
-        ("--items", 5, "--points", "0-1", "--steps", 9, "--users", 90),
         ("--items", 5, "--rankings", "--rule", "kemeny", "--users", 90),
         ("--labels", "--target", 90),
     ],

@@ -58,7 +58,7 @@ def test_every_command_that_spends_adds_its_file(privrank, ledger, years, write,
     )
     for run in (
         ("rank", votes, "--method counts"),
-        ("leaderboard", other, *board, "--method counts --max-per-user 1"),
+        ("leaderboard", other, *board, "--max-per-user 1"),
         ("aggregate", ranks[0], "--method borda"),
         ("privatize", ranks[1], "--drop-user --out", tmp_path / "out.csv"),
     ):
@@ -69,7 +69,7 @@ def test_every_command_that_spends_adds_its_file(privrank, ledger, years, write,
     with other.open("a") as file:
         file.write("u3,b,a,2025-01-02\n")
     board = (*board[:1], board[1])
-    later = privrank("leaderboard", other, *board, "--method counts --max-per-user 1", *paying)
+    later = privrank("leaderboard", other, *board, "--max-per-user 1", *paying)
     assert "an earlier run has paid for all steps" in later.out, later.err
     assert len(sums(path)) == 4
 

@@ -113,7 +113,7 @@ def test_two_columns_of_wins_are_read_both(tmp_path):
 
 
 WINS = "player1,player2,win1,win2\nAnn,Bob,1,0\n"
-HINT = "left_wins='win1' (--left-wins win1), right_wins='win2' (--right-wins win2)"
+HINT = "left_wins='win1' (--column left-wins=win1), right_wins='win2' (--column right-wins=win2)"
 NAMED = {"left": "player1", "right": "player2"}
 
 

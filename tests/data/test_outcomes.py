@@ -79,7 +79,8 @@ def test_advice_is_given_where_it_applies():
     said = advice_on(["a1", "a2", "won"])
     assert "'a1' and 'a2' are the items and 'won' says" in said
     assert (
-        "say left='a1' (--left a1), right='a2' (--right a2), outcome='won' (--outcome won)" in said
+        "say left='a1' (--column left=a1), right='a2' (--column right=a2), outcome='won' "
+        "(--column outcome=won)" in said
     )
     assert "If 'won' says which of two items" in advice_on(["a1", "b1", "won"])
     assert "aggregate" in advice_on(["a1", "a2"])

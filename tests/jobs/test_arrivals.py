@@ -7,11 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from privrank_jax.data import Comparisons, read
+from privrank_jax.data import read
 from privrank_jax.jobs.arrivals import Counted, arrivals_of
 from privrank_jax.jobs.schedule import schedule_of
-from privrank_jax.privacy import Spacing
-from tests.reference import continual as twin
 
 HEADER = "user,winner,loser,tie,when"
 ROWS = (
@@ -118,110 +116,12 @@ def test_of_a_user_no_more_rows_count_than_are_allowed_whatever_becomes_of_the_f
         assert found.totals(2, 3).tolist() == [[0, 1, 0]]
 
 
-@pytest.mark.parametrize(("gap", "per_step", "limit"), [(1, 1, 9), (2, 1, 9), (2, 2, 3), (3, 2, 9)])
-def test_steps_of_a_user_are_a_gap_apart(write, gap, per_step, limit):
-    """The twin, row by row; published step by step, late or from a file that has lost what was counted, likewise."""
-    chance, spacing = np.random.default_rng(gap), Spacing(gap, per_step)
-    users, hours = chance.integers(0, 4, 60), np.sort(chance.choice(24 * 7, 60, replace=False))
-    start = np.datetime64("2024-01-01", "us")
-    when = [str(start + np.timedelta64(hour, "h")) for hour in hours.tolist()]
-    rows = [f"u{user},a,b,0,{time}" for user, time in zip(users, when)]
-    schedule = schedule_of("day", "2024-01-01", 7)
-
-    def spaced(rows):
-        data = read(write(*rows, header=HEADER), time="when")
-        return arrivals_of(data, data.times, schedule, limit, False, ["a", "b"], spacing)
-
-    found, late = spaced(rows), "u0,b,a,0,2024-01-01T00:00:01"
-    steps = (hours // 24).tolist()
-    expected = twin.first_spaced(list(zip(users.tolist(), steps)), gap, per_step, limit)
-    assert found.kept.tolist() == expected
-    assert 0 < found.kept.sum() < 60
-    usual, published = found.totals(0, 7), []
-    for step in range(7):
-        gone = [row for row, of in zip(rows, steps) if of >= step]
-        for changed in (rows, gone, [late, *rows][: 61 if step else 0]):
-            if changed:
-                fresh = spaced(changed).after(published)
-                np.testing.assert_array_equal(fresh.totals(step, 7), usual[step:])
-        published += found.after(published).counted(step, step + 1)
-
-
-def test_many_users_with_a_long_gap_count_once_each():
-    """A user and a step as one number need 64 bits: 3,000 users who come twice, at a gap of a million steps."""
-    users, start = np.repeat(np.arange(3000), 2), np.datetime64("2024-01-01", "us")
-    times = start + np.tile([0, 1], 3000) * np.timedelta64(1, "D")
-    names = tuple(f"u{user}" for user in range(3000))
-    data = Comparisons(
-        users, [0] * 6000, [1] * 6000, [False] * 6000, ("a", "b"), names, "votes", times=times
-    )
-    schedule, spacing = schedule_of("day", "2024-01-01", 3), Spacing(10**6)
-    found = arrivals_of(data, times, schedule, 9, False, None, spacing)
-    assert found.totals(0, 3).tolist() == [[3000, 0], [0, 0], [0, 0]]
-
-
 def test_rows_before_the_start_do_not_use_up_what_a_user_may(write):
     found = arrivals(write, *(f"u1,c,b,0,2023-12-{day}" for day in (29, 30, 31)), *ROWS)
     assert found.totals(0, 1).tolist() == [[0, 1, 1]]
     assert "3 rows are dated before the first step, and are left out" in " ".join(
         found.left_out(())
     )
-
-
-BALLOTS = (
-    "u1,1,2,,2024-01-03",
-    "u2,2,1,1,2024-01-01",
-    "u3,3,2,1,2024-01-01",
-    "u4,1,2,3,2024-01-05",
-)
-
-
-def of_ballots(write, *rows, items=None, header="user,a,b,c,when", **given):
-    data = read(write(*rows, header=header), time="when", **given)
-    return arrivals_of(data, data.times, schedule_of("day", "2024-01-01", 3), None, False, items)
-
-
-def test_ballots_of_steps_are_added_up(write):
-    """By hand, item by item: points less half of what an item could have."""
-    found = of_ballots(write, *BALLOTS)
-    assert found.totals(0, 3).tolist() == [[-2, 0.5, 1.5], [0, 0, 0], [1, 0, -1]]
-    assert found.totals(2, 3).tolist() == [[1, 0, -1]]
-    half = of_ballots(write, *BALLOTS, missing="unknown")
-    assert half.totals(2, 3).tolist() == [[0.5, -0.5, 0]]
-    marks = ("u1,x,,x,2024-01-01", "u2,x,,,2024-01-01", "u3,,,,2024-01-02")
-    approved = of_ballots(write, *marks, cells="approvals")
-    assert approved.totals(0, 3).tolist() == [[1, -1, 0], [-0.5] * 3, [0, 0, 0]]
-    more = of_ballots(write, *marks, cells="approvals", items=["d", "c", "a", "b"])
-    assert more.data.item_names == ("d", "c", "a", "b")
-    assert more.totals(0, 2).tolist() == [[-1, 0, 1, -1], [-0.5] * 4]
-    wider = of_ballots(write, *BALLOTS, items=["d", "c", "a", "b"])
-    assert wider.totals(2, 3).tolist() == [[-1, -1, 1.5, 0.5]]
-
-
-def test_a_user_counts_once_whatever_becomes_of_the_file(write):
-    """u2 and u3 were counted at the first step: changed and dated anew, or gone, they count no more."""
-    published = of_ballots(write, *BALLOTS).counted(0, 2)
-    assert [len(step.used) for step in published] == [2, 0]
-    assert Counted(**json.loads(published[0].text)) == published[0]
-    usual = of_ballots(write, *BALLOTS).after(published)
-    assert usual.left_out(published)[0].endswith(
-        "1 rows are dated beyond the last step, and are left out."
-    )
-    for changed in (
-        (BALLOTS[0], "u2,3,2,1,2024-01-03", "u3,1,2,3,2024-01-03"),
-        (BALLOTS[0], *BALLOTS[1:3], "u5,3,2,1,2024-01-01"),  # too late for its step
-        (BALLOTS[0], "u2,3,2,1,2024-01-01", BALLOTS[2]),
-    ):
-        found = of_ballots(write, *changed).after(published)
-        assert found.totals(2, 3).tolist() == usual.totals(2, 3).tolist()
-        assert (
-            "rows dated in 1 of the 2 published steps are not those" in found.left_out(published)[0]
-        )
-    nobody = of_ballots(
-        write, *(row.split(",", 1)[1] for row in BALLOTS), header="a,b,c,when", user=None
-    )
-    assert not nobody.counted(0, 1)[0].used
-    assert nobody.totals(0, 3).tolist() == usual.after(()).totals(0, 3).tolist()
 
 
 def test_items_of_the_state_and_refusals(write):

@@ -11,7 +11,6 @@ import pytest
 from privrank_jax import Privacy, leaderboard
 from privrank_jax.data import Comparisons, Rankings, read
 from privrank_jax.data.file import Origin
-from privrank_jax.release.leaderboard_file import LeaderboardError
 from privrank_jax.release.ledger import Ledger, create
 
 PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6, contributions=2)
@@ -45,64 +44,14 @@ def test_steps_stay_as_they_were_and_each_is_a_ranking(tmp_path):
     assert str(later).startswith("votes: 3 items by private scores (log-odds), step 4 of 5")
 
 
-@pytest.mark.parametrize("method", ["scores", "counts"])
 @pytest.mark.parametrize("adjacency", ["flip", "replace"])
-def test_a_rehearsal_needs_no_state(method, adjacency):
+def test_a_rehearsal_needs_no_state(adjacency):
     promise = Privacy(1e4, unit="comparison", adjacency=adjacency, delta=0.1)
-    found = published(
-        None, data=votes(public=()), promise=promise, method=method, key=jax.random.key(3)
-    )
+    found = published(None, data=votes(public=()), promise=promise, key=jax.random.key(3))
     assert found.rehearsal
     assert found.facts["seed"] == 3
     assert found.guarantee.numerics == "simulation"
-    by_exposure = any("win totals follow" in one for one in found.warnings)
-    assert by_exposure == (method == "counts" and adjacency == "replace")
-    if method == "counts":
-        np.testing.assert_allclose(found.scores, [2, 1, 0], atol=1)
-        assert bool(found.certainty.intervals)
-
-
-def test_users_who_come_back_after_a_gap_have_less_noise(tmp_path):
-    """The same in rehearsals; what is promised of users, and what the state holds to."""
-    promise = dataclasses.replace(PROMISE, contributions=None)
-    deviations = []
-    for number, gap in enumerate((None, 2)):
-        own = dataclasses.replace(promise, contributions=3) if gap is None else promise
-        asked = {"promise": own, "method": "counts", "gap": gap}
-        board = published(tmp_path / f"board{number}", **asked)
-        rehearsal = published(None, **asked, key=jax.random.key(3))
-        deviations.append(board.facts["noise_deviation"])
-        assert rehearsal.facts["noise_deviation"] == pytest.approx(deviations[-1], rel=1e-3)
-        assert board.facts["max_per_user"] == 3  # days 1, 3 and 5
-        assert board.guarantee.attained.contributions is None
-    assert deviations[1] < 0.9 * deviations[0]
-    assert (board.facts["gap"], board.facts["max_per_step"]) == (2, 1)
-    assert any("one comparison of a user in a step, in steps at least 2" in x for x in board.notes)
-    for changed in ({"gap": 3}, {"per_step": 2}, {"gap": None}):
-        again = {"promise": dataclasses.replace(promise, contributions=3), "method": "counts"}
-        with pytest.raises(
-            LeaderboardError, match="spacing: gap 2, at most 1 in a step, band 2, not"
-        ):
-            published(tmp_path / "board1", **{**again, "gap": 2, **changed})
-
-
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"noise": "laplace"}, "lower Gaussian noise alone"),
-        ({"steps": None, "promise": PROMISE}, "need steps"),
-        ({"promise": Privacy(1.0, unit="comparison", adjacency="flip", delta=0.1)}, "about users"),
-        ({"gap": 0}, "gap .*whole number"),
-        ({"steps": 0, "promise": dataclasses.replace(PROMISE, contributions=None)}, "steps must"),
-        ({"gap": None, "per_step": 0}, "per_step .*whole number"),
-    ],
-)
-def test_where_a_gap_is_of_no_use_it_is_refused(changed, words):
-    asked = {"promise": dataclasses.replace(PROMISE, contributions=None), "gap": 2, **changed}
-    if changed.get("noise"):
-        asked["promise"] = dataclasses.replace(asked["promise"], delta=0.0)
-    with pytest.raises(ValueError, match=words):
-        published(None, **asked, key=jax.random.key(3))
+    assert list(found.names) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
@@ -113,8 +62,8 @@ def test_without_a_last_step_it_goes_on(tmp_path, noise):
     table |= {"loser": ["b", "c"] * 20 + ["c"], "when": list(map(str, days))}
     data = read(table, time="when", name="votes")
     delta = 0.1 if noise == "gaussian" else 0.0
-    promise = Privacy(1e3, unit="user", adjacency="replace", delta=delta, contributions=1)
-    asked = {"data": data, "promise": promise, "steps": None, "noise": noise, "method": "counts"}
+    promise = Privacy(1e3, unit="user", adjacency="flip", delta=delta, contributions=1)
+    asked = {"data": data, "promise": promise, "steps": None, "noise": noise}
     first = published(tmp_path / "board", "2024-01-05", **asked)
     found = published(tmp_path / "board", "2024-02-10", **asked)
     assert (len(first.steps), len(found.steps)) == (4, 40)
@@ -122,8 +71,10 @@ def test_without_a_last_step_it_goes_on(tmp_path, noise):
         assert (one.title, one.rows) == (again.title, again.rows)
     rehearsal = published(None, "2024-02-10", **asked, key=jax.random.key(3))
     for board in (found, rehearsal):
-        np.testing.assert_allclose(board.scores, [20, 20, 0], atol=1.5)
-        assert board.title == "votes: 3 items by noisy win totals, step 40, until 2024-02-10"
+        assert list(board.names) == ["a", "b", "c"]
+        assert (
+            board.title == "votes: 3 items by private scores (log-odds), step 40, until 2024-02-10"
+        )
         assert "It covers all steps together (every day from 2024-01-01)" in board.guarantee.note
         assert "num_steps" not in board.facts
     told = [board.facts["noise_deviation"] for board in (found, rehearsal)]
@@ -139,19 +90,6 @@ def test_rows_of_days_to_come_wait(tmp_path):
     late = votes(times=np.array([*map(str, DAYS[:3]), "2999-01-01"], "datetime64[us]"))
     found = published(tmp_path / "board", "2024-01-05", late, steps=None)
     assert any("1 rows are dated in steps that have not begun" in one for one in found.warnings)
-
-
-def ballots(cells=None, days=DAYS, **changed):
-    """Three users rank a before b before c, one the other way round; or approve of the best two."""
-    best = {"a": [1, 1, 1, 3], "b": [2, 2, 2, 2], "c": [3, 3, 3, 1]}
-    if cells:
-        best = {item: [int(rank < 3) for rank in ranks] for item, ranks in best.items()}
-    table = {"user": list("uvwx"), "when": list(map(str, days)), **best, **changed}
-    return read(table, time="when", name="ballots", cells=cells)
-
-
-ONE_EACH = Privacy(1.0, unit="user", adjacency="add-remove", delta=1e-6)
-LITTLE = Privacy(1e4, unit="user", adjacency="replace", delta=0.1)
 
 
 def many(users=220, items="abcde", spread=0.4):
@@ -180,9 +118,6 @@ def test_a_board_of_noise_says_so_and_what_would_lessen_it(adjacency):
     sure = published(None, data=many(20_000), promise=weak, **asked)
     assert "told apart" not in " ".join((str(sure), *sure.warnings))
     assert any("the noise moves a score by" in note for note in sure.notes)
-    totals = published(None, data=many(), promise=weak, method="counts", **asked)
-    deviation = f"{totals.facts['noise_deviation']:.3g}"
-    assert f"the noise of a total has a standard deviation of {deviation}" in totals.notes
 
 
 def test_only_what_lessens_the_noise_is_advised():
@@ -193,8 +128,8 @@ def test_only_what_lessens_the_noise_is_advised():
         ("laplace", 0.0, None, "2024-01-05"), ("gaussian", 1e-6, 365, "2024-04-10"),
     ):  # fmt: skip
         promise = Privacy(0.02, unit="user", adjacency="flip", contributions=3, delta=delta)
-        asked = {"noise": noise, "steps": steps, "key": jax.random.key(1)}
-        found = published(None, until, many(), promise, method="counts", **asked)
+        asked = {"noise": noise, "steps": steps, "key": jax.random.key(0)}
+        found = published(None, until, many(), promise, **asked)
         (said,) = (one for one in found.warnings if "no two items can be told apart" in one)
         ways = [way for way in ("--noise gaussian", "--steps", "--every") if way in said]
         seen[noise, steps, until[5:]] = ways
@@ -219,105 +154,8 @@ def test_the_error_that_is_said_is_that_of_the_noise(adjacency):
         errors.append(found.scores - truth)
         (note,) = (one for one in found.notes if "the noise moves" in one)
         said.append(float(note.split()[6].rstrip(",")))
+        assert bool(found.certainty.intervals) == (adjacency == "flip")
     assert np.median(said) == pytest.approx(np.std(errors), rel=1 / 3)
-
-
-@pytest.mark.parametrize(
-    ("cells", "method", "last"), [(None, "borda", [2, 0, -2]), ("approvals", "scores", [1, 2, -1])]
-)
-def test_ballots_are_added_up_over_steps(tmp_path, cells, method, last):
-    """Exact, or in a rehearsal; what was published stays; intervals of the noise; no word of comparisons."""
-    first = published(tmp_path / "board", data=ballots(cells), promise=LITTLE)
-    moved = ballots(cells, **{"c": [1, 0, 0, 1] if cells else [3, 1, 3, 1]})  # of a published step
-    later = published(tmp_path / "board", "2024-01-05", moved, promise=LITTLE)
-    assert (len(first.steps), len(later.steps)) == (2, 4)
-    for one, again in zip(first.steps, later.steps):
-        assert (one.title, one.rows, one.items) == (again.title, again.rows, again.items)
-    np.testing.assert_allclose(later.scores, last, atol=1)
-    assert later.facts["method"] == method
-    assert "max_per_user" not in later.facts
-    assert bool(later.certainty.intervals)
-    assert any("published steps are not those that were counted" in one for one in later.warnings)
-    rehearsal = published(None, "2024-01-05", ballots(cells), LITTLE, key=jax.random.key(3))
-    np.testing.assert_allclose(rehearsal.scores, last, atol=1)
-    assert rehearsal.guarantee.numerics == "simulation"
-    for found in (later, rehearsal):
-        said = " ".join([str(found), *found.notes, found.guarantee.note])
-        assert "how many users there are is not published" in said
-        assert "ballots depend on earlier leaderboards" in said
-        for word in ("comparison", "win", "log-odds"):
-            assert word not in said
-    one = published(tmp_path / "pure", data=ballots(cells), promise=PURE, noise=None)
-    assert one.guarantee.attained.adjacency == "add-remove"
-    assert bool(one.certainty.intervals)
-    pure = {"data": ballots(cells), "promise": PURE, "noise": None}
-    sure = published(None, level=0.99, key=jax.random.key(3), **pure)
-    reaches = [found.certainty.intervals["high"] - found.scores for found in (one, sure)]
-    assert np.all(reaches[0] < reaches[1])
-    endless = published(tmp_path / "endless", steps=None, **pure)
-    assert endless.certainty.notes[0] == "no intervals: sums of Laplace noise have no simple law"
-    with pytest.raises(ValueError, match="level must be at most"):
-        published(tmp_path / "vain", level=1 - 1e-12, **pure)
-    assert len(published(tmp_path / "vain", until="2024-01-02", **pure).steps) == 1
-
-
-@pytest.mark.parametrize("steps", [5, None])
-def test_a_ledger_pays_once_for_ballots(tmp_path, steps):
-    data = ballots()
-    promise = ONE_EACH.given(users=data.users_are)
-    create(tmp_path / "ledger", promise, data="ballots", sha256="ab" * 32)
-    with Ledger(tmp_path / "ledger") as ledger:
-        known = dataclasses.replace(data, origin=Origin(None, "ab" * 32))
-        grown = dataclasses.replace(data, origin=Origin(None, "cd" * 32))
-        more = {"promise": ONE_EACH, "ledger": ledger, "steps": steps}
-        first = published(tmp_path / "board", data=known, **more)
-        again = published(tmp_path / "board", "2024-01-05", grown, **more)
-        (spend,) = ledger.spends()
-        assert ("no last step" in first.paid_as) == (steps is None)
-        assert spend.method == f"borda, {first.paid_as}"
-        assert "earlier run has paid" in again.facts["ledger"]
-        with pytest.raises(ValueError, match="budget is exhausted"):
-            published(tmp_path / "other", data=known, promise=ONE_EACH, ledger=ledger)
-
-
-PURE = dataclasses.replace(ONE_EACH, delta=0.0)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"promise": dataclasses.replace(ONE_EACH, adjacency="flip")}, "adjacency 'replace'"),
-        ({"promise": PROMISE}, "leave contributions"),
-        (
-            {"promise": Privacy(1.0, unit="comparison", adjacency="replace", delta=0.1)},
-            "unit 'user'",
-        ),
-        ({"gap": 2}, "leave gap"),
-        ({"gamma": 2.0}, "leave gamma"),
-        ({"method": "counts"}, "method must be one of"),
-        ({"noise": "k-norm"}, "noise"),
-        ({"top_k": 4}, "top_k"),
-        ({"data": dataclasses.replace(ballots(), times=None)}, "when each ballot was made"),
-        ({"data": "ballots.csv"}, "takes comparisons, rankings or approvals"),
-        (
-            {"data": Rankings([[0, 1]] * 4, ("a", "z"), public=("items",), times=DAYS)},
-            "no item 'z'",
-        ),
-    ],
-)
-def test_what_ballots_have_no_use_for_is_refused(tmp_path, options, words):
-    if getattr(options.get("data"), "item_names", ())[1:] == ("z",):
-        published(tmp_path / "board", data=ballots(), promise=ONE_EACH)
-    given = {"data": ballots(), "promise": ONE_EACH, **options}
-    with pytest.raises(ValueError, match=words):
-        published(tmp_path / "board", **given)
-
-
-def test_an_item_that_one_user_wrote_is_not_published(tmp_path):
-    table = {"user": ["u", "v"], "rank_1": ["tea", "tea"], "rank_2": ["milk", "my secret"]}
-    data = read({**table, "when": ["2024-01-01"] * 2}, time="when", name="ballots")
-    with pytest.raises(ValueError, match="one user alone ranked"):
-        published(tmp_path / "board", data=data, promise=ONE_EACH)
 
 
 def test_a_ledger_pays_once(tmp_path):
@@ -337,7 +175,7 @@ def test_a_ledger_pays_once(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"method": "one-shot"}, "method"),
+        ({"data": Rankings([[0, 1]] * 4, ("a", "z"))}, "takes comparisons"),
         ({"noise": "k-norm"}, "noise"),
         ({"gamma": 0.0}, "gamma"),
         ({"level": 1.0}, "level"),

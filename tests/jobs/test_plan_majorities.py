@@ -156,7 +156,6 @@ def test_what_is_said_of_too_few_users():
         ({"rule": "copeland", "confidence": 0.5}, "at least 0.8"),
         ({"rule": "copeland", "target": 1.5}, "lead of a majority here, which is at most 1"),
         ({"rule": "minimax", "target": 2.5}, "at most 2"),
-        ({"rule": "copeland", "steps": 9}, "rule"),
         ({"rule": "copeland", "optimum": 1}, "optimum"),
     ],
 )

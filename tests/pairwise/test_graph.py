@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import connected_components
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.pairwise.continual import continual_counts
 from privrank_jax.pairwise.graph import component_labels, connectivity, edge_connectivity
+from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from privrank_jax.privacy import Privacy
@@ -23,7 +23,7 @@ PROMISE = Privacy(1.0, unit="comparison", adjacency="flip", delta=1e-6)
     [
         lambda key, wins: pairwise.noisy_counts(key, wins, PROMISE),
         lambda key, wins: pairwise.perturbed_mle(key, wins, PROMISE),
-        lambda key, wins: continual_counts(key, wins, PROMISE),
+        lambda key, wins: continual_score_sums(key, wins, PROMISE),
         lambda key, wins: rank_centrality(wins),
         lambda key, wins: score_attack(jnp.zeros(2), jnp.zeros(2), wins),
         lambda key, wins: score_attack_bound(1.0, jnp.zeros(2), wins, 1.0),

@@ -150,7 +150,7 @@ def test_the_fit_is_differentiable_and_batched():
     [
         (
             lambda k: continual_score_sums(k, WINS, dataclasses.replace(ASKED, adjacency="flip")),
-            "continual_counts",
+            "continual_totals",
         ),
         (
             lambda k: continual_score_sums(k, WINS, dataclasses.replace(ASKED, contributions=None)),

@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from tests.reference import borda
-
 
 def square_root(steps):
     """A^{1/2} by its defining equation: the lower triangular L of LL = A with ones on its diagonal, entry by entry."""
@@ -57,45 +55,10 @@ def noisy_prefix_sums(totals, decode, noise):
     return np.array(released)
 
 
-def spaced(steps, gap, per_step):
-    """Whether a user may count in these steps, one for each comparison."""
-    each = [steps.count(step) for step in steps]
-    apart = [abs(one - other) for one, other in itertools.combinations(steps, 2) if one != other]
-    return max(each, default=0) <= per_step and min(apart, default=gap) >= gap
-
-
-def longest_sum(encode, gap, per_step, limit):
-    """Largest ℓ₂ norm of a sum of at most ``limit`` columns, which may be the same, over all that are spaced out."""
-    largest = 0.0
-    for number in range(limit + 1):
-        for chosen in itertools.combinations_with_replacement(range(len(encode)), number):
-            if spaced(chosen, gap, per_step):
-                largest = max(largest, math.sqrt((encode[:, list(chosen)].sum(1) ** 2).sum()))
-    return largest
-
-
-def first_spaced(rows, gap, per_step, limit):
-    """Which rows count, (user, step) in the order of time, user by user and row by row."""
-    kept = [False] * len(rows)
-    for user in {user for user, _ in rows}:
-        counted = []
-        visit = None
-        for place, (other, step) in enumerate(rows):
-            if other != user:
-                continue
-            if visit is None or step >= visit + gap:
-                visit = step
-            if step == visit and counted.count(step) < per_step and len(counted) < limit:
-                counted.append(step)
-                kept[place] = True
-    return kept
-
-
-def largest_change(encode, items, limit, adjacency, order, units=None, gap=None, per_step=1):
+def largest_change(encode, items, limit, adjacency, order, units=None):
     """Largest norm of the change of CX, over all that one unit of ``limit`` comparisons holds at any steps.
 
-    X holds win totals; or, with units (a, b), a times wins and losses and b times pair counts. With a gap the steps are
-    so far apart.
+    X holds win totals; or, with units (a, b), a times wins and losses and b times pair counts.
     """
     steps, pairs = len(encode), list(itertools.combinations(range(items), 2))
     size = items if units is None else 2 * items + len(pairs)
@@ -113,8 +76,6 @@ def largest_change(encode, items, limit, adjacency, order, units=None, gap=None,
     for number in range(limit + 1):
         for chosen in itertools.combinations_with_replacement(kinds, number):
             asked = tuple(sorted(where for where, _ in chosen))
-            if gap is not None and not spaced([step for step, *_ in asked], gap, per_step):
-                continue
             held.append((asked, sum((row for _, row in chosen), np.zeros((steps, size)))))
     moved = [encode @ rows for _, rows in held]
     largest = 0.0
@@ -126,32 +87,6 @@ def largest_change(encode, items, limit, adjacency, order, units=None, gap=None,
                 continue
             change = np.abs(one - other)
             largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
-    return largest
-
-
-def ballots(kind, items):
-    """All ballots of a user: approvals less 1/2, or Borda scores of rankings with ties and gaps less (m - 1)/2."""
-    if kind == "approvals":
-        return [list(marks) for marks in itertools.product((-0.5, 0.5), repeat=items)]
-    return [
-        [sum(row) - (items - 1) / 2 for row in borda.pair_shares(ranks, missing)]
-        for ranks, missing in borda.incomplete_rankings(items)
-    ]
-
-
-def largest_move(encode, held, adjacency, order):
-    """Largest norm of the change of CX, over all that one user holds: one of these ballots at any step, or none."""
-    steps, items = len(encode), len(held[0])
-    streams = [[[0.0] * items for _ in range(steps)]]
-    for step, ballot in itertools.product(range(steps), held):
-        streams.append([ballot if step == row else [0.0] * items for row in range(steps)])
-    moved = [np.asarray(encode, float) @ np.array(stream) for stream in streams]
-    largest = 0.0
-    for one, other in itertools.combinations(moved, 2):
-        if adjacency == "add-remove" and one is not moved[0]:
-            continue
-        change = np.abs(one - other)
-        largest = max(largest, change.sum() if order == 1 else math.sqrt((change**2).sum()))
     return largest
 
 

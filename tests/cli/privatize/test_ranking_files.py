@@ -179,7 +179,7 @@ def test_refusals(privrank, write, tmp_path, lines, header, options, message):
     ("source", "options", "message"),
     [
         ("sushi", ("--epsilon-column", "e"), "without budgets"),
-        ("sushi", ("--epsilon", 1, "--winner", "w"), "leave out --winner"),
+        ("sushi", ("--epsilon", 1, "--winner", "w"), "leave out --column winner=NAME"),
         ("cemspc", ("--epsilon", 1, "--rank", "r"), "leave out --rank"),
         ("sushi", ("--epsilon", 1, "--items", "a,b"), "leave out --items"),
     ],

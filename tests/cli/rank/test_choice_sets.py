@@ -90,7 +90,7 @@ def test_users_keep_as_many_choices_as_was_said(privrank, choices):
         ((*MLE, "--ties", "davidson"), "without ties, other links"),
         ((*MLE, "--gamma", 0), "--gamma must be positive"),
         (("--noise", "k-norm"), "leave --noise and delta out"),
-        (("--winner", "chosen", "--chosen", "chosen"), "leave out --winner"),
+        (("--winner", "chosen", "--chosen", "chosen"), "leave out --column winner=NAME"),
         ((*MLE, "--side", "shown"), "no column 'winner'"),
     ],
 )

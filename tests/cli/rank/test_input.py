@@ -18,7 +18,9 @@ def test_columns_by_other_names(privrank, write):
     )
     refused = privrank(*run)
     assert refused.code == 2
-    assert "--tie draw" in refused.err  # a column of ties under another name is not passed over
+    assert (
+        "--column tie=draw" in refused.err
+    )  # a column of ties under another name is not passed over
     scores = {r["item"]: r["score"] for r in privrank(*run, "--tie", "draw").json()["ranking"]}
     assert scores == {"a": 0.5, "b": 1.5, "c": 0.0}
     scores = {r["item"]: r["score"] for r in privrank(*run, "--tie", "none").json()["ranking"]}
