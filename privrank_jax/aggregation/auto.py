@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.bounds import check_sizes, report_deviation
 from privrank_jax.aggregation.noisy_weights import noise_all_deviation

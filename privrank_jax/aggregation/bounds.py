@@ -85,7 +85,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy import special
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
@@ -277,8 +277,8 @@ def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: 
         mechanism: of the reports.
     """
     variance = functools.partial(local_weight_variance, mechanism=mechanism)
-    variance = functools.partial(ONE_ANSWER.get(mechanism, variance), num_items, num_users)
-    return math.sqrt(float(quickly(variance, epsilon)))
+    variance = functools.partial(ONE_ANSWER.get(mechanism, variance), num_items)
+    return math.sqrt(float(quickly(variance, float(num_users), epsilon)))
 
 
 def check_sizes(num_items: int, num_users: int) -> None:

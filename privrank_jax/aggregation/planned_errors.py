@@ -31,7 +31,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy import special
 
-from privrank_jax._host.evaluate import evaluate, quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._validate import check_choice, check_nonnegative
 from privrank_jax.aggregation.borda import (
     dp_borda_scale,
@@ -273,7 +273,7 @@ def _solved(
     if clipped:
         parts = np.clip(parts, -0.5, 0.5)
     weights = (0.5 + parts) * (1 - np.eye(items))
-    ranks = evaluate(jax.vmap(ranked), weights.reshape(-1, items, items))
+    ranks = quickly(jax.vmap(ranked), weights.reshape(-1, items, items))
     return crowd.excess(np.asarray(ranks)).reshape(scales.shape[1], -1).mean(axis=1)
 
 

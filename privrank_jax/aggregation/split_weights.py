@@ -49,7 +49,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer
 
-from privrank_jax._host.evaluate import concretely
+from privrank_jax._quickly import concretely
 from privrank_jax._types import (
     Count,
     Mask,

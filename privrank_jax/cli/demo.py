@@ -131,8 +131,8 @@ def rank_voters(key: Key) -> Votes:
     import numpy as np
 
     from privrank_jax import pairwise
-    from privrank_jax._host.evaluate import evaluate
     from privrank_jax._promise import Privacy
+    from privrank_jax._quickly import quickly
     from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
     from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
 
@@ -149,8 +149,7 @@ def rank_voters(key: Key) -> Votes:
 
     repeats = jax.random.split(key, REPEATS)
     many = jax.vmap(jax.vmap(noisy, (0, None)), (None, 0))
-    # A program would take longer to compile.
-    totals = evaluate(many, repeats, np.array(VOTER_BUDGETS))
+    totals = quickly(many, repeats, np.array(VOTER_BUDGETS))
     winners, best = totals.argmax(-1), int(np.argmax(wins.totals))
     return {
         "wins": np.asarray(wins.totals).tolist(),

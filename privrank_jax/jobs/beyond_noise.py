@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._components import components
+from privrank_jax._quickly import quickly
 from privrank_jax._types import PairMatrixLike
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.jobs.result import (
@@ -22,7 +23,6 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.designs import Design, ModelScores
-from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.intervals import (
     Intervals,
     center_is_near,
@@ -96,8 +96,8 @@ def of_scores(
     """
     intervals = functools.partial(intervals_of, level=level)
     near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
-    shrunk = None if drawn is None else lambda: quickly(intervals, scores, drawn())
-    return certain(quickly(intervals, scores, errors), errors, near, shrunk, words)
+    shrunk = None if drawn is None else lambda: intervals(scores, drawn())
+    return certain(intervals(scores, errors), errors, near, shrunk, words)
 
 
 def of_private_design(
@@ -105,7 +105,7 @@ def of_private_design(
 ) -> Certainty:
     """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
     errors = quickly(functools.partial(errors_under_private_design, **told), scores, design)
-    found = quickly(functools.partial(intervals_of, level=level), scores, errors)
+    found = intervals_of(scores, errors, level)
     cover = (
         f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
     )
@@ -193,7 +193,7 @@ def tie_facts(
 
 def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
     """Quasi standard errors of all items; nothing where an item has none."""
-    found = np.asarray(quickly(quasi_variances, errors).variances)
+    found = np.asarray(quasi_variances(errors).variances)
     known = np.all((found >= 0) & (found < np.inf))
     return {"quasi_standard_error": np.sqrt(found)} if known else {}
 
@@ -206,7 +206,7 @@ def ends(found: Intervals) -> dict[str, np.ndarray]:
 
 def components_of(weights: PairMatrixLike) -> int:
     """Groups of items linked by comparisons."""
-    return len(np.unique(quickly(component_labels, np.asarray(weights) > 0)))
+    return np.unique(components(np.asarray(weights))).size
 
 
 def doubts_of(components: int, code: int) -> list[str]:

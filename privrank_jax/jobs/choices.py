@@ -7,13 +7,12 @@ scores are fitted to noisy counts; otherwise the noise is in the objective of th
 from __future__ import annotations
 
 import dataclasses
-import operator
 from typing import Any
 
 import numpy as np
 
 from privrank_jax import pairwise
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax.data.choices import Choices
 from privrank_jax.estimate import Estimate
@@ -179,7 +178,7 @@ def _certainty(
     """Certainty of fitted scores, from the release and the public sets."""
     cover = f"{ANSWERS} and the privacy noise{UNDONE}" if noise else ANSWERS
     words = each_by_itself("the true score", cover)
-    design = quickly(operator.attrgetter("design"), data.kept)
+    design = quickly(lambda kept: kept.design, data.kept)
     found, _ = of_model(scores, design, level=asked.level, words=words, gamma=gamma, **noise)
     components = components_of(quickly(_shown_together, data.kept))
     if components == 1:

@@ -12,7 +12,7 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._counting import count_on_host, count_ties
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Scalar
 from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.data.big_comparisons import ComparisonRows

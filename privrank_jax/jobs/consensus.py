@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Float
 
 from privrank_jax import aggregation
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation import PairWeights, PositionHistograms

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import pairwise
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked

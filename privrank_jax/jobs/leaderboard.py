@@ -29,8 +29,8 @@ import numpy as np
 from jaxtyping import Bool, Float, Int, Shaped
 
 from privrank_jax import pairwise, release
-from privrank_jax._host.evaluate import quickly
 from privrank_jax._promise import Privacy
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
 from privrank_jax.data.comparisons import Comparisons

@@ -176,10 +176,10 @@ def _of_survey(design: Design, found: dict[str, Any], budget: str, of_user: str)
 
 def _computed(items: int, function: Callable[..., Value], *arguments: Any, **choices: Any) -> Value:
     """A result of the planner, without a compiled program for few items."""
-    from privrank_jax._host.evaluate import evaluate
+    from privrank_jax._quickly import quickly
 
     chosen = functools.partial(function, **choices)
-    return evaluate(chosen, *arguments) if items <= _FEW_ITEMS else chosen(*arguments)
+    return quickly(chosen, *arguments) if items <= _FEW_ITEMS else chosen(*arguments)
 
 
 def _shuffled(design: Design, users: int, epsilon: float, *, back: bool = False) -> float:

@@ -8,7 +8,7 @@ import math
 import jax
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_scores

@@ -118,7 +118,7 @@ def scores_by(rule: str, weights: Float[np.ndarray, "items items"]) -> Float[np.
     """
     import numpy as np
 
-    from privrank_jax._host.evaluate import quickly
+    from privrank_jax._quickly import quickly
     from privrank_jax.aggregation.majority_rules import RULES as FUNCTIONS
 
     function = FUNCTIONS[rule]

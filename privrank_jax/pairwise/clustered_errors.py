@@ -37,7 +37,7 @@ import numpy as np
 from jaxtyping import Array, Float, Integer
 
 from privrank_jax._counting import FlagsLike, WeightsLike, check_comparisons, count_on_host
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import PairMatrix, RowsLike, Scores, ScoresLike
 from privrank_jax._validate import is_traced
 from privrank_jax.comparisons import default_float

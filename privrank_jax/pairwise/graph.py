@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._chunks import chunked
+from privrank_jax._components import components
 from privrank_jax._validate import check_square
 from privrank_jax.comparisons import WinCounts, WinEdges
 
@@ -51,18 +51,6 @@ def check_axes(name: str, counts: Array, axes: int) -> None:
         )
 
 
-def component_labels(adjacent: Array) -> Array:
-    """Smallest item index of each item's connected component: ``(m, m)`` symmetric bool to ``(m,)`` int32."""
-    size = adjacent.shape[0]
-    labels = jnp.arange(size, dtype=jnp.int32)
-
-    def step(labels: Array) -> Array:
-        reached = jnp.min(jnp.where(adjacent, labels[None, :], size), axis=1)
-        return jnp.minimum(labels, reached).astype(jnp.int32)
-
-    return _fixed_point(step, labels)
-
-
 def connectivity(wins: WinCounts) -> tuple[Array, Array]:
     """Number of connected components of the comparison graph, and whether the wins separate it.
 
@@ -98,7 +86,7 @@ def _connectivities(wins: WinCounts) -> tuple[Array, Array]:
 
     def with_labels(_: Array) -> tuple[Array, Array]:
         adjacent = (wins.comparisons > 0) & mask[:, :, None] & mask[:, None, :]
-        labels = jax.vmap(component_labels)(adjacent)
+        labels = jax.vmap(components)(adjacent)
         roots = (labels == items) & mask
         separated = jnp.any(mask & ~_linked(beats, roots, mask), -1)
         return jnp.sum(roots, -1).astype(jnp.int32), separated
@@ -136,15 +124,6 @@ def edge_connectivity(edges: WinEdges) -> tuple[int, bool]:
     below = np.concatenate([second[first_won], first[second_won]])
     shape = (edges.num_items, edges.num_items)
     beats = coo_matrix((np.ones(above.size, np.int8), (above, below)), shape).tocsr()
-    components, _ = connected_components(beats, directed=False)
+    groups, _ = connected_components(beats, directed=False)
     strong, _ = connected_components(beats, directed=True, connection="strong")
-    return int(components), bool(strong > components)
-
-
-def _fixed_point(step: Callable[[Array], Array], start: Array) -> Array:
-    """Apply ``step`` until nothing changes."""
-
-    def advance(pair: tuple[Array, Array]) -> tuple[Array, Array]:
-        return pair[1], step(pair[1])
-
-    return jax.lax.while_loop(lambda p: jnp.any(p[0] != p[1]), advance, (start, step(start)))[1]
+    return int(groups), bool(strong > groups)

@@ -37,6 +37,7 @@ from typing import TypeAlias
 import numpy as np
 from jaxtyping import Int
 
+from privrank_jax._components import components
 from privrank_jax._validate import check_choice
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
@@ -171,10 +172,8 @@ def questionnaire_counts(pairs: PairsLike, num_items: int) -> Int[np.ndarray, "i
 
 
 def _components(weight: np.ndarray) -> list[np.ndarray]:
-    from scipy.sparse.csgraph import connected_components
-
-    count, labels = connected_components(weight > 0, directed=False)
-    return [np.flatnonzero(labels == label) for label in range(count)]
+    labels = components(weight)
+    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
 
 
 def _component_cut(weight: np.ndarray) -> tuple[int, bool]:

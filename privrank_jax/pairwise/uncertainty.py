@@ -41,8 +41,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
-from privrank_jax._backend import product
+from privrank_jax._backend import namespace, product
 from privrank_jax._batches import of_each_problem
+from privrank_jax._components import components
 from privrank_jax._types import (
     Mask,
     MaskLike,
@@ -55,7 +56,6 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.graph import component_labels
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
@@ -93,13 +93,14 @@ class Uncertainty:
     @of_each_problem
     def variances(self) -> Scores:
         """``(m,)`` variance of each item; infinite unless all real items are linked, 0 if masked."""
-        whole = jnp.sum(self.linked, -1) == jnp.sum(self.mask)
-        return jnp.where(self.mask & ~whole, jnp.inf, jnp.diagonal(self.covariance))
+        whole = self.linked.sum(-1) == self.mask.sum()
+        own = self.covariance.diagonal()
+        return namespace(own).where(self.mask & ~whole, jnp.inf, own)
 
     @property
     def standard_errors(self) -> Scores:
         """``(m,)`` square roots of ``variances``."""
-        return jnp.sqrt(self.variances)
+        return namespace(self.center).sqrt(self.variances)
 
     def check_whole(self, what: str) -> None:
         """Refuse, outside of ``jit`` and ``vmap``, scores of items that are masked or not linked with all others.
@@ -310,7 +311,7 @@ def identified(
     met: Bool[Array, "items items"], dtype: DTypeLike
 ) -> tuple[PairMatrix, Bool[Array, "items items"]]:
     """The projection on differences within components of items that met, and the pairs within them."""
-    labels = component_labels(met)
+    labels = components(met)
     linked = labels[:, None] == labels[None, :]
     return jnp.eye(met.shape[0], dtype=dtype) - linked / jnp.sum(linked, -1).astype(dtype), linked
 

@@ -77,7 +77,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._host.evaluate import evaluate, quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Numbers
 from privrank_jax._validate import (
@@ -195,7 +195,7 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
 @functools.lru_cache(maxsize=1024)
 def _known_ratio(epsilon: float, delta: float, dtype: np.dtype) -> Any:
     """:func:`_gaussian_ratio` of numbers, of which a plan of many mechanisms asks for the same ones again and again."""
-    return evaluate(_gaussian_ratio, dtype.type(epsilon), delta)
+    return quickly(_gaussian_ratio, dtype.type(epsilon), delta)
 
 
 def _gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Array:

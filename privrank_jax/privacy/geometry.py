@@ -44,13 +44,14 @@ import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, DTypeLike, Float, Int, Integer
 
 from privrank_jax._batches import of_each_problem
+from privrank_jax._components import components
 from privrank_jax._types import Count, Key, Mask, MaskLike, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy.cuts import largest_ratio
-from privrank_jax.privacy.spanning_forests import all_pairs_forest, components, weighted_forest
+from privrank_jax.privacy.spanning_forests import all_pairs_forest, weighted_forest
 
 
 @jax.tree_util.register_dataclass

@@ -46,7 +46,8 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._host.evaluate import concretely, evaluate
+from privrank_jax._components import components
+from privrank_jax._quickly import concretely, quickly
 from privrank_jax._types import Number
 from privrank_jax._validate import check_level, check_positive
 from privrank_jax._workarounds.threefry import fused
@@ -66,11 +67,10 @@ def dimension_of(body: Body) -> int:
     >>> dimension_of(Zonotope.of_all_pairs(4))
     3
     """
-    return int(evaluate(_dimension, body))
-
-
-def _dimension(body: Body) -> Any:
-    return body.dimension
+    if isinstance(body, Cube):
+        return int(np.sum(np.asarray(body.real)))
+    lengths = np.asarray(body.lengths)
+    return len(lengths) - np.unique(components(lengths)).size
 
 
 def variances(body: Body) -> np.ndarray:
@@ -326,7 +326,7 @@ class _Draws:
         on_host: Any = lengths
         body = Zonotope(on_host, complete)
         number = min(max((1 << 20) // len(lengths), 1 << 10), 1 << 14)
-        run = evaluate if len(lengths) <= _MOST_ON_HOST[complete] else concretely
+        run = quickly if len(lengths) <= _MOST_ON_HOST[complete] else concretely
         points = np.asarray(run(functools.partial(_uniform, number=number), body), float)
         self._shape = dimension_of(body) + 1  # of the law of the radius
         self._exchangeable = complete

@@ -33,7 +33,6 @@ none, took 5 to 160 times as long at m = 50.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 
 import jax
@@ -42,28 +41,6 @@ from jaxtyping import Array, Bool, Float, Int, Shaped
 
 from privrank_jax._types import Key, Mask, PairMatrix
 from privrank_jax._workarounds.threefry import below
-
-
-@functools.partial(jax.jit, inline=True)
-def components(lengths: PairMatrix) -> Int[Array, "items"]:
-    """The lowest item of each item's component.
-
-    Args:
-        lengths: ``(m, m)``, symmetric, > 0 where a pair is joined.
-
-    >>> components(jnp.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])).tolist()
-    [0, 1, 0]
-    """
-    item = jnp.arange(lengths.shape[0])
-    joined = (lengths > 0) | (item[:, None] == item)
-
-    def lower(state: tuple[Array, Array]) -> tuple[Array, Array]:
-        label, _ = state
-        least = jnp.min(jnp.where(joined, label, item.size), axis=1)
-        least = least[least]
-        return least, jnp.any(least != label)
-
-    return jax.lax.while_loop(lambda state: state[1], lower, (item, jnp.array(True)))[0]
 
 
 def all_pairs_forest(key: Key, mask: Mask) -> Int[Array, "items"]:

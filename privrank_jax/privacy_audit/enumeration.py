@@ -25,7 +25,6 @@ import jax
 import numpy as np
 from jaxtyping import Shaped
 
-from privrank_jax._host.evaluate import evaluate
 from privrank_jax._validate import check_epsilon
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy_audit.neighbors import Instances
@@ -137,12 +136,12 @@ def log_probabilities(mechanism: Audited, epsilon: float, data: np.ndarray) -> n
 
 def _facts(mechanism: Audited, data: np.ndarray, epsilon: float) -> dict[str, float]:
     """What a release reports about its noise in single numbers; empty for functions that return a bare report."""
-    told = evaluate(_diagnostics_of(mechanism), data, np.asarray(epsilon))
+    told = _diagnostics_of(mechanism)(data, np.asarray(epsilon))
     return {name: float(one) for name, one in told.items() if one is not None and not np.ndim(one)}
 
 
 @functools.cache
-def _diagnostics_of(mechanism: Audited) -> Callable[[jax.Array, jax.Array], dict[str, Any]]:
+def _diagnostics_of(mechanism: Audited) -> Callable[..., dict[str, Any]]:
     """The diagnostics of a release as a function of data and ε; its value, which is not returned, is not computed."""
 
     def diagnostics(data: jax.Array, epsilon: jax.Array) -> dict[str, Any]:
@@ -151,7 +150,7 @@ def _diagnostics_of(mechanism: Audited) -> Callable[[jax.Array, jax.Array], dict
         told = told if isinstance(told, dict) else vars(told)
         return {name: told[name] for name in _FACTS if name in told}
 
-    return diagnostics
+    return jax.jit(diagnostics)
 
 
 def checked_epsilon(mechanism: Audited, epsilon: Any) -> float:

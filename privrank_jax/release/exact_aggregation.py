@@ -45,7 +45,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Rankings, RankingsLike
 from privrank_jax._validate import check_choice, check_no_padding
 from privrank_jax.aggregation.borda import borda_sensitivity, user_scores

@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts

@@ -20,7 +20,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int, Integer
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import RankingsLike
 from privrank_jax.aggregation.diagnostics import PairDiagnostics, ShuffledDiagnostics
 from privrank_jax.aggregation.promise import of_rankings

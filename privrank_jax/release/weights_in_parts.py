@@ -27,7 +27,7 @@ from fractions import Fraction
 import jax
 import numpy as np
 
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Number
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.promise import ADDED, of_rankings

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax._host.evaluate import evaluate
+from privrank_jax._quickly import quickly
 from privrank_jax.aggregation import PairWeights, diagnostics
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from tests.promises import user
@@ -105,8 +105,8 @@ def test_public_facts_do_not_depend_on_the_data(name, key):
         told = run(key, ranks).diagnostics
         return {field: getattr(told, field) for field in public}
 
-    one = evaluate(functools.partial(facts, ranks=UNANIMOUS), key)
-    other = evaluate(functools.partial(facts, ranks=SPLIT), jax.random.key(1))
+    one = quickly(functools.partial(facts, ranks=UNANIMOUS), key)
+    other = quickly(functools.partial(facts, ranks=SPLIT), jax.random.key(1))
     single = jax.eval_shape(lambda key: run(key, UNANIMOUS).diagnostics, key)
     batch = jax.vmap(run, in_axes=(0, None))(jax.random.split(key, 3), UNANIMOUS).diagnostics
     assert type(single) is type(batch) is kind

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax._host.evaluate import evaluate
+from privrank_jax._quickly import quickly
 from privrank_jax.aggregation import PairWeights, dp_kwiksort, local_search, noise_all
 from privrank_jax.aggregation.query_budgets import query_budget
 from tests.promises import noise_of, user
@@ -124,7 +124,7 @@ def test_transcript_loses_epsilon_and_half_more_as_published(published):
         notes.append(run.guarantee.note)
         return run.diagnostics.noise_scale, run.guarantee.epsilon
 
-    assert tuple(map(float, evaluate(told, w))) == (scale, proven)  # and the sort is not run
+    assert tuple(map(float, quickly(told, w))) == (scale, proven)  # and the sort is not run
     assert bool(notes[0]) == published
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax._host import evaluate
+from privrank_jax._quickly import quickly
 from privrank_jax.cli.console import Refusal
 from privrank_jax.data import ComparisonRows
 from privrank_jax.jobs import comparisons, mechanisms
@@ -100,7 +100,7 @@ def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, mon
 
     def watched(function, *arguments):
         if function is not pairwise.fit:
-            return evaluate.quickly(function, *arguments)
+            return quickly(function, *arguments)
         seen.append(np.asarray(arguments[0].comparisons))
         raise Refusal("enough seen")
 

@@ -11,8 +11,8 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise import Choices
 from privrank_jax.pairwise.intervals import center_is_near
 from privrank_jax.pairwise.model_uncertainty import model_errors
-from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
+from tests.quick import quick_jit
 
 THETA = np.array([0.6, -0.2, 0.1, -0.9, 0.4])
 TOLD = {"noise_scale": 1.5, "gamma": 0.8}
@@ -25,11 +25,11 @@ def test_choices_from_two_are_comparisons():
     for noise in ("laplace", "gaussian"):
         for target in ("truth", "penalized"):
             told = {**TOLD, "noise": noise, "target": target}
-            found = by_numpy(functools.partial(model_errors, **told))(THETA, choices.design)
-            usual = by_numpy(functools.partial(pairwise.standard_errors, **told))(THETA, met)
+            found = quick_jit(functools.partial(model_errors, **told))(THETA, choices.design)
+            usual = quick_jit(functools.partial(pairwise.standard_errors, **told))(THETA, met)
             np.testing.assert_allclose(found.covariance, usual.covariance, rtol=1e-6, atol=1e-12)
             np.testing.assert_allclose(found.center, usual.center, rtol=1e-6)
-            near = by_numpy(center_is_near)(THETA, met, usual)
+            near = quick_jit(center_is_near)(THETA, met, usual)
             assert bool(found.near) == bool(near)
 
 

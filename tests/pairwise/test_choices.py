@@ -18,9 +18,9 @@ from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from tests.by_numpy import by_numpy
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
+from tests.quick import quick_jit
 
 # choix 0.4, tests/data/testcase-top1-*.json and testcase-rankings-*.json: data and "ml_est".
 TOP1 = [
@@ -35,7 +35,7 @@ RANKINGS = [
 
 @pytest.mark.parametrize(("items", "data", "printed"), TOP1)
 def test_choices_are_fitted_as_choix_has_printed(items, data, printed):
-    found = by_numpy(mle)(Choices.from_top1(data, num_items=items))
+    found = quick_jit(mle)(Choices.from_top1(data, num_items=items))
     np.testing.assert_allclose(found.value, printed, atol=1e-7)
     assert int(found.diagnostics.code) == 0
 
@@ -43,7 +43,7 @@ def test_choices_are_fitted_as_choix_has_printed(items, data, printed):
 @pytest.mark.parametrize(("items", "data", "printed"), RANKINGS)
 def test_rankings_are_fitted_as_choix_has_printed(items, data, printed):
     """The second print is right to 3e-5: choix's own iteration, at 1e-12, comes to our numbers."""
-    found = by_numpy(mle)(Choices.from_rankings(data, num_items=items)).value
+    found = quick_jit(mle)(Choices.from_rankings(data, num_items=items)).value
     np.testing.assert_allclose(found, printed, atol=5e-5)
     exact = choix.ilsr_rankings(items, data, tol=1e-13)
     np.testing.assert_allclose(found, exact - exact.mean(), atol=1e-8)
@@ -60,7 +60,7 @@ def test_fits_and_ridges_are_those_of_choix():
     top = choix.opt_top1(5, firsts, alpha=0.7, tol=1e-12)
     chosen = Choices.from_top1(firsts, num_items=5)
     np.testing.assert_allclose(
-        by_numpy(functools.partial(mle, gamma=1.4))(chosen).value, top, atol=1e-5
+        quick_jit(functools.partial(mle, gamma=1.4))(chosen).value, top, atol=1e-5
     )
 
 
@@ -71,15 +71,15 @@ def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
         given = dataclasses.replace(stages, weights=weights)
         return mle(given, gamma=gamma, tolerance=1e-12).value[0]
 
-    weights, step, first = stages.weights, 1e-5, by_numpy(value)
-    slopes = by_numpy(jax.grad(value, argnums=(0, 1)))(weights, 0.5)
+    weights, step, first = stages.weights, 1e-5, quick_jit(value)
+    slopes = quick_jit(jax.grad(value, argnums=(0, 1)))(weights, 0.5)
     ends = [first(weights.at[3].add(s), 0.5) for s in (step, -step)]
     np.testing.assert_allclose(slopes[0][3], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
     ends = [first(weights, 0.5 + s) for s in (step, -step)]
     np.testing.assert_allclose(slopes[1], (ends[0] - ends[1]) / (2 * step), rtol=1e-5)
     fewer = Choices.from_rankings(LISTS[:11], num_items=5)
     kept = jnp.arange(weights.size) < fewer.weights.size
-    expected = by_numpy(functools.partial(mle, gamma=0.5))(fewer).value[0]
+    expected = quick_jit(functools.partial(mle, gamma=0.5))(fewer).value[0]
     np.testing.assert_allclose(first(weights * kept, 0.5), expected, atol=1e-8)
 
 
@@ -88,9 +88,9 @@ def test_derivatives_flow_to_weights_and_masked_choices_do_not_count():
 )
 def test_choices_without_a_finite_maximum_are_told(data):
     choices = Choices.from_top1(data, num_items=3)
-    found = by_numpy(mle)(choices).diagnostics
+    found = quick_jit(mle)(choices).diagnostics
     assert bool(found.separated) or int(found.components) > 1
-    assert np.all(np.isfinite(by_numpy(functools.partial(mle, gamma=1.0))(choices).value))
+    assert np.all(np.isfinite(quick_jit(functools.partial(mle, gamma=1.0))(choices).value))
 
 
 def test_broken_rankings_go_through_noisy_counts(key):

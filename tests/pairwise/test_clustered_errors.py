@@ -10,7 +10,7 @@ import pytest
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import clustered_errors, interval_estimates, mle, standard_errors
 from privrank_jax.pairwise.clustered_errors import _sum_of_squares, clustered_covariance
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 from tests.reference.clustered import clustered_covariance as by_loops
 
 SIZE = 5
@@ -82,7 +82,7 @@ def test_independent_rows_of_many_users_give_the_plain_errors():
     won = draw.random(40_000) < 1 / (1 + np.exp(THETA[second] - THETA[first]))
     table = (np.arange(40_000), np.where(won, first, second), np.where(won, second, first))
     wins = WinCounts.from_comparisons(*table[1:], num_items=SIZE)
-    fitted = by_numpy(mle)(wins).value
+    fitted = quick_jit(mle)(wins).value
     plain = standard_errors(fitted, wins.comparisons).standard_errors
     np.testing.assert_allclose(errors_of(fitted, table, wins.comparisons), plain, rtol=0.02)
 
@@ -97,7 +97,7 @@ def test_a_user_who_made_all_comparisons_of_an_item_does_not_make_it_certain():
         np.concatenate([1 - many[1], np.tile([0, 1, 2, 2], 5)]),
     )
     wins = WinCounts.from_comparisons(*table[1:], num_items=3)
-    fitted = by_numpy(mle)(wins).value
+    fitted = quick_jit(mle)(wins).value
     plain = np.asarray(standard_errors(fitted, wins.comparisons).standard_errors)
     assert errors_of(fitted, table, wins.comparisons)[2] >= 0.99 * plain[2]
 
@@ -118,7 +118,7 @@ def target_of(spread):
     """What the fit estimates, from many answers."""
     _, winners, losers = drawn_crowd(np.random.default_rng(0), 100_000, 4, spread)
     return np.asarray(
-        by_numpy(mle)(WinCounts.from_comparisons(winners, losers, num_items=SIZE)).value
+        quick_jit(mle)(WinCounts.from_comparisons(winners, losers, num_items=SIZE)).value
     )
 
 
@@ -135,7 +135,7 @@ def test_clustered_errors_cover_where_answers_of_users_hang_together(users, each
     """150 crowds of 5 scores. The mean coverage has a standard error of 0.01 at most (scores of a crowd are no copies
     of one another): a false alarm needs 4 of them. Errors that take answers as independent are rejected."""
     draw, covered = np.random.default_rng(users), {"plain": [], "clustered": []}
-    fit, truth = by_numpy(mle), target_of(1.0)
+    fit, truth = quick_jit(mle), target_of(1.0)
     for _ in range(150):
         table = drawn_crowd(draw, users, each, 1.0)
         wins = WinCounts.from_comparisons(*table[1:], num_items=SIZE)
@@ -154,7 +154,7 @@ def test_clustered_errors_cover_where_answers_of_users_hang_together(users, each
 def test_weighted_rows_are_covered_where_plain_errors_are_too_narrow():
     """Pairs that are shown one time in ten count ten times: their few rows vary more than their weight says."""
     draw, covered = np.random.default_rng(8), {"plain": [], "sandwich": []}
-    fit = by_numpy(mle)
+    fit = quick_jit(mle)
     for _ in range(120):
         first = draw.integers(0, SIZE, 1500)
         second = (first + draw.integers(1, SIZE, 1500)) % SIZE
@@ -178,7 +178,7 @@ def test_weighted_rows_are_covered_where_plain_errors_are_too_narrow():
 def test_intervals_take_it():
     who, winners, losers, _ = rows(9, 400)
     wins = WinCounts.from_comparisons(winners, losers, num_items=SIZE)
-    theta = np.asarray(by_numpy(mle)(wins).value)
+    theta = np.asarray(quick_jit(mle)(wins).value)
     outcomes = clustered_covariance(theta, who, winners, losers)
     found = interval_estimates(theta, wins.comparisons, outcomes=outcomes)
     errors = errors_of(theta, (who, winners, losers), wins.comparisons)

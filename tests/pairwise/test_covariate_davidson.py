@@ -14,7 +14,7 @@ from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 from tests.reference.covariate_davidson import (
     covariate_davidson_fit,
     expected_statistic,
@@ -83,12 +83,12 @@ def test_equals_the_naive_fit_to_the_same_noisy_statistic(noise, asked, key):
 
 def test_the_maximum_matches_the_statistic_and_recovers_the_truth(key):
     table = arena(1, 6000)
-    found = by_numpy(fitted)(table)
+    found = quick_jit(fitted)(table)
     matrix, params = matrix_of(table.design), vector(found.value, table.design)
     statistic = tied_statistic(matrix, np.asarray(table.outcomes))
     np.testing.assert_allclose(expected_statistic(matrix, params), statistic, atol=1e-5)
     asked = dataclasses.replace(FLIPS, epsilon=4.0)
-    noisy = by_numpy(functools.partial(private, privacy=asked))(key, table).value
+    noisy = quick_jit(functools.partial(private, privacy=asked))(key, table).value
     for value in (found.value, noisy):
         np.testing.assert_allclose(value.scores, TRUTH - TRUTH.mean(), atol=0.15)
         np.testing.assert_allclose(value.coefficients, SLOPES, atol=0.1)
@@ -102,8 +102,8 @@ def test_without_covariates_it_is_davidsons_fit_to_win_counts():
     for i, j, y in zip(*pairs, won):
         wins[i, j] += y
         wins[j, i] += 1 - y
-    found = by_numpy(fitted)(table, 0.3, 0.2).value
-    expected = by_numpy(fitted)(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
+    found = quick_jit(fitted)(table, 0.3, 0.2).value
+    expected = quick_jit(fitted)(WinCounts.from_matrix(wins, ties=2), 0.3, 0.2).value
     np.testing.assert_allclose(found.scores, expected.scores, atol=1e-8)
     assert float(found.log_tie) == pytest.approx(float(expected.log_tie), abs=1e-8)
     assert found.coefficients.shape == (0,)
@@ -126,7 +126,7 @@ def test_padding_changes_nothing(key):
     )
     table = CovariateTable(longer, padded(TABLE.outcomes, 0.5))
     run = functools.partial(private, privacy=FLIPS)
-    fit, same = run(key, TABLE).value, by_numpy(run)(key, table).value
+    fit, same = run(key, TABLE).value, quick_jit(run)(key, table).value
     np.testing.assert_allclose(vector(same, longer), vector(fit, design), atol=1e-8)
 
 

@@ -16,7 +16,7 @@ from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariates import (
     covariate_fit,
@@ -102,8 +102,8 @@ def test_without_covariates_it_is_the_fit_to_win_counts():
     for i, j, y in zip(*pairs, won):
         wins[i, j] += y
         wins[j, i] += 1 - y
-    found = by_numpy(functools.partial(mle, gamma=0.3))(table).value
-    expected = by_numpy(functools.partial(mle, gamma=0.3))(WinCounts.from_matrix(wins)).value
+    found = quick_jit(functools.partial(mle, gamma=0.3))(table).value
+    expected = quick_jit(functools.partial(mle, gamma=0.3))(WinCounts.from_matrix(wins)).value
     np.testing.assert_allclose(found.scores, expected, atol=1e-8)
     assert found.coefficients.shape == (0,)
 
@@ -114,7 +114,7 @@ def test_a_published_closed_form():
     first, second = np.repeat([[0, 1], [1, 0]], 2, axis=1)
     design = covariate_table(first, second, [1, 0] * 2, {"home": np.ones(4)}, num_items=2).design
     table = CovariateTable(design, jnp.repeat(jnp.asarray(chances), 2))
-    value = by_numpy(mle)(table).value
+    value = quick_jit(mle)(table).value
     assert float(value.scores[0] - value.scores[1]) == pytest.approx(1.5, abs=1e-8)
     assert float(value.coefficients[0]) == pytest.approx(0.5, abs=1e-8)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
-from privrank_jax._host.evaluate import quickly
+from privrank_jax._quickly import quickly
 from privrank_jax.pairwise.covariate_noise import (
     least_covariate_noise,
     noise_on_sums,

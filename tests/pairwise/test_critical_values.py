@@ -7,7 +7,7 @@ import numpy as np
 from privrank_jax.pairwise.critical_values import critical_at, critical_tables, critical_value
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 
 
 def test_critical_values_solve_their_equation():
@@ -40,6 +40,6 @@ def test_mixtures_of_noises_have_the_tails_of_their_first_moments():
 def test_one_search_finds_the_values_of_an_item_its_differences_and_all_differences():
     errors = totals_standard_errors(np.zeros(5), np.zeros((5, 5)), mask=np.arange(5) < 4)
     tables = jax.jit(critical_tables)(errors, 0.9)
-    shares, solve, at = np.array([0.0, 0.3, 1.0]), jax.jit(critical_value), by_numpy(critical_at)
+    shares, solve, at = np.array([0.0, 0.3, 1.0]), jax.jit(critical_value), quick_jit(critical_at)
     for table, count in zip(tables, (1, 3, 6)):
         np.testing.assert_allclose(at(table, shares), solve(0.1 / count, shares), rtol=1e-12)

@@ -12,8 +12,8 @@ import pytest
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import Counts, ModelScores
-from tests.by_numpy import by_numpy
 from tests.pairwise.games import data
+from tests.quick import quick_jit
 from tests.reference import davidson as reference
 
 OUTCOMES = [(0, 1, 5, 3, 2), (0, 2, 4, 1, 1), (1, 2, 3, 4, 3), (2, 3, 6, 2, 1), (0, 3, 2, 2, 0)]
@@ -82,7 +82,7 @@ def test_the_pudding_fit_is_the_printed_one():
 def test_half_wins_are_the_model_at_two():
     """Scores fitted to half wins are half of those at ν = 2, exactly."""
     wins = counts(OUTCOMES)
-    halves = 2 * by_numpy(pairwise.mle)(wins).value
+    halves = 2 * quick_jit(pairwise.mle)(wins).value
     design = Counts(wins.comparisons, ties=True)
     at_two = design.beta_of(ModelScores(halves, None, jnp.log(2.0)))
     slope = design.mean(at_two) - design.excess(jnp.append(wins.totals, wins.ties))

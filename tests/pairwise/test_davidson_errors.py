@@ -16,8 +16,8 @@ from privrank_jax.pairwise.model_uncertainty import model_errors, model_interval
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.noisy_totals import with_noise
 from privrank_jax.pairwise.perturbed_fit import default_ridges
-from tests.by_numpy import by_numpy
 from tests.promises import promise
+from tests.quick import quick_jit
 
 TRUTH, TIE, TIMES, RELEASES = np.array([0.9, 0.2, -0.3, -0.8]), 0.8, 400, 600
 PAIRS = list(itertools.combinations(range(4), 2))
@@ -52,7 +52,7 @@ def intervals_at(gamma, tie_gamma, noise, asked):
     def of_one(value, scale):
         return model_intervals(value, model_errors(value, DESIGN, noise_scale=scale, **told))
 
-    return by_numpy(jax.vmap(of_one, (0, None)))
+    return quick_jit(jax.vmap(of_one, (0, None)))
 
 
 def covered(found):

@@ -12,8 +12,8 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise import debiased_rr
 from privrank_jax.pairwise.debiased_fit import report_counts, scores_from_sums, smallest_curvature
 from privrank_jax.pairwise.debiasing import DebiasedSums, debiased_sums
-from tests.by_numpy import by_numpy
 from tests.pairwise.problems import ITEMS, PAIRS, USERS, _problem
+from tests.quick import quick_jit
 from tests.reference import local as reference_local
 
 LINKS = ("logistic", "normal", "laplace")
@@ -197,7 +197,7 @@ NOT_CONVEX = [
 def test_a_non_convex_objective_ends_in_a_stationary_point(link, margins, weights, constant):
     """SciPy finds the same minimum from some of twelve starts; without the ridge its curvature is negative."""
     sums = _signed(margins, weights)
-    estimate = by_numpy(lambda sums: scores_from_sums(sums, link, 2 * constant))(sums)
+    estimate = quick_jit(lambda sums: scores_from_sums(sums, link, 2 * constant))(sums)
     assert int(estimate.diagnostics.fit.code) == 0
     wins = np.asarray(sums.wins)
     objective = functools.partial(
@@ -236,12 +236,12 @@ def test_an_unbounded_objective_says_so_and_the_remedies_help():
 
 def test_clipping():
     reports, observed, epsilons = _problem(low=0.05, high=0.2)
-    clip = by_numpy(functools.partial(debiased_rr, link="normal", clipped=True))
+    clip = quick_jit(functools.partial(debiased_rr, link="normal", clipped=True))
     clipped = clip(reports, observed, epsilons)
     assert int(clipped.diagnostics.fit.code) == 0
     assert float(clipped.diagnostics.smallest_eigenvalue) > 0
     sums = debiased_sums(reports, observed, epsilons).clipped()
-    by_hand = by_numpy(lambda sums: scores_from_sums(sums, "normal"))(sums)
+    by_hand = quick_jit(lambda sums: scores_from_sums(sums, "normal"))(sums)
     np.testing.assert_allclose(clipped.value, by_hand.value, atol=1e-10)
 
 

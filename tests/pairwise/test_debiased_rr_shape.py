@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import debiased_rr
-from tests.by_numpy import by_numpy
 from tests.pairwise.problems import ITEMS, USERS, _problem
+from tests.quick import quick_jit
 from tests.reference import local as reference_local
 
 
@@ -51,7 +51,7 @@ def test_vmap_is_the_loop_and_changed_data_compile_nothing():
             np.testing.assert_allclose(others[place], one, atol=2e-9)
 
 
-@pytest.mark.parametrize(("link", "run"), [("logistic", jax.jit), ("normal", by_numpy)])
+@pytest.mark.parametrize(("link", "run"), [("logistic", jax.jit), ("normal", quick_jit)])
 def test_derivatives_are_those_of_finite_differences(link, run):
     """Derivatives of θ̂ in ε and in the ridge, through the sums and the implicit function theorem."""
     reports, observed, epsilons = _problem()

@@ -13,7 +13,7 @@ from privrank_jax.pairwise import Choices, Counts
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Meetings
 from privrank_jax.pairwise.fits import DesignObjective
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 from tests.reference import conditional_logit as naive
 
 ITEMS = 4
@@ -73,7 +73,7 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
     ridge = jnp.asarray(np.linspace(0.3, 0.9, numbers))
     objective = DesignObjective.of(design, jnp.asarray(counted), ridge)
 
-    @by_numpy
+    @quick_jit
     def everything(objective, beta):
         design, value = objective.design, objective.__call__
         logit = design.mean(beta) - objective.excess, design.information(beta), design.bend(beta)

@@ -20,7 +20,6 @@ from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.meetings import uniform_design
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import Privacy
-from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (
     CHANCE,
     DESIGN,
@@ -32,6 +31,7 @@ from tests.pairwise.releases import (
     release,
 )
 from tests.promises import promise
+from tests.quick import quick_jit
 
 # Under the truth, the item may have any rank from the first to the second.
 BEST, WORST = np.array([0, 1, 2, 2, 4, 5, 6, 7]), np.array([0, 1, 3, 3, 4, 5, 6, 7])
@@ -144,7 +144,7 @@ def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, ke
         return confidence_intervals(errors), ranks, jnp.abs(gap - TRUTH[0] + TRUTH) / apart
 
     scores = released(jax.random.split(key, RELEASES), wins)
-    run = by_numpy(jax.vmap(about, (0, None)))
+    run = quick_jit(jax.vmap(about, (0, None)))
     single, ranks, gaps = run(scores, 1.0)
     covered, error, _ = share(single, TRUTH)
     assert abs(covered - 0.95) < 4.5 * error + 0.012
@@ -174,7 +174,7 @@ def test_intervals_cover_the_expected_totals(noise, key):
         return confidence_intervals(errors), rank_intervals(errors, simultaneous=True)
 
     values, scales = released(jax.random.split(key, RELEASES), drawn(DESIGN, 1))
-    run = by_numpy(jax.vmap(about))
+    run = quick_jit(jax.vmap(about))
     single, ranks = run(values, scales)
     covered, error, _ = share(single, expected)
     assert -4.5 * error < covered - 0.95 < 0.02  # a bound on the variance of the sampling

@@ -24,12 +24,12 @@ from privrank_jax.pairwise.intervals import (
 )
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
-from tests.by_numpy import by_numpy
 from tests.pairwise.releases import (
     DESIGN,
     SIZE,
     TRUTH,
 )
+from tests.quick import quick_jit
 
 # --- coverage of intervals of perturbed scores ---------------------------------------------------
 
@@ -183,11 +183,11 @@ def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(lin
     wins = WinCounts((won + (met - won).swapaxes(1, 2)).astype(float))
     gammas = draw.choice([1e-3, 0.1, 1.0, 30.0, 1000.0], 80)
     over_gammas = jax.vmap(lambda one, gamma: mle(one, link, gamma), (None, 0))
-    fits = by_numpy(jax.vmap(over_gammas))(wins, np.stack([0 * gammas, gammas], 1))
+    fits = quick_jit(jax.vmap(over_gammas))(wins, np.stack([0 * gammas, gammas], 1))
     scores = np.asarray(fits.value[:, 1])
     scores = scores + np.where(number % 4 == 0, 1, 0)[:, None] * draw.normal(0, 0.3, (80, 4))
 
-    @by_numpy
+    @quick_jit
     @jax.vmap
     def intervals(scores, comparisons, gamma):
         return interval_estimates(scores, comparisons, gamma=gamma, link=link)

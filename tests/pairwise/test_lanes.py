@@ -15,7 +15,7 @@ from privrank_jax.pairwise.lanes import (
     row_sums,
     times,
 )
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 9, 70])  # with and without rows left over; by a product
@@ -33,16 +33,16 @@ def test_sums_of_lanes_are_those_of_each_problem(size):
     for function, (found, arguments) in wanted.items():
         lanes = (jnp.moveaxis(jnp.asarray(one), 0, -1) for one in arguments)
         np.testing.assert_allclose(
-            np.moveaxis(by_numpy(function)(*lanes), -1, 0), found, atol=1e-12
+            np.moveaxis(quick_jit(function)(*lanes), -1, 0), found, atol=1e-12
         )
         for place in range(3):
-            one = by_numpy(function)(*(jnp.asarray(x[place]) for x in arguments))
+            one = quick_jit(function)(*(jnp.asarray(x[place]) for x in arguments))
             np.testing.assert_allclose(one, found[place], atol=1e-12)
 
 
 def test_rows_are_added_by_any_term():
     left, right = np.arange(24.0).reshape(4, 3, 2), np.arange(8.0).reshape(4, 2)
-    found = by_numpy(lambda *x: add_rows(lambda row, one: row - one, *x))(left, right)
+    found = quick_jit(lambda *x: add_rows(lambda row, one: row - one, *x))(left, right)
     np.testing.assert_array_equal(found, (left - right[:, None]).sum(0))
 
 
@@ -63,6 +63,6 @@ def test_opposed_terms_are_summed_over_all_pairs(size):
     powers = np.exp(scores)
     terms = wins * scores[:, None] * powers[None]
     wanted = (terms - terms.swapaxes(0, 1)).sum(0)
-    np.testing.assert_allclose(by_numpy(summed)(wins, scores), wanted, atol=1e-12)
-    one = by_numpy(summed)(wins[..., 0], scores[:, 0])
+    np.testing.assert_allclose(quick_jit(summed)(wins, scores), wanted, atol=1e-12)
+    one = quick_jit(summed)(wins[..., 0], scores[:, 0])
     np.testing.assert_allclose(one, wanted[:, 0], atol=1e-12)

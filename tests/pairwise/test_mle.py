@@ -15,7 +15,7 @@ from privrank_jax.links import logistic
 from privrank_jax.pairwise import mle
 from privrank_jax.pairwise.maximum_likelihood import _mle_dense, _mle_sparse
 from privrank_jax.pairwise.minimizer import CONVERGED, NOT_FINITE, OUT_OF_STEPS, STALLED
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 from tests.reference import mle as reference_fits
 
 LINKS = ("logistic", "normal", "laplace")
@@ -162,7 +162,7 @@ def test_masked_items_do_not_count(link):
     mask = np.isin(np.arange(SIZE), keep)
     alone = np.where(np.outer(mask, mask), matrix, 0)
     for ridge in (0.0, 2.0):
-        fit = by_numpy(functools.partial(mle, link=link, gamma=ridge))
+        fit = quick_jit(functools.partial(mle, link=link, gamma=ridge))
         found = fit(WinCounts.from_matrix(alone, mask))
         wanted = reference_fits.scipy_fit(link, matrix[np.ix_(keep, keep)], ridge)
         np.testing.assert_allclose(found.value[mask], wanted, atol=1e-8)
@@ -227,7 +227,7 @@ def test_one_item_has_score_0():
 
 @pytest.mark.parametrize(
     ("form", "link", "run"),
-    [(dense, "logistic", jax.jit), (dense, "normal", by_numpy), (edges, "logistic", jax.jit)],
+    [(dense, "logistic", jax.jit), (dense, "normal", quick_jit), (edges, "logistic", jax.jit)],
 )
 def test_derivatives_are_those_of_finite_differences(form, link, run):
     """Derivatives of a random combination of the scores, by counts and by ridge, forward and in reverse."""

@@ -19,7 +19,7 @@ from privrank_jax.pairwise.likelihood import (
 )
 from privrank_jax.pairwise.minimizer import CONVERGED, NOT_FINITE, OUT_OF_STEPS
 from tests import reference
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 
 SIZE = 5
 COUNTS = np.random.default_rng(31).integers(1, 15, (7, SIZE, SIZE)) * (1.0 - np.eye(SIZE))
@@ -92,12 +92,12 @@ def test_derivatives_pass_through_batches_and_twice():
         return mix @ fit(counts, ridge).value
 
     slopes = jax.jit(jax.vmap(jax.grad(score), (None, 0)))(0.7, counts)
-    total = by_numpy(jax.grad(lambda ridge: jnp.sum(jax.vmap(score, (None, 0))(ridge, counts))))
+    total = quick_jit(jax.grad(lambda ridge: jnp.sum(jax.vmap(score, (None, 0))(ridge, counts))))
     np.testing.assert_allclose(total(0.7), slopes.sum(), rtol=1e-9)
     step = 1e-4
     difference = (score(0.7 + step, counts[0]) - score(0.7 - step, counts[0])) / (2 * step)
     np.testing.assert_allclose(slopes[0], difference, rtol=1e-5)
-    bends = by_numpy(jax.grad(jax.grad(score)))
+    bends = quick_jit(jax.grad(jax.grad(score)))
     change = (total(0.7 + step) - total(0.7 - step)) / (2 * step)
     both = bends(0.7, counts[0]) + bends(0.7, counts[1])
     np.testing.assert_allclose(both, change, rtol=1e-5)

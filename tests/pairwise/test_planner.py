@@ -17,7 +17,7 @@ from privrank_jax.pairwise.planner import (
     uniform_budgets,
     users_needed,
 )
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 from tests.reference import planner as twin
 
 SCORES = np.array([1.2, 0.5, 0.1, -0.6, -1.2])
@@ -29,7 +29,7 @@ def test_it_is_the_sandwich(link):
     covariance = twin.planned_covariance(link, SCORES, BUDGETS, 0.4)
     spread = np.sqrt(np.diag(covariance))
     plan = functools.partial(planned_error, share_observed=0.4, link=link)
-    found = by_numpy(functools.partial(plan, confidence=0.9))(SCORES, BUDGETS)
+    found = quick_jit(functools.partial(plan, confidence=0.9))(SCORES, BUDGETS)
     np.testing.assert_allclose(found.standard_errors, spread, rtol=1e-9)
     assert float(found.rms) == pytest.approx(np.sqrt(np.trace(covariance) / 5))
     assert float(found.expected) == pytest.approx(twin.expected_maximum(spread), rel=1e-6)
@@ -37,8 +37,8 @@ def test_it_is_the_sandwich(link):
     assert below == pytest.approx(0.9)
     assert float(found.effective_users) == pytest.approx(np.sum(np.tanh(BUDGETS / 2) ** 2))
     # Each budget may represent several users.
-    twice = by_numpy(plan)(SCORES, np.repeat(BUDGETS, 2))
-    again = by_numpy(plan)(SCORES, BUDGETS, 10)
+    twice = quick_jit(plan)(SCORES, np.repeat(BUDGETS, 2))
+    again = quick_jit(plan)(SCORES, BUDGETS, 10)
     assert float(twice.expected) == pytest.approx(float(again.expected))
 
 
@@ -58,14 +58,14 @@ def test_inverses_give_the_target_back(criterion):
     present = np.array([0.5, 4.0, 8.0])
     arguments = {"share_observed": 0.3, "confidence": 0.8, "link": "normal"}
     mix = np.concatenate([present, np.tile(BUDGETS, 4)])
-    plan = by_numpy(functools.partial(planned_error, **arguments))
+    plan = quick_jit(functools.partial(planned_error, **arguments))
     target = float(getattr(plan(SCORES, mix), criterion))
     arguments["criterion"] = criterion
-    users = by_numpy(functools.partial(users_needed, present=present, **arguments))
+    users = quick_jit(functools.partial(users_needed, present=present, **arguments))
     more = users(SCORES, BUDGETS, target)
     assert float(more) == pytest.approx(20, rel=1e-6)
 
-    epsilon = by_numpy(functools.partial(epsilon_needed, **arguments))(SCORES, 800, 0.2)
+    epsilon = quick_jit(functools.partial(epsilon_needed, **arguments))(SCORES, 800, 0.2)
     assert float(getattr(plan(SCORES, epsilon, 800), criterion)) == pytest.approx(0.2, rel=1e-6)
 
 

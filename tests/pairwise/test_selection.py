@@ -10,7 +10,7 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.debiasing import debiased_sums
 from privrank_jax.pairwise.selection import LINKS, select_link
 from tests import reference
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 
 CDF = {
     "logistic": scipy.stats.logistic.cdf,
@@ -22,7 +22,7 @@ CDF = {
 def chosen(data, links=LINKS, **gamma):
     """``select_link`` by NumPy; :func:`test_table_4_m_10_users_200` compiles it."""
     data = WinCounts.from_matrix(data) if isinstance(data, np.ndarray) else data
-    return by_numpy(lambda data: select_link(data, links, **gamma))(data)
+    return quick_jit(lambda data: select_link(data, links, **gamma))(data)
 
 
 def test_losses_are_those_of_the_fitted_scores():

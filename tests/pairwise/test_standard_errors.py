@@ -19,7 +19,7 @@ from privrank_jax.pairwise.uncertainty import (
     totals_standard_errors,
 )
 from tests import reference
-from tests.by_numpy import by_numpy
+from tests.quick import quick_jit
 
 LINKS = ("logistic", "normal", "laplace")
 SIZE = 5
@@ -65,7 +65,7 @@ def test_without_privacy_it_is_the_inverse_information_of_the_mle(link):
     comparisons = design(1)
     chance = np.asarray(get_link(link).cdf(THETA[:, None] - THETA[None, :]))
     wins = WinCounts(jnp.asarray(comparisons * chance))
-    fitted = by_numpy(functools.partial(mle, link=link))(wins).value
+    fitted = quick_jit(functools.partial(mle, link=link))(wins).value
     np.testing.assert_allclose(fitted, THETA, atol=1e-8)
     objective = dense_objective(wins, get_link(link))
     observed = (

@@ -15,8 +15,8 @@ from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
-from tests.by_numpy import by_numpy
 from tests.experiments.alabi.shared import KEY
+from tests.quick import quick_jit
 
 CONFIG = central.CentralConfig("small", epsilons=(0.5, 1e6))
 
@@ -45,7 +45,7 @@ def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without
     assert float(found[central.ALL][EXCESS][1e6]) == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize(("queries", "run"), [(8, jax.jit), (None, by_numpy)])
+@pytest.mark.parametrize(("queries", "run"), [(8, jax.jit), (None, quick_jit)])
 def test_sorts_are_those_of_the_library_with_the_same_keys(queries, run, monkeypatch):
     """Fallbacks included: with few queries sorts exceed their budget, and the search finds the fallback's ranking."""
     for name in ("kwiksort_plan", "hay_plan"):
@@ -137,7 +137,7 @@ def test_a_shared_program_draws_the_world_of_the_cell():
     }
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
 
-    @by_numpy
+    @quick_jit
     def drawn(number):
         seen = []
 
@@ -152,7 +152,7 @@ def test_a_shared_program_draws_the_world_of_the_cell():
     seen = [drawn(number) for number in range(len(names))]
     key = jax.random.split(KEY)[0]
     for number, world in enumerate(seen):
-        expected = by_numpy(lambda key, draw=alone[number,]: draw(key, sizes))(key)
+        expected = quick_jit(lambda key, draw=alone[number,]: draw(key, sizes))(key)
         np.testing.assert_array_equal(world.weights.matrix, expected.weights.matrix)
         assert bool(world.centered) == (expected.truth is not None)
         if expected.truth is not None:

@@ -12,8 +12,8 @@ import pytest
 from privrank_jax.experiments.alabi import common, crowds, regret
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from privrank_jax.simulate.result import StudyResult
-from tests.by_numpy import by_numpy
 from tests.experiments.alabi.shared import KEY, row
+from tests.quick import quick_jit
 
 CONFIG = regret.RegretConfig("small", items=(6,), users=300, epsilons=(0.5, 1e6), data=())
 SIZES = {"num_items": 12, "num_users": 300, "max_items": 12, "max_users": 300}
@@ -47,13 +47,13 @@ def test_methods_and_the_pairs_that_are_compared():
 
 def test_camps_have_cycles_that_no_scores_describe():
     """Of rotated orders Borda scores are almost equal, and a majority of two camps leads each third to the next."""
-    world = by_numpy(lambda: crowds.camps_world(KEY, 300, 6, 1000.0))()
+    world = quick_jit(lambda: crowds.camps_world(KEY, 300, 6, 1000.0))()
     scores = np.asarray(world.weights.matrix).sum(1)
     np.testing.assert_allclose(scores, 2.5, atol=1.01)
     w = np.asarray(world.weights.matrix)[~np.eye(6, dtype=bool)]
     np.testing.assert_allclose(np.unique(w.round(6)), [0, 1 / 3, 2 / 3, 1], atol=1e-5)
-    borda = by_numpy(lambda world: common.cost(common.borda_ranks(KEY, world), world))
-    best = by_numpy(lambda world: common.cost(common.best_of(None, world), world))
+    borda = quick_jit(lambda world: common.cost(common.borda_ranks(KEY, world), world))
+    best = quick_jit(lambda world: common.cost(common.best_of(None, world), world))
     assert float(borda(world)) > float(best(world))
 
 
@@ -87,7 +87,7 @@ def shared_program():
             study.trial(KEY, {**SIZES, "world": number})
         return seen[-1]
 
-    return by_numpy(drawn)
+    return quick_jit(drawn)
 
 
 @pytest.mark.parametrize("name", [common.MALLOWS, regret.STRONG, common.WORST, regret.CAMPS])
@@ -101,7 +101,7 @@ def test_a_shared_program_draws_the_world_of_the_cell(name):
         common.WORST: lambda key: crowds.worst_world(key, 300, 300, 3, 6, config.lean),
         regret.CAMPS: lambda key: crowds.camps_world(key, 300, 12, config.camps),
     }
-    expected = by_numpy(alone[name])(key)
+    expected = quick_jit(alone[name])(key)
     np.testing.assert_allclose(seen.weights.matrix, expected.weights.matrix, atol=1e-6)
     assert bool(seen.centered) == (expected.truth is not None)
     assert seen.weights.num_users == 300
@@ -115,7 +115,7 @@ def test_smaller_worlds_are_padded_behind_their_items():
     assert isinstance(study.trial, functools.partial)
     draws = study.trial.keywords["draws"][16]
     held = {name: study.cells[0][name] for name in study.static}
-    world_of = by_numpy(lambda cell: crowds.world_of(KEY, {**cell, **held}, draws))
+    world_of = quick_jit(lambda cell: crowds.world_of(KEY, {**cell, **held}, draws))
     for cell in study.cells:
         world = world_of({name: cell[name] for name in cell if name not in held})
         items = cell["num_items"]

@@ -14,8 +14,8 @@ from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.experiments.alabi import reports
 from privrank_jax.experiments.alabi.common import Search
 from privrank_jax.experiments.alabi.crowds import World
-from tests.by_numpy import by_numpy
 from tests.experiments.alabi.shared import KEY
+from tests.quick import quick_jit
 
 ITEMS, MOST, BLOCK = 4, 50, 16
 RANKS = np.argsort(np.random.default_rng(1).random((MOST, ITEMS)), axis=1).astype(np.int32)
@@ -34,7 +34,7 @@ def world(users, ranks=RANKS):
 
 
 def test_without_noise_only_the_first_users_count():
-    @by_numpy
+    @quick_jit
     def run(users):
         given = world(users)
         found = (
@@ -84,7 +84,7 @@ def test_a_sort_that_is_refused_a_query_takes_weights_of_reports(monkeypatch):
     truth = np.array([2, 0, 3, 1], np.int32)
     ranks = np.concatenate([np.tile(truth, (30, 1)), np.tile(3 - truth, (20, 1))])
 
-    @by_numpy
+    @quick_jit
     @jax.vmap
     def run(key):
         every, found = reports.weights_and_sort()(

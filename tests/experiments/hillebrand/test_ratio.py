@@ -18,8 +18,8 @@ from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import EXCESS, replaced_user
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import ratio
-from tests.by_numpy import by_numpy
 from tests.experiments.rows import row, table
+from tests.quick import quick_jit
 
 KEY = jax.random.key(5)
 SMALL = {
@@ -150,7 +150,7 @@ def test_methods_are_solved_and_judged_by_what_they_hold():
 
     crowd, least = PairWeights(weights, 9, jnp.ones(3, bool)), jnp.asarray(1.0)
     pairs = [("costs", "plain"), ("plain", "absent")]
-    judged = by_numpy(
+    judged = quick_jit(
         lambda: ratio.judged(at, (1.0, -1.0), crowd, least, pairs, {"plain": least + 0.3})
     )
     found = judged()

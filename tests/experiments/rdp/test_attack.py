@@ -10,8 +10,8 @@ from privrank_jax import mallows
 from privrank_jax.experiments.rdp import attack as rdp_attack
 from privrank_jax.mallows import attack
 from privrank_jax.simulate.result import StudyResult
-from tests.by_numpy import by_numpy
 from tests.experiments.rdp.shared import row
+from tests.quick import quick_jit
 
 
 def beside(mean, bound, **more):
@@ -46,14 +46,14 @@ def test_claims_on_the_attack():
 def test_attack_at_falling_epsilon_is_the_attack_on_the_first_rankings():
     config = rdp_attack.AdaptiveConfig("x", items=(4,), rankings=(7, 50, 120))
 
-    @by_numpy
+    @quick_jit
     @jax.vmap
     def ours(key, rankings):
         cell = {"num_items": 4, "num_rankings": rankings, "scheme": rdp_attack.SLOW}
         found = rdp_attack.adaptive_trial(key, cell, config=config)
         return found[rdp_attack.WRONG][rdp_attack.GUESS]
 
-    @by_numpy
+    @quick_jit
     @jax.vmap
     def naive(key, rankings):
         keys = jax.random.split(key, 121)

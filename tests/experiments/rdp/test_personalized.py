@@ -10,8 +10,8 @@ from privrank_jax.data import named_rankings
 from privrank_jax.experiments.rdp import personalized as rdp_personalized
 from privrank_jax.experiments.rdp.common import MALLOWS, NO_PRIVACY
 from privrank_jax.simulate.result import StudyResult
-from tests.by_numpy import by_numpy
 from tests.experiments.rdp.shared import PERSONAL_KEY, accuracy
+from tests.quick import quick_jit
 
 
 def test_sushi_ranks_are_those_among_the_five(data_folder):
@@ -43,7 +43,7 @@ def test_hidden_groups_rank_as_they_should():
 def test_mean_wins_are_those_of_all_users_in_blocks_of_their_own_draws():
     config = rdp_personalized.GroupConfig("x", num_items=6, movers=2, block=2, users=(400, 6000))
 
-    @by_numpy
+    @quick_jit
     @jax.vmap
     def of_all(users):
         cell = {"num_users": users, "epsilon": 8.0}
@@ -52,7 +52,7 @@ def test_mean_wins_are_those_of_all_users_in_blocks_of_their_own_draws():
     found = of_all(np.array(config.users))
     methods = rdp_personalized.GROUP_METHODS
 
-    @by_numpy
+    @quick_jit
     @jax.vmap
     def of_block(key):
         world_key, noise_key = jax.random.split(key)

@@ -1,0 +1,38 @@
+"""Connected components of small graphs, of JAX's or of NumPy's arrays."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from privrank_jax._backend import namespace
+from privrank_jax._types import PairMatrix
+
+
+def components(joined: PairMatrix | np.ndarray) -> Int[Array | np.ndarray, "items"]:
+    """The lowest item of each item's component, int32.
+
+    Args:
+        joined: ``(m, m)``, symmetric, above 0 where a pair is joined.
+
+    >>> components(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])).tolist()
+    [0, 1, 0]
+    """
+    xp = namespace(joined)
+    item = xp.arange(joined.shape[0], dtype=np.int32)
+    joined = (joined > 0) | (item[:, None] == item)
+
+    def lower(label: Array) -> Array:
+        least = xp.where(joined, label, item.size).min(axis=1).astype(np.int32)
+        return least[least]
+
+    if xp is jnp:
+        states = item, lower(item)
+        return jax.lax.while_loop(
+            lambda pair: jnp.any(pair[0] != pair[1]), lambda pair: (pair[1], lower(pair[1])), states
+        )[1]
+    while np.any((least := lower(item)) != item):
+        item = least
+    return item
