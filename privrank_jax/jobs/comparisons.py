@@ -49,7 +49,6 @@ from privrank_jax.jobs.result import (
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
-from privrank_jax.pairwise.joint_selection import choose_top_k
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.perturbed_fit import default_ridges, least_risk_gamma
@@ -59,6 +58,7 @@ from privrank_jax.pairwise.questionnaire_noise import (
     noise_on_totals,
     questionnaire_changes,
 )
+from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise

@@ -23,7 +23,6 @@ def found(votes, method, **options):
         ("scores", {"noise": "gaussian", "delta": 1e-6}),
         ("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
-        ("joint", {"top_k": 2}),
         ("canonical", {"top_k": 2}),
         ("top-k", {"top_k": 1}),
         ("top-k", {"top_k": 2}),
@@ -56,7 +55,7 @@ def test_the_best_mechanism_for_a_list_is_chosen_by_public_facts(votes):
     assert chosen(top_k=3, max_per_item=1) == ("one-shot", 4.0)
 
 
-@pytest.mark.parametrize("method", ["one-shot", "joint", "canonical"])
+@pytest.mark.parametrize("method", ["one-shot", "canonical"])
 def test_a_bound_on_what_users_say_of_one_item_lowers_the_noise_of_lists(votes, method):
     two, one = (
         found(votes, method, top_k=1, max_per_item=most).facts["noise_scale"] for most in (None, 1)
