@@ -118,19 +118,19 @@ MECHANISMS = {
         label="private scores with covariates",
         simulated="pairwise:noisy_counts",
         exact="release.noisy_counts:exact_noisy_counts",
-        noises=(*NOISES, "k-norm"),
+        noises=NOISES,
     ),
     "covariate-ties": Mechanism(
         label="private scores with covariates and ties",
         simulated="pairwise:noisy_counts",
         exact="release.noisy_counts:exact_noisy_counts",
-        noises=(*NOISES, "k-norm"),
+        noises=NOISES,
     ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
         simulated="pairwise:noisy_counts",
         exact="release.noisy_counts:exact_noisy_counts",
-        noises=(*NOISES, "k-norm"),
+        noises=NOISES,
     ),
     "perturbed-mle": Mechanism(
         label="private scores",

@@ -72,10 +72,8 @@ def noisy_counts(
             ``questionnaire`` is given, or a table, which says who gave what.
         ties: ``"half"``: a tie is half a win; ``"davidson"``: their number is counted too, of win counts that know
             their ``ties`` or of a table, where an outcome 1/2 is a tie.
-        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with a
-            questionnaire, or of a table for users
-            (:func:`~privrank_jax.pairwise.covariate_noise.least_covariate_noise` chooses). Default K-norm noise where
-            a questionnaire gives its shape, else Laplace noise.
+        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with half wins and
+            a questionnaire, where it is the default; else Laplace noise is.
         calibration: ``"tight"``, or for win counts with half wins ``"published"``.
         sensitivity: with half wins, a smaller public sensitivity in the norm of Laplace (ℓ₁) or Gaussian noise (ℓ₂)
             instead of the theorem's.

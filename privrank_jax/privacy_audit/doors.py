@@ -81,13 +81,7 @@ def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> fl
 
 
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    moved, widths = np.abs(first - second), np.array(facts["widths"])
-    items, sides = (first - second)[: len(moved) - len(widths)], moved[len(moved) - len(widths) :]
-    if np.any(sides[widths == 0]):
-        return np.inf
-    shares = np.ceil(sides[widths > 0] / widths[widths > 0])
-    gauge = max(_least_flow(items, facts["graph"].edges), *shares.tolist(), 0.0)
-    return facts["epsilon"] * gauge / facts["change"]
+    return facts["epsilon"] * _least_flow(first - second, facts["graph"].edges) / facts["change"]
 
 
 def _least_flow(moved: np.ndarray, edges: np.ndarray) -> float:

@@ -157,6 +157,18 @@ def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, o
     assert document["diagnostics"]["noise"] == law
 
 
+@pytest.mark.parametrize("more", [(), REHEARSAL])
+def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more):
+    """Of six items: 15 questions and a cut of 9, where two for each question would be 30."""
+    run = ("rank", "cemspc", "--ties", "davidson", "--adjacency", "flip", "--epsilon", 2, "--json")
+    found = privrank(*run, *more).json()
+    facts, guarantee = found["diagnostics"], found["guarantee"]
+    assert facts["noise"] == ("Laplace" if more else "discrete Laplace")
+    assert facts["noise_scale"] == 24 / 2
+    assert "noise_deviation" not in facts
+    assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")
+
+
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
@@ -164,7 +176,8 @@ def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, o
         ("cars2", ("--max-per-user", 38), "cars2 does not say"),
         ("cemspc", ("--adjacency", "add-remove"), "--adjacency flip or"),
         ("cemspc", ("--unit", "comparison"), "it needs --unit user"),
-        ("cemspc", ("--link", "laplace"), "the logistic link, and --adjacency flip or"),
+        ("cemspc", ("--adjacency", "flip", "--ties", "davidson"), "ties as half wins"),
+        ("cemspc", ("--link", "laplace"), "the logistic link, --adjacency flip or"),
         ("cemspc", ("--method", "one-shot", "--top-k", 2), "it needs --unit user"),
     ],
 )  # fmt: skip
