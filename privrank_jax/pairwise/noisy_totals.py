@@ -50,12 +50,13 @@ def noisy_counts(
     :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity` for win totals, and the heads of
     :mod:`privrank_jax.pairwise.noisy_ties`, :mod:`privrank_jax.pairwise.covariates`,
     :mod:`privrank_jax.pairwise.covariate_ties` and :mod:`privrank_jax.pairwise.noisy_choices`. Ties as outcomes of
-    their own add no noise to the totals, but for noise in a shape.
+    their own add no noise to the totals, but where users share questions.
 
-    **Questionnaire.** If it is public which pairs each user is asked, K-norm noise is ε-DP under ``flip`` and
-    ``replace``: its shape is that of what one user can change (:mod:`privrank_jax.pairwise.questionnaire_noise`), and
-    its variance about half of that of Laplace noise calibrated to the same questionnaire, or less. A table with
-    covariates says itself what its users were asked (:mod:`privrank_jax.pairwise.covariate_shape`).
+    **Questionnaire.** If it is public which pairs each user is asked, K-norm noise on win totals is ε-DP under ``flip``
+    and ``replace``: its shape is that of what one user can change (:mod:`privrank_jax.pairwise.questionnaire_noise`),
+    and its variance about half of that of Laplace noise calibrated to the same questionnaire, or less. A table with
+    covariates says itself what its users were asked: that lessens Laplace and Gaussian noise
+    (:mod:`privrank_jax.pairwise.covariate_shape`).
 
     ``calibration="published"`` reproduces Cai, Algorithms 2 and 3: 2/ε for one comparison, L/ε for a
     user. The latter is unsound under replacement (one user moves the totals by 2L), and the guarantee

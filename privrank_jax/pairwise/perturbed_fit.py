@@ -109,9 +109,9 @@ def perturbed_mle(
     :mod:`privrank_jax.pairwise.objective_perturbation`. They are for real numbers (``numerics="idealized"``): floating
     point breaks them, as the former says, and :func:`~privrank_jax.release.exact_perturbed_mle` keeps them.
 
-    **Questionnaire.** Under ``flip`` and the logistic link, w may be K-norm noise in the shape of what the answers to a
-    public questionnaire can change, as for :func:`~privrank_jax.pairwise.noisy_counts`: ε-DP, with about half of the
-    variance.
+    **Questionnaire.** Under ``flip``, the logistic link and half wins, w may be K-norm noise in the shape of what the
+    answers to a public questionnaire can change, as for :func:`~privrank_jax.pairwise.noisy_counts`: ε-DP, with about
+    half of the variance.
 
     **Default ridges.** Those with the least first-order risk for scores, effects of covariates at their largest size,
     and log ν that are N(0, 1), by :func:`default_ridges`: (h + noise variance)/h with h the usual information about
