@@ -377,7 +377,7 @@ def notes_on(table: Table | Choices) -> tuple[str, ...]:
 
 
 def _counts(data: Prepared, asked: Asked) -> Ranking:
-    drawn = _noisy_totals(data, asked)
+    drawn = _noisy_totals(data)
     scores = np.asarray(drawn.estimate.value)
     if data.promise.adjacency == "flip":
         intervals = functools.partial(
@@ -421,7 +421,7 @@ def _scores(data: Prepared, asked: Asked) -> Ranking:
 
 def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
     """It is public who compared what, or what all were asked: noise on the totals, then a ridge fit to them."""
-    drawn = _noisy_totals(data, asked)
+    drawn = _noisy_totals(data)
     totals = np.asarray(drawn.estimate.value)
     design = _public_design(data, totals)
     degree = float(np.sum(design)) / len(totals)
@@ -593,7 +593,7 @@ def _top_list(data: Prepared, asked: Asked) -> Ranking:
     return dataclasses.replace(found, notes=notes, **fields)
 
 
-def _noisy_totals(data: Prepared, asked: Asked) -> Drawn:
+def _noisy_totals(data: Prepared) -> Drawn:
     return draw(
         "noisy-counts",
         data.source,
