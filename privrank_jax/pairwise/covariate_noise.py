@@ -89,8 +89,8 @@ def covariate_sensitivity(
         ValueError: a traced design, for users: its shape is computed on the host.
 
     >>> from privrank_jax.pairwise.covariate_tables import covariate_table
-    >>> pairs, who = np.array([(0, 1), (0, 2), (1, 2)] * 2).T, [0, 0, 0, 1, 1, 1]
-    >>> table = covariate_table(*pairs, [1] * 6, {}, num_items=3, users=who)
+    >>> first, second, who = [0, 0, 1] * 2, [1, 2, 2] * 2, [0, 0, 0, 1, 1, 1]
+    >>> table = covariate_table(first, second, [1] * 6, {}, num_items=3, users=who)
     >>> promise = Privacy(1.0, unit="user", adjacency="flip", public=("covariates",))
     >>> float(table.design.sensitivity(promise)), float(covariate_sensitivity(table.design, promise, "l1"))
     (6.0, 4.0)
