@@ -253,7 +253,6 @@ for weighted in (True, False):
     )
 for top_k in (
     pairwise.canonical_top_k,
-    pairwise.joint_top_k,
     pairwise.one_shot_top_k,
     pairwise.peeling_top_k,
     pairwise.permute_and_flip_top_k,

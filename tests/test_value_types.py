@@ -27,7 +27,7 @@ from privrank_jax.pairwise.report_sums import init, update
 from privrank_jax.pairwise.selection import LinkSelection
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Guarantee, Privacy
-from privrank_jax.privacy.bodies import BoxedZonotope, Independent, Law, Noise
+from privrank_jax.privacy.bodies import Independent, Law, Noise
 from privrank_jax.privacy.geometry import Zonotope
 
 ITEMS, BATCH = 3, 4
@@ -103,7 +103,6 @@ MADE = {
     ),
     "Uncertainty": _errors,
     "Independent": lambda i: Independent((ITEMS,), (2.0,)),
-    "BoxedZonotope": lambda i: BoxedZonotope(Zonotope(jnp.asarray(_met(i))), jnp.arange(2.0) * i),
     "Noise": lambda i: Noise("laplace", jnp.asarray(1.0 + i), Independent((ITEMS,), (2.0,))),
     "Zonotope": lambda i: Zonotope.of_all_pairs(ITEMS, _mask(i)),
     "Privacy": lambda i: _promise(i),

@@ -67,10 +67,10 @@ class Request(Budget, RankingColumns, Files, Release):
         str,
         typer.Argument(
             metavar="FILE",
-            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib (.soc .soi .toc .toi .cat), OpaVote (.blt), "
-            "ABIF (.abif), Condorcet Election Format (.cvotes) or Pabulib file (.pb; - is standard input), or a named "
-            "data set: coffee-rankings (made up, and part of the program), sushi, apa, apa1998 to apa2009, "
-            "aspen, aspen-mayor, german, nascar, potato, potato-weighing, salad.",
+            help="CSV, TSV, Excel (.xlsx), JSON Lines, Parquet, PrefLib (.soc .soi .toc .toi .cat), OpaVote (.blt) "
+            "or Pabulib file (.pb; - is standard input), or a named data set: coffee-rankings (made up, and part of "
+            "the program), sushi, apa, apa1998 to apa2009, aspen, aspen-mayor, german, nascar, potato, "
+            "potato-weighing, salad.",
         ),
     ]
     method: Annotated[

@@ -14,7 +14,6 @@ from privrank_jax.data.errors import BadCell, quoted
 WHOLE = re.compile(r"\+?[0-9]{1,18}(\.0*)?", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]{1,18}(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", re.ASCII)
 _SECONDS = re.compile(r"-?\d{1,12}(\.\d{1,9})?", re.ASCII)
-_SELECTED = re.compile(r'\s*\[?\s*\{\s*"selected"\s*:\s*"([^"\\]*)"\s*\}\s*\]?\s*')
 _MARKS = {
     **dict.fromkeys(("1", "1.0", "true", "yes"), 1),
     **dict.fromkeys(("", "0", "0.0", "false", "no"), 0),
@@ -41,20 +40,6 @@ def number_of(text: str) -> float | None:
     """
     value = float(text) if _NUMBER.fullmatch(text.strip()) else math.inf
     return value if math.isfinite(value) else None
-
-
-def selected(cell: Any) -> Any:
-    """The choice in a cell of Label Studio, an object with the field ``selected``, in a list or not; else the cell.
-
-    >>> selected('[{"selected": "left"}]'), selected([{"selected": "right"}]), selected("Tea")
-    ('left', 'right', 'Tea')
-    """
-    if isinstance(cell, str) and (found := _SELECTED.fullmatch(cell)):
-        return found[1]
-    one = cell[0] if isinstance(cell, list) and len(cell) == 1 else cell
-    if isinstance(one, dict) and one.keys() == {"selected"} and isinstance(one["selected"], str):
-        return one["selected"]
-    return cell
 
 
 def mark_of(cell: Any) -> int:

@@ -14,7 +14,7 @@ from jaxtyping import Bool, Float, Int, Integer, Shaped
 
 from privrank_jax._counting import count_on_host
 from privrank_jax._neighbors import of_column
-from privrank_jax.data.cells import count_of, mark_of, score_of, selected, time_of, weight_of
+from privrank_jax.data.cells import count_of, mark_of, score_of, time_of, weight_of
 from privrank_jax.data.columns import Column, Faults, Table, repeated
 from privrank_jax.data.covariates import (
     Covariates,
@@ -575,7 +575,6 @@ def _spoken(
     tied: np.ndarray | None = None,
 ) -> tuple[np.ndarray, set[str]]:
     """Outcomes that are said in words, or by the name of an item or a column; and the words."""
-    column = dataclasses.replace(column, words=[*map(selected, column.words)])
     words = dict(WORDS if battle is None else battle.words)
     for side, named in zip((LEFT, RIGHT), battle[:2] if battle else ()):
         if words.setdefault(folded(named), side) != side:

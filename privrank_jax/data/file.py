@@ -40,12 +40,9 @@ _MARKS = {
 }
 _SHOWN = {"utf-8-sig": "UTF-8", "utf-16": "UTF-16"}
 _GZIP, _ZSTANDARD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
-# First lines of ballots that are piped in: numbers of candidates and seats; a parameter; a name, or ballots in order.
-_BALLOTS = {
-    ".blt": re.compile(rb"\d{1,9} +\d{1,9} *(#.*)?\r?\n"),
-    ".cvotes": re.compile(rb"#/"),
-    ".abif": re.compile(rb"=[^:,;\t\n]+: *\[|\d{1,9} *[:*][^\n]*>"),
-}
+_BLT = re.compile(
+    rb"\d{1,9} +\d{1,9} *(#.*)?\r?\n"
+)  # numbers of candidates and seats, first in .blt
 _LATIN_1, _UTF_16 = say("encoding", "latin-1"), say("encoding", "utf-16")
 
 
@@ -176,10 +173,8 @@ class File(os.PathLike[str]):
         """The suffix that says what the file is, in lower case; of standard input by its first bytes."""
         if self.piped:
             start = self._start().lstrip(codecs.BOM_UTF8 + b" \t\r\n")
-            if self.separator is None:
-                for kind, first in _BALLOTS.items():
-                    if first.match(start):
-                        return kind
+            if self.separator is None and _BLT.match(start):
+                return ".blt"
             kind = ".json" if start[:1] in (b"{", b"[") else ".csv"
             return ".parquet" if start[:4] == _PARQUET else kind
         inner = self.path.with_suffix("") if self.compression else self.path

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from privrank_jax.data.errors import BadCell, DataError, say
-from privrank_jax.data.names import did_you_mean, form
+from privrank_jax.data.names import did_you_mean
 
 MARK = "label_epsilon"
 """Field of a randomized file: the ε at which the order of its line was randomized."""
@@ -37,15 +37,6 @@ class PreferenceFields:
     prompt: str | None = "prompt"
     id: str | None = "id"
     user: str | None = "user"
-
-
-def names_answers(fields: Iterable[str]) -> bool:
-    """Whether fields have the usual names of the two answers.
-
-    >>> names_answers(["Prompt", "Chosen", "Rejected"]), names_answers(["chosen", "shown"])
-    (True, False)
-    """
-    return {"chosen", "rejected"} <= set(map(form, fields))
 
 
 def written(value: Any) -> str:

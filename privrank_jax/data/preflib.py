@@ -1,11 +1,9 @@
 """PrefLib's files of orders, ``.soc``, ``.soi``, ``.toc`` and ``.toi``, and of categories, ``.cat``.
 
 A faulty file is refused as a whole. In a suffix, s stands for strict orders, t for ties, c for complete ones, i for
-those that may leave alternatives out. The format since 2022 has a header of lines ``# KEY: value`` (with ``#
-ALTERNATIVE NAME k: name``), then lines ``count: 1,{2,3},4``. The one before has the number of alternatives, a line
-``k,name`` for each, a line ``voters,sum of counts,unique orders``, then lines ``count,1,{2,3},4``. Alternatives are
-numbered from 1, the best comes first, those in braces are tied. A line of categories (since 2022) has a group for each
-of them, the best first, ``{}`` for none.
+those that may leave alternatives out. The format, which is that since 2022, has a header of lines ``# KEY: value``
+(with ``# ALTERNATIVE NAME k: name``), then lines ``count: 1,{2,3},4``. Alternatives are numbered from 1, the best comes
+first, those in braces are tied. A line of categories has a group for each of them, the best first, ``{}`` for none.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ Line = tuple[int, str]
 
 
 def read_preflib(file: File) -> Rankings:
-    """Read a PrefLib file of orders, new format or old.
+    """Read a PrefLib file of orders or categories.
 
     Args:
         file: ends in .soc, .soi, .toc, .toi or .cat.
@@ -71,7 +69,7 @@ def parse_preflib(text: Iterator[str] | list[str], name: str, suffix: str) -> Ra
     lines = [(number, line.strip()) for number, line in enumerate(text, start=1) if line.strip()]
     if not lines:
         raise DataError(f"{name} is empty: it needs the names of the alternatives and its orders")
-    content = _new_format(lines, name) if lines[0][1].startswith("#") else _old_format(lines, name)
+    content = _parsed(lines, name)
     kind = content.data_type or suffix[1:]
     if kind.casefold() != suffix[1:]:
         raise DataError(
@@ -106,14 +104,16 @@ class _Content:
         self.names[k] = name
 
 
-def _new_format(lines: list[Line], name: str) -> _Content:
+def _parsed(lines: list[Line], name: str) -> _Content:
     content = _Content()
     for number, line in lines:
         where = f"{name}, line {number}"
         first, colon, rest = line.lstrip("#").partition(":")
         if not line.startswith("#"):
             if not colon:
-                raise DataError(f"{where}: {_cut(line)} is not an order: write count: 1,2,3")
+                raise DataError(
+                    f"{where}: {_cut(line)} is no order: write count: 1,2,3, as PrefLib does since 2022"
+                )
             content.orders.append((number, first, rest))
             continue
         key = first.strip().upper()
@@ -126,45 +126,6 @@ def _new_format(lines: list[Line], name: str) -> _Content:
             content.stated[what] = number, _number(where, key, rest, least=0)
         elif key == "DATA TYPE":
             content.data_type = rest.strip()
-    return content
-
-
-def _old_format(lines: list[Line], name: str) -> _Content:
-    content, where = _Content(), f"{name}, line {lines[0][0]}"
-    alternatives = _number(where, "the number of alternatives", lines[0][1], least=1)
-    content.stated["alternatives"] = lines[0][0], alternatives
-    head, rest = lines[1 : alternatives + 1], lines[alternatives + 1 :]
-    for number, line in head:
-        k, _, label = line.partition(",")
-        where = f"{name}, line {number}"
-        content.add_name(where, k, label)
-        if next(reversed(content.names)) > alternatives:
-            raise DataError(
-                f"{where}: alternative {k}, where the first line announces {alternatives}: is a name missing?"
-            )
-    if len(head) < alternatives or not rest:
-        raise DataError(
-            f"{name} ends within its header: {alternatives} alternatives were announced; it needs a line k,name for "
-            "each, a line voters,sum,unique orders, and its orders"
-        )
-    (number, line), *orders = rest
-    where, totals = f"{name}, line {number}", line.split(",")
-    if len(totals) != 3:
-        raise DataError(f"{where}: {_cut(line)} should be voters,sum of counts,unique orders")
-    voters, total, unique = (_number(where, "a total", cell, least=0) for cell in totals)
-    if voters != total:
-        raise DataError(
-            f"{where}: {voters} voters, but counts that sum to {total}: such files (of pairs) are not read"
-        )
-    content.stated["voters"] = number, voters
-    content.stated["unique orders"] = number, unique
-    for number, line in orders:
-        count, comma, order = line.partition(",")
-        if not comma:
-            raise DataError(
-                f"{name}, line {number}: {_cut(line)} is not an order: write count,1,2,3"
-            )
-        content.orders.append((number, count, order))
     return content
 
 

@@ -93,7 +93,7 @@ def read(
 
     Args:
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
-            .blt, .abif, .cvotes, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
+            .blt, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
             input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
             Arrow, DuckDB or Ibis, or a data frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in
             their engine.
@@ -260,41 +260,10 @@ def _of_file(
         changed = {"missing": given["missing"]} if "missing" in given else {}
         whole = file.suffix in (".soc", ".toc")
         return dataclasses.replace(found, users_are=OWN, whole=whole, origin=origin, **changed)
-    if read_ballots := _ballot_readers().get(file.suffix):
-        return _of_ballots(file, read_ballots, given)
     origin, table = file.opened.pop(sheet, None) or _open(file, sheet)
     if isinstance(table, Table):
         return _with_origin(_of_table(table, kind, given, file), origin)
     return _of_table(table, kind, given)
-
-
-def _ballot_readers() -> dict[str, Callable[[File], Any]]:
-    """Readers of files of ballots, by suffix."""
-    from privrank_jax.data.ballots import READERS
-
-    return READERS
-
-
-def _of_ballots(file: File, read_ballots: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """Read ballots, each of which is all that one user ranked."""
-    from privrank_jax.data.kinds import SEEN_ITEMS
-    from privrank_jax.data.rankings import read_rankings
-
-    origin = Origin(file)
-    ballots = read_ballots(file)
-    if others := sorted(given.keys() - {"user", "missing", "items", "blank"}):
-        raise DataError(f"{file.name} is a list of ballots: leave out {_named(given, others)}")
-    items = given.get("items", ballots.items)
-    found = read_rankings(
-        ballots.table,
-        user=None,
-        items=items,
-        missing=given.get("missing", ballots.missing),
-        blank=given.get("blank", ()),
-        **ballots.said,
-    )
-    notes = (SEEN_ITEMS,) * (items is None)
-    return dataclasses.replace(found, notes=notes, reading=(), users_are=OWN, origin=origin)
 
 
 def _open(file: File, sheet: str | int | None) -> tuple[Origin, Table | Source]:
@@ -389,8 +358,7 @@ def budgets_of(file: File, data: Any, column: str, given: Mapping[str, Any]) -> 
 
 def defines_users(source: str | os.PathLike[str]) -> bool:
     """Whether data say themselves what one user is: named data sets, and files of a format for rankings."""
-    suffix = File.of(source).suffix
-    return str(source) in named_sets() or suffix in {**_own_readers(), **_ballot_readers()}
+    return str(source) in named_sets() or File.of(source).suffix in _own_readers()
 
 
 def _own_readers() -> dict[str, Callable[[File], Any]]:

@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax.data.argilla import is_record, table_of_rankings
-from privrank_jax.data.cells import selected
 from privrank_jax.data.columns import Column, Table, Word, encode
 from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import SEPARATORS, File
@@ -218,9 +216,8 @@ def _objects(file: File) -> Table:
     of items, which is then public and said to be. Numbers stay as they are written, and null is an empty text.
     """
     listed = _list_of(file) if file.suffix == ".json" else None
-    keys, argilla = set[str](), True
+    keys = set[str]()
     for place, found in _records(file, listed):
-        argilla = argilla and is_record(found)
         if not isinstance(found, dict):
             raise DataError(
                 f'{file.name}, {place}: each row must be an object, such as {{"user": "u1", ...}}'
@@ -230,8 +227,6 @@ def _objects(file: File) -> Table:
         raise DataError(f"{file.name} is empty: it needs one JSON object per row")
     header = Keys(sorted(keys))
     header.check(file.name)
-    if argilla:
-        return table_of_rankings(file.name, _records(file, listed), file.reading)
     places: list[str] = []
 
     def columns(names: Sequence[str]) -> list[Column]:
@@ -295,7 +290,6 @@ def _parsed(text: str, place: str) -> Any:
 
 def _json_word(value: Any, place: str) -> Word:
     """A value as text, or a tuple of texts; numbers are text already."""
-    value = selected(value)
     if value is None or isinstance(value, str):
         return value or ""
     if isinstance(value, bool):

@@ -131,7 +131,8 @@ class Asked:
         if self.noise == "k-norm" and not self.shapes_noise(privacy, mechanism):
             raise ValueError(
                 "noise='k-norm' (--noise k-norm) is for win totals that protect users: it needs unit='user' (--unit "
-                "user), the logistic link, and adjacency='flip' (--adjacency flip) or 'replace'; with covariates flip."
+                "user), the logistic link, adjacency='flip' (--adjacency flip) or 'replace', no covariates, and ties "
+                "as half wins."
             )
         if self.noise is not None and self.noise not in (*MECHANISMS[mechanism].noises, "k-norm"):
             raise ValueError(

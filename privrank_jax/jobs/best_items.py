@@ -37,13 +37,13 @@ def draw_best(
     """Draw the k best of m items.
 
     Args:
-        name: ``"one-shot"``, ``"joint"`` or ``"canonical"``.
+        name: ``"one-shot"`` or ``"canonical"``.
         source: of the noise.
         totals: of m items.
         promise: the promise.
         k: 1 <= k <= m; below m for a set.
         num_items: m.
-        sensitivity, total_change: as of :func:`~privrank_jax.pairwise.joint_top_k`.
+        sensitivity, total_change: as of :func:`~privrank_jax.pairwise.canonical_top_k`.
         total_sensitivity: as of :func:`~privrank_jax.pairwise.one_shot_top_k`.
 
     Returns:

@@ -49,7 +49,6 @@ from privrank_jax.jobs.result import (
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
-from privrank_jax.pairwise.joint_selection import choose_top_k
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.perturbed_fit import default_ridges, least_risk_gamma
@@ -59,6 +58,7 @@ from privrank_jax.pairwise.questionnaire_noise import (
     noise_on_totals,
     questionnaire_changes,
 )
+from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
@@ -95,7 +95,8 @@ class Prepared:
         privacy: what is promised, with L, what is public and what a user is; None: nothing.
         weights: ``(N,)``, what each comparison counts; None: all count once.
         noise: the noise.
-        questionnaire: for K-norm noise: ``(m, m)``, how often each user is asked each pair.
+        questionnaire: for K-norm noise, and for Laplace noise with ties: ``(m, m)``, how often each user is asked each
+            pair.
         design: the same where scores are fitted to it, as who compared what is private.
         sensitivity: for other noise on win totals: their sensitivity to one unit, ℓ₁ for Laplace noise, ℓ₂ for Gaussian
             noise.
@@ -327,7 +328,7 @@ def _unequal_exposure(wins: WinCounts) -> tuple[str, ...]:
 def _noise(
     table: Table, asked: Asked, privacy: Privacy, mechanism: str, *, weighted: bool
 ) -> tuple[str, np.ndarray | None]:
-    """The noise, and for K-norm noise the pairs that every user was asked.
+    """The noise, and the pairs that every user was asked, for K-norm noise, and for Laplace noise with ties.
 
     K-norm noise is the default where these are known, unless users keep fewer comparisons than they were asked for,
     which may change less than all answers together.
@@ -342,7 +343,10 @@ def _noise(
     whole = pairs is not None and privacy.comparisons_per_unit >= len(pairs)
     if asked.noise == "k-norm" or (asked.noise is None and whole):
         return "k-norm", pairs
-    return MECHANISMS[mechanism].noise_of(asked.noise), None
+    noise = MECHANISMS[mechanism].noise_of(asked.noise)
+    # The number of ties is released too, which costs less where all are asked the same.
+    with_ties = mechanism == "noisy-tie-counts" and noise == "laplace" and privacy.unit == "user"
+    return noise, table.questionnaire if with_ties else None
 
 
 def _sensitivity(
@@ -373,7 +377,7 @@ def notes_on(table: Table | Choices) -> tuple[str, ...]:
 
 
 def _counts(data: Prepared, asked: Asked) -> Ranking:
-    drawn = _noisy_totals(data, asked)
+    drawn = _noisy_totals(data)
     scores = np.asarray(drawn.estimate.value)
     if data.promise.adjacency == "flip":
         intervals = functools.partial(
@@ -417,7 +421,7 @@ def _scores(data: Prepared, asked: Asked) -> Ranking:
 
 def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
     """It is public who compared what, or what all were asked: noise on the totals, then a ridge fit to them."""
-    drawn = _noisy_totals(data, asked)
+    drawn = _noisy_totals(data)
     totals = np.asarray(drawn.estimate.value)
     design = _public_design(data, totals)
     degree = float(np.sum(design)) / len(totals)
@@ -449,10 +453,9 @@ def _public_design(data: Prepared, totals: np.ndarray) -> np.ndarray:
 
 def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     """Ties are an outcome of their own: noise on the totals and their number, then a ridge fit to them."""
-    shared: dict[str, Any] = {"noise": data.noise, "questionnaire": data.questionnaire}
-    told = {"ties": "davidson", **shared}
+    told = {"ties": "davidson", "noise": data.noise, "questionnaire": data.questionnaire}
     drawn = draw("noisy-tie-counts", data.source, data.wins, data.promise, **told)
-    law = noise_on_ties(data.noise, drawn.scale, data.table.num_items, data.questionnaire)
+    law = noise_on_ties(data.noise, drawn.scale, data.table.num_items)
     met, counted = data.wins.comparisons, drawn.estimate.value
     design = pairwise.Counts(met, ties=True)
     usual = functools.partial(default_ridges, added=law, gamma=asked.gamma)
@@ -466,13 +469,12 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
         gamma=gamma,
         tie_gamma=tie_gamma,
         noise_scale=drawn.scale,
-        **shared,
+        noise=data.noise,
     )
     components = components_of(met)
     notes = certainty.notes if components == 1 else (SEVERAL_GROUPS.format(components),)
     facts = tie_facts(fit.value, intervals.log_tie, asked.level)
     certainty = dataclasses.replace(certainty, notes=(facts.pop("tie_note"), *notes))
-    deviation = None if data.questionnaire is None else law.deviation(data.table.num_items)
     scores = np.asarray(fit.value.scores)
     return _result(
         data,
@@ -484,7 +486,6 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
         link="logistic",
         gamma=gamma,
         tie_gamma=tie_gamma,
-        noise_deviation=deviation,
         solver=CODES[int(fit.diagnostics.code)],
         **facts,
     )
@@ -592,7 +593,7 @@ def _top_list(data: Prepared, asked: Asked) -> Ranking:
     return dataclasses.replace(found, notes=notes, **fields)
 
 
-def _noisy_totals(data: Prepared, asked: Asked) -> Drawn:
+def _noisy_totals(data: Prepared) -> Drawn:
     return draw(
         "noisy-counts",
         data.source,
@@ -709,7 +710,7 @@ def _weight_facts(data: Prepared, asked: Asked) -> dict[str, Any]:
 
 def _deviation(data: Prepared, drawn: Drawn) -> float | None:
     """Standard deviation of K-norm noise on the total that has most of it."""
-    return None if data.questionnaire is None else _added(data, drawn).deviation()
+    return _added(data, drawn).deviation() if data.noise == "k-norm" else None
 
 
 # --- without privacy ----------------------------------------------------------------------------------

@@ -131,7 +131,7 @@ def consensus(
             pairs), ``"footrule"`` (the least sum of distances to noisy positions), ``"scores"`` (noisy totals of
             approvals or points; ``"auto"`` for approvals) or ``"exponential"`` (a random ranking, better ones more
             likely; up to 20 items). Of approvals or points, which items are the ``top_k`` best alone: ``"canonical"``
-            (their set), ``"joint"`` or ``"one-shot"`` (their list), or ``"top-k"`` (``"canonical"``, or ``"scores"``
+            (their set), ``"one-shot"`` (their list), or ``"top-k"`` (``"canonical"``, or ``"scores"``
             where ballots may name fewer than ``top_k`` items; ``"auto"`` for approvals with ``top_k``).
         trust: ``"central"`` (you hold the rankings), ``"local"`` (each user randomizes their own; simulated here) or
             ``"shuffled"`` (likewise, and a shuffler removes names and order; needs a δ).

@@ -27,7 +27,7 @@ from privrank_jax.jobs.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.pairwise.covariate_noise import least_covariate_noise, noise_on_sums
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.perturbed_fit import PerturbedFit, default_ridges
@@ -93,9 +93,6 @@ def rank_covariates(
     fitted = table.covariate_table(bounds, kept, private=hidden)
     if privacy is not None:
         noise = MECHANISMS[asked.mechanism(privacy, covariates=True)].noise_of(asked.noise)
-        if asked.noise is None and not hidden:
-            ties = asked.ties == "davidson"
-            noise = least_covariate_noise(fitted.design, privacy, ties=ties)
     data = Prepared(
         table=table, kept=fitted, warnings=warnings, source=source, privacy=privacy, noise=noise
     )
@@ -116,7 +113,6 @@ def _fitted(data: Prepared, asked: Asked) -> Ranking:
         words, warnings = f"{ANSWERS} and the privacy noise", drawn.warnings
         public = {
             "max_per_user": data.privacy.contributions,
-            "noise_deviation": _deviation(data, asked, drawn.scale),
             "noise_scale": drawn.scale,
             "noise": drawn.law,
             "seed": data.source.seed,
@@ -248,15 +244,6 @@ def _certainty(
         note = SEVERAL_GROUPS.format(components)
         certainty = Certainty(certainty.better, notes=(note,))
     return certainty, covariates, ties
-
-
-def _deviation(data: Prepared, asked: Asked, scale: float) -> float | None:
-    """Standard deviation of K-norm noise on the item's sum that has most of it."""
-    if data.noise != "k-norm":
-        return None
-    design = data.kept.design
-    added = noise_on_sums(design, data.noise, scale, ties=asked.ties == "davidson")
-    return added.deviation(design.num_items)
 
 
 def _met(design: CovariateDesign) -> np.ndarray:

@@ -83,7 +83,6 @@ def _lists(run: str, otherwise: str, choice: str, **more: Any) -> list[Method]:
     """
     named = {
         "one-shot": ("only the list of the top K", "one-shot-top-k"),
-        "joint": ("the same, one draw among all lists", "joint-top-k"),
         "canonical": (
             "only the set of the top K, in no order, one draw among all sets",
             "canonical-top-k",

@@ -14,7 +14,7 @@ from privrank_jax.jobs.beyond_noise import reach_of_points
 from privrank_jax.jobs.checks import private_remark
 from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.result import Ranking, best_first, of_noise
-from privrank_jax.pairwise.joint_selection import choose_top_k
+from privrank_jax.pairwise.top_k import choose_top_k
 
 if TYPE_CHECKING:
     from privrank_jax.jobs.consensus import Asked, Prepared

@@ -59,9 +59,9 @@ def rank(
         privacy: the promise; ``contributions`` is L, the most comparisons of one user, of whom a random choice of L
             stays. None: no privacy.
         method: ``"scores"`` (fitted), ``"counts"`` (noisy win totals, for items that are compared equally often), or of
-            the ``top_k`` best items alone ``"one-shot"`` or ``"joint"`` (their list), ``"canonical"`` (their set) or
-            ``"top-k"`` (``"canonical"`` or ``"one-shot"``, by what one user can change, see
-            :func:`~privrank_jax.pairwise.joint_selection.choose_top_k`).
+            the ``top_k`` best items alone ``"one-shot"`` (their list), ``"canonical"`` (their set) or ``"top-k"``
+            (``"canonical"`` or ``"one-shot"``, by what one user can change, see
+            :func:`~privrank_jax.pairwise.top_k.choose_top_k`).
         noise: ``"laplace"``, ``"gaussian"`` (with a δ), or ``"k-norm"`` (in the shape of what one user can change);
             default: the best that keeps pure ε.
         link: ``"logistic"``, ``"laplace"``, or without privacy and for reports also ``"normal"``.

@@ -19,7 +19,6 @@ from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
 from privrank_jax.pairwise.item_variances import quasi_variances
-from privrank_jax.pairwise.joint_selection import canonical_top_k, joint_top_k
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.minimizer import minimize
 from privrank_jax.pairwise.mixed_models import mixed_effects
@@ -29,7 +28,12 @@ from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
-from privrank_jax.pairwise.top_k import one_shot_top_k, peeling_top_k, permute_and_flip_top_k
+from privrank_jax.pairwise.top_k import (
+    canonical_top_k,
+    one_shot_top_k,
+    peeling_top_k,
+    permute_and_flip_top_k,
+)
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 
@@ -46,7 +50,6 @@ __all__ = [
     "epsilon_needed",
     "fit",
     "interval_estimates",
-    "joint_top_k",
     "minimize",
     "mixed_effects",
     "mle",

@@ -25,8 +25,8 @@ Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ
 as in :mod:`privrank_jax.pairwise.noisy_ties`. The fit is post-processing.
 
 *Common questions.* Where users are asked about the same pairs, S alone moves far less than Σ ‖z_r‖
-(:mod:`privrank_jax.pairwise.covariate_shape`). Then T costs something: K-norm noise has one dimension more with it, the
-ℓ₁ sensitivity of (S, T) is larger than that of S, and in ℓ₂ only the theorem above is known.
+(:mod:`privrank_jax.pairwise.covariate_shape`). Then T costs something: the ℓ₁ sensitivity of (S, T) is larger than that
+of S, and in ℓ₂ only the theorem above is known.
 """
 
 from __future__ import annotations

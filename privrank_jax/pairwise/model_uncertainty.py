@@ -51,7 +51,7 @@ from privrank_jax.pairwise.uncertainty import (
     sandwich,
 )
 from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES
+from privrank_jax.privacy.noise import NOISES
 
 
 @jax.tree_util.register_dataclass
@@ -142,8 +142,8 @@ def model_errors(
         gamma: ridge γ of the fit, or ``(m + p,)``, one number for each score and feature.
         tie_gamma: ridge of log ν in the fit.
         noise_scale: λ, σ or 1/ε of the release (its diagnostics hold it), may be traced; 0 without privacy.
-        noise: ``"laplace"``, ``"gaussian"``, or ``"k-norm"`` for counts of a questionnaire and for covariates, whose
-            design must then not be traced; default K-norm noise with a questionnaire, else Laplace noise.
+        noise: ``"laplace"``, ``"gaussian"``, or ``"k-norm"`` for counts of a questionnaire with ties as half wins;
+            default K-norm noise with a questionnaire, else Laplace noise.
         questionnaire: ``(m, m)``, that of a release of counts with K-norm noise; not traced.
         tied: ``(N,)`` bool, comparisons of a table that are ties, each half a win for both. They are outcomes: only for
             fits without privacy, or where ties are public.
@@ -230,19 +230,20 @@ def _noise_that_was(
 ) -> Noise:
     """The noise of a release on what is counted of a design."""
     items = design.num_items
-    if isinstance(design, Counts):
+    if isinstance(design, Counts) and not design.ties:
         kind, asked = noise_that_was(noise, questionnaire, items)
-        if design.ties:
-            return noise_on_ties(kind, scale, items, asked)
         return noise_on_totals(kind, scale, items, asked, "flip")
     if questionnaire is not None:
-        raise ValueError("questionnaire is about counts of comparisons: leave it out.")
+        raise ValueError(
+            "questionnaire is about noise on win totals with ties as half wins: leave it out."
+        )
     kind = noise or "laplace"
-    if isinstance(design, CovariateDesign):
-        check_choice("noise", kind, SHAPED_NOISES)
-        return noise_on_sums(design, kind, scale, ties=design.ties)
     check_choice("noise", kind, NOISES)
-    return Noise.independent(kind, scale, items)
+    if isinstance(design, CovariateDesign):
+        return noise_on_sums(design, kind, scale, ties=design.ties)
+    return (
+        noise_on_ties(kind, scale, items) if design.ties else Noise.independent(kind, scale, items)
+    )
 
 
 @functools.partial(jax.jit, static_argnames=("target",))

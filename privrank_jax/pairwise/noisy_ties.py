@@ -20,17 +20,10 @@ puts the least noise on T: λ/c or σ/c. Hence Laplace noise of scale 2/ε on N 
 N and σ/c on T, with c = 11/9, since 1/2 + 121/81 < 2 and whole numbers serve an exact release. A unit of L
 comparisons changes (N, cT) by L times that at most, by the triangle inequality, which is attained.
 
-**Questionnaire.** Each user is asked the pairs E, the edges of a graph G.
-
-*Laplace* (c = 1): the ℓ₁ norm of a change is the largest Σ_e (σᵀΔN_e + τΔT_e) over signs σ of the items and τ; an edge
-cut by σ adds at most 2 (above), another one at most 1, as σᵀΔN_e = 0. So the sensitivity is **\|E\| + maxcut(G)**,
-attained where cut edges turn from win to loss and the others from win to tie.
-
-*K-norm*: N changes within the zonotope Z(G) and T within [-\|E\|, \|E\|], so (N, T, -T) changes within Z(G⁺), where G⁺
-has two more vertices, joined by \|E\| edges; the gauge of a body of two components is the larger of theirs. So K-norm
-noise for G⁺ (:mod:`privrank_jax.pairwise.questionnaire_noise`) serves, with one dimension more than for the totals
-alone. Doubled values lie on its lattice. (Z(G⁺) is not the hull of the changes: a user who ties everything moves N by
-half at most.)
+**Questionnaire.** Each user is asked the pairs E, the edges of a graph G. With Laplace noise (c = 1) the ℓ₁ norm of a
+change is the largest Σ_e (σᵀΔN_e + τΔT_e) over signs σ of the items and τ; an edge cut by σ adds at most 2 (above),
+another one at most 1, as σᵀΔN_e = 0. So the sensitivity is **\|E\| + maxcut(G)**, attained where cut edges turn from
+win to loss and the others from win to tie.
 """
 
 from __future__ import annotations
@@ -41,11 +34,8 @@ import numpy as np
 
 from privrank_jax._types import PairMatrixLike
 from privrank_jax._validate import is_traced
-from privrank_jax.pairwise.questionnaire_noise import (
-    kept_on_totals,
-    noise_on_totals,
-    read_questionnaire,
-)
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.questionnaire_noise import read_questionnaire
 from privrank_jax.pairwise.totals_noise import scale_on_totals
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
@@ -73,16 +63,18 @@ def tie_noise(
     """What a mechanism on win totals and ties attains, and its noise; as :func:`check_tie_promise`."""
     noise, attained, asked = check_tie_promise(privacy, by, num_items, noise, questionnaire)
     scale = scale_on_totals(noise, attained, asked, ties=True)
-    return attained, noise_on_ties(noise, scale, num_items, asked)
+    return attained, noise_on_ties(noise, scale, num_items)
 
 
-def noise_on_ties(kind: str, scale: Any, num_items: int, counts: np.ndarray | None = None) -> Noise:
-    """Noise of this kind and scale on (N, T); arguments as for ``noise_on_totals``.
+def noise_on_ties(kind: str, scale: Any, num_items: int) -> Noise:
+    """Noise of this kind and scale on (N, T).
 
-    K-norm noise has the shape for (N, T, -T), where ``counts`` say how often each user is asked each pair.
+    Args:
+        kind: ``"laplace"`` or ``"gaussian"``.
+        scale: λ or σ.
+        num_items: m.
     """
-    asked = None if counts is None else with_ties(counts)
-    return noise_on_totals(kind, scale, num_items + 1, asked, "flip", (tie_weight(kind),))
+    return Noise.independent(kind, scale, num_items + 1, (tie_weight(kind),))
 
 
 def check_tie_promise(
@@ -104,7 +96,8 @@ def check_tie_promise(
     Raises:
         ValueError: as :func:`~privrank_jax.pairwise.noisy_counts`.
     """
-    noise, attained = kept_on_totals(privacy, by, noise, questionnaire)
+    noise = noise or "laplace"
+    attained = of_comparisons(privacy, by, noise)
     if attained.adjacency != "flip":
         raise ValueError(
             f"{by} needs adjacency='flip', not {attained.adjacency!r}: the model of ties needs the number of meetings "
@@ -116,18 +109,6 @@ def check_tie_promise(
     if noise == "gaussian" or is_traced(counts):
         raise ValueError(
             f"{by} has no Gaussian noise for a questionnaire, and none for a traced one: leave the questionnaire out "
-            "and give contributions, or choose noise='k-norm' or 'laplace'."
+            "and give contributions, or choose noise='laplace'."
         )
     return noise, attained, np.asarray(counts, np.int64)
-
-
-def with_ties(counts: np.ndarray) -> np.ndarray:
-    """The graph G⁺ of changes of (N, T, -T), ``(m + 2, m + 2)``, from the questionnaire ``(m, m)``.
-
-    >>> with_ties(np.array([[0, 2], [2, 0]])).tolist()
-    [[0, 2, 0, 0], [2, 0, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0]]
-    """
-    number = int(counts.sum()) // 2
-    ties = np.array([[0, number], [number, 0]], np.int64)
-    nothing = np.zeros((len(counts), 2), np.int64)
-    return np.block([[np.asarray(counts, np.int64), nothing], [nothing.T, ties]])

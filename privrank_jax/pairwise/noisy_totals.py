@@ -50,12 +50,13 @@ def noisy_counts(
     :func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity` for win totals, and the heads of
     :mod:`privrank_jax.pairwise.noisy_ties`, :mod:`privrank_jax.pairwise.covariates`,
     :mod:`privrank_jax.pairwise.covariate_ties` and :mod:`privrank_jax.pairwise.noisy_choices`. Ties as outcomes of
-    their own add no noise to the totals, but for noise in a shape.
+    their own add no noise to the totals, but where users share questions.
 
-    **Questionnaire.** If it is public which pairs each user is asked, K-norm noise is ε-DP under ``flip`` and
-    ``replace``: its shape is that of what one user can change (:mod:`privrank_jax.pairwise.questionnaire_noise`), and
-    its variance about half of that of Laplace noise calibrated to the same questionnaire, or less. A table with
-    covariates says itself what its users were asked (:mod:`privrank_jax.pairwise.covariate_shape`).
+    **Questionnaire.** If it is public which pairs each user is asked, K-norm noise on win totals is ε-DP under ``flip``
+    and ``replace``: its shape is that of what one user can change (:mod:`privrank_jax.pairwise.questionnaire_noise`),
+    and its variance about half of that of Laplace noise calibrated to the same questionnaire, or less. A table with
+    covariates says itself what its users were asked: that lessens Laplace and Gaussian noise
+    (:mod:`privrank_jax.pairwise.covariate_shape`).
 
     ``calibration="published"`` reproduces Cai, Algorithms 2 and 3: 2/ε for one comparison, L/ε for a
     user. The latter is unsound under replacement (one user moves the totals by 2L), and the guarantee
@@ -72,10 +73,8 @@ def noisy_counts(
             ``questionnaire`` is given, or a table, which says who gave what.
         ties: ``"half"``: a tie is half a win; ``"davidson"``: their number is counted too, of win counts that know
             their ``ties`` or of a table, where an outcome 1/2 is a tie.
-        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with a
-            questionnaire, or of a table for users
-            (:func:`~privrank_jax.pairwise.covariate_noise.least_covariate_noise` chooses). Default K-norm noise where
-            a questionnaire gives its shape, else Laplace noise.
+        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with half wins and
+            a questionnaire, where it is the default; else Laplace noise is.
         calibration: ``"tight"``, or for win counts with half wins ``"published"``.
         sensitivity: with half wins, a smaller public sensitivity in the norm of Laplace (ℓ₁) or Gaussian noise (ℓ₂)
             instead of the theorem's.

@@ -109,9 +109,9 @@ def perturbed_mle(
     :mod:`privrank_jax.pairwise.objective_perturbation`. They are for real numbers (``numerics="idealized"``): floating
     point breaks them, as the former says, and :func:`~privrank_jax.release.exact_perturbed_mle` keeps them.
 
-    **Questionnaire.** Under ``flip`` and the logistic link, w may be K-norm noise in the shape of what the answers to a
-    public questionnaire can change, as for :func:`~privrank_jax.pairwise.noisy_counts`: ε-DP, with about half of the
-    variance.
+    **Questionnaire.** Under ``flip``, the logistic link and half wins, w may be K-norm noise in the shape of what the
+    answers to a public questionnaire can change, as for :func:`~privrank_jax.pairwise.noisy_counts`: ε-DP, with about
+    half of the variance.
 
     **Default ridges.** Those with the least first-order risk for scores, effects of covariates at their largest size,
     and log ν that are N(0, 1), by :func:`default_ridges`: (h + noise variance)/h with h the usual information about
@@ -135,9 +135,9 @@ def perturbed_mle(
         ties: ``"half"``: a tie is half a win; ``"davidson"``: an outcome of its own, of win counts that know their
             ``ties`` or of a table.
         tie_gamma: ridge γ_T > 0 of log ν, may be traced; ``None`` = default. Under ``flip``; otherwise it is 4γ.
-        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with a
-            questionnaire, or of a table for users under ``flip``. Default K-norm noise with a questionnaire, else
-            Laplace noise, which alone serves beyond ``flip`` but for win counts with half wins.
+        noise: ``"laplace"``, ``"gaussian"`` at the δ of the promise, or ``"k-norm"``: of win counts with half wins and
+            a questionnaire, where it is the default. Else Laplace noise is, which alone serves beyond ``flip`` but for
+            win counts with half wins.
         calibration: ``"tight"``, or for win counts with half wins ``"published"`` (λ = 8κ₁L/ε with γ >= 4κ₂/ε, or
             8κ₂L/ε for users, for one comparison 2√(d log m) by default where d is public; Cai, Propositions 2.1, 3.1,
             and Theorem 2.1, which has c√(d log m) for a constant c; 2, and κ₂ = 1/4, are those of the published code).
@@ -316,7 +316,7 @@ def default_ridges(
 
     Args:
         design: the public part of the data.
-        added: the noise; its scale alone may be traced for K-norm noise.
+        added: the noise.
         gamma: γ of the scores, if it is not the default.
         tie_gamma: γ_T, if it is not the default.
 
@@ -333,7 +333,7 @@ def default_ridges(
     if gamma is not None:
         ridge = gamma if unit is None else unit * gamma
     else:
-        variance = added.variance_per_dimension(design.num_items)
+        variance = added.variance_per_dimension()
         if unit is not None:
             of_items = jnp.broadcast_to(jnp.asarray(variance, unit.dtype), (design.num_items,))
             others = jnp.asarray(added.variances[design.num_items : design.size], unit.dtype)

@@ -226,21 +226,19 @@ def noise_on_totals(
     count: int,
     counts: PairMatrix | np.ndarray | None,
     adjacency: str,
-    last: tuple[float, ...] = (),
 ) -> Noise:
-    """Noise of this kind and scale on so many numbers, those of the items first.
+    """Noise of this kind and scale on the win totals.
 
     Args:
         kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
         scale: 1/ε, λ or σ.
-        count: how many numbers.
+        count: how many totals.
         counts: of K-norm noise: how often each user is asked each pair; numbers of its shape beyond ``count``, such as
             that of "no answer", are dropped.
         adjacency: ``"flip"`` or ``"replace"``.
-        last: of other noise, see :class:`~privrank_jax.privacy.bodies.Independent`.
     """
     if kind != "k-norm":
-        return Noise.independent(kind, scale, count, last)
+        return Noise.independent(kind, scale, count)
     assert counts is not None
     return Noise(kind, scale, noise_shape(counts, adjacency), count)
 

@@ -1,25 +1,30 @@
-"""The k best items, privately, one by one: the one-shot mechanism of Qiao, Su and Zhang, peeling, permute-and-flip.
+"""The k best items, privately: as a list by one-shot noise, peeling, permute-and-flip; as a set by one canonical draw.
 
-Whole lists and sets are selected in :mod:`privrank_jax.pairwise.joint_selection`, which also has a rule for the choice.
+All publish the items alone, not the scores; peeling and permute-and-flip spend budget on k rounds. On win totals,
+noisy counts publish all totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection
+is the better choice where one user can change many scores, but each of them only a little, that is, where the
+``sensitivity`` of one score is well below L (a user who compares every pair of m items: m - 1 against m(m - 1)/2).
 
-All publish the list of items alone, not the scores; the last two spend budget on k rounds. On win totals, noisy counts
-publish all totals at scale 2L/ε (Laplace): more noise than peeling at k = 1, less from k = 2 on. Selection is the
-better choice where one user can change many scores, but each of them only a little, that is, where the ``sensitivity``
-of one score is well below L (a user who compares every pair of m items: m - 1 against m(m - 1)/2).
+The canonical mechanism draws one outcome among all sets of k items, so its noise does not grow with k as that of k
+rounds does; the number of sets enters by its logarithm alone. Sets fall into classes of equal utility, by the best item
+left out and the worst one taken: at most km classes of known sizes N. The largest of N independent noises is drawn at
+once, and within the best class a set is uniform. Theorem and proof: :mod:`privrank_jax.privacy.selection`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.special import gammaln
 from jaxtyping import Array, Int
 
 from privrank_jax._types import Count, Key, Mask, MaskLike, Scalar, Scores, ScoresLike
-from privrank_jax._validate import check_positive, check_top
+from privrank_jax._validate import check_choice, check_positive, check_top
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
@@ -27,7 +32,16 @@ from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics, gumbel, laplace
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.selection import one_shot_scale, peeling_scale, permute_and_flip_scale
+from privrank_jax.privacy.selection import (
+    canonical_change,
+    one_shot_scale,
+    peeling_scale,
+    permute_and_flip_scale,
+)
+
+NOISES = ("exponential", "gumbel")  # of the canonical mechanism
+MOST_CLASSES = 1_000_000  # k times m, for exact draws
+_FEW = 30.0  # below e^-30 the first term of a series is all that doubles hold
 
 
 def one_shot_top_k(
@@ -211,6 +225,123 @@ def permute_and_flip_top_k(
     return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
 
 
+def canonical_top_k(
+    key: Key,
+    wins: WinCounts | WinEdges | ScoresLike,
+    privacy: Privacy,
+    k: int,
+    *,
+    noise: str = "exponential",
+    sensitivity: Scalar | None = None,
+    total_change: Scalar | None = None,
+    mask: MaskLike | None = None,
+) -> Estimate:
+    """The set of the k best items, in no order, by one draw among all sets of k items.
+
+    A set counts its margin, the worst score in it less the best one outside, where it is negative; the margin of the
+    best set counts θ times.
+
+    **Guarantee.** ε-DP for the set at λ = B/ε: on win totals B = 2s + min(2s, L) under replacement and flips and 2s
+    under ``add-remove``, where s bounds how far one unit can change one total; on other scores 4s; for k = 1 B = 2s,
+    under ``add-remove`` s. θ = B/(2s) - 1, under ``add-remove`` B/s - 1. Tight: no smaller λ is ε-DP.
+
+    Args:
+        key: PRNG key.
+        wins: win counts of m items, or scores, ``(m,)`` float, high = preferred.
+        privacy: what is promised: unit comparison or user (with ``contributions`` L for win totals, which must
+            hold in the data), any adjacency. ε = ∞ adds no noise (ties are then broken at random); ε and L may be
+            traced.
+        k: number of items, static, 1 <= k <= m.
+        noise: ``"exponential"``: permute-and-flip over all sets, never worse; ``"gumbel"``: the exponential
+            mechanism; static.
+        sensitivity: s, public: how far one unit can change one score; half of that for scores that it moves all in
+            one direction, such as totals of points of users who come or go. Needed with scores; for win totals the
+            default is 1 for a comparison and L for a user, and a smaller bound may be given if no user compares an
+            item more often than that.
+        total_change: bound on the sum of all rises, and on that of all falls, of scores by one unit, public; ``None``
+            takes L for win counts, and no bound for scores.
+        mask: ``(m,)`` bool, real items, with scores (win counts carry their own).
+
+    Returns:
+        ``value``: item indices, ``(k,)`` int32, in increasing order, which reveals nothing more; -1 in places for
+        which no real item is left. ``guarantee``: δ = 0. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, public.
+
+    Raises:
+        ValueError: a promise that can't be kept, unknown names, users without ``contributions``, k out of range,
+            scores without a sensitivity.
+
+    Source: Shekelyan and Loukides (2022), *Differentially private top-k selection via canonical Lipschitz mechanism*,
+    with θ = 0. The constants are ours.
+
+    >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
+    >>> promise = Privacy(2.0, unit="comparison", adjacency="replace")
+    >>> canonical_top_k(jax.random.key(0), wins, promise, 2).value.tolist()
+    [0, 1]
+    """
+    check_choice("noise", noise, NOISES)
+    task = selection_task(wins, privacy, "canonical_top_k", k, sensitivity, mask)
+    bounds = dict(task.bounds)
+    if total_change is not None:
+        check_positive("total_change", total_change, infinite=False)
+        bounds["total_change"] = total_change
+    check_positive("sensitivity", bounds["sensitivity"], infinite=False)
+    change, reach = canonical_change(k, **bounds)
+    attained = dataclasses.replace(task.attained, delta=0.0)
+    scale = change / attained.epsilon
+    lead = change / reach - 1
+    value = _select_set(key, task.scores, task.mask, scale, k, noise, lead)
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
+
+
+def choose_top_k(
+    num_items: int,
+    k: int,
+    privacy: Privacy,
+    *,
+    sensitivity: Scalar | None = None,
+    total_change: Scalar | None = None,
+) -> str:
+    """The mechanism for the k best items by totals, from public facts alone: ``"canonical"`` or ``"one-shot"``.
+
+    ``"canonical"`` for L >= ks: for one item, and where one user can fully change all k totals, at most s each. The
+    noise of :func:`~privrank_jax.pairwise.one_shot_top_k` is 2 min(ks, L)/ε, and that of :func:`canonical_top_k` hardly
+    depends on k. In the study ``cai-top-lists``, wherever the former misses up to a third of the items the latter
+    misses fewer for L >= ks. For 1 <= L/s < k, k > 1, it is the reverse, or the two are about as good. Where noise
+    hides the best items, one-shot always misses fewer, as its choice gets worse item by item and not all at once; but
+    this depends on the totals, which must not decide. Of approvals L is the most items that a ballot may name, and
+    s = 1; for L < k noisy totals of all items (:func:`~privrank_jax.aggregation.dp_scores`) have at most the noise of
+    one-shot selection.
+
+    Args:
+        num_items: m; beyond a million places times items it is ``"one-shot"``.
+        k: number of items.
+        privacy: the promise, with ``contributions`` L for users; concrete.
+        sensitivity: s, public; ``None`` takes L, or 1 for one comparison.
+        total_change: L for other totals: what all rises, or all falls, add up to, public.
+
+    Returns:
+        The name, one of ``privrank rank --method``.
+
+    Raises:
+        ValueError: a promise that can't be kept, users without ``contributions``, k out of range.
+
+    >>> users = Privacy(1.0, unit="user", adjacency="replace", contributions=10)
+    >>> [choose_top_k(100, k, users, sensitivity=1) for k in (1, 10, 20)]
+    ['canonical', 'canonical', 'one-shot']
+    >>> choose_top_k(100, 2, users)
+    'one-shot'
+    """
+    check_top(k, num_items)
+    asked, every = of_comparisons(privacy, "choose_top_k"), total_change
+    if every is None:
+        every = asked.comparisons_per_unit
+    one = every if sensitivity is None else sensitivity
+    check_positive("sensitivity", one, infinite=False)
+    few = k * num_items <= MOST_CLASSES
+    return "canonical" if few and float(every) >= k * float(one) else "one-shot"
+
+
 class SelectionTask:
     """The scores to select from, and how far one unit can change them.
 
@@ -313,3 +444,58 @@ def _select_in_rounds(
         return left.at[best].set(False), chosen.astype(jnp.int32)
 
     return jax.lax.scan(pick, mask[items], jax.random.split(draw, k))[1]
+
+
+@functools.partial(jax.jit, static_argnames=("k", "noise"))
+def _select_set(
+    key: Key, scores: Scores, mask: Mask, scale: Scalar, k: int, noise: str, lead: Scalar
+) -> Int[Array, "k"]:
+    """One draw of the canonical mechanism by item index, -1 last; ``lead`` is θ."""
+    shuffle, draw, fill = jax.random.split(fused(key), 3)
+    items, best, real = _sorted(shuffle, scores, mask)
+    ranks, size = jnp.arange(scores.shape[0]), jnp.minimum(k, real)
+    out, worst = jnp.arange(k)[:, None], ranks  # the best item left out, and the worst one taken
+    margins = jnp.where(worst < real, best - best[:k, None], 0)
+    others = (out < size) & (worst >= size) & (worst < real)
+    logs = jnp.where(others, _log_binomial(worst - out - 1, size - out - 1), -jnp.inf)
+    # The best set has the first cell, which no other set has.
+    margin = best[jnp.maximum(size - 1, 0)] - best[jnp.minimum(size, ranks[-1])]
+    margins = margins.at[0, 0].set(jnp.where(size < real, lead * margin, 0))
+    logs = logs.at[0, 0].set(0)
+    found = _best_class(draw, margins, logs.astype(best.dtype), scale, noise)
+    out, worst = jnp.divmod(found, scores.shape[0])
+    out, worst = jnp.where(found == 0, size, out), jnp.where(found == 0, size - 1, worst)
+    between = jnp.where((ranks > out) & (ranks < worst), jax.random.uniform(fill, ranks.shape), -1)
+    first = jnp.where((ranks < out) | (ranks == worst), 2.0, between)
+    taken = items[jax.lax.top_k(first, k)[1]]
+    chosen = jnp.sort(jnp.where(jnp.arange(k) < size, taken, scores.shape[0]))
+    return jnp.where(chosen < scores.shape[0], chosen, -1).astype(jnp.int32)
+
+
+def _sorted(key: Key, scores: Scores, mask: Mask) -> tuple[Array, Scores, Array]:
+    """Items best first, with equal ones at random, their scores, and how many are real; -inf for the others."""
+    items = jax.random.permutation(key, scores.shape[0])
+    real = jnp.where(mask, scores, -jnp.inf)[items]
+    order = jnp.argsort(-real, stable=True)
+    return items[order], real[order], jnp.sum(mask)
+
+
+def _best_class(key: Key, utilities: Array, logs: Array, scale: Scalar, noise: str) -> Array:
+    """The number of the cell with the largest utility plus the largest of e^logs noises."""
+    if noise == "gumbel":
+        largest = logs + jax.random.gumbel(key, logs.shape, logs.dtype)
+    else:  # -log(1 - U^(1/N)), and U^(1/N) = exp(-e^small)
+        drawn = jax.random.exponential(key, logs.shape, logs.dtype)
+        small = jnp.log(drawn) - jnp.where(logs > -jnp.inf, logs, 0)
+        whole = -jnp.log(-jnp.expm1(-jnp.exp(jnp.maximum(small, -_FEW))))
+        largest = jnp.where(small < -_FEW, -small, whole)
+    noisy = utilities + jnp.asarray(scale, logs.dtype) * largest
+    return jnp.argmax(jnp.where(logs > -jnp.inf, noisy, -jnp.inf))
+
+
+def _log_binomial(of: Array, chosen: Array) -> Array:
+    """log (of choose chosen), -inf where there is no such choice."""
+    possible = (chosen >= 0) & (chosen <= of)
+    of, chosen = jnp.where(possible, of, 0), jnp.where(possible, chosen, 0)
+    log = gammaln(of + 1.0) - gammaln(chosen + 1.0) - gammaln(of - chosen + 1.0)
+    return jnp.where(possible, log, -jnp.inf)

@@ -4,15 +4,7 @@ r"""The noise of one release: its kind, its scale and the body in whose shape it
 than ε. *Independent* numbers have Laplace noise, whose body is the ℓ₁ ball \|c_1 x_1\| + ... + \|c_k x_k\| <= 1, or
 Gaussian noise, calibrated to the ℓ₂ norm of (c_1 x_1, ..., c_k x_k): number i has noise of scale λ/c_i or σ/c_i.
 *K-norm* noise at scale 1/ε has the shape of a body K that holds all differences (:mod:`privrank_jax.privacy.geometry`):
-a cube, a zonotope of pairs, or a zonotope times intervals, below.
-
-**Zonotope times intervals** K = Z × [-b_1, b_1] × ... × [-b_k, b_k], Z a zonotope: numbers of the items change within
-Z, and k more numbers by at most b_1, ..., b_k, whatever the others do. Its norm is the largest of the norm in Z and of
-\|y_j\|/b_j, its dimension d = dim Z + k, and the guarantee is that of any K-norm noise. An interval with b_j = 0 holds
-a number that nobody can change; it gets no noise and counts as no dimension. A uniform point of K is one of Z beside
-uniform numbers of the intervals, all independent, and the radius is Gamma(d + 1). At scale 1 E r² = (d + 1)(d + 2), so
-the noise in Z has the covariance of noise in Z alone times (d + 1)(d + 2)/((z + 1)(z + 2)), z = dim Z; number j has
-variance (d + 1)(d + 2)b_j²/3; numbers of different parts are uncorrelated.
+a cube, or a zonotope of pairs.
 
 **Tails.** The excess kurtosis of an error aᵀw is the fourth cumulant of its noise, divided by its squared variance. The
 cumulant is 3 v² Σ a_k⁴ for independent Laplace noise of variance v, and for K-norm noise at most its excess kurtosis,
@@ -35,12 +27,11 @@ from jaxtyping import Array, DTypeLike, Float
 
 from privrank_jax._backend import namespace, product
 from privrank_jax._batches import of_each_problem
-from privrank_jax._types import Count, Key
+from privrank_jax._types import Key
 from privrank_jax._validate import is_traced
-from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import default_float
 from privrank_jax.privacy import noise_law
-from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm, uniform
+from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
 from privrank_jax.privacy.noise import draw
 
 _VARIANCES = {"laplace": 2.0, "gaussian": 1.0}  # at scale 1
@@ -71,26 +62,6 @@ class Independent:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class BoxedZonotope:
-    """Z × [-b_1, b_1] × ... × [-b_k, b_k].
-
-    Attributes:
-        zonotope: Z, of m items.
-        widths: ``(k,)``, b, at least 0.
-    """
-
-    zonotope: Zonotope
-    widths: Float[Array | np.ndarray, "*batch k"]
-
-    @property
-    @of_each_problem
-    def dimension(self) -> Count:
-        """That of the zonotope plus the number of intervals of positive length."""
-        return self.zonotope.dimension + jnp.sum(jnp.asarray(self.widths) > 0)
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
 class Law:
     """What is known of K-norm noise at scale 1, for programs that only its law matters to.
 
@@ -104,7 +75,7 @@ class Law:
     excess: Float[Array | np.ndarray, "*batch"]
 
 
-Shape: TypeAlias = Independent | Cube | Zonotope | BoxedZonotope | Law
+Shape: TypeAlias = Independent | Cube | Zonotope | Law
 
 
 @jax.tree_util.register_dataclass
@@ -136,9 +107,8 @@ class Noise:
     def draw(self, key: Key, dtype: DTypeLike) -> Float[Array, "..."]:
         """The noise, of the shape of the body; K-norm noise has density ∝ e^{-‖z‖/scale}, ‖·‖ the norm of the body.
 
-        >>> body = BoxedZonotope(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0]))
-        >>> Noise("k-norm", 0.0, body, kept=4).draw(jax.random.key(0), float).tolist()
-        [0.0, 0.0, 0.0, 0.0]
+        >>> Noise("k-norm", 0.0, Zonotope.of_all_pairs(3), kept=2).draw(jax.random.key(0), float).tolist()
+        [0.0, 0.0]
         """
         body = self.body
         if isinstance(body, Independent):
@@ -147,8 +117,6 @@ class Noise:
                 return drawn
             first, last = drawn[: -len(body.last)], drawn[-len(body.last) :]
             return jnp.concatenate([first, last / np.asarray(body.last, dtype)])
-        if isinstance(body, BoxedZonotope):
-            return _boxed_noise(key, body, jnp.asarray(self.scale, dtype))[: self.kept]
         assert not isinstance(body, Law)
         return k_norm(key, body, self.scale, dtype)[: self.kept]
 
@@ -173,14 +141,9 @@ class Noise:
         body = self.body
         if isinstance(body, Law):
             return body.excess
-        if isinstance(body, BoxedZonotope):
-            return max(_boxed_kurtosis(body) - _NORMAL, 0.0)
         assert isinstance(body, Zonotope)
         _check_known(body)
-        # A number that is dropped counts if it mirrors another one, as -T does: differences from it are sums.
-        mirror = np.count_nonzero(np.asarray(body.lengths)[-1]) == 1
-        first = None if mirror else self.kept
-        return max(noise_law.kurtosis(body, first) - _NORMAL, 0.0)
+        return max(noise_law.kurtosis(body, self.kept) - _NORMAL, 0.0)
 
     @property
     @of_each_problem
@@ -188,25 +151,21 @@ class Noise:
         """Of each number, of the shape of the noise."""
         return self._unit_variances * (self.scale * self.scale)
 
-    def deviation(self, first: int | None = None) -> Any:
-        """The largest standard deviation of the first so many numbers, by default of all.
+    def deviation(self) -> Any:
+        """The largest standard deviation of a number.
 
         >>> round(Noise("k-norm", 2.0, Cube.of_pairs(2)).deviation() ** 2, 9)  # 2²(d + 1)(d + 2)/3, d = 1
         8.0
         """
-        return self.scale * math.sqrt(self._unit_variances[:first].max())
+        return self.scale * math.sqrt(self._unit_variances.max())
 
-    def variance_per_dimension(self, items: int | None = None) -> Any:
-        """Variance of the noise of the first so many numbers per dimension in which it lies, as default ridges need it.
-
-        Args:
-            items: these, with all to which pairs of a zonotope join them, if they are not all of its numbers; for noise
-                on other bodies it does not matter.
+    def variance_per_dimension(self) -> Any:
+        """Variance of the noise per dimension in which it lies, as default ridges need it.
 
         >>> float(Noise("k-norm", 0.5, Zonotope.of_all_pairs(2)).variance_per_dimension())
         1.0
         """
-        return self._unit_per_dimension(items) * (self.scale * self.scale)
+        return self._unit_per_dimension * (self.scale * self.scale)
 
     def covariance(
         self,
@@ -300,27 +259,18 @@ class Noise:
         body = self.body
         if isinstance(body, Law):
             return body.covariance
-        if isinstance(body, BoxedZonotope):
-            found = _boxed_covariance(body)
-        else:
-            assert isinstance(body, Zonotope)
-            _check_known(body)
-            found = noise_law.covariance(body)
-        return found[: self.kept, : self.kept]
+        assert isinstance(body, Zonotope)
+        _check_known(body)
+        return noise_law.covariance(body)[: self.kept, : self.kept]
 
-    def _unit_per_dimension(self, items: int | None) -> float:
+    @property
+    def _unit_per_dimension(self) -> float:
         body = self.body
         if isinstance(body, Independent):
             return self._unit
-        if isinstance(body, BoxedZonotope):
-            all_of_it = np.diag(_boxed_covariance(body))[: -body.widths.size or None]
-            return float(all_of_it.sum() / noise_law.dimension_of(body.zonotope))
         assert isinstance(body, Zonotope)
         _check_known(body)
-        each, lengths = noise_law.variances(body), np.asarray(body.lengths)
-        joined = np.any(lengths[:items] > 0, axis=0)
-        part: Any = lengths[joined][:, joined]
-        return float(each[joined].sum() / noise_law.dimension_of(Zonotope(part, body.complete)))
+        return float(noise_law.variances(body).sum() / noise_law.dimension_of(body))
 
     def _weights(self, influence: Array) -> Any:
         assert isinstance(self.body, Independent)
@@ -342,57 +292,11 @@ class Noise:
         return scale * scale * product(product(influence, unit), influence.T)
 
 
-def _boxed_covariance(body: BoxedZonotope) -> np.ndarray:
-    """Covariance of the noise at scale 1, ``(m + k, m + k)``."""
-    widths = np.asarray(body.widths, float)
-    own, whole = _dimensions(body)
-    square = (whole + 1) * (whole + 2)
-    items = np.asarray(body.zonotope.lengths).shape[0]
-    found = np.zeros((items + widths.size,) * 2)
-    found[:items, :items] = noise_law.covariance(body.zonotope) * square / ((own + 1) * (own + 2))
-    found[items:, items:] = np.diag(square * widths**2 / 3)
-    return found
-
-
-def _boxed_kurtosis(body: BoxedZonotope) -> float:
-    """A bound on the kurtosis of the noise in any number, in a difference of items, and in a sum of such parts.
-
-    That of a uniform point of K is at most the larger of 3 and the one in Z, since excess kurtoses of independent
-    parts of a sum are weighted by their squared shares of the variance.
-    """
-    own, whole = _dimensions(body)
-    of_place = noise_law.kurtosis(body.zonotope) / _of_radius(own)
-    return _of_radius(whole) * max(of_place, _NORMAL)
-
-
-def _of_radius(dimension: int) -> float:
-    """E r⁴/(E r²)² of the radius."""
-    return (dimension + 3) * (dimension + 4) / ((dimension + 1) * (dimension + 2))
-
-
-def _dimensions(body: BoxedZonotope) -> tuple[int, int]:
-    """Those of the zonotope and of the body."""
-    own = noise_law.dimension_of(body.zonotope)
-    return own, own + int(np.count_nonzero(np.asarray(body.widths)))
-
-
 def _check_known(body: Cube | Zonotope) -> None:
     if is_traced(body):
         raise ValueError(
             "the variance of K-norm noise is not known for a traced questionnaire, or for several at once: give gamma."
         )
-
-
-@jax.jit
-def _boxed_noise(key: Key, body: BoxedZonotope, scale: Float[Array, ""]) -> Float[Array, "numbers"]:
-    of_radius, of_items, of_sides = jax.random.split(fused(key), 3)
-    dtype, widths = scale.dtype, jnp.asarray(body.widths, scale.dtype)
-    items = uniform(of_items, body.zonotope, dtype)
-    # A sum of d + 1 exponential numbers, which takes far less to compile than a gamma variable of unknown shape.
-    steps = jnp.log1p(-jax.random.uniform(of_radius, (items.size + widths.size,), dtype))
-    radius = -jnp.sum(jnp.where(jnp.arange(steps.size) <= body.dimension, steps, 0))
-    sides = widths * jax.random.uniform(of_sides, widths.shape, dtype, -1, 1)
-    return jnp.where(scale == 0, 0, scale * radius * jnp.concatenate([items, sides]))
 
 
 def _fourth_moments(influence: Array) -> Array:

@@ -206,8 +206,7 @@ def uniform(key: Key, body: Body, dtype: DTypeLike | None = None) -> Float[Array
         dtype: float; default JAX's.
 
     Returns:
-        The shape of ``real`` for a cube, ``(m,)`` for one cut by a limit; ``(m,)`` for a zonotope, summing to 0 over
-        each component.
+        The shape of ``real`` for a cube; ``(m,)`` for a zonotope, summing to 0 over each component.
     """
     return _uniform(key, body, jnp.zeros(0, dtype).dtype)
 

@@ -171,17 +171,6 @@ class Guarantee:
         return values
 
     @property
-    def difference_in_words(self) -> str:
-        """How neighbors differ, such as "one user (all that the user answered) answers differently"."""
-        return _difference(self.attained)
-
-    @property
-    def public_in_words(self) -> str:
-        """What neighbors share, which is taken as public; "" if it is nothing."""
-        shared = _shared(self.attained)
-        return listed(shared) if shared else ""
-
-    @property
     def trust_in_words(self) -> str:
         """Who sees the answers."""
         return _TRUST_WORDS[self.trust]

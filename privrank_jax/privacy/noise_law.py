@@ -4,8 +4,7 @@ Z = r·U, r ~ Gamma(p + 1) and U uniform in the body K of dimension p, independe
 2), and P(r > x) = Q(p + 1, x), Q the upper regularized incomplete gamma function.
 
 **Cube**, p = d: U has independent coordinates, uniform in [-1, 1]. Var Z_i = (d + 1)(d + 2)/3, E|Z_i| = (d + 1)/2.
-P(|Z_i| > t) = E max(0, 1 - t/r) = ∫_t^∞ (1 - t/r) r^d e^{-r}/d! dr = Q(d + 1, t) - (t/d)·Q(d, t). The maximum of |Z_i|
-is the norm of Z, and it has density ∝ r^{d-1} e^{-r}, that of Gamma(d).
+The maximum of |Z_i| is the norm of Z, and it has density ∝ r^{d-1} e^{-r}, that of Gamma(d).
 
 **Complete zonotope of m items**: Cov U is invariant under permutations of the items and U sums to 0, so it is
 v(I - J/m) with v = M_m/(m - 1), M_m = E‖U‖², found as follows. The facets of K lie over the sets of k items, 1 <= k <
@@ -222,44 +221,6 @@ def _log_forests(body: Zonotope) -> float:
     return float(np.log(eigenvalues[parts:]).sum()) - sizes + 1e-9
 
 
-def reach_one(body: Body, level: Number) -> float:
-    """The least t at scale 1 with P(|Z_i| <= t) >= level for every i; exact for cubes, else by simulation.
-
-    Args:
-        body: K; not traced.
-        level: in (0, 1).
-
-    Raises:
-        ValueError: a level that isn't.
-
-    >>> round(reach_one(Cube.of_pairs(2), 1 - math.exp(-3)), 6)
-    3.0
-    """
-    check_level(level)
-    dimension = dimension_of(body)
-    if not dimension:
-        return 0.0
-    if isinstance(body, Cube):
-        return _least(lambda t: cube_tail(dimension, t), 1 - float(level), dimension)
-    return _least(_draws(body).largest_tail, 1 - float(level), dimension)
-
-
-def cube_tail(dimension: int, threshold: Number) -> float:
-    """P(|Z_i| > t) for the cube of dimension d at scale 1.
-
-    Args:
-        dimension: d >= 1.
-        threshold: t >= 0.
-
-    >>> math.isclose(cube_tail(1, 1.0), math.exp(-1))
-    True
-    """
-    from scipy import special
-
-    d, t = dimension, float(threshold)
-    return max(float(special.gammaincc(d + 1, t) - t / d * special.gammaincc(d, t)), 0.0)
-
-
 @functools.lru_cache(maxsize=256)
 def mean_square(num_items: int) -> float:
     """E‖U‖² of a uniform point of the complete zonotope of m items.
@@ -358,10 +319,6 @@ class _Draws:
         """Mean over U of ``beyond[r]``, r the least radius with (r + 1/2)·max_i |U_i| > threshold, over the first."""
         radius = np.floor(threshold / self._largest_of(first) + 0.5).clip(0, beyond.size - 1)
         return float(_safe_mean(beyond[radius.astype(int)]))
-
-    def largest_tail(self, threshold: float) -> float:
-        """max_i P(|Z_i| > threshold)."""
-        return float(self._mean(self._tails(self._size, threshold)).max())
 
     def _largest_of(self, first: int) -> np.ndarray:
         """max_i |U_i| over the first items, found once: a search asks for dozens of tails."""

@@ -30,26 +30,23 @@ most (max_{j≠i} d_j - d_i)⁺/λ, and the sum is bounded as for peeling.
 (R/λ)²/2-zCDP (Bun and Steinke 2016). k rounds of ρ/k give (ρ + 2√(ρ ln 1/δ), δ)-DP. The smaller of this scale and
 of the pure one is taken.
 
-**Joint selection** of a whole outcome o, a list or a set of k items, by utilities u_o of the scores: the largest u_o
-plus noise, Gumbel(λ) or Exponential(λ), independent for all o. That is one round of the exponential mechanism or of
-permute-and-flip over all o, so changes c_o of the utilities lose at most (max_p c_p - c_o)⁺/λ. With x_(1) ≥ x_(2) ≥ ...
-the sorted scores,
+**Canonical selection** (Shekelyan and Loukides 2022) of a whole set o of k items, by utilities u_o of the scores: the
+largest u_o plus noise, Gumbel(λ) or Exponential(λ), independent for all o. That is one round of the exponential
+mechanism or of permute-and-flip over all o, so changes c_o of the utilities lose at most (max_p c_p - c_o)⁺/λ. The
+margin of a set is M_o = min_{i∈o} x_i - max_{j∉o} x_j; u_o = M_o where it is at most 0 and θM_o where it is positive,
+as it is of the best set alone. The source has θ = 0.
 
-- *joint* (Gillenwater, Joseph, Muñoz Medina and Ribero 2022) selects a list, u_o = -max_i (x_(i) - x_{o_i});
-- *canonical* (Shekelyan and Loukides 2022) selects a set with margin M_o = min_{i∈o} x_i - max_{j∉o} x_j, u_o = M_o
-  where it is at most 0 and θM_o where it is positive, as it is of the best set alone. The source has θ = 0.
-
-Go from x to x' on a straight line, in pieces on which no two scores change their order and each maximum stays at
-one place: all u_o are linear there, and the losses of the pieces add up. The rate of u_o ≤ 0 is d_b - d_a for an item b
-of o and an item a that is not worse, x_a ≥ x_b (a is the i-th best and b = o_i; or b the worst in o, a the best
-outside). Of two outcomes o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}). Both b_p = a_o and a_p =
-b_o only if these two items are equal on the piece, and then they move equally and the difference is 0. So one of the
-two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s: B = 2s + min(2s, T). If
+Go from x to x' on a straight line, in pieces on which no two scores change their order: all u_o are linear there, and
+the losses of the pieces add up. The rate of u_o ≤ 0 is d_b - d_a for the worst item b in o and the best item a outside,
+which is not worse, x_a ≥ x_b. Of two sets o, p the rates differ by (d_{b_p} + d_{a_o}) - (d_{a_p} + d_{b_o}). Both
+b_p = a_o and a_p = b_o only if these two items are equal on the piece, and then they move equally and the difference is
+0. So one of the two sums is about two items, hence at most min(2s, T) in size, and the other at most 2s: B = 2s +
+min(2s, T). If
 monotone, one of them has the wrong sign, and B = 2s. For k = 1 a is the best item for all o, and B = R, the most by
 which d_i - d_j can grow: 2s, if monotone s. The positive utility of the best set has rate θ(d_i - d_j), so it differs
 from others by at most (1 + θ)R: θ = B/R - 1 costs nothing. Together λ = B/ε is ε-DP. For win totals with s = T it is
-3s/ε, not 4s/ε, the bound by the sensitivity R of the utility. Where one item can rise and another fall by s, the
-canonical mechanism attains ε as the margin of the best set grows, so no smaller λ will do for it.
+3s/ε, not 4s/ε, the bound by the sensitivity R of the utility. Where one item can rise and another fall by s, it
+attains ε as the margin of the best set grows, so no smaller λ will do for it.
 
 All laws here depend on differences of scores alone. So what moves scores by s in one direction is like s/2 in both.
 """
@@ -181,17 +178,19 @@ def permute_and_flip_scale(
     return _composed_scale(privacy, k, sensitivity, total_change, monotone, approximate, 2.0)
 
 
-def joint_change(
+def canonical_change(
     k: int, sensitivity: Any, total_change: Any = math.inf, monotone: bool = False
 ) -> tuple[Any, Any]:
     """B and R of the module docstring: what two utilities, and two scores, can move apart.
 
     Args:
-        k: length of the list or size of the set, static.
+        k: size of the set, static.
         sensitivity, total_change, monotone: as of :func:`one_shot_scale`; fractions are calculated with exactly.
 
-    >>> joint_change(3, 1.0, 1.0), joint_change(3, 1.0), joint_change(3, 1.0, monotone=True), joint_change(1, 1.0)
-    ((3.0, 2.0), (4.0, 2.0), (2.0, 1.0), (2.0, 2.0))
+    >>> canonical_change(3, 1.0, 1.0), canonical_change(3, 1.0), canonical_change(3, 1.0, monotone=True)
+    ((3.0, 2.0), (4.0, 2.0), (2.0, 1.0))
+    >>> canonical_change(1, 1.0)
+    (2.0, 2.0)
     """
     reach = (1 if monotone else 2) * sensitivity
     if k == 1:

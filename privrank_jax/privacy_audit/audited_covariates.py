@@ -22,10 +22,9 @@ from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.designs import outcome_odds
 from privrank_jax.pairwise.noisy_ties import tie_weight
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import shapes
 from privrank_jax.privacy_audit.neighbors import Instances, those_near
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import audited, gaussian, on, under_k_norm, under_laplace
+from privrank_jax.privacy_audit.rows import audited, gaussian, on, under_laplace
 
 Array = jax.Array
 
@@ -45,7 +44,7 @@ USER = dataclasses.replace(COMPARISON, unit="user")
 
 
 def _design(outcomes: Array, users: tuple[int, ...]) -> CovariateDesign:
-    """The design, on the host also where outcomes are traced, as K-norm noise needs it."""
+    """The design, on the host also where outcomes are traced, as sensitivities to users need it."""
     dtype = jnp.result_type(outcomes)
     parts: tuple[Any, ...] = (
         *(np.asarray(part, np.int32) for part in (_FIRST, _SECOND)),
@@ -125,15 +124,6 @@ _WON, _LOST_ONE = np.array([1.0, 1.0, 1.0]), np.array([1.0, 0.0, 1.0])
 _TIED_ONE, _LOST_TWO = np.array([1.0, 0.5, 1.0]), np.array([0.0, 1.0, 0.0])
 _ONE: dict[str, Any] = {"promise": COMPARISON, "instances": functools.partial(_flips, _EACH)}
 _BOTH: dict[str, Any] = {"promise": USER, "instances": functools.partial(_flips, _TWO)}
-_SHAPED_FACETS = np.block(
-    [
-        [shapes.zonotope_facets(np.array([[0, 2, 0], [2, 0, 1], [0, 1, 0]])), np.zeros((3, 3))],
-        [np.zeros((3, 3)), np.diag(1 / np.array([1.0, 0.5, 2.0]))],
-    ]
-)
-"""Of what user 0 or 1 of ``_TWO`` can change in the items' sums, in those of the covariates, and in the ties."""
-_SUM_FACETS = _SHAPED_FACETS[:-1, :-1]
-_SHAPE = "pairwise/covariate_shape.py"
 _GAUSSIAN = np.append(np.ones(_MATRIX.shape[1]), tie_weight("gaussian"))
 """What Gaussian noise is divided by to have one scale."""
 _GAUSSIAN_CHANGE = np.subtract(*_tied(np.array([_WON, _LOST_TWO]))) * _GAUSSIAN**2
@@ -165,15 +155,6 @@ AUDITED = (
         **under_laplace(_sums, _WON, _LOST_TWO),
     ),
     audited(
-        "covariate-sums-questionnaire",
-        "sums of comparisons with covariates + K-norm noise of the questions, outcomes of one user flip",
-        _on_outcomes(pairwise.noisy_counts, _TWO, noise="k-norm"),
-        commands=(f"{_USERS_LEFT} --covariate length --noise k-norm",),
-        note=_SHAPE,
-        **_BOTH,
-        **under_k_norm(_sums, _SUM_FACETS, _WON, _LOST_TWO),
-    ),
-    audited(
         "covariate-sums-gaussian",
         "sums of comparisons with covariates + Gaussian noise at δ = 0.01, outcomes of one user flip",
         _on_outcomes(pairwise.noisy_counts, _TWO, noise="gaussian"),
@@ -184,15 +165,6 @@ AUDITED = (
         sees="the sums along the neighbors' difference",
         loss=gaussian(_sums),
         **_BOTH | {"promise": dataclasses.replace(USER, delta=0.01)},
-    ),
-    audited(
-        "covariate-ties-questionnaire",
-        "sums with covariates and ties + K-norm noise of the questions, outcomes of one user flip",
-        _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson", noise="k-norm"),
-        commands=(f"{_USERS_LEFT} --covariate length --ties davidson --noise k-norm",),
-        note=_SHAPE,
-        **_BOTH,
-        **under_k_norm(_tied, _SHAPED_FACETS, _WON, _LOST_TWO),
     ),
     audited(
         "covariate-mle",

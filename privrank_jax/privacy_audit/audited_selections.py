@@ -120,19 +120,6 @@ AUDITED = (
         *(pairwise.permute_and_flip_top_k, laws.permute_and_flip, 2),
     ),
     _selection(
-        "joint-top-k",
-        "one draw among all lists, the two best of three in order",
-        *(pairwise.joint_top_k, laws.joint, 2, "the loss may near ε with many items"),
-        calibration="sound",
-        commands=(
-            "rank --method joint --top-k 2 --max-per-user 2",
-            "rank --method joint --top-k 2 --max-per-user 2 --adjacency add-remove",
-            "rank --method joint --top-k 1 --unit comparison",
-            f"aggregate --method joint --top-k 1 {_POINTS}",
-            f"aggregate --method joint --top-k 2 {_POINTS} --adjacency add-remove",
-        ),
-    ),
-    _selection(
         "canonical-top-k",
         "one draw among all sets, two of three items",
         pairwise.canonical_top_k,

@@ -19,12 +19,12 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import outcome_odds
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT, with_ties
+from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import neighbors, shapes
+from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.audited_comparisons import gap, protecting, win_matrix
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import audited, gaussian, on, under_k_norm, under_laplace
+from privrank_jax.privacy_audit.rows import audited, gaussian, on, under_laplace
 
 Array = jax.Array
 
@@ -50,12 +50,6 @@ def on_ties(function: Callable[..., Any], **options: Any) -> Release:
 def numbers(data: np.ndarray) -> np.ndarray:
     """(N, T) of stacked data sets, ``(D, m + 1)``."""
     return np.column_stack([data[:, 0].sum(-1), data[:, 1].sum((-2, -1))])
-
-
-def _with_untied(data: np.ndarray) -> np.ndarray:
-    """(N, T, -T), in which the shape of the noise is stated."""
-    known = numbers(data)
-    return np.column_stack([known, -known[:, -1]])
 
 
 def _weighed(data: np.ndarray) -> np.ndarray:
@@ -105,7 +99,6 @@ def _behind_scores(fitted: Array) -> Array:
 
 
 _COMMAND = "rank --method mle --max-per-user 2 --adjacency flip --ties davidson"
-_FACETS = shapes.zonotope_facets(with_ties(_COUNTS))
 
 
 def _asked(*bases: np.ndarray) -> dict[str, Any]:
@@ -141,15 +134,6 @@ AUDITED = (
         loss=gaussian(_weighed),
         commands=(f"{_COMMAND} --noise gaussian --delta 1e-6",),
         remark="Balle and Wang (2018)",
-    ),
-    audited(
-        "noisy-tie-counts-questionnaire",
-        "win totals and ties + K-norm noise of a public questionnaire, answers flip",
-        on_ties(pairwise.noisy_counts, ties="davidson", questionnaire=_COUNTS),
-        **_asked(_EMPTY, _UNEVEN),
-        **under_k_norm(
-            _with_untied, _FACETS, *_ALL_ANSWERS, read=lambda noisy: jnp.append(noisy, -noisy[-1])
-        ),
     ),
     audited(
         "noisy-tie-counts-questionnaire-laplace",

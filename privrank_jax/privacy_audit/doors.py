@@ -81,13 +81,7 @@ def _cube(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> fl
 
 
 def _zonotope(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    moved, widths = np.abs(first - second), np.array(facts["widths"])
-    items, sides = (first - second)[: len(moved) - len(widths)], moved[len(moved) - len(widths) :]
-    if np.any(sides[widths == 0]):
-        return np.inf
-    shares = np.ceil(sides[widths > 0] / widths[widths > 0])
-    gauge = max(_least_flow(items, facts["graph"].edges), *shares.tolist(), 0.0)
-    return facts["epsilon"] * gauge / facts["change"]
+    return facts["epsilon"] * _least_flow(first - second, facts["graph"].edges) / facts["change"]
 
 
 def _least_flow(moved: np.ndarray, edges: np.ndarray) -> float:
@@ -252,8 +246,7 @@ DOORS = (
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
     _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
     _door("release.noisy_counts:exact_top_k", _top_list, "wins", read=_totals),
-    _door("release.joint_selection:exact_joint_top_k", _selected, "wins", read=_totals),
-    _door("release.joint_selection:exact_canonical_top_k", _selected, "wins", read=_totals),
+    _door("release.best_set:exact_canonical_top_k", _selected, "wins", read=_totals),
     _door("release.randomized_response:exact_randomized_response", _flips, "bits"),
     _door("release.exponential:_draw", _costs, "costs"),
     _door("release.mallows:exact_mallows", _turned, "ranks", rows=True),

@@ -188,21 +188,10 @@ def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
     return np.stack(rows, axis=1)
 
 
-def joint(scores: Array, scale: float, k: int) -> Array:
-    """The ordered lists of k items; the one with the largest utility plus exponential noise, drawn once for each list.
-
-    The utility is minus the most by which a place falls short of the score that is due there.
-    """
-    due = -np.sort(-scores, axis=1)[:, :k]
-    lists = itertools.permutations(range(scores.shape[1]), k)
-    short = [(due - scores[:, list(chosen)]).max(axis=1) for chosen in lists]
-    return _largest_exponential(-np.stack(short, axis=1), scale)
-
-
 def canonical(scores: Array, scale: float, k: int, lead: float) -> Array:
-    """The same of sets of k < m items; the utility is the least score inside less the largest one outside.
+    """The sets of k < m items; the one with the largest utility plus exponential noise, drawn once for each set.
 
-    Where that is positive it counts ``lead`` times.
+    The utility is the least score inside less the largest one outside; where that is positive it counts ``lead`` times.
     """
     rows = []
     for chosen in itertools.combinations(range(scores.shape[1]), k):

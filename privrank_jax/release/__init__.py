@@ -16,11 +16,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from privrank_jax.release.best_set import exact_canonical_top_k
     from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.footrule_costs import exact_footrule
-    from privrank_jax.release.joint_selection import exact_canonical_top_k, exact_joint_top_k
     from privrank_jax.release.label_training import exact_train_on_labels
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
@@ -47,10 +47,9 @@ _HOMES = {
     "Ledger": "ledger",
     "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
-    "exact_canonical_top_k": "joint_selection",
+    "exact_canonical_top_k": "best_set",
     "exact_exponential": "exponential",
     "exact_footrule": "footrule_costs",
-    "exact_joint_top_k": "joint_selection",
     "exact_kwiksort": "exact_aggregation",
     "exact_labels": "preference_labels",
     "exact_ldp_borda": "local_borda",
@@ -78,7 +77,6 @@ __all__ = [
     "exact_canonical_top_k",
     "exact_exponential",
     "exact_footrule",
-    "exact_joint_top_k",
     "exact_kwiksort",
     "exact_labels",
     "exact_ldp_borda",

@@ -6,10 +6,6 @@ Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose s
 (:mod:`privrank_jax.release.integer_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
 and any fit, is post-processing. b is a function of the public design.
 
-*K-norm noise* is drawn by :mod:`privrank_jax.release.k_norm` on twice the items' sums and 2^{b+1} times those of
-the features, whole numbers that change within twice a zonotope times intervals (head of
-:mod:`privrank_jax.pairwise.covariate_shape`); with ties, twice their number is one more of these.
-
 *With the number of ties T* (theorem at the head of :mod:`privrank_jax.pairwise.covariate_ties`): 2^{b+1}(S, T) for
 Laplace noise and 2^{b+1}(9S, 11T) for Gaussian noise are whole, and their sensitivity is 2^{b+1} and 9·2^{b+1} times
 that of S, or of (S, T) where users share questions.
@@ -23,8 +19,7 @@ import numpy as np
 
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_positive
-from privrank_jax.pairwise.covariate_noise import covariate_noise
-from privrank_jax.pairwise.covariate_shape import covariate_shape, shaped_sensitivity
+from privrank_jax.pairwise.covariate_shape import shaped_sensitivity
 from privrank_jax.pairwise.covariates import (
     CovariateDesign,
     CovariateTable,
@@ -34,7 +29,6 @@ from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.integer_noise import concentrated, integer_noise
-from privrank_jax.release.spanning_trees import Graph
 
 _LARGEST = 2**52  # integers below it are exact in float64
 _TOO_LARGE = (
@@ -62,23 +56,11 @@ def noisy_sums(
     Raises:
         ValueError: features that are no multiples of a power of 1/2, other outcomes, sums beyond 2^52 units.
     """
-    design, items = table.design, table.design.num_items
+    design = table.design
     bits = resolution(np.asarray(design.features))
     number = _number_of_ties(table, bits)
     values, unit = _whole_sums(table, bits), math.ldexp(2.0, bits)
     units = np.full(values.size, unit)
-    if noise == "k-norm":
-        covariate_noise(design, attained, noise, sensitivity)  # refuses a sensitivity
-        shape = covariate_shape(design)
-        values[:items] >>= bits
-        units[:items] = 2.0
-        widths = [int(width) for width in np.ldexp(shape.widths, bits)]
-        if ties:
-            values, units = np.append(values, 2 * number), np.append(units, 2.0)
-            widths.append(shape.answers)
-        graph = Graph(np.repeat(shape.pairs, shape.times, axis=0), items)
-        add_noise, _ = integer_noise(noise, attained, 2, graph, tuple(widths))
-        return add_noise(values) / units, 1 / attained.epsilon, None
     on_ties, on_sums = GAUSSIAN_TIE_WEIGHT if ties and noise == "gaussian" else (1, 1)
     if ties:
         values = np.append(on_sums * values, on_ties * (2 << bits) * number)

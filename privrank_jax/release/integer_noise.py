@@ -43,7 +43,6 @@ def integer_noise(
     privacy: Privacy,
     change: Number,
     body: Body | None = None,
-    widths: tuple[int, ...] = (),
 ) -> tuple[AddNoise, float]:
     """The mechanism that adds noise to integers, and its scale: s, σ, or c/ε for K-norm noise.
 
@@ -53,7 +52,6 @@ def integer_noise(
         change: what neighbors differ by: in ℓ₁ for Laplace noise, in ℓ₂ for Gaussian noise; for K-norm noise c, where
             the difference lies in c times the body.
         body: of K-norm noise.
-        widths: of intervals beside the zonotope, for numbers that change by themselves.
 
     Raises:
         ValueError: no noise can be drawn for this ε, δ and change.
@@ -66,7 +64,7 @@ def integer_noise(
     """
     epsilon = privacy.epsilon
     if isinstance(body, Graph):
-        return discrete_zonotope(body, int(change), epsilon, widths)
+        return discrete_zonotope(body, int(change), epsilon)
     if body is not None:
         return discrete_cube(body, int(change), epsilon)
     if noise == "laplace":

@@ -57,12 +57,6 @@ part of a component is below 1/2, and at least one edge leaves that part. Everyt
 exceeds r times the number of edges, which is kept below 2^62. A mechanism refuses ε where larger radii have a
 probability of more than e^{-500}, and beyond them a draw raises an error, equally likely for all data.
 
-**Numbers beside the zonotope.** K = Z(G) × [-b_1, b_1] × ... × [-b_k, b_k] with whole b_j is such a body, too, where
-any whole numbers may stand beside those of the items. Draw r with P(r) ∝ a^r (2r + 1)^p Π_j (2r b_j + 1), a point for
-the items by the rule above, which accepts each point of rZ(G) with probability 1/(F(2r + 1)^p) and otherwise has
-everything drawn again, and uniform y_j in {-r b_j, ..., r b_j}. Each point of rK then has probability ∝ a^r/F. The
-number of proposals at r is a product of linear functions, so it is log-concave, as the draw of r needs.
-
 *Large ε.* The rule accepts a share of about e^{-ε/(2c)} of the pairs, and at r = 0 almost none. So where ε/c would
 exceed 4, T and D are multiplied by a power of two k first: kD ⊂ ckK and kD ⊂ Λ, hence all of the above holds for ck in
 the place of c, and the noisy kT is divided by k. Beyond ε = 2^18 c, the noise is that of 2^18 c.
@@ -74,7 +68,6 @@ Kulesza, Wang and Yu, COLT 2026, PMLR 336, for ripple mechanisms on lattices and
 from __future__ import annotations
 
 import functools
-import math
 import secrets
 from collections.abc import Callable
 from fractions import Fraction
@@ -121,10 +114,8 @@ def discrete_cube(num_values: int, change: int, epsilon: float) -> tuple[AddNois
     return add_noise, change / epsilon
 
 
-def discrete_zonotope(
-    graph: Graph, change: int, epsilon: float, widths: tuple[int, ...] = ()
-) -> tuple[AddNoise, float]:
-    """The mechanism for integers that change within ``change`` times a zonotope and intervals, and its scale.
+def discrete_zonotope(graph: Graph, change: int, epsilon: float) -> tuple[AddNoise, float]:
+    """The mechanism for integers that change within ``change`` times a zonotope, and its scale.
 
     ε-DP where neighbors differ so; proof at the head of this module.
 
@@ -132,11 +123,10 @@ def discrete_zonotope(
         graph: the pairs that are asked.
         change: c >= 1.
         epsilon: ε > 0, finite.
-        widths: b_1, b_2, ..., whole, at least 0.
 
     Returns:
-        The mechanism, for ``(m + k,)`` integers, those of the items first, whose values are integers for ε <= 4c and
-        multiples of a power of 1/2 beyond; and c/ε.
+        The mechanism, for ``(m,)`` integers, whose values are integers for ε <= 4c and multiples of a power of 1/2
+        beyond; and c/ε.
 
     Raises:
         ValueError: ε so small that the noise exceeds 64 bits.
@@ -146,10 +136,10 @@ def discrete_zonotope(
     ([4.0, 2.0, 1.0], 2e-05)
     """
     rate, parts = zonotope_rate(change, epsilon), zonotope_parts(change, epsilon)
-    check_rate(rate, graph.dimension + len(widths), _room(graph, widths))
+    check_rate(rate, graph.dimension, len(graph.edges))
 
     def add_noise(values: np.ndarray) -> np.ndarray:
-        return noisy_sums(values, zonotope_noise(graph, rate, widths), parts)
+        return noisy_sums(values, zonotope_noise(graph, rate), parts)
 
     return add_noise, float(1 / (rate * parts))
 
@@ -194,19 +184,13 @@ def cube_noise(dimension: int, rate: Fraction) -> np.ndarray:
     return uniform_integers(dimension, 2 * radius + 1) - radius
 
 
-def zonotope_noise(graph: Graph, rate: Fraction, widths: tuple[int, ...] = ()) -> np.ndarray:
-    """``(m + k,)`` int64, x with P(x) ∝ e^{-rate·M(x)}, rate = ε/c; those of the items sum to 0 over each component."""
+def zonotope_noise(graph: Graph, rate: Fraction) -> np.ndarray:
+    """``(m,)`` int64, x with P(x) ∝ e^{-rate·M(x)}, rate = ε/c; they sum to 0 over each component."""
     while True:
-        radius = draw_radius(graph.dimension, rate, widths)
-        items = propose(graph, checked_radius(radius, _room(graph, widths)))
+        radius = draw_radius(graph.dimension, rate)
+        items = propose(graph, checked_radius(radius, len(graph.edges)))
         if items is not None:
-            sides = [uniform_integers(1, 2 * radius * b + 1) - radius * b for b in widths]
-            return np.concatenate([items, *sides])
-
-
-def _room(graph: Graph, widths: tuple[int, ...]) -> int:
-    """Coordinates, and the numbers of those of an interval, stay below the radius times this number."""
-    return max(len(graph.edges), *(4 * b for b in widths), 1)
+            return items
 
 
 def propose(graph: Graph, radius: int) -> np.ndarray | None:
@@ -263,17 +247,11 @@ class Tile:
 # --- the radius
 
 
-def draw_radius(dimension: int, rate: Fraction, widths: tuple[int, ...] = ()) -> int:
-    """r = 0, 1, ... with P(r) ∝ e^{-rate r} (2r+1)^p Π (2r b_j + 1)."""
-    return _radius(dimension, rate, widths).draw()
+def draw_radius(dimension: int, rate: Fraction) -> int:
+    """r = 0, 1, ... with P(r) ∝ e^{-rate r} (2r+1)^p."""
+    return _radius(dimension, rate).draw()
 
 
 @functools.lru_cache(maxsize=32)
-def _radius(dimension: int, rate: Fraction, widths: tuple[int, ...] = ()) -> Radius:
-    if not widths:
-        return Radius(lambda radius: 2 * radius + 1, dimension, rate)
-
-    def proposals(radius: int) -> int:
-        return (2 * radius + 1) ** dimension * math.prod(2 * radius * b + 1 for b in widths)
-
-    return Radius(proposals, 1, rate)
+def _radius(dimension: int, rate: Fraction) -> Radius:
+    return Radius(lambda radius: 2 * radius + 1, dimension, rate)

@@ -17,7 +17,6 @@ same is done with these values, multiples of 1/2:
 - *Laplace*: (N, T). Doubled, one comparison moves them by at most 4 in ℓ₁: win to loss 2·2 + 0, win to tie 1 + 1 + 2.
 - *Gaussian*: (9N, 11T). One comparison moves them by at most 9√2 in ℓ₂: win to loss 9√2, win to tie √(81/2 + 121) <
   √162. Divided by 9 and 11 again, T has 9/11 of the deviation of N.
-- *K-norm*: (N, T, -T), for the questionnaire with two more items, joined by one edge for each pair that is asked.
 
 *Laplace noise composes* by how the change Δ of doubled values in ℓ₁ spreads
 (:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`). Under ``flip`` gains and losses of the totals are equal,
@@ -49,7 +48,6 @@ from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.noisy_ties import (
     GAUSSIAN_TIE_WEIGHT,
     check_tie_promise,
-    with_ties,
 )
 from privrank_jax.pairwise.noisy_totals import check_options, kept_on_counted, options_of
 from privrank_jax.pairwise.promise import of_comparisons
@@ -152,18 +150,13 @@ def _with_ties(
     on_ties, on_totals = GAUSSIAN_TIE_WEIGHT if noise == "gaussian" else (1, 1)
     values = doubled_totals(np.append(on_totals * totals, on_ties * ties) / 2)
     changes: tuple[int, ...] = ()
-    rho = None
-    if noise == "k-norm":
-        assert counts is not None
-        drawn, scale = _shaped(np.append(values, -ties), attained, with_ties(counts))
-    else:
-        change = change_of_totals(noise, attained, counts, ties=True)
-        if noise == "gaussian":
-            change = on_totals * math.sqrt(2) * float(attained.comparisons_per_unit)
-        elif counts is None:
-            changes = _changes(attained, change)
-        drawn, scale = _noisy(values, attained, noise, change)
-        rho = concentrated(noise, float(change), scale)
+    change = change_of_totals(noise, attained, counts, ties=True)
+    if noise == "gaussian":
+        change = on_totals * math.sqrt(2) * float(attained.comparisons_per_unit)
+    elif counts is None:
+        changes = _changes(attained, change)
+    drawn, scale = _noisy(values, attained, noise, change)
+    rho = concentrated(noise, float(change), scale)
     items = wins.num_items
     value = np.append(drawn[:items] / on_totals, drawn[items] / on_ties)
     about = NoiseDiagnostics(scale / on_totals)

@@ -24,7 +24,7 @@ from privrank_jax.privacy import Privacy
 from tests.benchmarks.harness import print_table
 
 BEST, EPSILONS = (1, 3, 10), (0.1, 0.3, 1.0)
-METHODS = ("totals", "canonical", "one-shot", "joint")
+METHODS = ("totals", "canonical", "one-shot")
 
 
 def ballots(options: argparse.Namespace) -> tuple[np.ndarray, int | None]:
@@ -51,7 +51,6 @@ def chosen(
         del changes["total_change" if name == "one-shot" else "total_sensitivity"]
         function = {
             "one-shot": pairwise.one_shot_top_k,
-            "joint": pairwise.joint_top_k,
             "canonical": pairwise.canonical_top_k,
         }[name]
         return function(key, jnp.asarray(totals.totals, float), promise, k, **changes).value

@@ -6,8 +6,6 @@ import json
 import re
 import shlex
 
-import pytest
-
 from tests.cli.results import items
 from tests.data.files import written
 from tests.data.test_survey_exports import GOOGLE, SNACKS, text_of
@@ -25,31 +23,6 @@ def said(privrank, command, path, *options):
     return " ".join(result.err.split())
 
 
-BALLOTS = {"b.abif": "4:Ann>Bo>Cy\n3:Bo>Cy\n", "b.cvotes": "Ann > Bo > Cy * 4\nt || Bo > Cy * 3\n"}
-
-
-@pytest.mark.parametrize("name", BALLOTS)
-def test_ballots(privrank, tmp_path, name):
-    path = written(tmp_path, BALLOTS[name], name)
-    assert ranked(privrank, "aggregate", path) == ["Ann", "Bo", "Cy"]
-    assert ranked(privrank, "rank", path) == ["Ann", "Bo", "Cy"]
-    out = tmp_path / "out.csv"
-    made = privrank(
-        "privatize",
-        path,
-        "--epsilon",
-        1,
-        "--out",
-        out,
-        "--public",
-        "ranked-items",
-        "--items",
-        "Ann,Bo,Cy",
-    )
-    assert made.code == 0, made.err
-    assert len(out.read_text().splitlines()) == 8
-
-
 def test_a_contest_of_several(privrank, tmp_path):
     header = [f"{of} Choice {k} ({k})" for of in ("Mayor", "Council") for k in (1, 2, 3)]
     ballot = ["Bo", "Cy", "Ann", "Di", "Ed", ""]
@@ -59,17 +32,6 @@ def test_a_contest_of_several(privrank, tmp_path):
         option = re.search(r"(--order \S+)", message)[1]
         found = ranked(privrank, command, path, "--user", "none", *shlex.split(option))
         assert found == ["Bo", "Cy", "Ann"]
-
-
-def test_records_of_argilla(privrank, tmp_path):
-    answers = [
-        {"value": [{"value": "b", "rank": 1}, {"value": "a", "rank": 2}], "user_id": f"u{k}"}
-        for k in range(3)
-    ]
-    found = {"fields": {"prompt": "p"}, "responses": {"ranking": answers}}
-    path = written(tmp_path, json.dumps(found), "records.jsonl")
-    assert "`privrank rank` ranks its items" in said(privrank, "aggregate", path)
-    assert ranked(privrank, "rank", path) == ["b", "a"]
 
 
 def test_surveys(privrank, tmp_path):

@@ -118,17 +118,10 @@ def test_standard_input_is_released_like_a_file(privrank, write, tmp_path, pack)
     assert piped(RANKS, "aggregate", "-", "--epsilon", 1).exit_code == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "suffix"),
-    [
-        (b'3 1\n2 1 2 3 0\n1 3 1 0\n0\n"Ann"\n"Ben"\n"Cem"\n"Vote"\n', ".blt"),
-        (b"#/Candidates: Ann ; Ben ; Cem\nAnn > Ben > Cem * 2\nCem > Ann\n", ".cvotes"),
-        (b"=Ann: [Ann]\n=Ben: [Ben]\n=Cem: [Cem]\n2: Ann > Ben > Cem\n1: Cem > Ann\n", ".abif"),
-    ],
-)
 @pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_piped_ballots_are_read_like_a_file_of_them(privrank, tmp_path, content, suffix, pack):
-    path = tmp_path / f"votes{suffix}"
+def test_piped_ballots_are_read_like_a_file_of_them(privrank, tmp_path, pack):
+    content = b'3 1\n2 1 2 3 0\n1 3 1 0\n0\n"Ann"\n"Ben"\n"Cem"\n"Vote"\n'
+    path = tmp_path / "votes.blt"
     path.write_bytes(content)
     expected = privrank("aggregate", path, "--method", "none", "--json").json()["ranking"]
     assert [row["item"] for row in expected] == ["Ann", "Ben", "Cem"]

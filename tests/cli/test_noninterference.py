@@ -18,10 +18,10 @@ import pytest
 import privrank_jax
 from privrank_jax import aggregation
 from privrank_jax.release import (
+    best_set,
     exponential,
     footrule_costs,
     integer_noise,
-    joint_selection,
     noisy_counts,
     sub_rankings,
     weights_in_parts,
@@ -70,9 +70,9 @@ def blind(monkeypatch, all_loaded):
         monkeypatch.setattr(sub_rankings, name, settled)
     monkeypatch.setattr(exponential, "_draw", lambda costs, rate: list(range(len(costs))))
     monkeypatch.setattr(
-        joint_selection, "doubled_totals", lambda wins: 0 * noisy_counts.doubled_totals(wins)
+        best_set, "doubled_totals", lambda wins: 0 * noisy_counts.doubled_totals(wins)
     )
-    monkeypatch.setattr(joint_selection, "largest", lambda utilities, *_: 0)
+    monkeypatch.setattr(best_set, "largest", lambda utilities, *_: 0)
     monkeypatch.setattr(
         "privrank_jax.release.randomized_response.exact_randomized_response",
         lambda bits, epsilon: np.arange(bits.size) % 2 == 0,
@@ -166,7 +166,7 @@ def test_comparisons(privrank, write, blind, method, adjacency, data, options):
 @pytest.mark.parametrize(
     ("adjacency", "data"), [("replace", OTHER_PAIRS), ("add-remove", OTHER_USERS)]
 )
-@pytest.mark.parametrize("method", ["one-shot", "joint", "canonical"])
+@pytest.mark.parametrize("method", ["one-shot", "canonical"])
 def test_top_lists(privrank, write, blind, method, adjacency, data):
     sources = [comparisons(write, rows, f"{k}.csv") for k, rows in enumerate(data)]
     run = (*RANK, "--method", method, "--top-k", 2, "--adjacency", adjacency)

@@ -37,7 +37,6 @@ CASES = [
     (COUNTS, "exact", True),
     ((*COUNTS, *GAUSSIAN), "exact", True),
     ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
-    ((*RANK, "--method", "joint", "--top-k", 2), "exact", False),
     ((*RANK, "--method", "canonical", "--top-k", 2), "exact", False),
     ((*RANK, "--method", "top-k", "--top-k", 2), "exact", True),
     (AGGREGATE, "exact", False),
@@ -52,7 +51,7 @@ CASES = [
     ((*POINTS, "--noise", "laplace"), "exact", True),
     *(
         ((*BEST, "--method", name), "exact", name == "one-shot")
-        for name in ("one-shot", "joint", "canonical", "top-k")
+        for name in ("one-shot", "canonical", "top-k")
     ),
     ((*AGGREGATE, *LOCAL), "exact", False),
     ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", False),

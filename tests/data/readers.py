@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from privrank_jax.data import choices, comparisons, rankings, reports, synthetic
+from privrank_jax.data import comparisons, rankings, reports, synthetic
 from privrank_jax.data.file import File
 from privrank_jax.data.reader import read
 from privrank_jax.data.table import PARQUET, open_file
@@ -32,10 +32,6 @@ def load_comparisons(path, **given):
 
 def load_rankings(path, **given):
     return rankings.read_rankings(opened(path), **given)
-
-
-def load_choices(path, **given):
-    return choices.read_choices(opened(path), **given)
 
 
 def read_epsilon(path, column):

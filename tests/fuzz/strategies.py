@@ -236,27 +236,11 @@ PREFLIB = (
     _HEAD.format(5) + "# DATA TYPE: soc\n" + _NAMES + "3: 1,2,3\n2: 3,1,2\n",
     _HEAD.format(4) + _NAMES + "3: 1,2\n1: 3\n",
     _HEAD.format(7) + _NAMES + "4: {1,2},3\n3: 2,{1,3}\n",
-    "3\n1,a\n2,b\n3,c\n5,5,2\n3,1,2,3\n2,3,2,1\n",
-    "3\n1,a\n2,b\n3,c\n3,3,2\n2,1,{2,3}\n1,3\n",
 )
 ORDERS = (
     "10 1\n0 10 5 0 3 4 6 9 8 1 7 2\n0 10 0 9 6 3 7 2 8 1 5 4\n",
     "100 1\n0 3 5 0 99\n0 3 1 2 3\n",
     "3 1\n0 3 0 1 2\n0 3 2 1 0\n",
-)
-ABIF = (
-    '# none\n{title: "a"}\n=a:[Ann Lee]\n=b:"b"\n=c:c\n3:a>b=c # best\n2*[Ann Lee],c\n1:c/5,a/2,b/2: {"x": 1}\n',
-    "27:a>b=c\n26:b > c>a\n1:\n",
-)
-CVOTES = (
-    "# none\n#/Candidates: a ; b ; c d\n#/Implicit Ranking: false\n#/Weight Allowed: true\n\na > b = c d ^1 * 3 # x\n"
-    "t, u || c d>e>a\n/EMPTY/ * 2\n",
-    "a > b\nb > c = a * 2\n",
-)
-ARGILLA = (
-    '{"fields": {}, "responses": {"r": [{"value": [{"value": "a", "rank": 1}, {"value": "b", "rank": 1}], "user_id": '
-    '"u"}]}}\n'
-    '{"fields": {}, "responses": {"r": [{"value": [{"value": "b", "rank": 1}, {"value": "c", "rank": 2}]}]}}\n',
 )
 ITEM_NAMES = ("0\ta\t1\n1\tb\t2\n2\tc\t3\n", "id\tname\n0\tx y\n1\tz\n2\té\n")
 TEXTS = {  # and what separates their cells
@@ -277,9 +261,6 @@ TEXTS = {  # and what separates their cells
     "budgets": (BUDGETS, ","),
     "preflib": (PREFLIB, ","),
     "orders": (ORDERS, " "),
-    "abif": (ABIF, ">"),
-    "cvotes": (CVOTES, ">"),
-    "argilla": (ARGILLA, ","),
 }
 
 

@@ -11,7 +11,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from privrank_jax.data.errors import DataError
-from privrank_jax.data.reader import read
 from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.as_written import (
@@ -183,53 +182,6 @@ def _check_orders(folder: Path, content: bytes, names: bytes | None) -> None:
             assert [ranks[int(k)] for k in order] == list(range(int(length)))
 
 
-def _check_ballots(folder: Path, content: bytes, kind: str) -> None:
-    path = folder / ("votes.json" if kind == "argilla" else f"votes.{kind}")
-    path.write_bytes(content)
-    try:
-        table = read(path)
-    except DataError as error:
-        _plain(str(error), path)
-        return
-    _names(table.item_names)
-    if kind != "argilla":
-        text = text_of(content)
-        assert all(name in text for name in table.item_names)
-        before = np.sum(
-            (table.ranks[:, None] < table.ranks[:, :, None]) & (table.ranks[:, None] >= 0), axis=2
-        )
-        assert np.all((table.ranks == before) | (table.ranks < 0))
-
-
-def ballots_test(kind, examples):
-    @fuzz(examples)
-    @given(content=strategies.contents(kind))
-    @example(content=b"1:a>b>a\n")
-    @example(
-        content=b'{"fields": {}, "responses": {"r": [{"value": [{"value": "a", "rank": "x"}]}, 3]}}'
-    )
-    def run(folder, content):
-        _check_ballots(folder, content, kind)
-
-    return run
-
-
-BALLOTS = ("abif", "cvotes", "argilla")
-
-
-@pytest.mark.parametrize("kind", BALLOTS)
-def test_ballots(tmp_path, kind):
-    for text in strategies.TEXTS[kind][0]:
-        _check_ballots(tmp_path, text.encode(), kind)
-    ballots_test(kind, 2 * QUICK)(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", BALLOTS)
-def test_ballots_thoroughly(tmp_path, kind):
-    ballots_test(kind, THOROUGH)(tmp_path)
-
-
 def preflib_test(examples):
     suffixes = st.sampled_from((".soc", ".soi", ".toc", ".toi", ".TOI"))
 
@@ -323,7 +275,7 @@ def _check_paths(folder: Path, endings: tuple[str, ...], loaders) -> None:
 
 
 def test_paths_that_are_no_files(tmp_path):
-    _check_paths(tmp_path, (".csv", ".soc", ".order", ".abif", ".json", ".xlsx", ""), TEXT_LOADERS)
+    _check_paths(tmp_path, (".csv", ".soc", ".order", ".json", ".xlsx", ""), TEXT_LOADERS)
     _check_paths(tmp_path, (".parquet",), TEXT_LOADERS[:1])
 
 

@@ -35,7 +35,6 @@ OF_NUMPY = {
     "experiments.rdp.synthetic": {"count_rankings"},  # indices, a constant of the program
     "experiments.xu.figures": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},
-    "pairwise.covariate_noise": {"least_covariate_noise"},
     "pairwise.covariate_tables": {"check_identifiable"},
     "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},

@@ -23,7 +23,6 @@ def found(votes, method, **options):
         ("scores", {"noise": "gaussian", "delta": 1e-6}),
         ("scores", {"link": "laplace"}),
         ("one-shot", {"top_k": 1}),
-        ("joint", {"top_k": 2}),
         ("canonical", {"top_k": 2}),
         ("top-k", {"top_k": 1}),
         ("top-k", {"top_k": 2}),
@@ -56,7 +55,7 @@ def test_the_best_mechanism_for_a_list_is_chosen_by_public_facts(votes):
     assert chosen(top_k=3, max_per_item=1) == ("one-shot", 4.0)
 
 
-@pytest.mark.parametrize("method", ["one-shot", "joint", "canonical"])
+@pytest.mark.parametrize("method", ["one-shot", "canonical"])
 def test_a_bound_on_what_users_say_of_one_item_lowers_the_noise_of_lists(votes, method):
     two, one = (
         found(votes, method, top_k=1, max_per_item=most).facts["noise_scale"] for most in (None, 1)
@@ -158,6 +157,18 @@ def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, o
     assert document["diagnostics"]["noise"] == law
 
 
+@pytest.mark.parametrize("more", [(), REHEARSAL])
+def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more):
+    """Of six items: 15 questions and a cut of 9, where two for each question would be 30."""
+    run = ("rank", "cemspc", "--ties", "davidson", "--adjacency", "flip", "--epsilon", 2, "--json")
+    found = privrank(*run, *more).json()
+    facts, guarantee = found["diagnostics"], found["guarantee"]
+    assert facts["noise"] == ("Laplace" if more else "discrete Laplace")
+    assert facts["noise_scale"] == 24 / 2
+    assert "noise_deviation" not in facts
+    assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")
+
+
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
@@ -165,7 +176,8 @@ def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, o
         ("cars2", ("--max-per-user", 38), "cars2 does not say"),
         ("cemspc", ("--adjacency", "add-remove"), "--adjacency flip or"),
         ("cemspc", ("--unit", "comparison"), "it needs --unit user"),
-        ("cemspc", ("--link", "laplace"), "the logistic link, and --adjacency flip or"),
+        ("cemspc", ("--adjacency", "flip", "--ties", "davidson"), "ties as half wins"),
+        ("cemspc", ("--link", "laplace"), "the logistic link, --adjacency flip or"),
         ("cemspc", ("--method", "one-shot", "--top-k", 2), "it needs --unit user"),
     ],
 )  # fmt: skip

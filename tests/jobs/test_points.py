@@ -149,7 +149,7 @@ def test_other_data_are_refused(write, stars):
         pr.consensus(costs, user(), method="scores", points="0-5")
     with pytest.raises(ValueError, match="--approvals"):
         pr.consensus(pr.read("coffee-rankings"), user(), method="scores")
-    with pytest.raises(ValueError, match=r"borda, scores, one-shot, joint.* protect users"):
+    with pytest.raises(ValueError, match=r"borda, scores, one-shot, canonical.* protect users"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), method="footrule")
     with pytest.raises(ValueError, match="protects users who are replaced"):
         pr.consensus(pr.read("coffee-rankings"), user(adjacency="add-remove"), trust="local")
@@ -164,7 +164,6 @@ def test_other_data_are_refused(write, stars):
     ("method", "limit", "scale"),
     [
         ("one-shot", None, {"replace": 3, "add-remove": 1.5}),
-        ("joint", None, {"replace": 4, "add-remove": 2}),
         ("canonical", 1, {"replace": 3, "add-remove": 2}),
         ("top-k", None, {"replace": 4, "add-remove": 2}),
         ("auto", None, {"replace": 4, "add-remove": 2}),
@@ -175,7 +174,7 @@ def test_only_the_best_are_published(approvals, method, limit, scale, simulated,
     data, drawn = pr.read(approvals, cells="approvals"), key if simulated else None
     asked = {"method": method, "limit": limit, "top_k": 2, "key": drawn}
     found = pr.consensus(data, user(1000.0, adjacency), **asked)
-    listed = method in ("one-shot", "joint")
+    listed = method == "one-shot"
     assert found.facts["noise_scale"] == pytest.approx(scale[adjacency] / 1000)
     assert limit or found.names == (["Tea", "Milk"] if listed else ["Milk", "Tea"])
     assert [row["rank"] for row in found.rows] == ([1, 2] if listed else [None, None])
@@ -229,7 +228,7 @@ def test_ties_blank_ballots_and_a_tiny_budget_leave_a_random_choice(write):
         ({"top_k": 4}, "more than there are items"),
         ({"method": "canonical", "top_k": 3}, r"all of them.*smaller top_k"),
         ({"method": "canonical"}, r"say how many.*--top-k 3"),
-        ({"method": "joint", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
+        ({"method": "one-shot", "top_k": 2, "trust": "local"}, "needs someone who holds all"),
         ({"top_k": 2, "noise": "laplace"}, "selects by noise of its own"),
         ({"method": "borda", "top_k": 2, "limit": 1}, "are for scores"),
     ],
@@ -247,7 +246,7 @@ def test_all_items_are_ordered_by_totals(approvals):
 
 
 def test_rankings_have_no_points_to_select_by(stars):
-    with pytest.raises(ValueError, match=r"holds no approvals or points, which joint adds up"):
-        pr.consensus(pr.read("coffee-rankings"), user(), method="joint", top_k=2)
+    with pytest.raises(ValueError, match=r"holds no approvals or points, which canonical adds up"):
+        pr.consensus(pr.read("coffee-rankings"), user(), method="canonical", top_k=2)
     with pytest.raises(ValueError, match=r"say which points a user may give"):
         pr.consensus(pr.read(stars, cells="ratings"), user(), method="canonical", top_k=2)

@@ -23,13 +23,6 @@ def _with(**cells):
     return [{"user": "u", **cells}, {"user": "v", **cells, "n": 1, "left_n": 1, "right_n": 0}]
 
 
-def _answers(user):
-    return [
-        {"value": list(one), "user_id": user}
-        for one in itertools.islice(itertools.permutations(ITEMS), 24)
-    ]
-
-
 RECORDS = {
     "count": (_with(winner="oslo", loser="rome", n=MANY), {"count": "n", "ignore": ["left_n,right_n"]}),
     "wins": (
@@ -44,7 +37,6 @@ RECORDS = {
     "orders": ([{"user": user, "order": list(ITEMS)} for user in "uv"], {}),
     "places": ([{"user": user, **{f"rank_{k}": one for k, one in enumerate(ITEMS, 1)}} for user in "uv"], {}),
     "ranks": ([{"user": user, **{one: k for k, one in enumerate(ITEMS, 1)}} for user in "uv"], {}),
-    "argilla": ([{"fields": {}, "responses": {"q": [*_answers("u"), *_answers("v")[:1]]}}], {}),
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What one user can change in sums with covariates: the shape, and its theorems by enumeration."""
+"""What one user can change in sums with covariates: the theorem on norms by enumeration."""
 
 from __future__ import annotations
 
@@ -12,14 +12,9 @@ import pytest
 from privrank_jax.pairwise import (
     covariate_table,
 )
-from privrank_jax.pairwise.covariate_shape import covariate_shape, shaped_sensitivity
+from privrank_jax.pairwise.covariate_shape import shaped_sensitivity
 from tests.reference.covariate_davidson import tied_statistic
-from tests.reference.covariates import (
-    matrix_of,
-    shape_gauge,
-    user_sensitivity,
-    user_shape,
-)
+from tests.reference.covariates import matrix_of, shape_bound, user_sensitivity
 
 _FIRST, _SECOND = [0, 1, 2, 0, 3, 1, 0], [1, 0, 3, 2, 1, 2, 1]
 _WHO = [0, 0, 0, 1, 1, 1, 1]
@@ -33,47 +28,29 @@ UNEVEN = covariate_table(
 ).design
 
 
-def of_naive(design):
-    parts = (
-        np.asarray(part).tolist()
-        for part in (design.first, design.second, design.features, design.users)
-    )
-    return user_shape(*parts, design.num_items)
-
-
 @pytest.mark.parametrize("padded", [False, True])
-def test_the_shape_is_the_naive_one(padded):
-    design = UNEVEN
+def test_sensitivities_hold_by_enumeration_and_are_the_naive_ones(padded):
+    """All outcomes of each user, ties too; and all cuts and orders of the items."""
+    matrix, design = matrix_of(UNEVEN), UNEVEN
     if padded:
         grown = {
             name: jnp.concatenate([getattr(design, name), getattr(design, name)[:3] + more])
             for name, more in (("first", 0), ("second", 0), ("features", 9.0), ("users", 0))
         }
         design = dataclasses.replace(design, **grown, mask=jnp.arange(10) < 7)
-    found, (met, widths, answers) = covariate_shape(design), of_naive(UNEVEN)
-    np.testing.assert_array_equal(found.questions, met)
-    np.testing.assert_array_equal(found.widths, widths)
-    assert found.answers == answers == 4
-
-
-def test_the_theorem_by_enumeration():
-    """All outcomes of each user, ties too: changes stay in K, in its interval those of ties, and reach its boundary."""
-    matrix, (met, widths, answers) = matrix_of(UNEVEN), of_naive(UNEVEN)
-    gauges = []
+    changes = []
     for who in (0, 1):
         rows = matrix[np.array(_WHO) == who]
         known = [
             tied_statistic(rows, won)
             for won in itertools.product((0.0, 0.5, 1.0), repeat=len(rows))
         ]
-        moved = np.unique([one - other for one in known for other in known], axis=0)
-        assert np.abs(moved[:, -1]).max() <= answers
-        gauges += [shape_gauge(change[:-1], met, widths) for change in moved]
-        for order, ties in ((1, False), (1, True), (2, False)):
-            norms = np.linalg.norm(moved[:, : None if ties else -1], order, axis=1)
-            told = shaped_sensitivity(UNEVEN, f"l{order}", ties=ties)
-            assert norms.max() <= told * (1 + 1e-12)
-    assert max(gauges) == pytest.approx(1)
+        changes += [one - other for one in known for other in known]
+    moved = np.unique(changes, axis=0)
+    for order, ties in ((1, False), (1, True), (2, False)):
+        told = shaped_sensitivity(design, f"l{order}", ties=ties)
+        assert told == pytest.approx(shape_bound(matrix, _WHO, order, 4, ties), rel=1e-11)
+        assert np.linalg.norm(moved[:, : None if ties else -1], order, axis=1).max() <= told
 
 
 def test_norms_are_attained_where_one_user_meets_all_pairs():
@@ -94,8 +71,9 @@ def test_norms_are_attained_where_one_user_meets_all_pairs():
         assert norms.max() >= told * (0.95 if ties else 1 - 1e-9)
 
 
-def test_a_design_without_comparisons_has_no_shape():
-    none = covariate_shape(dataclasses.replace(UNEVEN, mask=jnp.zeros(7, bool)))
-    assert (none.answers, none.most, none.shared) == (0, 0.0, False)
-    with pytest.raises(ValueError, match="has no comparisons"):
-        none.body()
+def test_of_other_designs_nothing_is_told():
+    """Without comparisons, where users share little, and in ℓ₂ with ties."""
+    none = dataclasses.replace(UNEVEN, mask=jnp.zeros(7, bool))
+    alone = dataclasses.replace(UNEVEN, users=jnp.arange(7))
+    for design, norm, ties in ((none, "l1", False), (alone, "l1", True), (UNEVEN, "l2", True)):
+        assert shaped_sensitivity(design, norm, ties=ties) == np.inf

@@ -111,25 +111,16 @@ def user_shape(first, second, features, users, num_items):
     return met, widths, answers
 
 
-def shape_gauge(change, met, widths):
-    """The least r with the change, of the items and then of the features, in r·K; by all cuts."""
-    items = len(met)
-    found = max(
-        (abs(x) / w if w else np.inf * bool(x) for x, w in zip(change[items:], widths)), default=0
-    )
-    for side in itertools.product((0, 1), repeat=items):
-        cut = sum(met[i, j] for i in range(items) for j in range(items) if side[i] > side[j])
-        moved = abs(sum(x for x, inside in zip(change, side) if inside))
-        if moved > 1e-12:
-            found = max(found, moved / cut if cut else np.inf)
-    return found
-
-
 def user_sensitivity(matrix, users, order, num_items, ties=False):
-    """The lesser of Σ‖z_r‖ and, by all cuts and all orders of the items, what pairs and covariates of users allow."""
+    """The lesser of Σ‖z_r‖ and what the pairs and covariates of users allow."""
     generic = covariate_sensitivity(matrix, users, order)
     if ties and order == 2:
         return generic
+    return min(generic, shape_bound(matrix, users, order, num_items, ties))
+
+
+def shape_bound(matrix, users, order, num_items, ties=False):
+    """What pairs and covariates of users allow, by all cuts and all orders of the items."""
     ends = [(int(np.argmax(row)), int(np.argmin(row))) for row in matrix[:, :num_items]]
     met, widths, answers = user_shape(*zip(*ends), matrix[:, num_items:], users, num_items)
     if order == 2:
@@ -137,11 +128,11 @@ def user_sensitivity(matrix, users, order, num_items, ties=False):
             np.sign(np.subtract.outer(ranks, ranks))
             for ranks in itertools.permutations(range(num_items))
         )
-        return min(generic, max(np.hypot.reduce([*(met * turn).sum(1), *widths]) for turn in turns))
+        return max(np.hypot.reduce([*(met * turn).sum(1), *widths]) for turn in turns)
     sides = (np.array(side) for side in itertools.product((0, 1), repeat=num_items))
     cut = max((met * (side[:, None] > side)).sum() for side in sides)
     most = max(
         sum(np.abs(row[num_items:]).sum() for row, who in zip(matrix, users) if who == user)
         for user in set(users)
     )
-    return min(generic, (answers + cut if ties else 2 * cut) + most)
+    return (answers + cut if ties else 2 * cut) + most

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import covariate_table
-from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
@@ -22,7 +21,6 @@ from tests.reference.covariate_davidson import tied_statistic
 from tests.reference.covariates import (
     covariate_sensitivity,
     matrix_of,
-    shape_gauge,
     user_sensitivity,
 )
 from tests.reference.covariates import covariate_sums as naive_sums
@@ -135,6 +133,8 @@ def test_promises_that_can_not_be_kept_are_refused(asked, message):
 
 
 def test_bad_tables_are_refused():
+    with pytest.raises(ValueError, match="noise must be one of 'laplace', 'gaussian'"):
+        exact_noisy_counts(SMALL, USERS, noise="k-norm")
     with pytest.raises(ValueError, match="questionnaire: leave them out"):
         exact_noisy_counts(SMALL, FLIPS, questionnaire=np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"outcomes that are 0, 1/2 or 1"):
@@ -196,55 +196,3 @@ def test_no_change_exceeds_the_sensitivity_that_is_drawn_for(noise, monkeypatch)
         if asked.unit == "comparison":
             assert max(moves) == pytest.approx(change, rel=1e-9)
         assert all(isinstance(number, int) for values, _ in seen for number in values)
-
-
-@pytest.mark.parametrize("ties", [False, True])
-def test_k_norm_noise_gets_whole_numbers_that_change_within_its_body(ties, monkeypatch):
-    """All outcomes of each user of three comparisons: the gauge of a change is at most 2, and that of some is 2."""
-    first, second, who = [0, 1, 2, 0, 1, 0], [1, 2, 0, 1, 0, 2], np.repeat([0, 1], 3)
-    columns = {"length": [0.7, -0.2, 0.1, 1.0, 0.0, -1.0], "left": np.ones(6)}
-    design = covariate_table(first, second, np.ones(6), columns, num_items=3, users=who).design
-    seen = []
-
-    def recording(graph, change, epsilon, widths):
-        met = np.zeros((3, 3), int)
-        for i, j in graph.edges.tolist():
-            met[i, j] = met[j, i] = met[i, j] + 1
-        return lambda values: (
-            seen.append((np.array(values), met, widths, change, epsilon)),
-            values,
-        )[1], 0.0
-
-    monkeypatch.setattr(integer_noise, "discrete_zonotope", recording)
-    told = {"ties": "davidson" if ties else "half", "noise": "k-norm"}
-    worst = 0
-    for user in (0, 1):
-        seen.clear()
-        for some in itertools.product((0.0, 0.5, 1.0), repeat=3):
-            won = np.where(who == user, np.tile(some, 2), 1.0)
-            found = exact_noisy_counts(CovariateTable(design, won), USERS, **told)
-            known = tied_statistic(matrix_of(design), won)[: None if ties else -1]
-            np.testing.assert_array_equal(found.value, known)  # in units of the sums again
-        assert found.diagnostics.noise_scale == 1.0
-        assert (found.guarantee.attained.delta, found.guarantee.numerics) == (0.0, "exact")
-        for one, other in itertools.combinations(seen, 2):
-            np.testing.assert_array_equal(one[0], one[0].astype(int))
-            worst = max(worst, shape_gauge(one[0] - other[0], *one[1:3]))
-            assert one[3:] == other[3:] == (2, 1.0)
-    assert worst == 2
-
-
-def test_draws_of_k_norm_noise_have_the_law_of_the_simulation():
-    """500 draws against the covariance that intervals take; a scale wrong by a fifth is rejected."""
-    design = dataclasses.replace(TABLE.design, users=np.repeat(np.arange(4), 5))
-    table = CovariateTable(design, TABLE.outcomes)
-    told = noise_on_sums(design, "k-norm", 1.0).variances
-    drawn = np.array([exact_noisy_counts(table, USERS, noise="k-norm").value for _ in range(500)])
-    noise = drawn - np.asarray(table.sums)
-    np.testing.assert_allclose(noise[:, :4].sum(1), 0)
-    found = np.mean(noise**2, 0) / told
-    assert found.mean() == pytest.approx(1, abs=0.2)
-    with pytest.raises(ValueError, match="leave sensitivity out"):
-        exact_noisy_counts(table, USERS, noise="k-norm", sensitivity=1.0)
-    with pytest.raises(ValueError, match="needs unit='user'"):
-        exact_noisy_counts(table, FLIPS, noise="k-norm", ties="davidson")

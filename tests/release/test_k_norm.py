@@ -130,7 +130,7 @@ def test_mechanisms_add_noise_at_their_rate(monkeypatch):
         monkeypatch.setattr(
             k_norm,
             name,
-            lambda shape, rate, *_: (asked.append((shape, rate)), np.array([8, -8]))[1],
+            lambda shape, rate: (asked.append((shape, rate)), np.array([8, -8]))[1],
         )
     graph, values = Graph([(0, 1)], 2), np.array([2**60 + 1, 3])
     for epsilon in (0.3, 8.0):
@@ -145,7 +145,7 @@ def test_large_epsilons_have_fine_grids(monkeypatch):
     """ε/c halves until it is at most 4, on a lattice as many times as fine."""
     asked = []
     monkeypatch.setattr(
-        k_norm, "zonotope_noise", lambda _, rate, __: (asked.append(rate), np.array([8, -8]))[1]
+        k_norm, "zonotope_noise", lambda _, rate: (asked.append(rate), np.array([8, -8]))[1]
     )
     graph = Graph([(0, 1)], 2)
     above = math.nextafter(8.0, 9.0)

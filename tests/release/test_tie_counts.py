@@ -24,8 +24,7 @@ needs_library = pytest.mark.skipif(not exact_samplers_available(), reason="needs
 CASES: dict[str, Any] = {
     "laplace": (promise(1.0, "user", "flip", 3), {}),
     "gaussian": (promise(1.0, "user", "flip", 3, delta=1e-5), {"noise": "gaussian"}),
-    "questionnaire": (ASKED, {"questionnaire": CYCLE, "noise": "laplace"}),
-    "k-norm": (ASKED, {"questionnaire": CYCLE}),
+    "questionnaire": (ASKED, {"questionnaire": CYCLE}),
 }
 
 
@@ -47,10 +46,6 @@ def test_the_scale_is_that_of_the_twin(case, key):
     step = 9 if case == "gaussian" else 1
     on_grid = 2 * step * (found.value[:-1] - np.asarray(WINS.totals))
     np.testing.assert_allclose(on_grid, np.round(on_grid), atol=1e-9)
-    if case != "k-norm":
-        return
-    noise = found.value[:-1] - np.asarray(WINS.totals)
-    assert noise.sum() == 0  # as that of all differences
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -66,14 +61,8 @@ def test_numbers_that_reach_the_samplers_move_as_calibrated(case, monkeypatch):
     def gaussian(sensitivity, epsilon, delta):
         return laplace(sensitivity, delta * epsilon)
 
-    def shaped(graph, change, *_):
-        seen.append(change)
-        assert len(graph.edges) == 2 * len(PAIRS)
-        return (lambda values: seen.append(values) or np.asarray(values)), 1.0
-
     monkeypatch.setattr(integer_noise, "discrete_laplace", laplace)
     monkeypatch.setattr(integer_noise, "discrete_gaussian", gaussian)
-    monkeypatch.setattr(integer_noise, "discrete_zonotope", shaped)
     pairs = PAIRS if "questionnaire" in options else [(0, 1)] * 3
     values = []
     for answers in np.ndindex(3, 3, 3):
@@ -91,12 +80,6 @@ def test_numbers_that_reach_the_samplers_move_as_calibrated(case, monkeypatch):
         np.testing.assert_allclose(found.value, np.append(totals, ties))
         values.append(np.asarray(seen[1], float))
     moved = np.array(values)[:, None] - np.array(values)[None]
-    if case == "k-norm":
-        # (2N, 2T, -2T) within twice Z(G⁺): no cut of G moves by more than twice its edges, ties by twice 3.
-        assert np.abs(moved[..., :3]).max() == 2 * 2
-        assert np.abs(moved[..., 3]).max() == 2 * 3
-        assert np.all(moved[..., 3] == -moved[..., 4])
-        return
     norm = np.linalg.norm(moved, 2 if case == "gaussian" else 1, axis=-1)
     assert norm.max() == pytest.approx(seen[0])
 

@@ -397,7 +397,7 @@ def test_the_winners_of_an_approval_vote_alone(privrank, write, tmp_path):
     )
     assert found["guarantee"]["epsilon"] == 40
     assert "the 2 best of 3 items, in no order" in page.read_text(encoding="utf-8")
-    lists = privrank(*asked, "--method", "joint", "--ledger", ledger).json()["ranking"]
+    lists = privrank(*asked, "--method", "one-shot", "--ledger", ledger).json()["ranking"]
     assert [row["rank"] for row in lists] == [1, 2]
     for options, said in (
         (("--ledger", ledger), "has epsilon 10 left"),

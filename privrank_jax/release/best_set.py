@@ -1,14 +1,11 @@
-r"""Exact joint selection: the k best items, drawn at once among all lists or sets, without floating-point odds.
+r"""Exact canonical selection: the set of the k best items, drawn at once, without floating-point odds.
 
-The law is that of :mod:`privrank_jax.pairwise.joint_selection`: the outcome with the largest utility plus noise of
-scale λ = B/ε, Exponential or Gumbel; so is the proof, at the head of :mod:`privrank_jax.privacy.selection`, which holds
-for all real scores. Scores are multiples of 1/2, so twice all of them are integers, and so are the utilities times a
-common denominator; λ is a fraction, as every double is one.
+The law is that of :func:`~privrank_jax.pairwise.canonical_top_k`: the set with the largest utility plus noise of scale
+λ = B/ε, Exponential or Gumbel; so is the proof, at the head of :mod:`privrank_jax.privacy.selection`, which holds for
+all real scores. Scores are multiples of 1/2, so twice all of them are integers, and so are the utilities times a common
+denominator; λ is a fraction, as every double is one.
 
-**Classes.** Outcomes of one utility are a class of N. For lists the number of those that fall short by at most v is
-A(v) = Π_i (n_i(v) - i + 1), with n_i(v) items no more than v below the i-th best: an item that may stand at place i may
-also stand at i + 1. So N = A(v) - A(v-), and a list is drawn by the first place that falls short by v, the numbers of
-lists for each place being products too. For sets the class is given by the best item left out and the worst one taken.
+**Classes.** Sets of one utility are a class of N, given by the best item left out and the worst one taken.
 
 **The best class.** The largest of N noises is E = -log(1 - U^(1/N)), or for Gumbel noise log N - log(-log U), with U
 uniform on [0, 1], whose bits come from the operating system. E is enclosed by interval arithmetic for the bits so far,
@@ -18,11 +15,8 @@ soon as it can't win, because of E ≤ log N - log(1 - U), which needs the lengt
 
 from __future__ import annotations
 
-import bisect
-import itertools
 import math
 import secrets
-from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
@@ -33,48 +27,16 @@ from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import check_choice, check_positive, check_top
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
-from privrank_jax.pairwise.joint_selection import MOST_CLASSES, NOISES
 from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.top_k import MOST_CLASSES, NOISES
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.selection import joint_change
+from privrank_jax.privacy.selection import canonical_change
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.intervals import BITS, DIGITS, Bounds, down, exp, log, quotient, up
 from privrank_jax.release.noisy_counts import doubled_totals
 
 _LOG_TWO = Fraction(6932, 10000)  # at least log 2
-
-
-def exact_joint_top_k(
-    wins: WinCounts | ScoresLike,
-    privacy: Privacy,
-    k: int,
-    *,
-    noise: str = "exponential",
-    sensitivity: Scalar | None = None,
-    total_change: Scalar | None = None,
-) -> Estimate:
-    """The k best items in order, by one exact draw among all lists; the twin of ``pairwise.joint_top_k``.
-
-    **Guarantee.** As for the twin, exactly; proof at the head of this module.
-
-    Arguments and errors: as for :func:`~privrank_jax.pairwise.joint_top_k`, but no mask, and as for all exact releases
-    (:mod:`privrank_jax.release`), but nothing is taken from OpenDP. ``ValueError`` unless scores are multiples of 1/2,
-    exact in their dtype, and for more than a million items times places.
-
-    Returns:
-        ``value``: item indices, ``(k,)`` int64 NumPy array, best first. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, public.
-
-    >>> promise = Privacy(2.0, unit="comparison", adjacency="flip")
-    >>> exact_joint_top_k(WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]]), promise, 2).value.tolist()
-    [0, 1]
-    """
-    task = _Task("exact_joint_top_k", wins, privacy, k, noise, sensitivity, total_change)
-    shortfalls, counts = list_classes(task.best, k)
-    best = largest([-short for short in shortfalls], counts, task.rate, noise)
-    places = draw_list(task.best, k, shortfalls[best])
-    return task.estimate(privacy, task.order[places])
 
 
 def exact_canonical_top_k(
@@ -90,11 +52,13 @@ def exact_canonical_top_k(
 
     **Guarantee.** As for the twin, exactly; proof at the head of this module.
 
-    Arguments and errors: as for :func:`exact_joint_top_k`.
+    Arguments and errors: as for :func:`~privrank_jax.pairwise.canonical_top_k`, but no mask, and as for all exact
+    releases (:mod:`privrank_jax.release`), but nothing is taken from OpenDP. ``ValueError`` unless scores are multiples
+    of 1/2, exact in their dtype, and for more than a million items times places.
 
     Returns:
         ``value``: item indices, ``(k,)`` int64 NumPy array, in increasing order, which reveals nothing more.
-        ``guarantee``, ``diagnostics``: as there.
+        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, λ, public.
 
     >>> promise = Privacy(2.0, unit="comparison", adjacency="flip")
     >>> wins = WinCounts.from_matrix([[0, 90, 95], [10, 0, 70], [5, 30, 0]])
@@ -142,10 +106,10 @@ class _Task:
         every = every if math.isinf(every) else Fraction(every)
         doubled = doubled_totals(wins)
         check_top(k, doubled.size)
-        change, reach = joint_change(k, one, every, monotone)
+        change, reach = canonical_change(k, one, every, monotone)
         if int(k) * doubled.size > MOST_CLASSES:
             raise ValueError(
-                f"joint selection takes up to {MOST_CLASSES:,} items times places, got {doubled.size:,} times {k}: "
+                f"canonical selection takes up to {MOST_CLASSES:,} items times places, got {doubled.size:,} times {k}: "
                 "take exact_top_k (--method one-shot)."
             )
         self.order = np.argsort(-doubled, kind="stable")
@@ -157,64 +121,6 @@ class _Task:
     def estimate(self, privacy: Privacy, value: np.ndarray) -> Estimate:
         scale = NoiseDiagnostics(float(self._scale))
         return exact_estimate(value, privacy, self.attained, scale)
-
-
-# --- lists ----------------------------------------------------------------------------------------
-
-
-def list_classes(best: list[int], k: int) -> tuple[list[int], list[int]]:
-    """How far lists of k of the m items can fall short, in increasing order, and how many fall short by each.
-
-    Args:
-        best: scores as integers, in decreasing order.
-        k: length of the lists.
-    """
-    falls = [[best[i] - one for one in best[i:]] for i in range(k)]
-    # n_i counts i + 1 items at a shortfall of 0, or more where scores are equal.
-    events = sorted((short, i) for i in range(k) for short in falls[i][1:])
-    ways, lists, shortfalls, counts = [1] * k, 1, [0], [0]
-    for short, i in events:
-        if short > shortfalls[-1]:
-            counts[-1] += lists
-            shortfalls.append(short)
-            counts.append(-lists)
-        lists = lists // ways[i] * (ways[i] + 1)
-        ways[i] += 1
-    counts[-1] += lists
-    return shortfalls, counts
-
-
-def draw_list(best: list[int], k: int, short: int) -> list[int]:
-    """A uniform list of those that fall short by exactly this, as places in ``best``."""
-    negative = [-one for one in best]
-    within = [bisect.bisect_right(negative, short - best[i]) for i in range(k)]
-    below = [bisect.bisect_left(negative, short - best[i]) for i in range(k)]
-    before = [1, *itertools.accumulate((below[i] - i for i in range(k)), _times)]
-    after = [1, *itertools.accumulate((within[i] - i for i in range(k - 1, 0, -1)), _times)][::-1]
-    # The first place that falls short so far may be any; what stands before falls short by less.
-    numbers = [before[i] * (within[i] - below[i]) * after[i] for i in range(k)]
-    first = _uniform_index(numbers)
-    chosen: list[int] = []
-    for i in range(k):
-        low, high = (
-            (below[i], within[i]) if i == first else (0, (below if i < first else within)[i])
-        )
-        taken = sum(low <= one < high for one in chosen)
-        place = low + secrets.randbelow(high - low - taken)
-        for one in sorted(one for one in chosen if low <= one < high):
-            place += one <= place
-        chosen.append(place)
-    return chosen
-
-
-def _times(product: int, factor: int) -> int:
-    return product * max(factor, 0)
-
-
-def _uniform_index(numbers: Sequence[int]) -> int:
-    """An index with probability in proportion to its number."""
-    sums = list(itertools.accumulate(numbers))
-    return bisect.bisect_right(sums, secrets.randbelow(sums[-1]))
 
 
 # --- sets -----------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Exact joint selection: classes and their sizes, enclosures, the best class, the law, and what is refused."""
+"""Exact canonical selection: classes and their sizes, enclosures, the best class, the law, and what is refused."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ import pytest
 from scipy import stats
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.joint_selection import NOISES
-from privrank_jax.privacy.selection import joint_change
-from privrank_jax.release import exact_canonical_top_k, exact_joint_top_k, joint_selection
+from privrank_jax.pairwise.top_k import NOISES
+from privrank_jax.privacy.selection import canonical_change
+from privrank_jax.release import best_set, exact_canonical_top_k
 from privrank_jax.release.intervals import BITS
 from tests.promises import promise, split
-from tests.reference import joint_selection as naive
+from tests.reference import best_sets as naive
 
-EXACT = {"joint": exact_joint_top_k, "canonical": exact_canonical_top_k}
-both = pytest.mark.parametrize("name", list(EXACT))
 noises = pytest.mark.parametrize("noise", NOISES)
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
 BEST = [
@@ -38,17 +36,8 @@ BEST = [
 
 
 @pytest.mark.parametrize(("best", "k"), BEST)
-def test_lists_are_counted_by_how_far_they_fall_short(best, k):
-    found = dict(zip(*joint_selection.list_classes(best, k), strict=True))
-    utilities = naive.list_utilities(best, k)[1]
-    wanted = collections.Counter(round(-one) for one in utilities)
-    assert {short: count for short, count in found.items() if count} == wanted
-    assert list(found) == sorted(found)
-
-
-@pytest.mark.parametrize(("best", "k"), BEST)
 def test_sets_are_counted_by_their_margins(best, k):
-    ends, margins, counts = joint_selection.set_classes(best, k)
+    ends, margins, counts = best_set.set_classes(best, k)
     assert len(set(ends)) == len(ends)
     seen = collections.Counter()
     for chosen in itertools.combinations(range(len(best)), k):
@@ -60,25 +49,12 @@ def test_sets_are_counted_by_their_margins(best, k):
     assert margins[0] == (best[k - 1] - best[k] if k < len(best) else 0)
 
 
-@pytest.mark.parametrize(("best", "k"), BEST[:4])
-def test_lists_of_a_class_are_uniform(best, k):
-    lists, utilities = naive.list_utilities(best, k)
-    for short in {round(-one) for one in utilities}:
-        right = [one for one, u in zip(lists, utilities) if round(-u) == short]
-        seen = collections.Counter(
-            tuple(joint_selection.draw_list(best, k, short)) for _ in range(60 * len(right))
-        )
-        assert set(seen) <= set(right)
-        if len(right) > 1:
-            assert stats.chisquare([seen[one] for one in right]).pvalue > ALARM
-
-
 def test_sets_of_a_class_are_uniform():
     wanted = [(0, *pair, 6) for pair in itertools.combinations(range(2, 6), 2)]
-    seen = collections.Counter(tuple(sorted(joint_selection.draw_set(4, 1, 6))) for _ in range(600))
+    seen = collections.Counter(tuple(sorted(best_set.draw_set(4, 1, 6))) for _ in range(600))
     assert set(seen) == set(wanted)
     assert stats.chisquare([seen[one] for one in wanted]).pvalue > ALARM
-    assert joint_selection.draw_set(3, 3, 2) == [0, 1, 2]
+    assert best_set.draw_set(3, 3, 2) == [0, 1, 2]
 
 
 # --- the best class --------------------------------------------------------------------------------
@@ -99,8 +75,8 @@ def largest_noise(uniform, count, noise):
 @pytest.mark.parametrize("below", [0, 1, 2**BITS // 3, 2**BITS - 2])
 def test_values_are_enclosed_and_hardly_wider_than_the_bits(noise, count, below):
     rate, bits = Fraction(3, 7), BITS
-    one = joint_selection._Class(0, below)
-    low, high = joint_selection._value(one, [-5], [count], rate, noise, bits)
+    one = best_set._Class(0, below)
+    low, high = best_set._value(one, [-5], [count], rate, noise, bits)
     ends = [Fraction((1 << bits) - below - step, 1 << bits) for step in (1, 0)]
     with localcontext() as context:
         context.prec = 400
@@ -128,8 +104,8 @@ def test_the_best_class_is_that_of_the_bits(noise, monkeypatch):
             drawn.append(generator.getrandbits(number))
             return drawn[-1]
 
-        monkeypatch.setattr(joint_selection.secrets, "randbits", bits)
-        found = joint_selection.largest(utilities, counts, rate, noise)
+        monkeypatch.setattr(best_set.secrets, "randbits", bits)
+        found = best_set.largest(utilities, counts, rate, noise)
         each = math.floor(Fraction(6932, 10000) / rate)
         first = max(range(size), key=lambda i: utilities[i] + each * counts[i].bit_length())
         order = [first, *(i for i in range(size) if i != first)]
@@ -145,33 +121,29 @@ def test_the_best_class_is_that_of_the_bits(noise, monkeypatch):
 def test_bits_are_drawn_until_there_is_no_doubt(noise, monkeypatch):
     """Two classes that are equal but for the second draw of bits, and none that is far behind."""
     draws = iter([2**BITS // 5, 2**BITS // 5, 2**BITS - 2, 7, 5])
-    monkeypatch.setattr(joint_selection.secrets, "randbits", lambda bits: next(draws))
-    assert joint_selection.largest([0, 0, -900], [1, 1, 1], Fraction(1), noise) == 1
+    monkeypatch.setattr(best_set.secrets, "randbits", lambda bits: next(draws))
+    assert best_set.largest([0, 0, -900], [1, 1, 1], Fraction(1), noise) == 1
     assert not list(draws)
 
 
 def test_a_class_without_bits_stays_open(monkeypatch):
     """U may be 1 still, whose noise has no bound."""
     draws = iter([2**BITS // 5, 0, 2**BITS // 3, 2**BITS // 2])
-    monkeypatch.setattr(joint_selection.secrets, "randbits", lambda bits: next(draws))
-    assert joint_selection.largest([0, -900], [1, 1], Fraction(1), "exponential") == 0
+    monkeypatch.setattr(best_set.secrets, "randbits", lambda bits: next(draws))
+    assert best_set.largest([0, -900], [1, 1], Fraction(1), "exponential") == 0
     assert not list(draws)
 
 
 # --- the law ---------------------------------------------------------------------------------------
 
 
-@both
 @noises
-def test_the_law_is_that_of_every_outcome_one_by_one(name, noise):
+def test_the_law_is_that_of_every_outcome_one_by_one(noise):
     scores, k, draws = [3, 1, 2.5, 0], 2, 400
-    change, reach = joint_change(k, 1.0, 1.0)
+    change, reach = canonical_change(k, 1.0, 1.0)
     options = {"noise": noise, "sensitivity": 1.0, "total_change": 1.0}
-    found = [EXACT[name](scores, promise(2.0), k, **options).value for _ in range(draws)]
-    if name == "joint":
-        outcomes, utilities = naive.list_utilities(scores, k)
-    else:
-        outcomes, utilities = naive.set_utilities(scores, k, change / reach - 1)
+    found = [exact_canonical_top_k(scores, promise(2.0), k, **options).value for _ in range(draws)]
+    outcomes, utilities = naive.set_utilities(scores, k, change / reach - 1)
     seen = collections.Counter(tuple(one.tolist()) for one in found)
     assert set(seen) <= set(outcomes)
     counted = [seen[one] for one in outcomes]
@@ -193,41 +165,37 @@ def test_the_law_is_that_of_every_outcome_one_by_one(name, noise):
         ("add-remove", 1, 2.0, 2.0),
     ],
 )
-@both
-def test_scale_on_win_totals(name, adjacency, k, sensitivity, scale):
+def test_scale_on_win_totals(adjacency, k, sensitivity, scale):
     wins = WinCounts.from_matrix([[0, 900, 900.5], [0, 0, 700], [100, 0, 0]])
     asked = promise(0.5, "user", adjacency, 3)
-    found = EXACT[name](wins, asked, k, sensitivity=sensitivity)
+    found = exact_canonical_top_k(wins, asked, k, sensitivity=sensitivity)
     assert found.diagnostics.noise_scale == pytest.approx(scale / 0.5)
     assert found.value.tolist() == [0, 1][:k]  # another outcome has odds below e^-30
     assert (found.guarantee.numerics, found.guarantee.adjacency) == ("exact", adjacency)
 
 
-@both
-def test_other_scores_may_move_in_both_directions_whoever_comes_or_goes(name):
+def test_other_scores_may_move_in_both_directions_whoever_comes_or_goes():
     asked = promise(1.0, "user", "add-remove")
-    found = EXACT[name]([3.0, 1.0, 2.0, 0.0], asked, 2, sensitivity=1.0)
+    found = exact_canonical_top_k([3.0, 1.0, 2.0, 0.0], asked, 2, sensitivity=1.0)
     assert found.diagnostics.noise_scale == 4.0
 
 
-@both
-def test_far_apart_and_tiny_budgets(name):
+def test_far_apart_and_tiny_budgets():
     totals = np.array([2.0**40, 0, 2.0**39, 5])
-    far = EXACT[name](totals, promise(1e300), 2, sensitivity=1.0).value
+    far = exact_canonical_top_k(totals, promise(1e300), 2, sensitivity=1.0).value
     assert far.tolist() == [0, 2]
-    assert len(set(EXACT[name](totals, promise(1e-300), 3, sensitivity=1.0).value.tolist())) == 3
+    assert (
+        len(set(exact_canonical_top_k(totals, promise(1e-300), 3, sensitivity=1.0).value.tolist()))
+        == 3
+    )
 
 
 def test_a_hundred_items_and_more_outcomes_than_doubles_hold():
-    totals = np.arange(400.0)
-    asked = promise(1.0)
-    for exact in EXACT.values():
-        found = exact(totals, asked, 200, sensitivity=1.0).value
-        assert len(set(found.tolist())) == 200
-    assert sum(joint_selection.list_classes(list(range(400, 0, -1)), 200)[1]) == math.perm(400, 200)
+    found = exact_canonical_top_k(np.arange(400.0), promise(1.0), 200, sensitivity=1.0).value
+    assert len(set(found.tolist())) == 200
+    assert sum(best_set.set_classes(list(range(400, 0, -1)), 200)[2]) == math.comb(400, 200)
 
 
-@both
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -243,7 +211,7 @@ def test_a_hundred_items_and_more_outcomes_than_doubles_hold():
         ({"wins": np.zeros(3000), "k": 1000}, "take exact_top_k"),
     ],
 )
-def test_refusals(name, change, message):
+def test_refusals(change, message):
     asked, arguments = split({"wins": [1.0, 2.0, 0.0], "k": 2, "sensitivity": 1.0, **change})
     with pytest.raises(ValueError, match=message):
-        EXACT[name](privacy=asked, **arguments)
+        exact_canonical_top_k(privacy=asked, **arguments)

@@ -1,4 +1,4 @@
-"""Joint and canonical selection: laws against every list and set, exact privacy, constants that are attained."""
+"""Canonical selection: the law against every set, scales, and the choice between mechanisms."""
 
 from __future__ import annotations
 
@@ -9,31 +9,28 @@ import pytest
 from scipy import stats
 
 from privrank_jax.comparisons import WinCounts, WinEdges
-from privrank_jax.pairwise import canonical_top_k, joint_top_k
-from privrank_jax.pairwise.joint_selection import MOST_CLASSES, NOISES, choose_top_k
-from privrank_jax.privacy.selection import joint_change
+from privrank_jax.pairwise import canonical_top_k
+from privrank_jax.pairwise.top_k import MOST_CLASSES, NOISES, choose_top_k
+from privrank_jax.privacy.selection import canonical_change
 from tests.promises import promise, split
-from tests.reference.joint_selection import law
+from tests.reference.best_sets import law
 
-MECHANISMS = {"joint": joint_top_k, "canonical": canonical_top_k}
-both = pytest.mark.parametrize("name", list(MECHANISMS))
 noises = pytest.mark.parametrize("noise", NOISES)
 ALARM = 1e-6
 
 
-@both
 @noises
 @pytest.mark.parametrize(
     ("scores", "k"),
     [([3, 1, 2.5, 0], 2), ([3, 3, 1, 3, 0], 3), ([2, 2, 0], 1), ([1, 0, 5, 2], 3), ([1, 0, 2], 3)],
 )
-def test_draws_have_the_law_of_every_outcome_one_by_one(name, noise, scores, k, key):
+def test_draws_have_the_law_of_every_outcome_one_by_one(noise, scores, k, key):
     epsilon, draws = 1.5, 20_000
     asked = promise(epsilon)
     run = jax.jit(
         jax.vmap(
             lambda one: (
-                MECHANISMS[name](
+                canonical_top_k(
                     one,
                     jnp.array(scores, float),
                     asked,
@@ -46,12 +43,12 @@ def test_draws_have_the_law_of_every_outcome_one_by_one(name, noise, scores, k, 
         )
     )
     found = np.asarray(run(jax.random.split(key, draws)))
-    outcomes, chances = law(name, scores, k, *joint_change(k, 1.0, 1.0), epsilon, noise)
+    outcomes, chances = law(scores, k, *canonical_change(k, 1.0, 1.0), epsilon, noise)
     seen = [int(np.sum(np.all(found == outcome, axis=1))) for outcome in outcomes]
     assert sum(seen) == draws
     if len(outcomes) > 1:
         assert stats.chisquare(seen, draws * chances).pvalue > ALARM
-        less = law(name, scores, k, *joint_change(k, 1.0, 1.0), 2 * epsilon, noise)[1]
+        less = law(scores, k, *canonical_change(k, 1.0, 1.0), 2 * epsilon, noise)[1]
         assert stats.chisquare(seen, draws * less).pvalue < ALARM
 
 
@@ -68,26 +65,23 @@ def test_draws_have_the_law_of_every_outcome_one_by_one(name, noise, scores, k, 
         ("user", "add-remove", 3, 2.0, 4.0),
     ],
 )
-@both
-def test_scale_on_win_totals(name, unit, adjacency, k, sensitivity, scale):
+def test_scale_on_win_totals(unit, adjacency, k, sensitivity, scale):
     wins = WinCounts.from_matrix(np.zeros((4, 4)))
     asked = promise(0.5, unit, adjacency, 3 if unit == "user" else None)
-    estimate = MECHANISMS[name](jax.random.key(0), wins, asked, k, sensitivity=sensitivity)
+    estimate = canonical_top_k(jax.random.key(0), wins, asked, k, sensitivity=sensitivity)
     assert float(estimate.diagnostics.noise_scale) == pytest.approx(scale / 0.5)
     assert (estimate.guarantee.adjacency, float(estimate.guarantee.delta)) == (adjacency, 0.0)
 
 
-@both
-def test_other_scores_have_no_bound_on_all_changes_together(name):
-    estimate = MECHANISMS[name](jax.random.key(0), np.zeros(5), promise(1.0), 2, sensitivity=3.0)
+def test_other_scores_have_no_bound_on_all_changes_together():
+    estimate = canonical_top_k(jax.random.key(0), np.zeros(5), promise(1.0), 2, sensitivity=3.0)
     assert float(estimate.diagnostics.noise_scale) == pytest.approx(12.0)
 
 
-@both
-def test_without_noise_the_best_are_chosen_and_ties_are_broken_at_random(name, key):
+def test_without_noise_the_best_are_chosen_and_ties_are_broken_at_random(key):
     scores, keys = jnp.array([1.0, 5.0, 3.0, 3.0, 3.0]), jax.random.split(key, 300)
     asked = promise(jnp.inf)
-    found = jax.vmap(lambda one: MECHANISMS[name](one, scores, asked, 2, sensitivity=1.0).value)(
+    found = jax.vmap(lambda one: canonical_top_k(one, scores, asked, 2, sensitivity=1.0).value)(
         keys
     )
     assert np.all(np.any(np.asarray(found) == 1, axis=1))
@@ -95,51 +89,46 @@ def test_without_noise_the_best_are_chosen_and_ties_are_broken_at_random(name, k
     assert stats.chisquare(np.bincount(others, minlength=5)[2:]).pvalue > ALARM
 
 
-@both
-def test_masked_items_are_never_selected_and_missing_ones_are_minus_one(name, key):
+def test_masked_items_are_never_selected_and_missing_ones_are_minus_one(key):
     mask = jnp.array([False, True, False, True])
     wins = WinCounts.from_matrix(np.ones((4, 4)) - np.eye(4), mask=mask)
-    run = jax.vmap(lambda one: MECHANISMS[name](one, wins, promise(0.1), 3).value)
+    run = jax.vmap(lambda one: canonical_top_k(one, wins, promise(0.1), 3).value)
     found = np.asarray(run(jax.random.split(key, 50)))
-    ordered = {(1, 3, -1), (3, 1, -1)} if name == "joint" else {(1, 3, -1)}
-    assert {tuple(row) for row in found} == ordered
+    assert {tuple(row) for row in found} == {(1, 3, -1)}
     assert found.dtype == np.int32
     none = WinCounts.from_matrix(np.zeros((4, 4)), mask=jnp.zeros(4, bool))
-    assert MECHANISMS[name](key, none, promise(0.1), 2).value.tolist() == [-1, -1]
+    assert canonical_top_k(key, none, promise(0.1), 2).value.tolist() == [-1, -1]
 
 
-@both
-def test_a_mask_leaves_the_law_of_the_real_items(name, key):
+def test_a_mask_leaves_the_law_of_the_real_items(key):
     scores, mask = (
         jnp.array([9.0, 3, 1, 9, 2.5, 0]),
         jnp.array([False, True, True, False, True, True]),
     )
     asked, draws = promise(1.0), 20_000
     run = jax.vmap(
-        lambda one: MECHANISMS[name](one, scores, asked, 2, sensitivity=1.0, mask=mask).value
+        lambda one: canonical_top_k(one, scores, asked, 2, sensitivity=1.0, mask=mask).value
     )
     found = np.asarray(run(jax.random.split(key, draws)))
-    outcomes, chances = law(name, [3, 1, 2.5, 0], 2, *joint_change(2, 1.0), 1.0, "exponential")
+    outcomes, chances = law([3, 1, 2.5, 0], 2, *canonical_change(2, 1.0), 1.0, "exponential")
     real = np.array([1, 2, 4, 5])
     seen = [int(np.sum(np.all(found == real[list(one)], axis=1))) for one in outcomes]
     assert sum(seen) == draws
     assert stats.chisquare(seen, draws * chances).pvalue > ALARM
 
 
-@both
-def test_win_edges_and_float32_scores(name, key):
+def test_win_edges_and_float32_scores(key):
     winners, losers = np.array([0, 0, 1, 2, 0]), np.array([1, 2, 2, 1, 1])
     dense = WinCounts.from_comparisons(winners, losers, num_items=3)
     edges = WinEdges.from_comparisons(winners, losers, num_items=3)
-    expected = MECHANISMS[name](key, dense, promise(2.0), 2).value.tolist()
-    assert MECHANISMS[name](key, edges, promise(2.0), 2).value.tolist() == expected
-    single = MECHANISMS[name](
+    expected = canonical_top_k(key, dense, promise(2.0), 2).value.tolist()
+    assert canonical_top_k(key, edges, promise(2.0), 2).value.tolist() == expected
+    single = canonical_top_k(
         key, dense.totals.astype(jnp.float32), promise(1e6), 1, sensitivity=1.0
     )
     assert single.value.tolist() == [0]
 
 
-@both
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -152,10 +141,10 @@ def test_win_edges_and_float32_scores(name, key):
         ({"total_change": -1.0}, "total_change must be positive"),
     ],
 )
-def test_refusals_explain_themselves(name, change, message):
+def test_refusals_explain_themselves(change, message):
     asked, options = split({"wins": WinCounts.from_matrix(np.zeros((4, 4))), "k": 2, **change})
     with pytest.raises(ValueError, match=message):
-        MECHANISMS[name](jax.random.key(0), privacy=asked, **options)
+        canonical_top_k(jax.random.key(0), privacy=asked, **options)
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,10 @@
-"""Naive twins of joint top-k selection: every list or set, one by one."""
+"""Naive twins of canonical selection: every set, one by one."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
-
-
-def list_utilities(scores, k):
-    """Every list of k items, and minus the most by which a place falls short of the score that is due there."""
-    due = sorted(map(float, scores), reverse=True)
-    lists = list(itertools.permutations(range(len(scores)), k))
-    return lists, [-max(due[i] - scores[one] for i, one in enumerate(chosen)) for chosen in lists]
 
 
 def set_utilities(scores, k, lead):
@@ -36,10 +29,7 @@ def outcome_law(utilities, scale, noise):
     return np.array([p * float(weights @ (refused.prod(0) / own)) for p, own in zip(odds, refused)])
 
 
-def law(name, scores, k, change, reach, epsilon, noise):
-    """Outcomes of ``"joint"`` or ``"canonical"`` selection, and their probabilities, one by one."""
-    if name == "joint":
-        outcomes, utilities = list_utilities(scores, k)
-    else:
-        outcomes, utilities = set_utilities(scores, k, change / reach - 1)
+def law(scores, k, change, reach, epsilon, noise):
+    """Sets, and their probabilities, one by one."""
+    outcomes, utilities = set_utilities(scores, k, change / reach - 1)
     return outcomes, outcome_law(utilities, change / epsilon, noise)
