@@ -3,7 +3,7 @@
 An SQLite file. A step is one transaction, which is on disk (``synchronous=EXTRA``) before its noisy totals are returned
 and so before they are shown; the step is the key of its row. So a process killed at any point leaves the steps before
 or the steps after, a step that exists is shown again and never drawn again, and of several processes only one draws a
-step. Triggers keep ordinary statements from altering, replacing or deleting rows. The file holds exact counts and the
+step.  The file holds exact counts and the
 key of all noise, is created readable by its owner only, and belongs on a local disk, where the data are kept.
 
 **The first step makes the file**, in its transaction: what is refused before it fixes no terms, and leaves nothing.
@@ -43,14 +43,6 @@ _SCHEMA = (
     "key TEXT NOT NULL)",
     "CREATE TABLE steps (step INTEGER PRIMARY KEY, counts TEXT NOT NULL, noisy TEXT NOT NULL, "
     "note TEXT NOT NULL, witness TEXT NOT NULL)",
-    "CREATE TRIGGER one_board BEFORE INSERT ON board WHEN EXISTS (SELECT 1 FROM board) "
-    "BEGIN SELECT RAISE(ABORT, 'never replaced'); END",
-    "CREATE TRIGGER one_row_a_step BEFORE INSERT ON steps WHEN NEW.step IN (SELECT step FROM steps) "
-    "BEGIN SELECT RAISE(ABORT, 'never replaced'); END",
-    "CREATE TRIGGER board_stays BEFORE DELETE ON board BEGIN SELECT RAISE(ABORT, 'never deleted'); END",
-    "CREATE TRIGGER terms_stay BEFORE UPDATE ON board BEGIN SELECT RAISE(ABORT, 'never altered'); END",
-    "CREATE TRIGGER steps_stay BEFORE DELETE ON steps BEGIN SELECT RAISE(ABORT, 'never deleted'); END",
-    "CREATE TRIGGER steps_as_they_are BEFORE UPDATE ON steps BEGIN SELECT RAISE(ABORT, 'never altered'); END",
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )

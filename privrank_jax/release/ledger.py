@@ -27,12 +27,6 @@ may lose a result whose budget was spent, but never shows one whose budget was n
 (``BEGIN IMMEDIATE``), so each of several processes sees all earlier spends. Files FILE-wal and FILE-shm beside a ledger
 belong to it; it belongs on a local disk, where the data are kept (WAL does not work over network file systems).
 
-**Alteration.** Triggers keep ordinary statements from altering, replacing or deleting rows, and rows are chained, so
-that a ledger that was altered without them is refused (:mod:`privrank_jax.release.ledger_chain`). That holds against
-accidents and other tools, not against someone who may write to the file and makes a new chain, or puts an older copy of
-the file in its place. Files of versions 3 to 5 are brought to this version when they are first opened; rows of version
-3, which had no chain, are chained as they are found.
-
 **A series** of data sets with a public name, such as a survey of every year, has one ledger and one budget. Its
 neighbors differ in one unit of each of its data sets: D = (D_1, ..., D_k) and D' are neighbors if, for each i, D_i and
 D'_i are equal or neighbors of the ledger. So they cover a person who is in all of the files, whatever that person
@@ -68,12 +62,10 @@ from typing import Any, SupportsFloat
 
 from privrank_jax._neighbors import Neighbors
 from privrank_jax._promise import Privacy
-from privrank_jax.release.ledger_chain import CHAINED, JOINED, Chain, migrate
 from privrank_jax.release.ledger_file import (
     APPLICATION,
     BUDGET,
     EXACT,
-    FORMER_SHARES,
     PROMISE,
     RESTORE,
     VERSION,
@@ -98,6 +90,12 @@ from privrank_jax.release.ledger_file import (
     plain,
 )
 from privrank_jax.release.ledger_filter import Filter
+
+_COLUMNS = {
+    "spends": f"time, command, method, {PROMISE}, trust, numerics, data_set, changes",
+    "published": "board, step, witness",
+    "joined": "time, series, data, fingerprint",
+}
 
 __all__ = [
     "Account",
@@ -189,14 +187,12 @@ class _Sums:
         epsilon: Σε_i.
         delta: Σδ_i of those that count.
         divergence: Σr_i; 0 without a slack.
-        former: whether some release was counted by less than now, when it was made.
     """
 
     plainly: bool
     epsilon: Decimal
     delta: Decimal
     divergence: float
-    former: bool
 
 
 class Ledger:
@@ -245,12 +241,6 @@ class Ledger:
                 self._connection.execute("PRAGMA fullfsync = ON")
                 self._connection.execute("BEGIN")  # one state of the file
                 self.account = self._account()
-                self._chains = {
-                    table: Chain(self.path, self._connection, self._identity[0], table, columns)
-                    for table, columns in CHAINED.items()
-                }
-                for chain in self._chains.values():
-                    chain.check()
                 self._connection.execute("COMMIT")
                 self._takes_new_data = series is not None
                 if series is not None:
@@ -282,7 +272,7 @@ class Ledger:
         return found or [DataSet(1, self.account.created, self.account.data)]
 
     def _joined(self) -> list[Any]:
-        query = f"SELECT {', '.join(JOINED)} FROM joined ORDER BY number"
+        query = "SELECT number, time, series, data, fingerprint FROM joined ORDER BY number"
         return [self._words(row, 1) for row in self._connection.execute(query)]
 
     def spends(self) -> list[Spend]:
@@ -322,8 +312,6 @@ class Ledger:
             epsilon = epsilon if sums.plainly else Decimal(-1)
             if sums.divergence <= rule.most * (1 + 1e-9):  # in whatever order it is added up
                 epsilon = max(epsilon, rule.left(sums.divergence))
-            elif sums.former:
-                epsilon = max(epsilon, Decimal(0))
         if min(epsilon, delta) < 0:
             raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
         return epsilon, delta
@@ -351,8 +339,7 @@ class Ledger:
             0.0 if rule is None else count * rule.cost(one, *self._noise(cell))
             for (one, cell), count in kinds.items()
         )
-        former = any(cell.startswith(FORMER_SHARES) for _, cell in kinds)
-        return _Sums(plainly, epsilon, delta, math.fsum(costs), former)
+        return _Sums(plainly, epsilon, delta, math.fsum(costs))
 
     def check_data(self, sha256: str, name: str) -> None:
         """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined."""
@@ -401,8 +388,7 @@ class Ledger:
         name = _name(name)
         with self._writing():
             if not self.series:
-                row = (now(), name, self.account.data, self._identity[1])
-                self._chains["joined"].extend([row])
+                self._insert("joined", (now(), name, self.account.data, self._identity[1]))
         self._check_series(name)
         self._copy_to_main_file()
 
@@ -539,7 +525,7 @@ class Ledger:
             self.check(privacy, changes, rho)
             told = now(), command, method, *cells(privacy), trust, numerics
             row = (*told, self._joining(source), noise_cell(changes, rho))
-            number = self._chains["spends"].extend([row])
+            number = self._insert("spends", row)
         self._copy_to_main_file()
         return number
 
@@ -556,7 +542,7 @@ class Ledger:
         if known:
             return known
         content = fingerprint(self._identity[0], sha256)
-        return self._chains["joined"].extend([(now(), self.series, as_text(name), content)])
+        return self._insert("joined", (now(), self.series, as_text(name), content))
 
     def witnesses(self, board: str) -> list[str]:
         """Witnesses of the published steps of a leaderboard, in order.
@@ -579,9 +565,15 @@ class Ledger:
             return
         with self._writing():
             known = len(self.witnesses(board))
-            rows = [(board, step, one) for step, one in enumerate(witnesses, 1) if step > known]
-            self._chains["published"].extend(rows)
+            for step, one in enumerate(witnesses[known:], known + 1):
+                self._insert("published", (board, step, one))
         self._copy_to_main_file()
+
+    def _insert(self, table: str, cells: tuple[Any, ...]) -> int:
+        """Write a row without its number, which is returned; within a transaction."""
+        marks = ", ".join("?" * len(cells))
+        query = f"INSERT INTO {table} ({_COLUMNS[table]}) VALUES ({marks})"
+        return self._connection.execute(query, cells).lastrowid or 0
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
@@ -624,16 +616,14 @@ class Ledger:
                 f"{self.path} is not a ledger of privrank, but another SQLite database."
             )
         version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version not in (3, 4, 5, VERSION):
+        if version != VERSION:
             raise LedgerError(
-                f"{self.path} has version {version}, and this privrank reads versions 3 to {VERSION}: make a new "
-                f"ledger with what is left of its budget, as shown by the version of privrank that made it."
+                f"{self.path} has version {version}, and this privrank reads version {VERSION}: make a new ledger with "
+                "what is left of its budget, as shown by the version of privrank that made it."
             )
         found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
         if found != "ok":
             raise LedgerError(f"{self.path} is damaged ({found}): {RESTORE}")
-        if version != VERSION:
-            migrate(self.path, self._connection)
 
     def _account(self) -> Account:
         row = self._connection.execute(f"SELECT {BUDGET} FROM ledger").fetchone()

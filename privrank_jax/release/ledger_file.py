@@ -24,7 +24,7 @@ from privrank_jax.release.ledger_filter import Filter
 WAIT = 30.0  # seconds for other processes to finish their transactions
 
 APPLICATION = 0x50526C67
-VERSION = 6
+VERSION = 7
 TABLES = {
     "ledger": """CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
@@ -57,7 +57,6 @@ TABLES = {
     trust TEXT NOT NULL,
     numerics TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'spent' CHECK (state IN ('spent', 'printed')),
-    link TEXT NOT NULL,
     data_set INTEGER NOT NULL DEFAULT 1,
     changes TEXT NOT NULL DEFAULT ''
 )""",
@@ -66,7 +65,6 @@ TABLES = {
     board TEXT NOT NULL,
     step INTEGER NOT NULL,
     witness TEXT NOT NULL,
-    link TEXT NOT NULL,
     UNIQUE (board, step)
 )""",
     "joined": """CREATE TABLE joined (
@@ -74,44 +72,9 @@ TABLES = {
     time TEXT NOT NULL,
     series TEXT NOT NULL,
     data TEXT NOT NULL,
-    fingerprint TEXT NOT NULL CHECK (length(fingerprint) = 64),
-    link TEXT NOT NULL
+    fingerprint TEXT NOT NULL UNIQUE CHECK (length(fingerprint) = 64)
 )""",
 }
-_SPEND = (
-    "({0}.number, {0}.time, {0}.command, {0}.method, {0}.epsilon, {0}.delta, {0}.unit, {0}.adjacency, "
-    "{0}.contributions, {0}.public, {0}.users, {0}.trust, {0}.numerics, {0}.link, {0}.data_set, {0}.changes)"
-)
-# An INSERT OR REPLACE deletes rows without their triggers, and SET rowid = ... is no update of the column number.
-TRIGGERS = (
-    "CREATE TRIGGER ledger_stays BEFORE DELETE ON ledger "
-    "BEGIN SELECT RAISE(ABORT, 'a ledger is never deleted'); END",
-    "CREATE TRIGGER ledger_as_it_is BEFORE UPDATE ON ledger "
-    "BEGIN SELECT RAISE(ABORT, 'a budget is never altered'); END",
-    "CREATE TRIGGER one_ledger BEFORE INSERT ON ledger WHEN EXISTS (SELECT 1 FROM ledger) "
-    "BEGIN SELECT RAISE(ABORT, 'a budget is never replaced'); END",
-    "CREATE TRIGGER spends_stay BEFORE DELETE ON spends "
-    "BEGIN SELECT RAISE(ABORT, 'a spend is never deleted'); END",
-    "CREATE TRIGGER spends_as_they_are BEFORE UPDATE ON spends "
-    f"WHEN NEW.state <> 'printed' OR {_SPEND.format('NEW')} IS NOT {_SPEND.format('OLD')} "
-    "BEGIN SELECT RAISE(ABORT, 'a spend is never altered, and what was printed stays printed'); END",
-    "CREATE TRIGGER spends_are_new BEFORE INSERT ON spends WHEN NEW.number IN (SELECT number FROM spends) "
-    "BEGIN SELECT RAISE(ABORT, 'a spend is never replaced'); END",
-    "CREATE TRIGGER published_stays BEFORE DELETE ON published "
-    "BEGIN SELECT RAISE(ABORT, 'a published step is never deleted'); END",
-    "CREATE TRIGGER published_as_it_is BEFORE UPDATE ON published "
-    "BEGIN SELECT RAISE(ABORT, 'a published step is never altered'); END",
-    "CREATE TRIGGER published_is_new BEFORE INSERT ON published WHEN EXISTS "
-    "(SELECT 1 FROM published WHERE number = NEW.number OR (board, step) = (NEW.board, NEW.step)) "
-    "BEGIN SELECT RAISE(ABORT, 'a published step is never replaced'); END",
-    "CREATE TRIGGER joined_stays BEFORE DELETE ON joined "
-    "BEGIN SELECT RAISE(ABORT, 'a data set of a series is never deleted'); END",
-    "CREATE TRIGGER joined_as_it_is BEFORE UPDATE ON joined "
-    "BEGIN SELECT RAISE(ABORT, 'a data set of a series is never altered'); END",
-    "CREATE TRIGGER joined_is_new BEFORE INSERT ON joined WHEN EXISTS "
-    "(SELECT 1 FROM joined WHERE number = NEW.number OR fingerprint = NEW.fingerprint) "
-    "BEGIN SELECT RAISE(ABORT, 'a data set of a series is never replaced'); END",
-)
 # Doubles reach from 5e-324 to 1.8e308: every sum of such decimals is exact, or raises.
 EXACT = Context(prec=1200, traps=[Inexact, InvalidOperation, Overflow])
 _DECIMAL = re.compile(r"\d{1,40}(\.\d{1,40})?([eE][+-]?\d{1,3})?|\.\d{1,40}", re.ASCII)
@@ -196,19 +159,15 @@ def _fill(connection: sqlite3.Connection, path: Path, row: tuple[str, ...]) -> N
     connection.execute("PRAGMA fullfsync = ON")
     quoted = ", ".join("'" + cell.replace("'", "''") + "'" for cell in row)
     connection.executescript(
-        f"BEGIN IMMEDIATE; {'; '.join((*TABLES.values(), *TRIGGERS))}; INSERT INTO ledger VALUES (1, {quoted}); "
+        f"BEGIN IMMEDIATE; {'; '.join(TABLES.values())}; INSERT INTO ledger VALUES (1, {quoted}); "
         f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; COMMIT;"
     )
 
 
 _RHO = "rho "  # before ρ in the column of changes
-FORMER_SHARES = "shares "  # so began cells of K-norm noise, which counts by its ε now
 _BETWEEN = "; "  # separates facts in one cell; no fact's name contains it
-_FORMER_NAMES = {"ranked items": "ranked-items"}  # of facts, as in files that exist
 PROMISE = "epsilon, delta, unit, adjacency, contributions, public, users"
 """Columns of both tables that hold a promise."""
-FORMER_BUDGET = f"data, created, key, fingerprint, {PROMISE}"
-"""Columns of the table of the budget, up to version 5."""
 BUDGET = f"data, created, key, fingerprint, slack, renyi_order, {PROMISE}"
 """Columns of the table of the budget."""
 
@@ -228,15 +187,14 @@ def cells(privacy: Privacy) -> tuple[str, ...]:
 def from_cells(
     epsilon: str, delta: str, unit: str, adjacency: str, contributions: str, public: str, users: str
 ) -> Privacy:
-    """A promise from cells of a row; ``ValueError`` if they hold none. Former names of facts are read as well."""
-    facts = public.split(_BETWEEN) if public else []
+    """A promise from cells of a row; ``ValueError`` if they hold none."""
     return Privacy(
         amount(epsilon, "epsilon"),
         delta=amount(delta, "delta", zero=True),
         unit=unit,
         adjacency=adjacency,
         contributions=_whole(contributions) if contributions else None,
-        public=tuple(_FORMER_NAMES.get(fact, fact) for fact in facts),
+        public=tuple(public.split(_BETWEEN)) if public else (),
         users=users,
     )
 
@@ -248,8 +206,8 @@ Known = tuple[tuple[int, ...], Decimal | None]
 def noise_cell(changes: tuple[int, ...] = (), rho: SupportsFloat | None = None) -> str:
     """What is known of noise as a cell: each size of the changes and how often it occurs, or ρ.
 
-    >>> noise_cell((2, 6, 2)), noise_cell(rho=0.005), noise_from("shares 0.5 0.25")
-    ('2*2 6*1', 'rho 0.005', ((), None))
+    >>> noise_cell((2, 6, 2)), noise_cell(rho=0.005)
+    ('2*2 6*1', 'rho 0.005')
     """
     check_changes(changes)
     if rho is not None:
@@ -261,8 +219,6 @@ def noise_from(cell: str) -> Known:
     """What a cell holds; ``ValueError`` if it is nothing of that."""
     if cell.startswith(_RHO):
         return (), amount(cell.removeprefix(_RHO), "rho")
-    if cell.startswith(FORMER_SHARES):
-        return (), None
     pairs = [[_whole(number) for number in part.split("*")] for part in cell.split()]
     changes = tuple(size for size, count in pairs for _ in range(count))
     check_changes(changes)

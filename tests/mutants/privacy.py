@@ -169,7 +169,7 @@ PRIVACY = (
     *mutants_of(
         "aggregation/bounds.py",
         "tests/jobs/test_beyond_noise.py",
-        ("return math.sqrt(float(quickly(variance, epsilon)))", "return float(quickly(variance, epsilon))"),
+        ("return math.sqrt(float(quickly(variance, float(num_users), epsilon)))", "return float(quickly(variance, float(num_users), epsilon))"),
     ),
     *mutants_of(
         "pairwise/choices.py",

@@ -159,7 +159,6 @@ RELEASES = (
         ("self._check_remembered([step.witness for step in (*before, *new)])", "pass"),
         ("if steps and beside.board() != self.identifier:", "if False:"),
         ("if beside.any() and beside.board() != self.identifier:", "if False:"),
-        ("BEFORE INSERT ON steps WHEN", "BEFORE INSERT ON steps WHEN 0 AND"),
         ("        self._tell()\n        return new", "        return new"),
     ),
     *mutants_of(

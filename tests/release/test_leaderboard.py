@@ -266,8 +266,6 @@ def test_an_altered_state_is_refused(tmp_path):
     with opened(path) as board:
         board.publish(STREAM[:2])
     connection = sqlite3.connect(path)
-    connection.execute("DROP TRIGGER steps_as_they_are")
-    connection.execute("DROP TRIGGER terms_stay")
     for change, words in (
         ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "step 1 is not what was drawn"),
         (f"board SET key = '{'0' * 64}'", "step 1 is not what was drawn"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-import sqlite3
 from collections import Counter
 from decimal import Decimal
 
@@ -13,12 +12,11 @@ import pytest
 
 from privrank_jax.jobs.spending import price
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
-from privrank_jax.release import ledger as ledger_module
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
 from privrank_jax.release.ledger_file import noise_cell, noise_from
 from privrank_jax.release.ledger_filter import Filter
 from tests.reference import accounting as naive
-from tests.release.ledgers import USERS, as_version_5, promise
+from tests.release.ledgers import USERS, promise
 
 SPREAD = (2,) * 10
 
@@ -291,56 +289,6 @@ def test_what_is_not_known_yet_is_not_refused_early(made):
 
 
 @pytest.mark.parametrize(
-    ("trigger", "statement"),
-    [
-        ("spends_as_they_are", "UPDATE spends SET changes = '2*500'"),
-        ("ledger_as_it_is", "UPDATE ledger SET slack = '9e-7'"),
-        ("ledger_as_it_is", "UPDATE ledger SET renyi_order = '2'"),
-    ],
-)
-def test_the_rule_and_the_noise_are_never_altered(made, trigger, statement):
-    path = made(3)
-    with Ledger(path) as ledger:
-        ledger.mark_printed(ledger.spend(promise(1), changes=(1,)))
-    connection = sqlite3.connect(path)
-    with pytest.raises(sqlite3.IntegrityError, match="never altered"):
-        connection.execute(statement)
-    connection.execute(f"DROP TRIGGER {trigger}")
-    connection.execute(statement)
-    connection.commit()
-    connection.close()
-    with pytest.raises(LedgerError, match="altered or damaged"):
-        Ledger(path)
-
-
-def test_ledgers_of_version_5_are_taken_over(tmp_path):
-    path = tmp_path / "votes.ledger"
-    create(path, promise(3, "1e-6"), data="votes.csv", sha256="0" * 64)
-    with Ledger(path) as ledger:
-        ledger.make_series("survey")
-        ledger.spend(promise(1), source=("0" * 64, "votes.csv"))
-        ledger.remember("1f", ["aa"])
-        before = ledger.spends(), ledger.data_sets()
-    as_version_5(path)
-    with Ledger(path, series="survey") as ledger:
-        assert (ledger.spends(), ledger.data_sets()) == before
-        assert ledger.account.filter is None
-        ledger.spend(promise(1), changes=(2, 2), source=("ab" * 32, "more.csv"))
-        assert ledger.witnesses("1f") == ["aa"]
-        assert ledger.spends()[1].changes == (2, 2)
-    for table, column in (("spends", "epsilon"), ("joined", "data"), ("published", "witness")):
-        other = tmp_path / f"{table}.ledger"
-        create(other, promise(3), data="votes.csv", sha256="0" * 64)
-        with Ledger(other) as ledger:
-            ledger.make_series("survey")
-            ledger.spend(promise(1), source=("0" * 64, "votes.csv"))
-            ledger.remember("1f", ["aa"])
-        as_version_5(other, f"UPDATE {table} SET {column} = '0.1'")
-        with pytest.raises(LedgerError, match=f"row 1 of {table}"):
-            Ledger(other)
-
-
-@pytest.mark.parametrize(
     "noise",
     [
         {"changes": (2, 2), "rho": None},
@@ -379,19 +327,3 @@ def test_bad_slack_and_bad_changes(made, tmp_path):
     for rho in (0, -1.0, math.inf, True, "1"):
         with pytest.raises(ValueError, match="rho must be None or one finite number above 0"):
             Guarantee(Privacy.proven(0.1, **USERS), rho=rho)
-
-
-def test_former_cells_of_noise_count_by_epsilon(made, monkeypatch):
-    """Former versions counted K-norm noise on Borda scores by less, so that more may be spent than would be today."""
-    path = made(3)
-    with Ledger(path) as ledger, monkeypatch.context() as former:
-        former.setattr(ledger_module, "noise_cell", lambda *_: "shares 0.459 0.22")
-        former.setattr(Filter, "cost", lambda *_: 0.0)
-        for _ in range(50):
-            ledger.spend(promise("0.1"))
-    with Ledger(path) as ledger:
-        assert {(one.changes, one.rho) for one in ledger.spends()} == {((), None)}
-        assert ledger.left() == (0, 0)
-        for noise in ({}, {"rho": 1e-9}, {"changes": (2,) * 10}):
-            with pytest.raises(BudgetExhausted):
-                ledger.check(promise("0.001"), **noise)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,9 +22,7 @@ from privrank_jax.release.ledger import (
     LedgerError,
     create,
 )
-from privrank_jax.release.ledger_chain import migrate
-from privrank_jax.release.ledger_file import TRIGGERS
-from tests.release.ledgers import as_version_4, promise, spent
+from tests.release.ledgers import promise, spent
 
 NAME = "citizen survey"
 
@@ -232,64 +229,6 @@ def test_the_sum_is_the_exact_loss_of_a_person_in_all_files(series):
         one_file = max(math.log(chance((0, x)) / chance((1, x))) for x in (0, 1))
         assert one_file < float(spent(path)) - 0.2  # no largest ε of one data set would do
     assert max(worst) == pytest.approx(0, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "DELETE FROM joined",
-        "UPDATE joined SET series = 'other'",
-        "UPDATE joined SET fingerprint = link",
-        "INSERT OR REPLACE INTO joined SELECT number, time, series, 'x', link, link FROM joined",
-        "INSERT OR REPLACE INTO joined SELECT 9, time, series, data, fingerprint, link FROM joined WHERE number = 2",
-        "UPDATE spends SET data_set = 2 WHERE number = 1",
-    ],
-)
-def test_a_series_stays_as_it_was_written(series, statement):
-    path = series(2)
-    with Ledger(path, series=NAME) as ledger:
-        for number in (0, 1):
-            ledger.mark_printed(ledger.spend(promise(1), source=data(number)))
-    connection = sqlite3.connect(path)
-    with pytest.raises(sqlite3.IntegrityError, match=r"never (altered|replaced|deleted)"):
-        connection.execute(statement)
-    connection.rollback()
-    assert spent(path) == 2
-    for trigger in TRIGGERS:
-        connection.execute(f"DROP TRIGGER {trigger.split()[2]}")
-    connection.execute(statement)
-    connection.commit()
-    connection.close()
-    with pytest.raises(LedgerError, match=r"(row \d|the end) of (joined|spends)"):
-        Ledger(path)
-
-
-def test_ledgers_of_version_4_are_taken_over_as_they_were(made):
-    path = made(3)
-    with Ledger(path) as ledger:
-        ledger.mark_printed(ledger.spend(promise(1), command="rank", method="counts"))
-        ledger.spend(promise("0.5", public=()))
-        ledger.remember("1f", ["aa"])
-        before, account = ledger.spends(), ledger.account
-    as_version_4(path)
-    with Ledger(path) as ledger:
-        assert (ledger.spends(), ledger.account) == (before, account)
-        assert ledger.series == ""
-        assert ledger.witnesses("1f") == ["aa"]
-        migrate(path, ledger._connection)  # as a process that waited for another one to do it
-        assert ledger.spend(promise(1)) == 3
-        ledger.make_series(NAME)
-    with Ledger(path, series=NAME) as ledger:
-        with pytest.raises(BudgetExhausted):
-            ledger.spend(promise(1), source=data(1))
-        ledger.spend(promise("0.5"), source=data(1))
-    altered = made(3, name="altered")
-    with Ledger(altered) as ledger:
-        ledger.spend(promise(1))
-    as_version_4(altered, "UPDATE spends SET epsilon = '0.1'")
-    with pytest.raises(LedgerError, match="row 1 of spends"):
-        Ledger(altered)
-    assert sqlite3.connect(altered).execute("PRAGMA user_version").fetchone() == (4,)
 
 
 JOINER = """
