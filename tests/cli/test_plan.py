@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 
 import pytest
@@ -50,7 +51,7 @@ def test_points_and_labels_are_drawn_and_written(privrank, tmp_path, words):
     found = privrank(
         "plan", *words, "--epsilon", 1, "--json", "--out", out, "--plot", picture
     ).json()
-    (row,) = csv.DictReader(out.open())
+    (row,) = csv.DictReader(io.StringIO(out.read_text()))
     assert int(row["users"]) == found["users"]
     assert "<svg" in picture.read_text()
 
@@ -58,7 +59,7 @@ def test_points_and_labels_are_drawn_and_written(privrank, tmp_path, words):
 def test_a_survey_is_drawn_and_written(privrank, tmp_path):
     out, picture = tmp_path / "plan.csv", tmp_path / "plan.svg"
     found = privrank(*SURVEY, "--json", "--out", out, "--plot", picture).json()
-    (row,) = csv.DictReader(out.open())
+    (row,) = csv.DictReader(io.StringIO(out.read_text()))
     assert float(row["error_expected"]) == found["error"]["expected"]
     assert int(row["users_needed"]) == found["users_needed"]
     assert "<svg" in picture.read_text()
