@@ -169,7 +169,10 @@ PRIVACY = (
     *mutants_of(
         "aggregation/bounds.py",
         "tests/jobs/test_beyond_noise.py",
-        ("return math.sqrt(float(quickly(variance, float(num_users), epsilon)))", "return float(quickly(variance, float(num_users), epsilon))"),
+        (
+            "return math.sqrt(float(quickly(variance, float(num_users), epsilon)))",
+            "return float(quickly(variance, float(num_users), epsilon))",
+        ),
     ),
     *mutants_of(
         "pairwise/choices.py",
