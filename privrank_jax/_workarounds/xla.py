@@ -9,9 +9,9 @@ Remove when: that test passes with ``jax.lax.optimization_barrier`` in its place
 ``fixed``. Upstream: https://github.com/openxla/xla/issues/1652, https://github.com/jax-ml/jax/issues/14655.
 Remove when: XLA bounds the time that it spends on folding constants.
 
-``compiled``. Upstream: none known. To reproduce: run a study with it and without; whole studies take 0.64 (``cai-fig8``) to
-0.99 of the processor time. Remove when: JAX passes on an option of XLA for fast compilation (``xla_cpu_opt_preset`` had
-no effect in JAX 0.10.2).
+``compiled``. Upstream: none known. To reproduce: run a study with it and without; whole studies take 0.64 to 0.99 of
+the processor time (``cai-fig8``, ``xu-table3``). Remove when: JAX passes on an option of XLA for fast compilation
+(``xla_cpu_opt_preset`` had no effect in JAX 0.10.2).
 
 ``out_of_memory``. Upstream: none known. Remove when: JAX raises an exception of its own where memory runs out.
 """
