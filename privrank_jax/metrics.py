@@ -18,7 +18,6 @@ import numpy as np
 from jax.core import Tracer
 from jaxtyping import Array, Float, Int, Real
 
-from privrank_jax._discordance import MAX_IN_CROWDS, behind_each, discordant
 from privrank_jax._types import Count, Mask, MaskLike, Ranks, RanksLike, ScoresLike
 from privrank_jax._validate import as_ranks
 
@@ -60,10 +59,14 @@ def kendall_distance(
 def _kendall_distance(a: Ranks, b: Ranks, mask: Mask, normalized: bool) -> Real[Array, ""]:
     # Nothing is behind an item that does not count, in either ranking.
     a, b = (jnp.where(mask, ranks, np.iinfo(np.int32).max) for ranks in (a, b))
-    few = a.shape[0] <= MAX_IN_CROWDS  # the number fits a float32
-    behind = discordant(a, b)[None] if few else behind_each(a, b)
+    kind = np.min_scalar_type(len(a))  # of the least bytes: a batch moves fewer of them
+
+    def compare(item: Count, behind: Array) -> Array:
+        return behind + ((a[item] < a) & (b[item] > b)).astype(kind)
+
+    behind = jax.lax.fori_loop(0, len(a), compare, jnp.zeros(a.shape, kind), unroll=10)
     count = mask.sum(dtype=jnp.result_type(float))
-    return _total(behind, 0.5 * count * (count - 1), normalized)
+    return _total(behind.astype(jnp.int32), 0.5 * count * (count - 1), normalized)
 
 
 def kendall_correlation(

@@ -1,8 +1,8 @@
 """JAX's own random numbers, to the last bit, from a generator that XLA compiles into the program around it.
 
 On a CPU, JAX computes Threefry in a loop that writes its state to memory every few turns. Written out, it fuses with
-what uses the numbers, and compiles sooner: a word takes 2 to 3 ns, not 11 to 26, on the
-machine of ``notebooks/performance.md``.
+what uses the numbers, and compiles sooner. On two cores with JAX 0.10.2 a batch of 1,000 noisy counts and reports of
+20,000 users take 0.37 of the time, first calls 0.5 to 0.8, and whole studies 0.8 to 1.07.
 Barriers keep XLA from computing keys and words again for each user of them, and from compiling them again there.
 On other devices JAX writes it out itself, and :func:`fused` returns the key as it is: the words are the same.
 

@@ -6,13 +6,11 @@ They also detect exhausted memory.
 compiler does not keep. To reproduce: ``tests/workarounds/test_xla.py`` counts what the compiled program computes again.
 Remove when: that test passes with ``jax.lax.optimization_barrier`` in its place.
 
-``apart``. As ``materialized``.
-
 ``fixed``. Upstream: https://github.com/openxla/xla/issues/1652, https://github.com/jax-ml/jax/issues/14655.
 Remove when: XLA bounds the time that it spends on folding constants.
 
-``compiled``. Upstream: none known. To reproduce: compile any study twice; without optimization it takes 0.4 of the
-processor time, with some of it 0.65 to 0.7. Remove when: JAX passes on an option of XLA for fast compilation
+``compiled``. Upstream: none known. To reproduce: run a study with it and without; whole studies take 0.64 to 0.99 of
+the processor time (``cai-fig8``, ``xu-table3``). Remove when: JAX passes on an option of XLA for fast compilation
 (``xla_cpu_opt_preset`` had no effect in JAX 0.10.2).
 
 ``out_of_memory``. Upstream: none known. Remove when: JAX raises an exception of its own where memory runs out.
@@ -20,7 +18,6 @@ processor time, with some of it 0.65 to 0.7. Remove when: JAX passes on an optio
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import jax
@@ -28,12 +25,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Shaped
 
-from privrank_jax._backend import on_cpu
 
-
-def materialized(
-    values: Shaped[Array, "*shape"], *, in_place: bool = False
-) -> Shaped[Array, "*shape"]:
+def materialized(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
     """The same values, kept in memory: what follows reads them, and does not compute them again for each use.
 
     XLA fuses element-wise operations into whatever reads them, even where each value is read many times, as by a gather
@@ -41,50 +34,17 @@ def materialized(
 
     Args:
         values: an array of any shape and dtype.
-        in_place: saves a copy of the values on a CPU, and then they can't be differentiated backwards. Not faster
-            everywhere, so measure: Kendall's distances take 8 % longer with it.
 
     Returns:
         The same values.
     """
-    keep = _kept_in_place if in_place else _kept
-    return jax.lax.platform_dependent(values, cpu=keep, default=jax.lax.optimization_barrier)
+    return jax.lax.platform_dependent(values, cpu=_kept, default=jax.lax.optimization_barrier)
 
 
 def _kept(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
     """A branch that XLA can't choose as it compiles."""
     here = jax.lax.optimization_barrier(jnp.bool_(True))
     return jax.lax.cond(here, lambda x: x, jnp.zeros_like, values)
-
-
-def _kept_in_place(values: Shaped[Array, "*shape"]) -> Shaped[Array, "*shape"]:
-    """A loop whose turns XLA can't count as it compiles: there are none."""
-    turns = jax.lax.optimization_barrier(jnp.int32(0))
-    return jax.lax.fori_loop(0, turns, lambda _, x: x + jnp.ones((), x.dtype), values)
-
-
-def apart(
-    function: Callable[..., Shaped[Array, "*result"]], *args: Shaped[Array, "..."]
-) -> Shaped[Array, "*result"]:
-    """``function(*args)``, computed by a kernel of its own and kept in memory for all that follows.
-
-    Like :func:`materialized` of the result, without the copy that this takes on a CPU.
-
-    Args:
-        function: of arrays; returns one array.
-        args: what it takes; what the function reads from elsewhere is an argument, too.
-
-    Returns:
-        What the function returns.
-
-    >>> apart(jnp.add, jnp.array([1, 2]), jnp.array([3, 4])).tolist()
-    [4, 6]
-    """
-    if not on_cpu():
-        return jax.lax.optimization_barrier(function(*args))
-    shape = jax.eval_shape(function, *args)
-    here = jax.lax.optimization_barrier(jnp.bool_(True))
-    return jax.lax.cond(here, function, lambda *_: jnp.zeros(shape.shape, shape.dtype), *args)
 
 
 def fixed(values: Shaped[ArrayLike, "*shape"]) -> Shaped[Array, "*shape"]:

@@ -41,7 +41,7 @@ from privrank_jax._validate import (
     in_floats,
     is_traced,
 )
-from privrank_jax.aggregation.counting import BEYOND, largest_rank, narrow_shares, share_matrix
+from privrank_jax.aggregation.counting import share_matrix
 
 MISSING = ("last", "unknown")
 _MANY = 2**50  # most users whose doubled counts float64 still distinguishes
@@ -109,19 +109,16 @@ class PairWeights:
         if not jnp.issubdtype(given.dtype, jnp.integer):
             raise ValueError(f"ranks must be integers, got {given.dtype}")
         if is_traced(given):
-            return cls(share_matrix(given, missing, False), given.shape[0])
-        if given.shape[1] <= BEYOND:
-            shares, right = concretely(narrow_shares, given, missing)
-            if bool(right):
-                return cls(shares, given.shape[0])
+            own = given.shape[1] <= np.iinfo(given.dtype).max and np.iinfo(given.dtype).min < 0
+            kind = given.dtype if own else np.dtype(np.int32)
+            return cls(share_matrix(given, missing, kind), given.shape[0])
         largest = largest_of(ranks, given)
         if isinstance(given, np.ndarray):
             given = jnp.array(given)  # a copy: its owner may change it before a program has read it
         if largest >= np.iinfo(np.int32).max:
             raise ValueError(f"ranks must be below 2**31 - 1, got {largest}: renumber them from 0.")
-        if largest == np.iinfo(given.dtype).max:  # counting needs a larger number for gaps
-            given = given.astype(jnp.int32)
-        return cls(share_matrix(given, missing, largest < BEYOND), given.shape[0])
+        kind = np.dtype(np.int8 if largest < np.iinfo(np.int8).max else np.int32)
+        return cls(share_matrix(given, missing, kind), given.shape[0])
 
     @classmethod
     def from_counts(
@@ -292,7 +289,7 @@ def largest_of(ranks: RankingsLike, given: Rankings) -> int:
     """
     if isinstance(ranks, np.ndarray):
         return int(np.max(ranks))
-    return int(concretely(largest_rank, given))
+    return int(concretely(jnp.max, given))
 
 
 def checked_ranks(ranks: RanksLike | RankingsLike) -> Int[Array, "*batch items"]:

@@ -5,9 +5,9 @@ r"""The negative log-likelihood of comparisons, ridged and tilted, with its deri
 S is the mean degree, so that gradients are of order one. The last term keeps the shift, which the likelihood does
 not identify, near 0 without changing any difference; estimators center their result.
 
-**Near 0.** A link's own functions hold at any gap, and evaluate several forms for that; while no score is far from 0,
-what a pair adds to the gradient and the Hessian takes one exponential and one division for both directions of a pair,
-under the Laplace link no exponential but those of its items.
+**Near 0.** The logistic and the normal link's own functions hold at any gap, and evaluate several forms for that; while
+no score is far from 0, what a pair adds to the gradient and the Hessian takes one exponential and one division for both
+directions of a pair.
 
 **A start** are the scores at which each item would win its share of its comparisons. An item meets opponents of unlike
 scores, and so wins a share nearer to 1/2 than against their mean. With normal scores of variance v, the normal link has
@@ -17,9 +17,8 @@ that share in closed form; of the others it is known near 0 or far from it.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -30,7 +29,7 @@ from privrank_jax._types import Mask, PairMatrix, Scalar, Scores
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, laplace, logistic, normal
-from privrank_jax.pairwise.lanes import add_rows, column_sums, dot, item_sum, opposed_sums, row_sums
+from privrank_jax.pairwise.lanes import add_rows, column_sums, dot, item_sum, row_sums
 from privrank_jax.pairwise.masked import between_real, center, count_items, mean_degree, real
 
 NEAR = 6.0
@@ -176,29 +175,26 @@ class LinkObjective:
         loss = -jnp.sum(self.wins * self.link.log_cdf(gap))
         return (loss + product(self.tilt, theta)) / self.scale + _quadratic(self, theta)
 
-    def near(self, theta: Scores) -> Item:
-        """Each item's share in the faster forms of what follows."""
-        return near_items(self.link, theta)
+    def near(self, theta: Scores) -> Array | None:
+        """What the faster forms of what follows take; None for links that have none."""
+        return theta if self.link == normal else None
 
-    def gradient(self, theta: Scores, near: Item | None = None) -> Array:
+    def gradient(self, theta: Scores, near: Scores | None = None) -> Array:
         """∇f(θ), ``(m,)``; faster from :meth:`near` if given, which needs scores within ±``reach``."""
         if near is None:
             # With the sums in sight, XLA searches for minutes for how a GPU may take them at once.
             slope = jax.lax.optimization_barrier(self.link.score(_gaps(theta)))
             push = column_sums(self.wins * slope) - row_sums(self.wins * slope)
         else:
-            pull = functools.partial(near_pull, self.link)
-            push = opposed_sums(pull, (self.wins, self.losses), near)
+            push = _pulls(self.wins, self.losses, near)
         return (push + self.tilt) / self.scale + _quadratic_gradient(self, theta)
 
-    def pair_weights(self, theta: Scores, near: Item | None = None) -> Array:
+    def pair_weights(self, theta: Scores, near: Scores | None = None) -> Array:
         """Second derivative of f in the gap of each pair, 0 for masked items, ``(m, m)``; ``near`` as above."""
         if near is None:
             weight = pair_curvature(_gaps(theta), self.wins, self.link)
         else:
-            one = jax.tree.map(lambda x: x[:, None], near)
-            other = jax.tree.map(lambda x: x[None, :], near)
-            weight = near_bend(self.link, self.wins, self.losses, one, other)
+            weight = near_bend(self.wins, self.losses, near[:, None] - near[None, :])
         return between_real(weight / self.scale, self.mask)
 
     def diagonal_and_gauge(self, weight: PairMatrix) -> tuple[Scores, Scores]:
@@ -324,6 +320,13 @@ def _opposed(comparisons: Array, power: Scores) -> Array:
     return add_rows(lambda row, one: row * ((one - power) / (one + power)), comparisons, power)
 
 
+def _pulls(wins: Array, losses: Array, theta: Scores) -> Array:
+    """Σ_i :func:`near_pull` of W_ij, W_ji and θ_i - θ_j, ``(m,)``."""
+    if theta.ndim == 1:
+        return column_sums(near_pull(wins, losses, _gaps(theta)))
+    return add_rows(lambda won, lost, one: near_pull(won, lost, one - theta), wins, losses, theta)
+
+
 def _gaps(theta: Scores) -> Array:
     """θ_i - θ_j, ``(m, m)``."""
     return theta[:, None] - theta[None, :]
@@ -378,62 +381,34 @@ _MILLS_FLOAT32 = (
     (1.0, 1.51340348115562858, 0.941907191590347217, 0.293363263846284507, 0.0413217996905379984),
 )
 
-Item = Any
-"""What a pair needs of one of its items: an array, or a tuple of arrays."""
+
+def near_pull(won: Array, lost: Array, gap: Array) -> Array:
+    """``won`` s(x) - ``lost`` s(-x), s = F'/F of the normal link, for gaps \\|x\\| <= 2 NEAR."""
+    # Written so that nothing dear is used by two kernels of XLA.
+    top, bottom = _mills(jnp.abs(gap))
+    tail = _normal_density(gap) * top
+    rest = bottom - tail
+    behind = gap < 0
+    steep, flat = jnp.where(behind, won, -lost), jnp.where(behind, -lost, won)
+    return bottom * (steep * rest + flat * tail) / (top * rest)
 
 
-def near_items(link: Link, theta: Float[Array, "*shape"]) -> Item:
-    """Each item's share in :func:`near_pull` and :func:`near_bend`."""
-    return (jnp.exp(theta), jnp.exp(-theta)) if link == laplace else theta
-
-
-def near_pull(link: Link, won: Array, lost: Array, one: Item, other: Item) -> Array:
-    """``won`` s(x) - ``lost`` s(-x), s = F'/F, for x the score of ``one`` less that of ``other``, \\|x\\| <= 2 NEAR."""
-    if link == laplace:
-        behind = one[0] < other[0]
-        steep, flat = jnp.where(behind, won, -lost), jnp.where(behind, -lost, won)
-        return steep + _laplace_ratio(one, other) * flat
-    gap = one - other
-    if link == normal:
-        # Written so that nothing dear is used by two kernels of XLA.
-        top, bottom = _mills(jnp.abs(gap))
-        tail = _normal_density(gap) * top
-        rest = bottom - tail
-        behind = gap < 0
-        steep, flat = jnp.where(behind, won, -lost), jnp.where(behind, -lost, won)
-        return bottom * (steep * rest + flat * tail) / (top * rest)
-    return won * link.score(gap) - lost * link.score(-gap)
-
-
-def near_bend(link: Link, won: Array, lost: Array, one: Item, other: Item) -> Array:
+def near_bend(won: Array, lost: Array, gap: Array) -> Array:
     """``won`` c(x) + ``lost`` c(-x), c = -(log F)'', for x as above, never negative; to a few digits in float32."""
-    if link == laplace:
-        ratio = _laplace_ratio(one, other)
-        ahead, behind = one[0] >= other[0], one[0] <= other[0]
-        return ratio * (1 + ratio) * (jnp.where(ahead, won, 0) + jnp.where(behind, lost, 0))
-    gap = one - other
-    if link == normal:
-        size = jnp.abs(gap)
-        top, bottom = _mills(size)
-        density = _normal_density(gap)
-        rest = bottom - density * top
-        steep, flat = jnp.where(gap < 0, won, lost), jnp.where(gap < 0, lost, won)
-        far = steep * jnp.maximum(bottom - size * top, 0) * jnp.square(rest)
-        close = flat * density * (density * bottom + size * rest) * jnp.square(top)
-        return bottom * (far + close) / jnp.square(top * rest)
-    return won * link.curvature(gap) + lost * link.curvature(-gap)
+    size = jnp.abs(gap)
+    top, bottom = _mills(size)
+    density = _normal_density(gap)
+    rest = bottom - density * top
+    steep, flat = jnp.where(gap < 0, won, lost), jnp.where(gap < 0, lost, won)
+    far = steep * jnp.maximum(bottom - size * top, 0) * jnp.square(rest)
+    close = flat * density * (density * bottom + size * rest) * jnp.square(top)
+    return bottom * (far + close) / jnp.square(top * rest)
 
 
 def mills_ratio(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
     """(1 - Φ(x))/φ(x) for 0 <= x <= 2 NEAR."""
     top, bottom = _mills(x)
     return top / bottom
-
-
-def _laplace_ratio(one: Item, other: Item) -> Array:
-    """F'/F at \\|x\\|."""
-    half = 0.5 * jnp.minimum(one[0] * other[1], one[1] * other[0])
-    return half / (1 - half)
 
 
 def _normal_density(gap: Array) -> Array:

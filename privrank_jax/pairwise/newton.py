@@ -240,13 +240,16 @@ def _by_range(
 ) -> Array:
     """``function`` of each problem, in its faster form while all scores of the batch are near 0."""
     # What each item gives is taken outside of the branches: within one, XLA takes it anew for each pair.
+    near = objective.near(params)
+    if near is None:
+        return function(objective, params)
     return jax.lax.cond(
         jnp.all(jnp.abs(params) < objective.reach),
         function,
         lambda problems, at, _: function(problems, at),
         objective,
         params,
-        objective.near(params),
+        near,
     )
 
 

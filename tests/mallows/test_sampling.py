@@ -6,22 +6,17 @@ alarms once in 10^6 keys, and the key is fixed.
 
 from __future__ import annotations
 
-import math
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import stats
 
-from privrank_jax import _backend, mallows
+from privrank_jax import mallows
 from privrank_jax._workarounds.threefry import threefry
-from privrank_jax.mallows import sampling
 from privrank_jax.mallows.distribution import TINY
 from privrank_jax.mallows.sampling import (
     LARGE,
     _crowd,
-    _uniforms,
     insertion_codes,
     insertion_mass,
 )
@@ -71,22 +66,6 @@ def test_displacements_fall_where_the_distribution_function_says(dtype, error):
     assert np.all(jax.jit(insertion_codes)(last, *known) >= 0)
 
 
-@pytest.mark.parametrize("abreast", [1, 2])
-@pytest.mark.parametrize(("dtype", "bits"), [(np.float32, 24), (np.float64, 53)])
-def test_uniform_variables_have_all_their_bits(key, dtype, bits, abreast):
-    """They are uniform, and uncorrelated within a user and within an item: within 5/√n."""
-    seeds = jax.random.key_data(jax.random.split(key, 4000))
-    uniform = np.full((5, 4000), np.nan)
-    for part, rows in _uniforms(seeds.T, 5, dtype, abreast):
-        uniform[list(part)] = rows[: len(part)]
-    whole = np.ldexp(uniform.astype(np.longdouble), bits)
-    assert np.all((whole == np.round(whole)) & (uniform < 1))
-    assert abs(np.mean(whole % 2) - 0.5) < 5 / np.sqrt(4 * whole.size)
-    assert stats.kstest(uniform.ravel(), "uniform").pvalue > FALSE_ALARM
-    together = np.corrcoef(np.concatenate([uniform, np.roll(uniform, 1, axis=1)]))
-    assert np.abs(together - np.eye(10)).max() < 5 / np.sqrt(4000)
-
-
 def test_batches_change_nothing(key):
     """A loop, vmap, vmap in vmap in jit, and arguments that users share."""
     keys = jax.random.split(key, (2, 3))
@@ -120,30 +99,21 @@ def test_crowds_of_nobody(key, items):
 
 
 @pytest.mark.parametrize(
-    ("items", "dtype", "platform"),
+    ("items", "dtype"),
     [
-        (1, np.float32, "gpu"),
-        (9, np.float32, "cpu"),
-        (9, np.float64, "gpu"),
-        (10, np.float32, "gpu"),
-        (10, np.float64, "cpu"),
-        (128, np.float32, "cpu"),
-        (128, np.float64, "gpu"),
-        (129, np.float32, "gpu"),
-        (129, np.float64, "cpu"),
-        (32_769, np.float32, "cpu"),
+        *((items, dtype) for items in (1, 9, 128, 129) for dtype in (np.float32, np.float64)),
+        (10, np.float32),
+        (32_769, np.float32),
     ],
 )
-def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, monkeypatch):
+def test_draws_are_those_of_the_words_of_each_key(key, dtype, items):
     """Which word an item takes, and a loop in double precision over what it says."""
-    monkeypatch.setattr(_backend, "platform", lambda: platform)
     users = 1 if items > 200 else 20
     rng = np.random.default_rng(items)
     centers = rng.permuted(np.tile(np.arange(items, dtype=np.int32), (users, 1)), axis=1)
     epsilons = rng.uniform(0.05, 1, users).astype(dtype) * dtype(items)
     seeds = np.asarray(jax.random.key_data(jax.random.split(key, users)))
-    # Not by the public function: JAX keeps its program, whatever the platform.
-    drawn = jax.jit(lambda *given: _crowd(*given))(seeds, centers, epsilons)
+    drawn = jax.jit(_crowd)(seeds, centers, epsilons)
     half = -(-items // 2)
     for seed, center, epsilon, ranks in zip(seeds, centers, epsilons.astype(float), drawn):
         blocks = np.arange(1, items + 1 if dtype == np.float64 else half + 1, dtype=np.uint32)
@@ -156,58 +126,6 @@ def test_draws_are_those_of_the_words_of_each_key(key, dtype, items, platform, m
         mass = -np.expm1(-theta * np.arange(1, items + 1))
         back = np.minimum(-np.log1p(-uniform * mass) / theta, np.arange(items)).astype(int)
         np.testing.assert_array_equal(ranks, naive.insert(np.arange(items) - back)[center])
-
-
-@pytest.mark.parametrize(("items", "platform"), [(11, "gpu"), (130, "cpu")])
-def test_blocks_and_groups_of_users_change_nothing(key, items, platform, monkeypatch):
-    """A crowd in blocks of 64 users, and in groups of 40 of which the last is padded, draws what it draws as one group,
-    with gaps, with an ε each or all alike, with a key each or one for all."""
-    rng = np.random.default_rng(items)
-    order = np.argsort(rng.random((150, items)), axis=1)
-    centers = np.where(order < rng.integers(0, items + 1, (150, 1)), order, -1).astype(np.int32)
-    given = jax.random.split(key, 150), centers, rng.uniform(0.1, 9, 150).astype(np.float32)
-    one = given[1][149], given[2][149]
-    shared = jax.vmap(mallows.sample, (0, None, None))
-    same_key = jax.vmap(mallows.sample, (None, 0, None))
-
-    def drawn() -> list[jax.Array]:
-        jax.clear_caches()
-        every = jax.vmap(mallows.sample)(*given)
-        if items > 11:
-            return [every]
-        return [every, shared(given[0], *one), same_key(given[0][149], given[1], one[1])]
-
-    whole, *others = wanted = drawn()
-    for alike in others:
-        np.testing.assert_array_equal(alike[149], whole[149])
-    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
-    monkeypatch.setattr(sampling, "_GROUPS_ON_CPU", np.array([40]))
-    for found, ranks in zip(drawn(), wanted, strict=True):
-        np.testing.assert_array_equal(found, ranks)
-    monkeypatch.setattr(sampling, "_WHOLE_BYTES", 0)
-    monkeypatch.setattr(sampling, "_BLOCK_BYTES", 0)
-    monkeypatch.setattr(_backend, "BLOCK_BYTES", 0)
-    monkeypatch.setattr(_backend, "platform", lambda: platform)
-    for found, ranks in zip(drawn(), wanted, strict=True):
-        np.testing.assert_array_equal(found, ranks)
-    jax.clear_caches()
-    assert np.array_equal(np.sort(whole, axis=1)[:, -1], centers.max(axis=1))
-
-
-@pytest.mark.parametrize("processors", [1, 2, 16, 128])
-def test_all_processors_get_as_many_users(processors, monkeypatch):
-    """A crowd is one group up to 1,056 users. Of a larger one, the busiest processor gets at most a fifth more than its
-    share, or one of the smallest groups."""
-    monkeypatch.setattr(_backend, "platform", lambda: "cpu")
-    monkeypatch.setattr(sampling, "processors", lambda: processors)
-    assert [sampling._users_of_a_group(users) for users in (1, 1056)] == [1, 1056]
-    for users in (1057, 5000, 10**5, 123_457, 10**6):
-        group = sampling._users_of_a_group(users)
-        assert group in range(224, 1057, 64)
-        busiest = math.ceil(math.ceil(users / group) / processors) * group
-        share = users / processors
-        assert share <= busiest
-        assert busiest <= max(1.2 * share, 224)
 
 
 def test_limits_in_epsilon_and_in_size(key):

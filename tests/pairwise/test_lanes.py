@@ -11,7 +11,6 @@ from privrank_jax.pairwise.lanes import (
     column_sums,
     dot,
     item_sum,
-    opposed_sums,
     row_sums,
     times,
 )
@@ -44,25 +43,3 @@ def test_rows_are_added_by_any_term():
     left, right = np.arange(24.0).reshape(4, 3, 2), np.arange(8.0).reshape(4, 2)
     found = quick_jit(lambda *x: add_rows(lambda row, one: row - one, *x))(left, right)
     np.testing.assert_array_equal(found, (left - right[:, None]).sum(0))
-
-
-@pytest.mark.parametrize(
-    "size", [1, 5, 6, 7, 9]
-)  # in one block, in blocks with and without rows left over
-def test_opposed_terms_are_summed_over_all_pairs(size):
-    rng = np.random.default_rng(size)
-    wins, scores = rng.normal(size=(size, size, 3)), rng.normal(size=(size, 3))
-
-    def term(won, lost, one, other):
-        return won * one[0] * other[1] - lost * one[1] * other[0]
-
-    def summed(wins, scores):
-        items = (scores, jnp.exp(scores))
-        return opposed_sums(term, (wins, jnp.swapaxes(wins, 0, 1)), items)
-
-    powers = np.exp(scores)
-    terms = wins * scores[:, None] * powers[None]
-    wanted = (terms - terms.swapaxes(0, 1)).sum(0)
-    np.testing.assert_allclose(quick_jit(summed)(wins, scores), wanted, atol=1e-12)
-    one = quick_jit(summed)(wins[..., 0], scores[:, 0])
-    np.testing.assert_allclose(one, wanted[:, 0], atol=1e-12)

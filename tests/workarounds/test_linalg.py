@@ -62,12 +62,12 @@ def test_an_indefinite_matrix_gives_nan():
 def test_no_lapack_call_is_large_enough_to_wait_for_the_thread_pool():
     """Two such calls at once hang a machine of two cores (module docstring)."""
 
-    def largest_batch(function, *arrays):
+    def batches(function, *arrays):
         text = jax.jit(jax.vmap(function)).lower(*arrays).compile().as_text()
-        calls = re.findall(r"f64\[(\d+),12,12\][^\n]* custom-call\([^\n]*lapack", text)
-        return max(int(count) for count in calls)
+        assert "lapack" in text
+        return set(re.findall(r"f64\[(\d+),12,12\][^\n]* custom-call\([^\n]*lapack", text))
 
     with jax.default_device(jax.devices("cpu")[0]):
         matrix, right = _systems((500,), 12)
-        assert largest_batch(jnp.linalg.cholesky, matrix) == 500
-        assert largest_batch(solve_positive_definite, matrix, right) * 12**3 / 3 < 200_000
+        assert batches(jnp.linalg.cholesky, matrix) == {"500"}
+        assert batches(solve_positive_definite, matrix, right) == set()
