@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +26,7 @@ def components(joined: PairMatrix | np.ndarray) -> Int[Array | np.ndarray, "item
     item = xp.arange(joined.shape[0], dtype=np.int32)
     joined = (joined > 0) | (item[:, None] == item)
 
-    def lower(label: Array) -> Array:
+    def lower(label: Any) -> Any:
         least = xp.where(joined, label, item.size).min(axis=1).astype(np.int32)
         return least[least]
 
