@@ -7,13 +7,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Int, Shaped
 
 from privrank_jax._backend import namespace
-from privrank_jax._types import PairMatrix
 
 
-def components(joined: PairMatrix | np.ndarray) -> Int[Array | np.ndarray, "items"]:
+def components(
+    joined: Shaped[Array | np.ndarray, "items items"],
+) -> Int[Array | np.ndarray, "items"]:
     """The lowest item of each item's component, int32.
 
     Args:
