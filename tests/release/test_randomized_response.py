@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax.release import exact_randomized_response
-from privrank_jax.release.randomized_response import keep_probability
+from privrank_jax.release.randomized_response import kept_below
 
 ALARM = 1e-5  # false-alarm rate of each comparison; the flips can't be seeded
 
@@ -33,10 +33,10 @@ def test_each_report_is_flipped_at_its_own_epsilon_whatever_the_answer():
     "epsilon", [1e-9, 1e-3, 0.1, 1 / 3, 1.0, 3.0, 17.0, 30.0, 36.0, 50.0, 900.0]
 )
 def test_the_loss_never_exceeds_epsilon_and_hardly_falls_short(epsilon):
-    keep = Fraction(keep_probability(epsilon))
+    keep = Fraction(kept_below(epsilon), 2**64)
     loss = math.log(keep / (1 - keep)) if epsilon > 1e-6 else float(4 * (keep - Fraction(1, 2)))
     assert loss <= epsilon * (1 + 4e-16)  # log itself is rounded
-    assert loss >= min(epsilon, 36.7) * (1 - 0.02 * (epsilon >= 30) - 2e-6)
+    assert loss >= min(epsilon, 44.3) * (1 - 2e-6)
 
 
 def test_chunks_and_odd_lengths_lose_nothing(monkeypatch):
