@@ -269,7 +269,7 @@ def largest(utilities: list[int], counts: list[int], rate: Fraction, noise: str)
 
     def value(one: int, rest: Uniform, bits: int) -> Ball:
         """Rate · utility plus the largest noise of the class, by 1 - U."""
-        with precision(bits + 64):  # of log U the bits by which it is small are lost
+        with precision(bits + 64):
             return ball(rate * utilities[one]) + largest_noise(noise, counts[one], rest, bits)
 
     open_classes = {likely: Uniform()}
@@ -288,7 +288,8 @@ def largest(utilities: list[int], counts: list[int], rate: Fraction, noise: str)
     bits = BITS
     while True:
         values = {one: value(one, rest, bits) for one, rest in open_classes.items()}
-        ahead = max(values, key=lambda one: values[one].lower())
+        with precision(bits + 64):
+            ahead = max(values, key=lambda one: values[one].lower())
         open_classes = {
             one: rest for one, rest in open_classes.items() if not values[one] < values[ahead]
         }
@@ -306,9 +307,12 @@ def largest_noise(noise: str, count: int, rest: Uniform, bits: int) -> Ball:
         rest: 1 - U.
         bits: of it, at least.
     """
-    while not 0 < (left := rest.ball(bits)) < 1:  # a logarithm has no bound yet
-        bits += 64
-    log = (-left).log1p()
-    if noise == "exponential":
-        return -(-(log / count).expm1()).log()
-    return ball(count).log() - (-log).log()
+    while True:
+        with precision(bits + 64):  # of log U the bits by which it is small are lost
+            left = rest.ball(bits)
+            if 0 < left < 1:
+                log = (-left).log1p()
+                if noise == "exponential":
+                    return -(-(log / count).expm1()).log()
+                return ball(count).log() - (-log).log()
+        bits += 64  # a logarithm has no bound yet

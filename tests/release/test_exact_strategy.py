@@ -150,7 +150,7 @@ def test_fewer_bits_where_much_noise_is_due():
     asked = promise(1e-3, "user", "replace", 10**5, delta=1e-9)
     strategy = strategy_of(asked, 10, "gaussian")
     assert strategy.unit < 1 << module._DIGITS
-    assert strategy.scale <= module.LARGEST
+    assert strategy.scale <= module._LARGEST
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax._balls import ball, precision
 from privrank_jax.release import exact_randomized_response
 from privrank_jax.release.randomized_response import kept_below
 
@@ -34,9 +35,11 @@ def test_each_report_is_flipped_at_its_own_epsilon_whatever_the_answer():
 )
 def test_the_loss_never_exceeds_epsilon_and_hardly_falls_short(epsilon):
     keep = Fraction(kept_below(epsilon), 2**64)
-    loss = math.log(keep / (1 - keep)) if epsilon > 1e-6 else float(4 * (keep - Fraction(1, 2)))
-    assert loss <= epsilon * (1 + 4e-16)  # log itself is rounded
-    assert loss >= min(epsilon, 44.3) * (1 - 2e-6)
+    with precision(200):
+        loss = ball(keep / (1 - keep)).log()
+        assert loss <= epsilon
+        most = min(epsilon, 44.3)
+        assert loss > ball(Fraction(most)) - math.exp(most) * 2**-62 - 2**-60
 
 
 def test_chunks_and_odd_lengths_lose_nothing(monkeypatch):
@@ -58,7 +61,7 @@ def test_two_runs_differ():
         ([1, 0], 0.0, "epsilon must be positive"),
         ([1, 0], math.nan, "epsilon must be positive"),
         ([1, 0], math.inf, "epsilon must be finite"),
-        ([1, 0], 1e-17, "too small"),
+        ([1, 0], 1e-20, "too small"),
         ([1, 2], 1.0, "0 or 1"),
         ([1, 0], [1.0], "shape"),
         ([[1, 0]], 1.0, "shape"),
