@@ -13,7 +13,7 @@ is everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -63,15 +63,32 @@ def integer_laplace(count: int, scale: Fraction, source: Source = SYSTEM) -> np.
             "exact Laplace noise has a scale above 0 and at most 2^53 units, about 9e15, and this would be larger: "
             "choose a larger epsilon, promise fewer contributions, or give covariates fewer bits."
         )
-    words = random_words(2 * count, source)
-    size = -float(scale) * np.log((np.maximum(words, _FEW) + 0.5) * 2.0**-64)
-    margin = float(scale) * (1 / np.maximum(words, _FEW) + _MARGIN)
+    found = geometric(np.full(2 * count, float(scale)), lambda _: scale, source)
+    return found[:count] - found[count:]
+
+
+def geometric(
+    scale: np.ndarray, exact: Callable[[int], Fraction], source: Source = SYSTEM
+) -> np.ndarray:
+    """Independent numbers G, ``(n,)`` int64.
+
+    Args:
+        scale: s of each, ``(n,)``, above 0 and at most 2^53, rounded to nearest.
+        exact: place to s, a rational.
+        source: of random bits.
+
+    >>> geometric(np.array([0.01]), lambda _: Fraction(1, 100)).tolist()
+    [0]
+    """
+    words = random_words(scale.size, source)
+    size = -scale * np.log((np.maximum(words, _FEW) + 0.5) * 2.0**-64)
+    margin = scale * (1 / np.maximum(words, _FEW) + _MARGIN)
     sure = (words >= _FEW) & (np.abs(size - np.rint(size)) > margin)
     found = np.floor(size).astype(np.int64)
     for place in np.flatnonzero(~sure).tolist():
         uniform = Uniform(int(words[place]), 64, source.branch(str(place)))
-        found[place] = decide(uniform, scale, int(found[place]))
-    return found[:count] - found[count:]
+        found[place] = decide(uniform, exact(place), int(found[place]))
+    return found
 
 
 def decide(uniform: Uniform, scale: Fraction, guess: int = 0) -> int:

@@ -176,9 +176,8 @@ RELEASES = (
     *mutants_of(
         "release/mallows.py",
         "tests/release/test_mallows.py",
-        ("Fraction(float(budget)) * _ONE", "Fraction(2 * float(budget)) * _ONE"),
-        ("odd[going] = trial % 2 == 1", "odd[going] = trial % 2 == 0"),
-        ("// (int(length) - 1)", "// int(length)"),
+        ("return places / epsilon", "return places / (2 * epsilon)"),
+        ("drawn % (step + 1)", "drawn % step"),
     ),
     *mutants_of(
         "release/mallows.py",

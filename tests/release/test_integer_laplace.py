@@ -102,6 +102,17 @@ def test_a_source_gives_the_same_noise_again():
     assert not np.any(first - values[0] == second - values[1])
 
 
+def test_numbers_of_different_scales_are_decided_each_by_its_own(monkeypatch):
+    """The same words with and without trust in doubles, at scales that take turns."""
+    exact = [Fraction(1, 7), Fraction(10**6, 3), Fraction(5)] * 40
+    scale = np.array([float(one) for one in exact])
+    fast = module.geometric(scale, exact.__getitem__, STREAM.branch("turns"))
+    monkeypatch.setattr(module, "_MARGIN", math.inf)
+    slow = module.geometric(scale, exact.__getitem__, STREAM.branch("turns"))
+    np.testing.assert_array_equal(fast, slow)
+    assert fast[1::3].mean() > 1000 > 50 > fast[::3].max()
+
+
 def test_shapes_and_refusals():
     assert integer_laplace(0, Fraction(1)).shape == (0,)
     assert laplace_mechanism(np.zeros((0, 3)), Fraction(1), []).shape == (0, 3)

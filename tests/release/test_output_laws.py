@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -27,9 +28,9 @@ from privrank_jax.release import (
     exact_randomized_response,
     exact_sub_ranking_weights,
     exact_top_k,
-    mallows,
 )
 from privrank_jax.release import integer_noise as exact
+from privrank_jax.release.integer_laplace import geometric
 from privrank_jax.release.randomized_response import kept_below
 from tests.promises import promise, user
 from tests.release.laws import (
@@ -300,7 +301,7 @@ def test_steps_of_one_user_and_neighboring_users_are_independent():
 @pytest.mark.parametrize("gamma", [0.02, 1.0])
 def test_places_back_have_the_tail_of_their_law(gamma):
     draws = 40_000
-    drawn = mallows._geometric(np.full(draws, round(gamma * 2**48), np.uint64)).astype(float)
+    drawn = geometric(np.full(draws, 1 / gamma), lambda _: 1 / Fraction(gamma)).astype(float)
     law = stats.geom(-math.expm1(-gamma), loc=-1)
     wrong = stats.geom(-math.expm1(-gamma / LESS), loc=-1)
     assert power(draws, (law.mean(), law.std()), (wrong.mean(), wrong.std())) > 0.99
