@@ -86,7 +86,7 @@ def _sample(
     user, step = np.nonzero(cells)
     drawn = geometric(
         _scales(epsilon, lengths)[user],
-        lambda place: int(lengths[user[place]] - 1) / Fraction(epsilon[user[place]]),
+        lambda place: int(lengths[user[place]] - 1) / Fraction(float(epsilon[user[place]])),
     )
     back[user, step] = drawn % (step + 1)
     places = np.empty((users, items), np.int32)
