@@ -46,7 +46,7 @@ before = dict(jax.config.values)
 for name in {sorted(LIGHT)!r}:
     __import__(name)
 assert dict(jax.config.values) == before, "JAX's configuration changed"
-heavy = {{"matplotlib", "duckdb", "opendp", "dp_accounting", "typer", "rich", "pandas", "pooch",
+heavy = {{"matplotlib", "duckdb", "flint", "dp_accounting", "typer", "rich", "pandas", "pooch",
          "ibis", "pyarrow", "beartype"}} & set(sys.modules)
 assert not heavy, heavy
 """

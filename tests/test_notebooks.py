@@ -102,7 +102,7 @@ def test_a_notebook_that_needs_more_than_its_kernel_says_so_first(path: Path) ->
     trains = any("import equinox" in cell.source for cell in notebook.cells)
     assert trains == (path.stem in TRAINS)
     if trains:
-        assert "privrank-jax[notebooks,release]" in notebook.cells[0].source
+        assert "privrank-jax[notebooks]" in notebook.cells[0].source
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

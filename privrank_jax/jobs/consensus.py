@@ -463,7 +463,7 @@ def _release(data: Prepared, asked: Asked) -> Ranking:
     asked = dataclasses.replace(asked, method=asked.named)
     check_items_of(asked.record, table.name, table.num_items)
     mechanism = _mechanism(data, asked)
-    MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)  # refuses early
+    MECHANISMS[mechanism].drawn_exactly(data.source)  # refuses early
     if mechanism in _ANSWERS:
         _check_pairs(data, asked)
     return asked.record.runner(asked.trust)(data, asked)
@@ -484,7 +484,7 @@ def _draw(data: Prepared, asked: Asked, **options: object) -> Drawn:
     Users answer for themselves; a curator uses weights, which the exact twins count themselves.
     """
     mechanism = _mechanism(data, asked)
-    exact = MECHANISMS[mechanism].drawn_exactly(data.source, asked.noise)
+    exact = MECHANISMS[mechanism].drawn_exactly(data.source)
     if asked.at_home or (exact and not data.in_engine):
         votes, options = data.ranks, {**options, "missing": data.table.missing}
     else:

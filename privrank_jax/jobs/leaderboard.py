@@ -46,7 +46,7 @@ from privrank_jax.jobs.checks import (
     private_remark,
     what_is,
 )
-from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, rehearsed
+from privrank_jax.jobs.mechanisms import LAWS, ON_INTEGERS, REHEARSAL, Randomness, rehearsed
 from privrank_jax.jobs.result import (
     ANSWERS,
     SEVERAL_GROUPS,
@@ -409,7 +409,7 @@ class _Job:
             "schedule": self.schedule.words,
             "num_steps": self.schedule.steps,
             "state": found.identifier or None,
-            "noise": f"{'' if rehearsal else 'discrete '}{self.noise.capitalize()}, correlated over steps",
+            "noise": f"{(LAWS if rehearsal else ON_INTEGERS)[self.noise]}, correlated over steps",
             "noise_deviation": deviation,
             "level": self.level,
             "seed": self.source.seed,

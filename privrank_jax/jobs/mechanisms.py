@@ -13,7 +13,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from privrank_jax._promise import NOISES, SHAPED_NOISES
-from privrank_jax.release.library import EXTRA, exact_samplers_available, unsound_opendp
 
 if TYPE_CHECKING:
     from privrank_jax._types import Key
@@ -33,6 +32,18 @@ LAWS = {
     "exponential": "exponential",
 }
 """Kinds of noise, and how results name them."""
+
+ON_INTEGERS = {
+    "k-norm": "discrete K-norm",
+    "laplace": "discrete Laplace",
+    "gaussian": "rounded Gaussian",
+}
+"""Those whose exact noise is of integers."""
+
+_INEXACT = (
+    "the reports come from fast floating-point generators, keyed by the operating system, and only approximate their "
+    "exact law."
+)
 
 _WHY = {
     "idealized": (
@@ -57,9 +68,8 @@ class Mechanism:
         simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
         exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
-        opendp: noises that the exact twin takes from OpenDP; it needs nothing but the operating system for others.
         noises: noises that it can draw, the default first; data that say what all users were asked have another one.
-        law: kind of the exact noise: integers, or real numbers.
+        integers: whether the exact noise is of integers, not of real numbers.
         trust: who draws the noise.
         instead: an instruction that leads to an exact mechanism, where this one is not.
     """
@@ -68,9 +78,8 @@ class Mechanism:
     simulated: str
     exact: str = ""
     numerics: str = "exact"
-    opendp: tuple[str, ...] = NOISES
     noises: tuple[str, ...] = NOISES[:1]
-    law: str = "discrete "
+    integers: bool = True
     trust: str = "central"
     instead: str = ""
 
@@ -83,12 +92,11 @@ class Mechanism:
         """The noise: as requested, else the default."""
         return requested or self.noises[0]
 
-    def drawn_exactly(self, source: Randomness, noise: str | None = None) -> bool:
+    def drawn_exactly(self, source: Randomness) -> bool:
         """Whether the exact twin draws the noise.
 
         Args:
             source: of a release or a rehearsal.
-            noise: the noise; None for the default.
 
         Raises:
             ValueError: it is a release that is not exact, and that was not accepted.
@@ -96,8 +104,6 @@ class Mechanism:
         if not self.exact:
             source.check(self.numerics, self.instead)
             return False
-        if self.noise_of(noise) in self.opendp:
-            return source.draws_exactly()
         return not source.rehearsal
 
 
@@ -136,36 +142,31 @@ MECHANISMS = {
         label="private scores",
         simulated="pairwise:perturbed_mle",
         exact="release.perturbed_mle:exact_perturbed_mle",
-        law="",
-        opendp=(),
+        integers=False,
         noises=NOISES,
     ),
     "perturbed-covariates": Mechanism(
         label="private scores with covariates",
         simulated="pairwise:perturbed_mle",
         exact="release.perturbed_mle:exact_perturbed_mle",
-        law="",
-        opendp=(),
+        integers=False,
     ),
     "perturbed-davidson": Mechanism(
         label="private scores with ties",
         simulated="pairwise:perturbed_mle",
         exact="release.perturbed_mle:exact_perturbed_mle",
-        law="",
-        opendp=(),
+        integers=False,
     ),
     "perturbed-choices": Mechanism(
         label="private scores of choices",
         simulated="pairwise:perturbed_mle",
         exact="release.perturbed_mle:exact_perturbed_mle",
-        law="",
-        opendp=(),
+        integers=False,
     ),
     "noisy-design": Mechanism(
         label="noisy numbers of comparisons",
         simulated="pairwise.private_design:noisy_design",
         exact="release.private_design:exact_noisy_design",
-        opendp=(),
     ),
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
@@ -176,9 +177,8 @@ MECHANISMS = {
         label="one draw among all sets",
         simulated="pairwise:canonical_top_k",
         exact="release.best_set:exact_canonical_top_k",
-        opendp=(),
         noises=("exponential",),
-        law="",
+        integers=False,
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",
@@ -208,41 +208,35 @@ MECHANISMS = {
         label="Kemeny ranking of private weights",
         simulated="aggregation:private_weights",
         exact="release.weights_in_parts:exact_weights",
-        opendp=(),
         noises=("k-norm", "gaussian"),
     ),
     "dp-footrule": Mechanism(
         label="least footrule on noisy counts of positions",
         simulated="aggregation:dp_footrule",
         exact="release.footrule_costs:exact_footrule",
-        opendp=(),
         noises=SHAPED_NOISES,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",
         exact="release.exponential:exact_exponential",
-        opendp=(),
     ),
     "sub-ranking-weights": Mechanism(
         label="one answer per user",
         simulated="aggregation:sub_ranking_weights",
         exact="release.sub_rankings:exact_sub_ranking_weights",
-        opendp=(),
         trust="local",
     ),
     "shuffled-pair-weights": Mechanism(
         label="one shuffled answer per user",
         simulated="aggregation:shuffled_pair_weights",
         exact="release.sub_rankings:exact_shuffled_pair_weights",
-        opendp=(),
         trust="shuffled",
     ),
     "ldp-borda-subsets": Mechanism(
         label="Borda scores from two sets of items per user",
         simulated="aggregation:ldp_borda",
         exact="release.local_borda:exact_ldp_borda",
-        opendp=(),
         trust="local",
     ),
     "ldp-borda": Mechanism(
@@ -275,7 +269,6 @@ MECHANISMS = {
         label="the Mallows model",
         simulated="jobs.randomize:simulated_mallows",
         exact="release.mallows:exact_mallows",
-        opendp=(),
         trust="local",
     ),
 }
@@ -332,21 +325,6 @@ class Randomness:
             return secrets.token_hex()
         return np.asarray(jax.random.key_data(self.key())).tobytes().hex()
 
-    def draws_exactly(self) -> bool:
-        """Whether OpenDP draws the noise: always, except in a rehearsal, or if it is missing and that was accepted.
-
-        Raises:
-            ValueError: OpenDP is missing, or unsound; the latter is refused whatever was accepted.
-        """
-        if self.rehearsal:
-            return False
-        if reason := unsound_opendp():
-            raise ValueError(f"{reason}. Or {_REHEARSE}.")
-        exact = exact_samplers_available()
-        if not exact:
-            self.check("simulation")
-        return exact
-
     def check(self, numerics: str, instead: str = "") -> None:
         """Refuse a release that isn't exact, unless that was accepted.
 
@@ -359,8 +337,6 @@ class Randomness:
         """
         if numerics == "exact" or self.rehearsal or self._accepted:
             return
-        if not exact_samplers_available():
-            instead = f"install exact samplers by {EXTRA}" + (f" and {instead}" if instead else "")
         ways = [_REHEARSE, f"add {_ACCEPT} to release it anyway, with a guarantee that says so"]
         asked = f"as asked, the release is not exact: {_WHY[numerics]}"
         if not instead:
@@ -401,15 +377,14 @@ def sample(name: str, source: Randomness, data: Any, *arguments: Any, **options:
         options: options of both twins.
     """
     mechanism = MECHANISMS[name]
-    noise = LAWS[mechanism.noise_of(options.get("noise"))]
-    if mechanism.drawn_exactly(source, options.get("noise")):
+    kind = mechanism.noise_of(options.get("noise"))
+    if mechanism.drawn_exactly(source):
         value = _function(mechanism.exact)(data, *arguments, **options)
-        return Sampled(value, "exact", f"{mechanism.law}{noise}", ())
+        return Sampled(value, "exact", (ON_INTEGERS if mechanism.integers else LAWS)[kind], ())
     value = _function(mechanism.simulated)(source.key(), data, *arguments, **options)
     if source.rehearsal:
-        return Sampled(value, "simulation", noise, (REHEARSAL,))
-    numerics = "simulation" if mechanism.exact else mechanism.numerics
-    return Sampled(value, numerics, noise, (_about_noise(mechanism),))
+        return Sampled(value, "simulation", LAWS[kind], (REHEARSAL,))
+    return Sampled(value, mechanism.numerics, LAWS[kind], (_INEXACT,))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -459,16 +434,3 @@ def _function(path: str) -> Callable[..., Any]:
     """Look up a function at each call, so that an audit can intercept it."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
-
-
-def _about_noise(mechanism: Mechanism) -> str:
-    """The warning for a release that is not exact."""
-    if not mechanism.exact:
-        return (
-            "the reports come from fast floating-point generators, keyed by the operating system, and only "
-            "approximate their exact law."
-        )
-    return (
-        "the noise comes from fast floating-point generators, keyed by the operating system: their low "
-        f"bits can reveal answers. For exact noise: {EXTRA}."
-    )

@@ -1,30 +1,27 @@
-r"""ε, δ and σ of the Gaussian mechanism, on the host, in arithmetic of sufficient precision; never rounded down.
+r"""ε, δ and σ of the Gaussian mechanism, on the host, proven by balls; never rounded down.
 
-With r = Δ₂/σ, δ(ε) = Φ(r/2 - ε/r) - e^ε Φ(-r/2 - ε/r) (Balle and Wang 2018, Theorem 8). For small r the two terms share
-nearly all of their digits, and root finders in double precision then stop at an ε whose δ is above the one asked for.
-
-δ(ε) = ∫_ε^∞ e^t Φ(-r/2 - t/r) dt is the tail of a log-concave function, so log δ(ε) is concave (Prékopa): the tangent
-lies above it, and every step of Newton's method lands where δ(ε) is at most what is asked for, closer and closer.
+With r = Δ₂/σ, δ(ε) = Φ(r/2 - ε/r) - e^ε Φ(-r/2 - ε/r) (Balle and Wang 2018, Theorem 8), which falls with ε and with σ.
+With a = ε/r - r/2 and b = ε/r + r/2, b² - a² = 2ε, so 2δ(ε) = e^{-a²/2} (E(a) - E(b)), where E(x) = 2e^{x²/2} Φ(-x) =
+U(1/2, 1/2, x²/2)/√π for x >= 0, Tricomi's function, and E(x) = 2e^{x²/2} - E(-x) otherwise. For small r both terms
+share nearly all of their digits: bits are doubled until a ball of δ(ε) decides.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, TypeAlias
 
 import numpy as np
 
+from privrank_jax._balls import Ball, ball, precision, sharp, sign
 from privrank_jax._search import furthest
 from privrank_jax._validate import check_delta, check_epsilon, check_positive
-from privrank_jax.privacy.host import HostNumber, host_number, load_mpmath
+from privrank_jax.privacy.host import HostNumber, host_number
 
-_Context: TypeAlias = Any  # arithmetic of mpmath, which has no types
-_Real: TypeAlias = Any  # and its numbers
-
-_DIGITS = 40  # of a result, beside those that cancel
 _CLOSE = 1e-12  # relative distance at which a search ends
+_MOST_BITS = 2**14  # what is not proven by then counts as not private
 _ABOVE = 1 + 2**-50  # more than a few roundings of a double
 
 
@@ -43,55 +40,81 @@ def gaussian_delta_at(shift: float, epsilon: Fraction) -> float:
         return 0.0
     if math.isinf(shift):
         return 1.0
-    context = _context(shift, float(epsilon))
-    delta, _ = _delta(context, context.mpf(shift), _number(context, epsilon))
-    return min(math.nextafter(float(delta), math.inf), 1.0)
+    delta = sharp(lambda: _delta(Fraction(shift), epsilon))
+    return min(math.nextafter(float(delta.upper()), math.inf), 1.0)
 
 
 def gaussian_epsilon_at(shift: float, delta: Fraction) -> float:
     """Least ε at δ >= 0 of a Gaussian mechanism with Δ₂/σ = ``shift`` < ∞, rounded up; ∞ at δ = 0.
 
-    >>> round(gaussian_epsilon_at(1.0, Fraction(1, 8)), 15)
-    1.010718722737206
+    >>> round(gaussian_epsilon_at(1.0, Fraction(1, 8)), 12)
+    1.010718722737
     """
     if shift == 0:
         return 0.0
     if delta == 0:
         return math.inf
-    context = _context(shift, shift**2)
-    ratio, wanted = context.mpf(shift), _number(context, delta)
-    if _delta(context, ratio, context.zero)[0] <= wanted:
+
+    def enough(epsilon: float) -> bool:
+        return keeps(Fraction(shift), Fraction(epsilon), delta)
+
+    if enough(0.0):
         return 0.0
     # P[loss > ε] <= exp(-(ε/r - r/2)²/2), so this ε suffices.
-    epsilon = ratio**2 / 2 + ratio * context.sqrt(-2 * context.log(wanted))
-    while True:
-        found, slope = _delta(context, ratio, epsilon)
-        step = found / slope * context.log(wanted / found)
-        epsilon -= step
-        if step <= _CLOSE * epsilon:
-            break
-    return _until(lambda at: _delta(context, ratio, context.mpf(at))[0] <= wanted, float(epsilon))
+    with precision(64):
+        reach = float((-2 * ball(delta).log()).sqrt())
+    return _least(enough, rounded_up(shift * (shift / 2 + reach)))
 
 
 def gaussian_ratio_at(epsilon: Fraction, delta: Fraction) -> float:
     """Least σ/Δ₂ of a Gaussian mechanism that is (ε, δ)-DP, ε > 0 and 0 < δ < 1, rounded up.
+
+    Raises:
+        ValueError: ε and δ so small that no double is as large.
 
     >>> round(gaussian_ratio_at(Fraction(1), Fraction(1, 10**5)), 9)
     3.730631635
     """
     # c/s + 1/(2s²) <= ε for c = √(2 log 1/δ): an upper end that suffices.
     at, reach = float(epsilon), math.sqrt(-2 * math.log(delta))
-    high = rounded_up((reach + math.sqrt(reach**2 + 2 * at)) / (2 * at))
-    context = _context(1 / high, at)
-    loss, wanted = _number(context, epsilon), _number(context, delta)
+    high = rounded_up((reach + math.sqrt(reach**2 + 2 * at)) / (2 * at)) if at else math.inf
+    if math.isinf(high):
+        raise ValueError(
+            "no Gaussian noise can be computed for this epsilon and delta: choose values closer to usual ones, such as "
+            "1 and 1e-6."
+        )
+    return _least(lambda ratio: keeps(1 / Fraction(ratio), epsilon, delta), high)
 
-    def enough(ratio: float) -> bool:
-        return _delta(context, 1 / context.mpf(ratio), loss)[0] <= wanted
 
-    low = high / 2
-    while enough(low):
-        low, high = low / 2, low
-    return _until(enough, furthest(enough, high, low, relative=_CLOSE))
+@functools.lru_cache(maxsize=64)
+def gaussian_budget(epsilon: float, delta: float) -> Fraction:
+    """μ: Gaussian noise of standard deviation σ on a query of ℓ₂ sensitivity Δ is (ε, δ)-DP if Δ/σ ≤ μ.
+
+    Args:
+        epsilon: ε > 0, finite.
+        delta: δ in (0, 1).
+
+    Returns:
+        The largest μ, less at most 10^-11 of it.
+
+    Raises:
+        ValueError: an ε and a δ so extreme that no double holds the noise.
+
+    >>> mu = gaussian_budget(1.0, 1e-5)
+    >>> one = Fraction(1), Fraction(1e-5)
+    >>> round(float(mu), 4), keeps(mu, *one), keeps(mu * Fraction(1 + 1e-11), *one)
+    (0.2681, True, False)
+    """
+    return 1 / Fraction(gaussian_ratio_at(Fraction(epsilon), Fraction(delta)))
+
+
+def concentrated_budget(budget: Fraction) -> float:
+    """ρ = μ²/2 of Gaussian noise of standard deviation 1 at ℓ₂ sensitivity μ, never rounded down.
+
+    >>> concentrated_budget(Fraction(1, 2)) >= 1 / 8
+    True
+    """
+    return math.nextafter(float(budget**2 / 2), math.inf)
 
 
 def calibrate_gaussian(
@@ -112,7 +135,6 @@ def calibrate_gaussian(
         σ, a float.
 
     Raises:
-        ImportError: without dp-accounting.
         ValueError: arguments out of range.
 
     Source: Balle and Wang (2018).
@@ -132,30 +154,31 @@ def calibrate_gaussian(
     return rounded_up(float(sensitivity) * math.sqrt(releases) * ratio)
 
 
-def _delta(context: _Context, ratio: _Real, epsilon: _Real) -> tuple[_Real, _Real]:
-    """δ(ε), slightly above its value to this many digits, and its negative slope there."""
-    root = context.sqrt(2)
-    upper = context.erfc((epsilon / ratio - ratio / 2) / root) / 2
-    lower = context.exp(epsilon) * context.erfc((epsilon / ratio + ratio / 2) / root) / 2
-    return (upper - lower) * (1 + context.mpf(10) ** -25), lower
+def keeps(shift: Fraction, epsilon: Fraction, delta: Fraction) -> bool:
+    """Whether a Gaussian mechanism with Δ₂/σ = ``shift`` > 0 is proven (ε, δ)-DP."""
+    return sign(lambda _: _delta(shift, epsilon) - ball(delta), _MOST_BITS) < 0
 
 
-def _context(shift: float, epsilon: float) -> _Context:
-    """An arithmetic context with enough digits left after terms with this r and ε cancel."""
-    context = load_mpmath().mp.clone()
-    lost = math.log10(1 + epsilon / shift + shift) + max(0.0, -math.log10(shift))
-    context.dps = _DIGITS + math.ceil(2 * lost)
-    return context
+def _delta(shift: Fraction, epsilon: Fraction) -> Ball:
+    """δ(ε) at r = ``shift``."""
+    near, far = epsilon / shift - shift / 2, epsilon / shift + shift / 2
+    common = (-(ball(near) ** 2) / 2).exp() / 2
+    if near < 0:
+        return 1 - common * (_scaled(-near) + _scaled(far))
+    return common * (_scaled(near) - _scaled(far))
 
 
-def _number(context: _Context, value: Fraction) -> _Real:
-    return context.mpf(value.numerator) / value.denominator
+def _scaled(x: Fraction) -> Ball:
+    """2e^{x²/2} Φ(-x), x >= 0."""
+    half = ball(Fraction(1, 2))
+    return (half * ball(x) ** 2).hypgeom_u(half, half) / half.const_sqrt_pi()
 
 
-def _until(enough: Callable[[float], bool], value: float) -> float:
-    """The value, or one slightly above it, that passes the check, rounded up once more."""
-    step = 2.0**-52
-    while not enough(value):
-        value = math.nextafter(value * (1 + step), math.inf)
-        step *= 2
-    return rounded_up(value)
+def _least(enough: Callable[[float], bool], high: float) -> float:
+    """The least number that passes a check, rounded up; ``high`` passes, or a number little larger."""
+    while not enough(high):
+        high *= 2
+    low = high / 2
+    while enough(low):
+        low, high = low / 2, low
+    return rounded_up(furthest(enough, high, low, relative=_CLOSE))

@@ -24,20 +24,9 @@ def load_dp_accounting() -> ModuleType:
         import dp_accounting  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise ImportError(
-            'accounting needs dp-accounting: pip install "privrank-jax[release]"'
+            'accounting needs dp-accounting: pip install "privrank-jax[accounting]"'
         ) from error
     return dp_accounting
-
-
-def load_mpmath() -> ModuleType:
-    """mpmath, which dp-accounting brings; raises ImportError, naming the extra, without it."""
-    try:
-        import mpmath  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ImportError(
-            'accounting of Gaussian noise needs mpmath: pip install "privrank-jax[release]"'
-        ) from error
-    return mpmath
 
 
 def host_number(name: str, value: HostNumber) -> Fraction | float:

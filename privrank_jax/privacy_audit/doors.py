@@ -4,8 +4,8 @@ Each comes with the ε that its mechanism loses between two inputs, independentl
 They are named, not imported, since releases depend on this package.
 
 - *Discrete Laplace*: log-probabilities move by at most \|x - x'\|/s in each coordinate.
-- *Discrete Gaussian*: the noise was calibrated to (ε, δ) for an ℓ₂ distance; up to that distance the loss at δ is at
-  most ε times the share of the distance that was used, and beyond it the loss is larger. *Rounded Gaussian* likewise,
+- *Rounded Gaussian*: the noise was calibrated to (ε, δ) for an ℓ₂ distance; up to that distance the loss at δ is at
+  most ε times the share of the distance that was used, and beyond it the loss is larger. *Of several parts* likewise,
   with the distance in units of σ, which differs between the parts of the input.
 - *Discrete K-norm*: ε/c times the integer gauge of x - x', that is max \|x - x'\| for the cube, also at least the sums
   over its positive and negative entries divided by k for the cube cut by a limit of k, and, for the zonotope of

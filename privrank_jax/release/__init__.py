@@ -1,11 +1,10 @@
-"""Noise for real releases: exact samplers, entropy from the operating system (extra ``release``); budget ledgers.
+"""Noise for real releases: exact samplers, entropy from the operating system; budget ledgers.
 
 **Exact releases.** ``exact_...`` functions are twins of simulated ones: the statistic, theorem, guarantee and arguments
 are the same, but no key. They run on the host and take nothing that is traced. The guarantee has ``numerics="exact"``,
 and arrays are NumPy arrays, of float64 unless said otherwise. Beside the errors of its twin each raises ``ValueError``
 for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and for items that only pad the data, which
-would be published; and ``ImportError`` where OpenDP is not installed, or unsound, which draws Laplace and Gaussian
-noise on totals and counts, and flips bits.
+would be published.
 
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.label_training import exact_train_on_labels
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
-    from privrank_jax.release.library import exact_samplers_available
     from privrank_jax.release.local_borda import exact_ldp_borda
     from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.noisy_counts import (
@@ -59,7 +57,6 @@ _HOMES = {
     "exact_noisy_counts": "noisy_counts",
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
-    "exact_samplers_available": "library",
     "exact_scores": "scores",
     "exact_shuffled_pair_weights": "sub_rankings",
     "exact_sub_ranking_weights": "sub_rankings",
@@ -86,7 +83,6 @@ __all__ = [
     "exact_noisy_design",
     "exact_perturbed_mle",
     "exact_randomized_response",
-    "exact_samplers_available",
     "exact_scores",
     "exact_shuffled_pair_weights",
     "exact_sub_ranking_weights",

@@ -1,55 +1,13 @@
-"""Balls that hold real numbers (Arb, by python-flint), and random real numbers with bits drawn as needed."""
+"""Random real numbers, of which bits are drawn as they are needed."""
 
 from __future__ import annotations
 
-import contextlib
+from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from privrank_jax._balls import Ball, ball, sign
 from privrank_jax.release.entropy import SYSTEM, Source
-from privrank_jax.release.library import EXTRA
-from privrank_jax.release.rounded_gaussian import Uniform as Bits
-
-Ball = Any
-"""``flint.arb``: a set of numbers that is sure to hold the one it stands for."""
-
-
-def load_flint() -> Any:
-    """The module ``flint``.
-
-    Raises:
-        ImportError: it is missing; the message says what to install.
-    """
-    try:
-        import flint  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
-        raise ImportError(f"exact scores need python-flint: {EXTRA}") from error
-    return flint
-
-
-def precision(bits: int) -> contextlib.AbstractContextManager[object]:
-    """A context in which balls have midpoints of so many bits."""
-    return load_flint().ctx.workprec(bits)
-
-
-def ball(number: Fraction | int) -> Ball:
-    """A ball that holds a rational."""
-    return load_flint().arb(number.numerator) / number.denominator
-
-
-def above(found: Ball) -> Fraction:
-    """A rational that no element of a finite ball exceeds in absolute value."""
-    return _rational(found.abs_upper())
-
-
-def middle(found: Ball) -> Fraction:
-    """The midpoint of a finite ball."""
-    return _rational(found.mid())
-
-
-def _rational(exact: Ball) -> Fraction:
-    number = exact.fmpq()
-    return Fraction(int(number.p), int(number.q))
 
 
 @runtime_checkable
@@ -61,26 +19,46 @@ class RealNumber(Protocol):
         ...
 
 
-class Uniform(Bits):
-    """A uniform number of [0, 1), of which the first bits are known.
+class Uniform:
+    """A uniform number of [0, 1), of which some bits are known.
 
     Args:
-        source: of its bits.
+        value: its first bits, as an integer.
+        bits: how many.
+        source: of further bits.
     """
 
-    def __init__(self, source: Source = SYSTEM) -> None:
-        super().__init__(0, 0, source)
+    def __init__(self, value: int = 0, bits: int = 0, source: Source = SYSTEM) -> None:
+        self._value, self._bits, self._source = value, bits, source
+
+    def ends(self, bits: int) -> tuple[Fraction, Fraction]:
+        """Bounds from at least so many bits."""
+        if bits > self._bits:
+            more = bits - self._bits
+            self._value, self._bits = self._value << more | self._source.randbits(more), bits
+        unit = 1 << self._bits
+        return Fraction(self._value, unit), Fraction(self._value + 1, unit)
 
     def ball(self, bits: int) -> Ball:
         """A ball that holds it, from so many of its bits or more."""
+        import flint
+
         self.ends(bits)
-        return load_flint().arb(2 * self._value + 1, 1) / (1 << self._bits + 1)
+        return flint.arb(2 * self._value + 1, 1) / (1 << self._bits + 1)
 
     def log(self, bits: int) -> Ball:
         """A ball that holds its logarithm; the number is 0 with probability 0."""
         while not (found := self.ball(bits)) > 0:  # its logarithm has no bound yet
             bits += 64
         return found.log()
+
+    def below(self, bound: Callable[[int], Ball]) -> bool:
+        """Whether it is below a real number.
+
+        Args:
+            bound: bits to a ball, as for :func:`~privrank_jax._balls.sign`.
+        """
+        return sign(lambda bits: self.ball(bits) - bound(bits)) < 0
 
 
 class Laplace:
@@ -92,7 +70,7 @@ class Laplace:
     """
 
     def __init__(self, scale: Fraction, source: Source = SYSTEM) -> None:
-        self._size, self._minus = Uniform(source), bool(source.randbits(1))
+        self._size, self._minus = Uniform(source=source), bool(source.randbits(1))
         self._scale = scale if self._minus else -scale
 
     def ball(self, bits: int) -> Ball:
@@ -109,7 +87,8 @@ class Normal:
     """
 
     def __init__(self, scale: Fraction, source: Source = SYSTEM) -> None:
-        self._size, self._turn, self._scale = Uniform(source), Uniform(source), scale
+        self._size, self._turn = Uniform(source=source), Uniform(source=source)
+        self._scale = scale
 
     def ball(self, bits: int) -> Ball:
         """A ball that holds it, from so many random bits or more of each of two uniform numbers."""

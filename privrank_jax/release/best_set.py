@@ -8,8 +8,8 @@ denominator; λ is a fraction, as every double is one.
 **Classes.** Sets of one utility are a class of N, given by the best item left out and the worst one taken.
 
 **The best class.** The largest of N noises is E = -log(1 - U^(1/N)), or for Gumbel noise log N - log(-log U), with U
-uniform on [0, 1], whose bits come from the operating system. E is enclosed by interval arithmetic for the bits so far,
-and more are drawn, with more digits, until one class is ahead of all others: the law is exact. A class is left aside as
+uniform on [0, 1], whose bits come from the operating system. A ball holds E for the bits so far, and more are drawn,
+with more precision, until one class is ahead of all others: the law is exact. A class is left aside as
 soon as it can't win, because of E ≤ log N - log(1 - U), which needs the length of two integers.
 """
 
@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import math
 import secrets
-from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from privrank_jax._balls import BITS, Ball, ball, precision
 from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import check_choice, check_positive, check_top
 from privrank_jax.comparisons import WinCounts
@@ -32,8 +32,8 @@ from privrank_jax.pairwise.top_k import MOST_CLASSES, NOISES
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import canonical_change
+from privrank_jax.release.balls import Uniform
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
-from privrank_jax.release.intervals import BITS, DIGITS, Bounds, down, exp, log, quotient, up
 from privrank_jax.release.noisy_counts import doubled_totals
 
 _LOG_TWO = Fraction(6932, 10000)  # at least log 2
@@ -172,9 +172,15 @@ def largest(utilities: list[int], counts: list[int], rate: Fraction, noise: str)
     """
     each = math.floor(_LOG_TWO / rate)  # of a bit of N, in units of the utilities
     likely = max(range(len(counts)), key=lambda i: utilities[i] + each * counts[i].bit_length())
-    open_classes = [_Class(likely, secrets.randbits(BITS))]
-    floor = Fraction(_value(open_classes[0], utilities, counts, rate, noise, BITS)[0])
-    needed: dict[int, int] = {}
+
+    def value(one: int, rest: Uniform, bits: int) -> Ball:
+        """Rate · utility plus the largest noise of the class, by 1 - U."""
+        with precision(bits + 64):
+            return ball(rate * utilities[one]) + largest_noise(noise, counts[one], rest, bits)
+
+    open_classes = {likely: Uniform()}
+    floor = value(likely, open_classes[likely], BITS).lower()
+    needed: dict[int, Ball] = {}
     for i, (utility, count) in enumerate(zip(utilities, counts)):
         if i == likely:
             continue
@@ -182,59 +188,37 @@ def largest(utilities: list[int], counts: list[int], rate: Fraction, noise: str)
         # log N - log(1 - U) is below this number of times log 2; without bits it has no bound yet.
         room = count.bit_length() + BITS + 1 - below.bit_length()
         if room not in needed:
-            needed[room] = math.ceil((floor - room * _LOG_TWO) / rate)
-        if below == 0 or utility >= needed[room]:
-            open_classes.append(_Class(i, below))
+            needed[room] = (floor - ball(room * _LOG_TWO)) / ball(rate)
+        if below == 0 or not utility < needed[room]:
+            open_classes[i] = Uniform(below, BITS)
     bits = BITS
     while True:
-        values = [_value(one, utilities, counts, rate, noise, bits) for one in open_classes]
-        ahead = max(range(len(values)), key=lambda j: values[j][0])
-        left = [j for j in range(len(values)) if values[j][1] >= values[ahead][0]]
-        if left == [ahead]:
-            return open_classes[ahead].number
-        open_classes = [open_classes[j].refined(bits) for j in left]
+        values = {one: value(one, rest, bits) for one, rest in open_classes.items()}
+        with precision(bits + 64):
+            ahead = max(values, key=lambda one: values[one].lower())
+        open_classes = {
+            one: rest for one, rest in open_classes.items() if not values[one] < values[ahead]
+        }
+        if len(open_classes) == 1:
+            return ahead
         bits *= 2
 
 
-class _Class:
-    """A class with the bits drawn so far: 1 - U lies in [below, below + 1] / 2^bits."""
+def largest_noise(noise: str, count: int, rest: Uniform, bits: int) -> Ball:
+    """The largest of as many standard noises: -log(1 - U^(1/N)), or log N - log(-log U).
 
-    def __init__(self, number: int, below: int) -> None:
-        self.number, self.below = number, below
-
-    def refined(self, bits: int) -> _Class:
-        """With as many bits more."""
-        return _Class(self.number, self.below << bits | secrets.randbits(bits))
-
-
-def _value(
-    one: _Class, utilities: list[int], counts: list[int], rate: Fraction, noise: str, bits: int
-) -> Bounds:
-    """Bounds of rate · utility plus the largest noise of the class."""
-    count, value = counts[one.number], rate * utilities[one.number]
-    # 1 - U^(1/N) and log U lose the digits by which they are small.
-    digits = DIGITS * bits // BITS + (bits + count.bit_length()) // 3 + 2
-    bound = _largest_exponential if noise == "exponential" else _largest_gumbel
-    low = bound(Fraction((1 << bits) - one.below - 1, 1 << bits), count, down(digits), up(digits))
-    high = bound(Fraction((1 << bits) - one.below, 1 << bits), count, up(digits), down(digits))
-    return (
-        down(digits).add(quotient(value, down(digits)), low),
-        up(digits).add(quotient(value, up(digits)), high),
-    )
-
-
-def _largest_exponential(uniform: Fraction, count: int, near: Context, far: Context) -> Decimal:
-    """-log(1 - U^(1/N)), rounded as ``near`` is; ``far`` rounds to the other side."""
-    if uniform == 0:
-        return Decimal(0)
-    root = exp(near.divide(log(quotient(uniform, near), near), Decimal(count)), near)
-    rest = far.subtract(Decimal(1), root)
-    return log(rest, far).copy_negate() if rest > 0 else Decimal("Infinity")
-
-
-def _largest_gumbel(uniform: Fraction, count: int, near: Context, far: Context) -> Decimal:
-    """log N - log(-log U), likewise."""
-    if uniform in (0, 1):
-        return Decimal("Infinity" if uniform else "-Infinity")
-    inner = log(quotient(uniform, near), near).copy_negate()
-    return near.subtract(log(Decimal(count), near), log(inner, far))
+    Args:
+        noise: as for :func:`largest`.
+        count: N.
+        rest: 1 - U.
+        bits: of it, at least.
+    """
+    while True:
+        with precision(bits + 64):  # of log U the bits by which it is small are lost
+            left = rest.ball(bits)
+            if 0 < left < 1:
+                log = (-left).log1p()
+                if noise == "exponential":
+                    return -(-(log / count).expm1()).log()
+                return ball(count).log() - (-log).log()
+        bits += 64  # a logarithm has no bound yet

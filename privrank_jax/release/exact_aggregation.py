@@ -24,12 +24,12 @@ Under add-remove the number of users is not public, so twice the *centered* scor
 are released. One user more or less changes them by such a vector with σ_ij in {-1, 0, 1}: c = 1, on the same lattice,
 and half of the sensitivities.
 
-**KwikSort.** There are at most q queries. Each is an integer of sensitivity 2 with discrete Laplace noise that OpenDP
-proves to be ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition, and composes like
-noise on q numbers that change by 2. Or it has discrete Gaussian noise of σ such that q queries, of 4/(2σ²)-zCDP each,
-which adds up over adaptive queries, are (ε₁, δ)-DP by OpenDP's conversion. If a round would exceed q, the ranking comes
-from counts with noise at ε₂, where ε₁ + ε₂ ≤ ε, the sum taken exactly. Pivots come from the operating system's entropy
-and do not depend on the data.
+**KwikSort.** There are at most q queries. Each is an integer of sensitivity 2 with integer Laplace noise that is
+ε₁/q-DP, that quotient rounded down; so the transcript is ε₁-DP by adaptive composition, and composes like noise on q
+numbers that change by 2. Or it has rounded Gaussian noise: Gaussian mechanisms compose adaptively as one on all of
+their answers (Dong, Roth and Su 2022), so σ is that of a sensitivity of 2√q at (ε₁, δ). If a round would exceed q, the
+ranking comes from counts with noise at ε₂, where ε₁ + ε₂ ≤ ε, the sum taken exactly. Pivots come from the operating
+system's entropy and do not depend on the data.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ from privrank_jax.release.integer_noise import (
     exact_estimate,
     exact_promise,
     integer_noise,
+    largest_below,
 )
-from privrank_jax.release.intervals import largest_below
 from privrank_jax.release.spanning_trees import Graph
 
 CHANGE = 2
@@ -110,7 +110,7 @@ def exact_borda(
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in items beaten; 1/(nε) for K-norm noise.
 
     Raises:
-        ValueError, ImportError: as for the twin and all exact releases (:mod:`privrank_jax.release`); fewer than 2
+        ValueError: as for the twin and all exact releases (:mod:`privrank_jax.release`); fewer than 2
             items, no users, ranks that are no integers, weights that hold no exact counts.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")

@@ -24,6 +24,7 @@ from jaxtyping import Float
 
 from privrank_jax.pairwise.score_stream import Part
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.prefix_sums import (
     check_steps,
     inverse_series,
@@ -33,12 +34,12 @@ from privrank_jax.privacy.prefix_sums import (
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.unbounded_sums import RADIX, column_bound, level_of, root_integers
 from privrank_jax.release.entropy import Source
-from privrank_jax.release.gaussian_budget import gaussian_budget
-from privrank_jax.release.integer_laplace import LARGEST, laplace_mechanism
+from privrank_jax.release.integer_laplace import laplace_mechanism
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
 MAX_STEPS = 10_000
 _DIGITS = 16
+_LARGEST = 2**40  # of a scale: more is of no use
 _ROOTS = ("square-root", "unbounded-root")
 _LEVELS = 6  # of the tree without a last step, which has more after 32^7 steps
 _LARGEST_COUNT = 2**44  # of twice the wins of an item, so that CX is an exact int64
@@ -63,7 +64,7 @@ def strategy_of(
     kind = usual_strategy(steps, noise)
     for digits in range(_DIGITS, 7, -1) if kind in _ROOTS else (0,):
         rounded = ExactStrategy(privacy, kind, steps, digits, parts)
-        if max(rounded.scales) * (2**_LEVELS if kind == "unbounded-tree" else 1) <= LARGEST:
+        if max(rounded.scales) * (2**_LEVELS if kind == "unbounded-tree" else 1) <= _LARGEST:
             return rounded
     raise ValueError(
         "no exact noise can be drawn for this epsilon, delta and number of contributions: the noise would be too "

@@ -5,42 +5,37 @@ which each user adds between 0 and D = m(m-1) (a pair that is tied or unknown ad
 
 **Privacy.** Replacing one user moves each c(σ) by at most D, hence each log P(σ) by at most 2γD: γD from the odds, γD
 from the normalizer. γ = ε/(2D) is a fraction, since every double is one. So the mechanism is exactly ε-DP, unit user,
-adjacency replace. γ stays at 2^14 beyond that, and at 10^18/(nm(m-1)), n being public: no odds are below e^{-γnm(m-1)},
-and decimals go that far.
+adjacency replace. γ stays at 2^14 beyond that.
 
 **Sampling** goes from the last place to the first, as in :mod:`privrank_jax.aggregation.exponential`: among the
 remaining items S, j comes last with odds Z[S∖j] e^{-γc(j, S∖j)}, where c(j, S) is the cost of putting j behind S and
-Z[S] is the sum of these odds over j in S. The odds are irrational, so they are enclosed: computed once with every step
-rounded down and once with every step rounded up. Sums and products of positive numbers increase in each of them, so the
-two results bracket the true value at any precision. A uniform real number U of [0, 1), whose bits come from the
-operating system's entropy, decides: an item is chosen once the enclosures and the bits so far determine the two partial
-sums of the odds between which U times their sum lies. Until then, more bits are drawn and the odds are computed to more
-digits. The precision only affects how often that happens, about once in 10^32 draws; the law is exactly the one above.
+Z[S] is the sum of these odds over j in S. The odds are irrational, so they are held by balls. A uniform real number U
+of [0, 1), whose bits come from the operating system's entropy, decides: an item is chosen once the balls and the bits
+so far determine the two partial sums of the odds between which U times their sum lies. Until then, more bits are drawn
+and the odds are computed to more bits. The precision only affects how often that happens, about once in 10^32 draws;
+the law is exactly the one above.
 """
 
 from __future__ import annotations
 
-import secrets
-from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
+from privrank_jax._balls import Ball, ball, precision
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.exponential import MAX_ITEMS
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.balls import Uniform
 from privrank_jax.release.exact_aggregation import UserRankings, checked_rankings, twice_counts
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
-from privrank_jax.release.intervals import BITS as _BITS
-from privrank_jax.release.intervals import DIGITS as _DIGITS
-from privrank_jax.release.intervals import down, exp, quotient, up
 
 _STEEPEST = 2**14
-_MOST = 10**18  # powers of e that decimals hold
+_BITS = 128  # of odds at first: what a ball holds without further memory
 
 
 def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "last") -> Estimate:
@@ -60,16 +55,12 @@ def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "l
     [2, 0, 1]
     """
     attained = exact_promise(of_rankings(privacy, "exact_exponential"))
-    users, items = checked_rankings(data, missing)
+    _, items = checked_rankings(data, missing)
     if items > MAX_ITEMS:
         raise ValueError(
             f"the exponential mechanism weighs all subsets: at most {MAX_ITEMS} items, got {items}. Use exact_borda."
         )
-    rate = min(
-        Fraction(attained.epsilon) / (2 * items * (items - 1)),
-        Fraction(_STEEPEST),
-        Fraction(_MOST, users * items * (items - 1)),
-    )
+    rate = min(Fraction(attained.epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
     value = np.empty(items, np.int32)
     value[_draw(_excess(twice_counts(data, missing)), rate)] = np.arange(items)
     return exact_estimate(value, privacy, attained, ExponentialDiagnostics(float(2 * rate)))
@@ -82,67 +73,57 @@ def _excess(counts: np.ndarray) -> list[list[int]]:
 
 def _draw(costs: list[list[int]], rate: Fraction) -> list[int]:
     """Draw the items, best first."""
-    digits = _DIGITS
-    odds = Odds(costs, rate, digits)
+    bits = _BITS
+    odds = Odds(costs, rate, bits)
     left, order = set(range(len(costs))), []
     while left:
         members = sorted(left)
-        uniform, bits = secrets.randbits(_BITS), _BITS
-        while (last := choose(odds.of_last(members), uniform, bits, digits)) is None:
-            uniform, bits = uniform << bits | secrets.randbits(bits), 2 * bits
-            digits *= 2
-            odds = Odds(costs, rate, digits)
+        uniform = Uniform()
+        while (last := odds.last(members, uniform.ball(bits))) is None:
+            bits *= 2
+            odds = Odds(costs, rate, bits)
         order.append(members[last])
         left.remove(members[last])
     return order[::-1]
 
 
 class Odds:
-    """Lower and upper bounds of all odds.
+    """All odds in balls; subsets are integers, bit i for item i.
 
     Args:
         costs: row j, column i: c(j, {i}), 0 or more.
         rate: γ.
-        digits: decimal digits of every intermediate number.
+        bits: of every intermediate number.
     """
 
-    def __init__(self, costs: list[list[int]], rate: Fraction, digits: int) -> None:
-        self._sides = [_Side(costs, rate, rounding(digits)) for rounding in (down, up)]
-
-    def of_last(self, members: list[int]) -> list[tuple[Decimal, Decimal]]:
-        """Lower and upper bounds of the odds of each of ``members`` that it is the last of them."""
-        subset = sum(1 << item for item in members)
-        low, high = self._sides
-        return [(low.of_last(item, subset), high.of_last(item, subset)) for item in members]
-
-
-class _Side:
-    """Odds with every step rounded in the direction of ``context``; subsets are integers, bit i for item i."""
-
-    def __init__(self, costs: list[list[int]], rate: Fraction, context: Context) -> None:
-        self._context, items = context, len(costs)
+    def __init__(self, costs: list[list[int]], rate: Fraction, bits: int) -> None:
+        self._bits, items = bits, len(costs)
         self._half = items // 2
-        with localcontext(context):
-            factors = [
-                [exp(quotient(-rate * cost, context), context) for cost in row] for row in costs
-            ]
+        with precision(bits):
+            factors = [[ball(-rate * cost).exp() for cost in row] for row in costs]
             # e^{-γ c(j, S)} is the product of an entry of each: S within the first half, S within the second.
             self._first = [_products(row[: self._half]) for row in factors]
             self._second = [_products(row[self._half :]) for row in factors]
-            self._sums = np.full(1 << items, Decimal(1))
+            self._sums = np.full(1 << items, ball(1))
             subsets = np.arange(1 << items)
             for size in range(1, items + 1):
                 some = subsets[np.bitwise_count(subsets) == size]
-                sums = np.full(some.size, Decimal(0))
+                sums = np.full(some.size, ball(0))
                 for item in range(items):
                     inside = some >> item & 1 == 1
                     sums[inside] += self._of_last(item, some[inside])
                 self._sums[some] = sums
 
-    def of_last(self, item: int, subset: int) -> Decimal:
-        """Z[S∖j] e^{-γ c(j, S∖j)}."""
-        with localcontext(self._context):
-            return self._of_last(item, subset)
+    def of_last(self, members: list[int]) -> list[Ball]:
+        """Of each of ``members`` that it is the last of them: Z[S∖j] e^{-γ c(j, S∖j)}."""
+        subset = sum(1 << item for item in members)
+        with precision(self._bits):
+            return [self._of_last(item, subset) for item in members]
+
+    def last(self, members: list[int], uniform: Ball) -> int | None:
+        """Which of ``members`` is last by U, or None while that is undetermined."""
+        with precision(self._bits):
+            return choose(self.of_last(members), uniform)
 
     def _of_last(self, item: int, subset: Any) -> Any:
         others = subset ^ 1 << item
@@ -150,33 +131,26 @@ class _Side:
         return self._sums[others] * (self._first[item][first] * self._second[item][second])
 
 
-def choose(odds: list[tuple[Decimal, Decimal]], uniform: int, bits: int, digits: int) -> int | None:
+def choose(odds: list[Ball], uniform: Ball) -> int | None:
     """The k with w_0 + ... + w_{k-1} <= U (w_0 + w_1 + ...) < w_0 + ... + w_k, or None while it is undetermined.
 
     Args:
-        odds: lower and upper bound of each w_k, positive.
-        uniform: U lies in [uniform, uniform + 1) / 2^bits.
-        bits: number of bits of U known so far.
-        digits: decimal digits of the sums.
+        odds: each w_k, positive.
+        uniform: U.
     """
-    floor, ceiling = down(digits), up(digits)
-    at_least = list(accumulate((low for low, _ in odds), floor.add))
-    at_most = list(accumulate((high for _, high in odds), ceiling.add))
-    # 2^bits U (w_0 + w_1 + ...) lies in [low, high).
-    low = floor.multiply(Decimal(uniform), at_least[-1])
-    high = ceiling.multiply(Decimal(uniform + 1), at_most[-1])
-    whole = Decimal(1 << bits)
-    for k in range(len(odds) - 1):
-        if high <= floor.multiply(whole, at_least[k]):
+    upto = list(accumulate(odds))
+    at = uniform * upto[-1]
+    for k, end in enumerate(upto[:-1]):
+        if at < end:
             return k
-        if low < ceiling.multiply(whole, at_most[k]):
+        if not at >= end:
             return None
     return len(odds) - 1
 
 
-def _products(factors: list[Decimal]) -> np.ndarray:
+def _products(factors: list[Ball]) -> np.ndarray:
     """The product of each subset of the factors."""
-    found = [Decimal(1)]
+    found = [ball(1)]
     for factor in factors:
         found += [product * factor for product in found]
     return np.array(found, object)

@@ -11,7 +11,7 @@ public.
 scale 4⌊m²/2⌋/ε; it composes as noise on ⌊m²/2⌋ numbers that change by 4, for k counts change by at most 4k, and all by
 4⌊m²/2⌋. **Gaussian noise** is rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`), at a σ that is at
 least 4√⌊m²/2⌋/μ, rounded up to a rational; μ is the largest sensitivity that is proven (ε, δ)-DP at σ = 1
-(:mod:`privrank_jax.release.gaussian_budget`).
+(:mod:`privrank_jax.privacy.gaussian`).
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM
-from privrank_jax.release.gaussian_budget import concentrated_budget, gaussian_budget
 from privrank_jax.release.integer_laplace import laplace_mechanism
 from privrank_jax.release.integer_noise import UNPADDED, exact_estimate, exact_promise
 from privrank_jax.release.k_norm import discrete_cube

@@ -7,21 +7,22 @@ probability changes by at most e^{Δ/s} (Ghosh, Roughgarden, Sundararajan 2009).
 e^{-k/s}, U uniform, that is ⌊-s log U⌋. U is known by 64 bits, a word w, at first. Their logarithm in doubles is wrong
 by at most 1/w + 2^-45 where w >= 2^34: U lies within 2^-65 of (w + 1/2) 2^-64, doubles round with relative errors of
 2^-53 or a few of them, and -log U is below 21 there. Where this decides G, it is decided. Elsewhere further bits are
-drawn, from a branch of their own, and compared with enclosures of e^{-k/s} until they decide.
+drawn, from a branch of their own, and compared with balls that hold e^{-k/s} until they decide. Beyond s = 2^45 that
+is everywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from privrank_jax._balls import ball
+from privrank_jax.release.balls import Uniform
 from privrank_jax.release.entropy import SYSTEM, Source, random_words
-from privrank_jax.release.intervals import quotient, up
-from privrank_jax.release.rounded_gaussian import Uniform
 
-LARGEST = 2**40  # of s
+LARGEST = 2**53  # of s
 _FEW = np.uint64(2**34)  # words below it hold too few significant bits for a decision by doubles
 _MARGIN = 2.0**-45
 
@@ -48,7 +49,7 @@ def integer_laplace(count: int, scale: Fraction, source: Source = SYSTEM) -> np.
 
     Args:
         count: how many, at least 0.
-        scale: s, above 0 and at most 2^40.
+        scale: s, above 0 and at most 2^53.
         source: of random bits.
 
     Raises:
@@ -59,18 +60,35 @@ def integer_laplace(count: int, scale: Fraction, source: Source = SYSTEM) -> np.
     """
     if not 0 < scale <= LARGEST:
         raise ValueError(
-            "exact Laplace noise has a scale above 0 and at most 2^40, about 1.1e12, and "
-            f"{quotient(scale, up(3))} was asked for: choose a larger epsilon."
+            "exact Laplace noise has a scale above 0 and at most 2^53 units, about 9e15, and this would be larger: "
+            "choose a larger epsilon, promise fewer contributions, or give covariates fewer bits."
         )
-    words = random_words(2 * count, source)
-    size = -float(scale) * np.log((np.maximum(words, _FEW) + 0.5) * 2.0**-64)
-    margin = float(scale) * (1 / np.maximum(words, _FEW) + _MARGIN)
+    found = geometric(np.full(2 * count, float(scale)), lambda _: scale, source)
+    return found[:count] - found[count:]
+
+
+def geometric(
+    scale: np.ndarray, exact: Callable[[int], Fraction], source: Source = SYSTEM
+) -> np.ndarray:
+    """Independent numbers G, ``(n,)`` int64.
+
+    Args:
+        scale: s of each, ``(n,)``, above 0 and at most 2^53, rounded to nearest.
+        exact: place to s, a rational.
+        source: of random bits.
+
+    >>> geometric(np.array([0.01]), lambda _: Fraction(1, 100)).tolist()
+    [0]
+    """
+    words = random_words(scale.size, source)
+    size = -scale * np.log((np.maximum(words, _FEW) + 0.5) * 2.0**-64)
+    margin = scale * (1 / np.maximum(words, _FEW) + _MARGIN)
     sure = (words >= _FEW) & (np.abs(size - np.rint(size)) > margin)
     found = np.floor(size).astype(np.int64)
     for place in np.flatnonzero(~sure).tolist():
         uniform = Uniform(int(words[place]), 64, source.branch(str(place)))
-        found[place] = decide(uniform, scale, int(found[place]))
-    return found[:count] - found[count:]
+        found[place] = decide(uniform, exact(place), int(found[place]))
+    return found
 
 
 def decide(uniform: Uniform, scale: Fraction, guess: int = 0) -> int:
@@ -83,8 +101,7 @@ def decide(uniform: Uniform, scale: Fraction, guess: int = 0) -> int:
     """
 
     def reached(k: int) -> bool:
-        power = -k / scale
-        return uniform.below(lambda bits: (power, power))
+        return uniform.below(lambda _: ball(-k / scale).exp())
 
     low, step = guess, 1
     while low > 0 and not reached(low):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,8 +15,13 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.gaussian import rounded_up
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.discrete_noise import ROUNDED, discrete_gaussian, discrete_laplace
-from privrank_jax.release.k_norm import AddNoise, discrete_cube, discrete_zonotope
+from privrank_jax.release.discrete_noise import (
+    ROUNDED,
+    AddNoise,
+    discrete_gaussian,
+    discrete_laplace,
+)
+from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
 from privrank_jax.release.spanning_trees import Graph
 
 Body: TypeAlias = int | Graph
@@ -55,7 +62,6 @@ def integer_noise(
 
     Raises:
         ValueError: no noise can be drawn for this ε, δ and change.
-        ImportError: OpenDP is not installed, or unsound, for other noise than K-norm noise.
 
     >>> promise = Privacy(1e3, unit="user", adjacency="replace")
     >>> add_noise, scale = integer_noise("k-norm", promise, 2, 3)
@@ -68,10 +74,8 @@ def integer_noise(
     if body is not None:
         return discrete_cube(body, int(change), epsilon)
     if noise == "laplace":
-        drawn, scale = discrete_laplace(float(change), epsilon)
-    else:
-        drawn, scale = discrete_gaussian(float(change), epsilon, privacy.delta)
-    return lambda values: np.asarray(drawn(values.tolist()), np.float64), scale
+        return discrete_laplace(float(change), epsilon)
+    return discrete_gaussian(float(change), epsilon, privacy.delta)
 
 
 def concentrated(noise: str, change: Number, scale: float) -> float | None:
@@ -88,6 +92,14 @@ def concentrated(noise: str, change: Number, scale: float) -> float | None:
     if noise != "gaussian":
         return None
     return rounded_up((float(change) * ROUNDED / scale) ** 2 / 2)
+
+
+def largest_below(bound: Fraction) -> float:
+    """The largest double that is at most ``bound``."""
+    value = float(bound)
+    while Fraction(value) > bound:
+        value = math.nextafter(value, -math.inf)
+    return value
 
 
 def exact_estimate(

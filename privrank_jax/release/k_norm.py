@@ -69,17 +69,14 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
+from privrank_jax.release.discrete_noise import AddNoise
 from privrank_jax.release.entropy import uniform_integers
 from privrank_jax.release.radius import Radius, check_rate, checked_radius
 from privrank_jax.release.spanning_trees import Forest, Graph
-
-AddNoise = Callable[[np.ndarray], np.ndarray]
-"""Adds noise to integers, ``(d,)``; returns float64."""
 
 _LARGEST_RATE = 4  # of a zonotope: ε/c
 _MOST_PARTS = 2**16  # of a unit, for large ε

@@ -9,7 +9,7 @@ Gaussian noise (:mod:`privrank_jax.release.rounded_gaussian`). Everything else i
 point rounded on the way to it, and all ‖t_u‖ ≤ B. So Σ_u t_u moves by at most 2B if all labels of one user change,
 whatever was released before. R releases, each chosen by those before, lose at most what one Gaussian mechanism of
 sensitivity 2B√R does, and σ is at least 2B√R/μ, rounded up to a rational; μ is the largest sensitivity that is proven
-(ε, δ)-DP at σ = 1 (:mod:`privrank_jax.release.gaussian_budget`).
+(ε, δ)-DP at σ = 1 (:mod:`privrank_jax.privacy.gaussian`).
 
 **What rounding costs.** An entry of Σ_u t_u is off by at most half a unit for each user, σ is at least B/ε units or so:
 a million users at ε = 1 add at most 3 % of the noise, and a thousandth of that where their roundings are independent.
@@ -38,9 +38,9 @@ from privrank_jax.preferences.label_training import (
     flat,
     slopes_and_bound,
 )
+from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 

@@ -10,7 +10,7 @@ exact integer here. C is Toeplitz or has an explicit longest column, the first.
 
 **Gaussian noise** is rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`), a function of the Gaussian
 mechanism's output: CX is an integer. Its σ is at least Δ/μ, rounded up to a rational, with Δ² = 4kL²·Σ_t C_{t1}² for k
-= 1 (``add-remove``) or 2, and μ proven (:mod:`privrank_jax.release.gaussian_budget`). **Laplace noise** is one on
+= 1 (``add-remove``) or 2, and μ proven (:mod:`privrank_jax.privacy.gaussian`). **Laplace noise** is one on
 integers (:mod:`privrank_jax.release.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
 that of the first column. Both hold for streams that depend on what was published before.
 

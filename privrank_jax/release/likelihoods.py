@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from jaxtyping import Float, Int
 
+from privrank_jax._balls import Ball, ball
 from privrank_jax.pairwise.objective_perturbation import FEATURE_BITS, TIE_SHARE
-from privrank_jax.release.balls import Ball, ball, load_flint
 
 _UNIT = 2.0**-FEATURE_BITS
 
@@ -220,7 +220,7 @@ class LaplaceWins:
 
 def _in_ball(power: Ball) -> Ball:
     """F'/F at e^x; it falls, so at the larger of e^x and 1."""
-    return 1 / (2 * power.max(load_flint().arb(1)) - 1)
+    return 1 / (2 * power.max(ball(1)) - 1)
 
 
 def _score(gap: np.ndarray) -> np.ndarray:

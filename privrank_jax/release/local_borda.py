@@ -8,9 +8,9 @@ whatever the ranking, and one below the threshold must be accepted with probabil
 operating system. So each order has the same probability, and the first k and the next l items are a uniform pair of
 sets. Leads and thresholds are integers.
 
-*Acceptance*: with probability ⌈2^64 e^-ε⌉/2^64, one word against an integer that interval arithmetic finds. The loss is
-at most ε, and below it by at most 2^-64 e^ε, until at ε = 44.4 it stays at 64 log 2. The share of the reports that are
-biased thereby is at most 2^-64/q.
+*Acceptance*: with probability ⌈2^64 e^-ε⌉/2^64, one word against an integer, with e^-ε bounded from above by a ball.
+The loss is at most ε, and below it by at most 2^-64 e^ε, until at ε = 44.4 it stays at 64 log 2. The share of the
+reports that are biased thereby is at most 2^-64/q.
 
 Ties are broken before, by orders of the same kind; which type, side and number of proposals a user draws doesn't depend
 on the ranking.
@@ -19,12 +19,13 @@ on the ranking.
 from __future__ import annotations
 
 import functools
-from decimal import ROUND_CEILING, Decimal
+import math
 from fractions import Fraction
 
 import numpy as np
 from jaxtyping import Float, Int
 
+from privrank_jax._balls import exp_above
 from privrank_jax._types import RankingsLike
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
@@ -35,7 +36,6 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import random_words, uniform_integers
 from privrank_jax.release.exact_aggregation import checked_rankings
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
-from privrank_jax.release.intervals import DIGITS, down, exp, up
 
 _CHUNK = 1 << 20  # words drawn at once: bounds memory
 
@@ -142,23 +142,14 @@ def _pairs(
 
 @functools.lru_cache(maxsize=64)
 def last_accepted(epsilon: float) -> np.uint64:
-    """⌈2^64 e^-ε⌉ - 1, at most 2^64 - 1: a word up to it is accepted.
+    """⌈2^64 e^-ε⌉ - 1, never less: a word up to it is accepted.
 
     >>> int(last_accepted(1e-30)) == 2**64 - 1, int(last_accepted(1.0)) / 2**64
     (True, 0.36787944117144233)
     """
-    digits = DIGITS
     if epsilon > 45:  # e^-ε < 2^-64
         return np.uint64(0)
-    while True:
-        low, high = (exp(Decimal(-epsilon), turn(digits)) for turn in (down, up))
-        whole = [
-            (turn(digits).multiply(bound, Decimal(2**64))).to_integral_value(ROUND_CEILING)
-            for turn, bound in ((down, low), (up, high))
-        ]
-        if whole[0] == whole[1]:
-            return np.uint64(int(whole[1]) - 1)
-        digits *= 2
+    return np.uint64(min(math.ceil(2**64 * exp_above(-epsilon)), 2**64) - 1)
 
 
 def uniform_places(users: int, items: int) -> Int[np.ndarray, "users items"]:

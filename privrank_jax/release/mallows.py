@@ -5,21 +5,11 @@ the last place, P(v) = e^{-γv} / Σ_{w≤t} e^{-γw} for v = 0..t at step t = 0
 reverses one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
 
 **Privacy.** Moving one item changes the number of reversed pairs by at most m-1 and leaves the normalizer unchanged:
-the loss is at most (m-1)γ. γ = g/2^48 with g = ⌊2^48 ε/(m-1)⌋, computed in integers (a double is a fraction), so (m-1)γ
-≤ ε, and falls short of ε by less than (m-1)/2^48, which is why an ε below that is refused. Beyond ε/(m-1) = 2^14 γ
-stays at 2^14.
+the loss is at most (m-1)γ = ε, as γ = ε/(m-1) is a rational (a double is one).
 
-**Sampling** (Canonne, Kamath, Steinke 2020, algorithms 1 and 2), only by integers from the operating system:
-
-1. A with P(A) = e^{-u/d} for integers 0 ≤ u < d: draw A_k with P(A_k) = u/(dk), k = 1, 2, ..., until one fails; A
-   says that the k of the failure is odd. Indeed P(no failure before k+1) = (u/d)^k/k!, and Σ (-u/d)^k/k! = e^{-u/d}.
-2. Y with P(Y = y) = (1-e^{-γ})e^{-γy}: draw U uniform on 0..2^48-1 until A of e^{-U/2^48} holds, and Z, the number of
-   times in a row that A of e^{-1} holds. X = U + 2^48 Z has P(X = x) ∝ e^{-x/2^48}, and Y = ⌊X/g⌋.
-3. v = Y mod (t+1): P(v) = Σ_j P(Y = v + j(t+1)) ∝ e^{-γv}. Nothing is rejected, so a small γ takes no longer.
-
-Bernoulli draws of integer odds compare a uniform integer with the numerator; uniform integers below b are 64-bit words
-mod b, those at or beyond the last multiple of b drawn again. Displacements don't depend on the ranks, so neither does
-the time it takes to draw them.
+**Sampling.** v = G mod (t+1) with G of P(G = k) ∝ e^{-γk} on the whole numbers
+(:mod:`privrank_jax.release.integer_laplace`): P(v) = Σ_j P(G = v + j(t+1)) ∝ e^{-γv}. Nothing is rejected, so a small γ
+takes no longer. Displacements don't depend on the ranks, so neither does the time it takes to draw them.
 """
 
 from __future__ import annotations
@@ -27,14 +17,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from jaxtyping import Bool, Float, Int, Int32, UInt64
+from jaxtyping import Float, Int, Int32
 
 from privrank_jax._types import NumbersLike, RankingsLike
 from privrank_jax._validate import check_epsilon, check_positive
-from privrank_jax.release.entropy import random_words
+from privrank_jax.release.integer_laplace import LARGEST, geometric
 
-_BITS = 48
-_ONE = 1 << _BITS
 _CHUNK = 1 << 20  # cells drawn at once: bounds memory
 
 
@@ -45,7 +33,7 @@ def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray
     whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public.
 
     Arguments, results and errors: as for the twin, with ranks ``(n, m)`` of n users, of which a NumPy array comes back,
-    and ε ``(n,)`` or one number, finite and at least 2^-48 times the number of places that an item can move.
+    and ε ``(n,)`` or one number, finite and at least 2^-53 times the number of places that an item can move.
 
     >>> exact_mallows([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
     [[2, 0, 1], [-1, 1, 0]]
@@ -96,7 +84,11 @@ def _sample(
     cells = np.arange(items) < lengths[:, None]
     cells[:, :1] = False  # the first item has only one place
     user, step = np.nonzero(cells)
-    back[user, step] = _geometric(_rates(epsilon, lengths)[user]) % (step.astype(np.uint64) + 1)
+    drawn = geometric(
+        _scales(epsilon, lengths)[user],
+        lambda place: int(lengths[user[place]] - 1) / Fraction(float(epsilon[user[place]])),
+    )
+    back[user, step] = drawn % (step + 1)
     places = np.empty((users, items), np.int32)
     for t in range(items):
         at = t - back[:, t]
@@ -107,66 +99,16 @@ def _sample(
     return found
 
 
-def _rates(
+def _scales(
     epsilon: Float[np.ndarray, "users"], lengths: Int[np.ndarray, "users"]
-) -> UInt64[np.ndarray, "users"]:
-    """g = ⌊2^48 ε/(k-1)⌋ of each user, ``(n,)`` uint64; 1 if k < 2, where nothing is drawn."""
-    pairs, which = np.unique(np.stack([epsilon, lengths]), axis=1, return_inverse=True)
-    rates = np.ones(pairs.shape[1], np.uint64)
-    for index, (budget, length) in enumerate(pairs.T):
-        if length < 2:
-            continue
-        rate = Fraction(float(budget)) * _ONE // (int(length) - 1)
-        if not rate:
-            raise ValueError(
-                f"epsilon = {float(budget)!r} is too small for {int(length)} items: at least "
-                f"{(int(length) - 1) / _ONE:.3g} is needed."
-            )
-        rates[index] = min(rate, 1 << 62)
-    return rates[which.reshape(-1)]
-
-
-def _geometric(rates: UInt64[np.ndarray, "cells"]) -> UInt64[np.ndarray, "cells"]:
-    """Y with P(Y = y) ∝ e^{-γy}, γ = rates/2^48: ``(N,)`` uint64."""
-    fraction = np.empty(rates.size, np.uint64)
-    pending = np.arange(rates.size)
-    while pending.size:
-        drawn = _below(np.full(pending.size, _ONE, np.uint64))
-        kept = _bernoulli_exp(drawn)
-        fraction[pending[kept]] = drawn[kept]
-        pending = pending[~kept]
-    whole = np.zeros(rates.size, np.uint64)
-    pending = np.arange(rates.size)
-    while pending.size:
-        pending = pending[_bernoulli_exp(np.full(pending.size, _ONE, np.uint64))]
-        whole[pending] += np.uint64(1)
-    # No overflow: 2^16 times in a row would take e^65536 trials.
-    return (fraction + (whole << np.uint64(_BITS))) // rates
-
-
-def _bernoulli_exp(numerators: UInt64[np.ndarray, "trials"]) -> Bool[np.ndarray, "trials"]:
-    """True with probability exp(-numerator/2^48), numerators 0..2^48: ``(N,)`` bool."""
-    odd = np.ones(numerators.size, bool)
-    going = np.arange(numerators.size)
-    trial = 1
-    while going.size:
-        uniform = _below(np.full(going.size, trial * _ONE, np.uint64))
-        going = going[uniform < numerators[going]]
-        trial += 1
-        odd[going] = trial % 2 == 1
-    return odd
-
-
-def _below(bounds: UInt64[np.ndarray, "words"]) -> UInt64[np.ndarray, "words"]:
-    """Uniform integers below positive bounds, ``(N,)`` uint64."""
-    found = np.empty(bounds.size, np.uint64)
-    # 2^64 mod b, in 64 bits: (2^64 - b) mod b.
-    excess = (np.uint64(0) - bounds) % bounds
-    pending = np.arange(bounds.size)
-    while pending.size:
-        words = random_words(pending.size)
-        top = excess[pending]
-        kept = words <= ~np.uint64(0) - top  # the first 2^64 - excess words, a multiple of b
-        found[pending[kept]] = words[kept] % bounds[pending[kept]]
-        pending = pending[~kept]
-    return found
+) -> Float[np.ndarray, "users"]:
+    """1/γ of each user."""
+    places = np.maximum(lengths - 1, 0)
+    small = np.flatnonzero(places > LARGEST * epsilon)
+    if small.size:
+        one = small[0]
+        raise ValueError(
+            f"epsilon = {float(epsilon[one])!r} is too small for {lengths[one]} items: at least "
+            f"{places[one] / LARGEST:.3g} is needed."
+        )
+    return places / epsilon

@@ -48,7 +48,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from jaxtyping import Float
 
-from privrank_jax.release.balls import Ball, RealNumber, above, ball, load_flint, middle, precision
+from privrank_jax._balls import Ball, above, ball, middle, precision
+from privrank_jax.release.balls import RealNumber
 
 _SPARE = 44  # bits by which the first bound of the error is below h/m
 _MOST_STEPS = 500
@@ -211,7 +212,9 @@ def _damped(
     perturbed: _Perturbed, point: list[Fraction], slope: list[Ball], digits: int
 ) -> list[Fraction]:
     """A damped Newton step with the arithmetic's own digits; the curvature by differences of gradients."""
-    matrix, small = load_flint().arb_mat, Fraction(1, 2 ** (digits // 3))
+    import flint
+
+    small = Fraction(1, 2 ** (digits // 3))
     rows = []
     for j in range(len(point)):
         beside = perturbed.gradient([t + small * (i == j) for i, t in enumerate(point)])
@@ -220,7 +223,7 @@ def _damped(
     for row in rows[: perturbed.scores]:
         row[: perturbed.scores] = [one + mean for one in row[: perturbed.scores]]
     right = [[one.mid()] for one in slope]
-    solved = matrix(rows).solve(matrix(right), algorithm="approx")
+    solved = flint.arb_mat(rows).solve(flint.arb_mat(right), algorithm="approx")
     step = [middle(solved[i, 0]) for i in range(len(point))]
     fall, length = sum(middle(one) * s for one, s in zip(slope, step)), Fraction(1)
     while True:

@@ -200,7 +200,7 @@ def exact_top_k(
         :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, s in wins, public.
 
     Raises:
-        ValueError, ImportError: as :func:`exact_noisy_counts`; k out of range.
+        ValueError: as :func:`exact_noisy_counts`; k out of range.
 
     >>> promise = Privacy(2.0, unit="comparison", adjacency="flip")
     >>> exact_top_k([90, 10, 80], promise, 2).value.tolist()

@@ -42,7 +42,6 @@ from privrank_jax.pairwise.perturbed_fit import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.balls import load_flint
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.perturbed_models import (
     GRID,
@@ -114,7 +113,6 @@ def exact_perturbed_mle(
             ties or weights of choices that are not whole; users with more than ``contributions`` comparisons in a
             table, features that are no multiples of 2^-11 in [-1/2, 1/2].
         TypeError: as for the twin.
-        ImportError: python-flint is not installed.
 
     Source: Cai, Chakraborty and Wang (2025), Algorithm 1 and equation (3.2); constants, grid and certificate ours.
 
@@ -129,7 +127,6 @@ def exact_perturbed_mle(
     >>> int(exact_perturbed_mle(choices, promise).value.argmax())
     0
     """
-    load_flint()
     link = get_link(link)
     check_choice("ties", ties, TIES)
     davidson = ties == "davidson"

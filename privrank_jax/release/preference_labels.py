@@ -116,7 +116,6 @@ def privatize_preferences(
     Raises:
         DataError: what is wrong with the file, and where; no prompt, no id and no field kept where there are others.
         ValueError: as :func:`exact_labels`.
-        ImportError: OpenDP is not installed, or unsound.
     """
     scan = scan_preferences(source, fields or PreferenceFields(), keep=keep)
     scan.check_no_ties()

@@ -3,7 +3,7 @@ r"""The radius of exact K-norm noise: whole numbers r with P(r) ∝ a^r N(r)^p, 
 g(r) = log(a^r N(r)^p) is concave where N is log-concave. With the mode r* and B such that g(r* + B) ≤ g(r*) - log 2,
 g(r* + kB) ≤ g(r*) - k log 2 for all k, and g falls beyond r*: so the weight is at most 2^{-k} times that at r* from r*
 + kB on, and likewise at distances of kB' and more below. Propose a block with P(k) = 2^{-k-1}, a place in it, and
-accept with the ratio of the weight to that bound. Decisions are made by interval arithmetic, and come to an end: a
+accept with the ratio of the weight to that bound. Decisions are made by balls, and come to an end: a
 power of e with a rational exponent other than 0 is irrational, so no two weights are equal and none is a power of 2
 times another.
 """
@@ -15,7 +15,8 @@ import secrets
 from collections.abc import Callable
 from fractions import Fraction
 
-from privrank_jax.release.intervals import Bounds, down, happens, log, log_two, quotient, sign, up
+from privrank_jax._balls import Ball, ball, sign
+from privrank_jax.release.balls import Uniform
 
 _ROOM = 2**62  # for a radius times the number of edges
 
@@ -85,38 +86,25 @@ class Radius:
                 radius = self.mode - 1 - block * self._left - (place - self._right)
             if radius < 0:
                 continue
-            if (radius == self.mode and not block) or happens(self._odds(radius, block)):
+            if (radius == self.mode and not block) or self._accepted(radius, block):
                 return radius
 
-    def _log_ratio(self, radius: int, other: int, digits: int) -> Bounds:
-        """Bounds of log(weight at ``radius`` / weight at ``other``)."""
+    def _accepted(self, radius: int, block: int) -> bool:
+        odds = self._odds(radius, block)
+        return Uniform().below(lambda bits: odds(bits).exp())
+
+    def _log_ratio(self, radius: int, other: int) -> Ball:
+        """log(weight at ``radius`` / weight at ``other``)."""
         ratio = Fraction(self._count(radius), self._count(other))
-        drop = -self._rate * (radius - other)
-        low, high = (
-            context.add(
-                context.multiply(log(quotient(ratio, context), context), self._power),
-                quotient(drop, context),
-            )
-            for context in (down(digits), up(digits))
-        )
-        return low, high
+        return ball(ratio).log() * self._power - ball(self._rate * (radius - other))
 
-    def _odds(self, radius: int, block: int) -> Callable[[int], Bounds]:
-        """Logarithm of the ratio of the weight to its bound in the block, by digits."""
-
-        def bounds(digits: int) -> Bounds:
-            low, high = self._log_ratio(radius, self.mode, digits)
-            low_step, high_step = log_two(digits)
-            return (
-                down(digits).add(low, down(digits).multiply(low_step, block)),
-                up(digits).add(high, up(digits).multiply(high_step, block)),
-            )
-
-        return bounds
+    def _odds(self, radius: int, block: int) -> Callable[[int], Ball]:
+        """Logarithm of the ratio of the weight to its bound in the block, by bits."""
+        return lambda _: self._log_ratio(radius, self.mode) + block * ball(2).log()
 
     def _grows(self, radius: int) -> bool:
         """Whether the weight at ``radius`` is larger than at ``radius`` - 1; they are never equal."""
-        return sign(lambda digits: self._log_ratio(radius, radius - 1, digits)) > 0
+        return sign(lambda _: self._log_ratio(radius, radius - 1)) > 0
 
     def _find_mode(self) -> int:
         low, high = 0, 1  # grows at low (or low is 0), not at high

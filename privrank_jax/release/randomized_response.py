@@ -1,24 +1,23 @@
-r"""Exact randomized response, by OpenDP.
+r"""Exact randomized response, by integers.
 
-Each bit is flipped by a Bernoulli sampler that is exact for its probability p, a double, and uses the operating
-system's entropy. 1-p is the largest double, up to a few units in the last place, for which OpenDP proves log((1-p)/p)
-<= ε, rounded conservatively; 1 - (1-p) is exact for 1-p in [1/2, 1], so p is its exact complement. Beyond ε = 36.7 bits
-are flipped more often than asked for: once in 2^53.
+A bit is reported as it is if a uniform word of 64 bits lies below ⌊2^64 F⌋, F = 1/(1 + e^-ε), with e^-ε bounded from
+above by a ball. So it is flipped with a probability p, a rational, of which log((1-p)/p) ≤ ε. Beyond ε = 44.4 bits are
+flipped more often than asked for: once in 2^64.
 """
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from jaxtyping import Bool
 
+from privrank_jax._balls import exp_above
 from privrank_jax._types import NumbersLike, ReportsLike
 from privrank_jax._validate import check_epsilon, check_positive
 from privrank_jax.privacy.local import check_bits
-from privrank_jax.release.library import load_opendp
+from privrank_jax.release.entropy import random_words
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 20  # words drawn at once: bounds memory
+_LARGEST_EPSILON = 64.0  # a larger ε is kept as well, and no word differs
 
 
 def exact_randomized_response(
@@ -38,7 +37,6 @@ def exact_randomized_response(
 
     Raises:
         ValueError: ε not positive and finite, bits other than 0 and 1, shapes that don't fit.
-        ImportError: OpenDP is not installed, or unsound.
 
     >>> exact_randomized_response([True, False], 40.0).tolist()
     [True, False]
@@ -52,45 +50,24 @@ def exact_randomized_response(
             f"bits must have shape (N,) and epsilon (N,) or (), got {bits.shape} and {np.shape(epsilon)}."
         )
     levels, which = np.unique(np.broadcast_to(epsilon, bits.shape), return_inverse=True)
-    order = np.argsort(which, kind="stable")
+    kept = np.array([kept_below(float(level)) for level in levels], np.uint64)
     reports = np.empty_like(bits)
-    for level, rows in zip(levels, np.split(order, np.cumsum(np.bincount(which))[:-1])):
-        keep = keep_probability(float(level))
-        for start in range(0, rows.size, _CHUNK):
-            part = rows[start : start + _CHUNK]
-            reports[part] = _flip_some(bits[part], keep)
+    for start in range(0, bits.size, _CHUNK):
+        part = slice(start, start + _CHUNK)
+        reports[part] = bits[part] ^ (random_words(bits[part].size) >= kept[which[part]])
     return reports
 
 
-def keep_probability(epsilon: float) -> float:
-    """1-p, a double in [1/2, 1), for which OpenDP proves that a report is ε-local DP.
+def kept_below(epsilon: float) -> int:
+    """2^64 times the probability that a bit is reported as it is: a word below it says so.
 
     Raises:
-        ValueError: ε is too small for double precision.
-        ImportError: OpenDP is not installed, or unsound.
+        ValueError: ε is too small for words of 64 bits.
 
-    >>> round(keep_probability(math.log(3)), 12)
+    >>> kept_below(1.0986122886681098) / 2**64
     0.75
     """
-    dp = load_opendp()
-    keep = min(1 / (1 + math.exp(-epsilon)), math.nextafter(1.0, 0.0))
-    for _ in range(16):  # the quotient is rounded to nearest; the proof needs it rounded down
-        if dp.m.make_randomized_response_bool(keep).map(1) <= epsilon:
-            break
-        keep = math.nextafter(keep, 0.0)
-    if not (keep > 0.5 and dp.m.make_randomized_response_bool(keep).map(1) <= epsilon):
-        raise ValueError(f"epsilon = {epsilon!r} is too small for double precision.")
-    return keep
-
-
-def _flip_some(bits: Bool[np.ndarray, "part"], keep: float) -> Bool[np.ndarray, "part"]:
-    """Flip each bit with probability 1 - keep, all in one call, since only calls are slow."""
-    dp = load_opendp()
-    domain = dp.bitvector_domain(max_weight=8 * -(-bits.size // 8))
-    flip = dp.m.make_randomized_response_bitvec(
-        domain,
-        dp.discrete_distance(),
-        f=2 * (1 - keep),  # flips with probability f/2
-    )
-    packed = np.frombuffer(flip(np.packbits(bits).tobytes()), np.uint8)
-    return np.unpackbits(packed, count=bits.size).astype(bool)
+    words = int(2**64 / (1 + exp_above(-min(epsilon, _LARGEST_EPSILON))))
+    if words <= 2**63:
+        raise ValueError(f"epsilon = {epsilon!r} is too small for words of 64 bits.")
+    return words

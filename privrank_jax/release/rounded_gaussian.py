@@ -2,15 +2,15 @@ r"""Gaussian noise rounded to integers, drawn exactly: rounding costs no privacy
 
 **Mechanism.** T is an integer vector, N has independent entries N(0, σ_i²), and ⌊·⌉ rounds each entry to the nearest
 integer. T is integer, so T + ⌊N⌉ = ⌊T + N⌉: what is published is a function of the Gaussian mechanism's output, and is
-(ε, δ)-DP wherever that is (:mod:`privrank_jax.release.gaussian_budget`). The discrete Gaussian, P(x) ∝ e^{-x²/2σ²},
-is known to satisfy the same bound on Rényi divergences instead, and the (ε, δ) that follows from it needs a σ that is
-3 to 11 % larger for ε from 0.01 to 10 and δ from 10^-12 to 10^-6. Rounding adds at most 1/4 to the mean square of an
+(ε, δ)-DP wherever that is (:mod:`privrank_jax.privacy.gaussian`). The discrete Gaussian, P(x) ∝ e^{-x²/2σ²}, is known
+to satisfy the same bound on Rényi divergences instead, and the (ε, δ) that follows from it needs a σ that is 3 to 11 %
+larger for ε from 0.01 to 10 and δ from 10^-12 to 10^-6. Rounding adds at most 1/4 to the mean square of an
 entry, and about 1/12 to its variance.
 
 **Draw.** |N|/σ = k + x, with k = 0, 1, ... of P(k) ∝ e^{-k/2} and x uniform on [0, 1), accepted with probability
 e^{-(k+x)²/2 + k/2} (after Karney 2016): the density of k + x is then ∝ e^{-(k+x)²/2}. Uniform numbers are known by 52
 to 64 bits at first. Where doubles decide k, acceptance and rounding, whatever the bits behind these are, they are
-decided. Elsewhere further bits are drawn and compared with enclosures until they decide. So the law is exact. Each
+decided. Elsewhere further bits are drawn and compared with balls until they decide. So the law is exact. Each
 number draws its further bits from a branch of its own: what is drawn is a function of the source's bits alone,
 whichever of them a machine's doubles left to be looked at.
 
@@ -28,23 +28,23 @@ S_0(1+u)^4 and \|s - S_0\| ≤ s((1-u)^-4 - 1) < 2^-50 s. The missing bits add l
 
     \|s - S\| < 2^-50 s + 2^-52 σ.
 
-The margin is 2^-50 s + 2^-51 σ + 10^-9. Its last term covers the rounding of the margin itself, which is below 1 since
-σ ≤ 2^40 and k + x < 2^6, and σ below 2^-1022, where doubles have fewer digits. The distance of s to the nearest whole
-number is exact in doubles. So if it exceeds the margin, no whole number lies between s and S, and ⌊S⌋ = ⌊s⌋ < 2^53.
+The margin is 2^-50 s + 2^-51 σ + 10^-9. Its last term covers the rounding of the margin itself, where that is below 1,
+and σ below 2^-1022, where doubles have fewer digits. The distance of s to the nearest whole number is exact in doubles,
+and at most 1/2. So if it exceeds the margin, no whole number lies between s and S, and ⌊S⌋ = ⌊s⌋ < 2^53. Where σ is
+beyond 2^50 or so, it never does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
 
+from privrank_jax._balls import Ball, ball
+from privrank_jax.release.balls import Uniform
 from privrank_jax.release.entropy import SYSTEM, Source, random_words
-from privrank_jax.release.intervals import DIGITS, down, exp, quotient, up
 
-_LARGEST = 2**40  # of σ
+_LARGEST = 2**53  # of σ
 _PLACES = 52  # bits of x at first
 _FEW = np.uint64(2**34)  # words below it hold too few significant bits for a decision by doubles
 _MARGIN = 1e-9
@@ -56,7 +56,7 @@ def rounded_gaussian(count: int, scale: Fraction, source: Source = SYSTEM) -> np
 
     Args:
         count: how many, at least 0.
-        scale: σ, above 0 and at most 2^40.
+        scale: σ, above 0 and at most 2^53.
         source: of random bits.
 
     Raises:
@@ -67,8 +67,8 @@ def rounded_gaussian(count: int, scale: Fraction, source: Source = SYSTEM) -> np
     """
     if not 0 < scale <= _LARGEST:
         raise ValueError(
-            "exact Gaussian noise has a standard deviation above 0 and at most 2^40, about 1.1e12, and "
-            f"{quotient(scale, up(3))} was asked for: choose a larger epsilon or delta."
+            "exact Gaussian noise has a standard deviation above 0 and at most 2^53 units, about 9e15, and this would "
+            "be larger: choose a larger epsilon or delta, promise fewer contributions, or give covariates fewer bits."
         )
     parts, missing = [np.zeros(0, np.int64)], count
     while missing > 0:
@@ -122,43 +122,6 @@ def by_doubles(
     return kept, np.floor(scaled).astype(np.int64), sure
 
 
-class Uniform:
-    """A uniform number in [0, 1) of which some bits are known; more are drawn where they are needed.
-
-    Args:
-        value: its first bits, as an integer.
-        bits: how many.
-        source: of further bits.
-    """
-
-    def __init__(self, value: int, bits: int, source: Source = SYSTEM) -> None:
-        self._value, self._bits, self._source = value, bits, source
-
-    def ends(self, bits: int) -> tuple[Fraction, Fraction]:
-        """Bounds from at least so many bits."""
-        if bits > self._bits:
-            more = bits - self._bits
-            self._value, self._bits = self._value << more | self._source.randbits(more), bits
-        unit = 1 << self._bits
-        return Fraction(self._value, unit), Fraction(self._value + 1, unit)
-
-    def below(self, exponent: Callable[[int], tuple[Fraction, Fraction]]) -> bool:
-        """Whether it is below e^x.
-
-        Args:
-            exponent: bits to bounds of x.
-        """
-        digits = DIGITS
-        while True:
-            bits = 4 * digits
-            ends, (low, high) = self.ends(bits), exponent(bits)
-            if ends[1] <= _fraction(exp(quotient(low, down(digits)), down(digits))):
-                return True
-            if ends[0] >= _fraction(exp(quotient(high, up(digits)), up(digits))):
-                return False
-            digits *= 2
-
-
 def decide(of_whole: Uniform, part: Uniform, of_chance: Uniform, scale: Fraction) -> int | None:
     """|N|, rounded, or None if it is rejected.
 
@@ -170,16 +133,15 @@ def decide(of_whole: Uniform, part: Uniform, of_chance: Uniform, scale: Fraction
     """
     whole = 0
 
-    def next_whole(bits: int) -> tuple[Fraction, Fraction]:
+    def next_whole(_: int) -> Ball:
         """e^{-(k+1)/2} is the probability of more than k."""
-        return Fraction(-whole - 1, 2), Fraction(-whole - 1, 2)
+        return ball(Fraction(-whole - 1, 2)).exp()
 
     while of_whole.below(next_whole):
         whole += 1
 
-    def chance(bits: int) -> tuple[Fraction, Fraction]:
-        low, high = part.ends(bits)
-        return (whole - (whole + high) ** 2) / 2, (whole - (whole + low) ** 2) / 2
+    def chance(bits: int) -> Ball:
+        return ((whole - (whole + part.ball(bits)) ** 2) / 2).exp()
 
     if not of_chance.below(chance):
         return None
@@ -189,7 +151,3 @@ def decide(of_whole: Uniform, part: Uniform, of_chance: Uniform, scale: Fraction
         if first == last:
             return first
         bits *= 2
-
-
-def _fraction(number: Decimal) -> Fraction:
-    return Fraction(number)

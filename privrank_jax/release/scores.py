@@ -44,7 +44,7 @@ def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") 
         :class:`~privrank_jax.aggregation.diagnostics.ScoreDiagnostics`.
 
     Raises:
-        TypeError, ValueError, ImportError: as for the twin and all exact releases (:mod:`privrank_jax.release`).
+        TypeError, ValueError: as for the twin and all exact releases (:mod:`privrank_jax.release`).
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> points = PointTotals.from_points(np.array([[1, 0, 1]] * 1000))

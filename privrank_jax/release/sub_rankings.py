@@ -3,7 +3,7 @@
 The twins of :mod:`privrank_jax.aggregation.sub_rankings` and :mod:`privrank_jax.aggregation.shuffled_pairs`, with the
 same theorems, errors and demands on the shuffler. Who is asked about which items, the orders of ties and all other
 orders are uniform integers from the operating system. A user tells the own order with probability f = ⌊2^64 F⌋/2^64,
-F = (1 - e^-ε)/(1 - e^-ε + k! e^-ε), e^-ε bounded from above by interval arithmetic: one word against an integer; else
+F = (1 - e^-ε)/(1 - e^-ε + k! e^-ε), e^-ε bounded from above by a ball: one word against an integer; else
 any of the k! orders is as likely. So the own order is 1 + f k!/(1 - f) ≤ e^ε times as likely as another one: the loss
 is at most ε, and falls short of it by about 2^-64 (k! + e^ε)²/(k! e^ε) at most. Weights are debiased by this f, so that
 they are unbiased. Everything after the reports is post-processing.
@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import functools
 import math
-from decimal import Decimal
 from fractions import Fraction
 
 import jax
 import numpy as np
 from jaxtyping import Float, Int, Integer
 
+from privrank_jax._balls import exp_above
 from privrank_jax._quickly import quickly
 from privrank_jax._types import RankingsLike
 from privrank_jax.aggregation.diagnostics import PairDiagnostics, ShuffledDiagnostics
@@ -31,7 +31,6 @@ from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.release.entropy import random_words, uniform_integers
 from privrank_jax.release.integer_noise import exact_estimate, exact_promise
-from privrank_jax.release.intervals import DIGITS, exp, up
 from privrank_jax.release.local_borda import strict_scores, uniform_places
 
 _CHUNK = 1 << 20  # answers about pairs at once: bounds memory
@@ -103,7 +102,7 @@ def told_below(size: int, epsilon: float) -> np.uint64:
     >>> int(told_below(2, math.log(3))) / 2**64
     0.5
     """
-    other = Fraction(exp(Decimal(-min(epsilon, _LARGEST_EPSILON)), up(DIGITS)))
+    other = exp_above(-min(epsilon, _LARGEST_EPSILON))
     words = math.floor(2**64 * (1 - other) / (1 - other + math.factorial(size) * other))
     if words <= 0:
         raise ValueError(

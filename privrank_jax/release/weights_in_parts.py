@@ -12,7 +12,7 @@ Both draws are those of :mod:`privrank_jax.release.k_norm`.
 **Gaussian noise**, rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`): N(0, σ_t²) on t and N(0, σ_p²)
 on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ²
 + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP
-(:mod:`privrank_jax.release.gaussian_budget`). So neither two releases, nor the lattice, nor rounding costs privacy: the
+(:mod:`privrank_jax.privacy.gaussian`). So neither two releases, nor the lattice, nor rounding costs privacy: the
 law before rounding is that of the simulated twin. Its noise on g has precision m/σ_t² + 1/σ_p² in doubled units, which
 is μ²(φ/A + (1 - φ)/(A + C))/4 as there; the noise on the sum of t, which is 0, is projected out.
 """
@@ -40,6 +40,7 @@ from privrank_jax.aggregation.split_weights import (
     precisions,
 )
 from privrank_jax.estimate import Estimate
+from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.exact_aggregation import (
@@ -48,9 +49,7 @@ from privrank_jax.release.exact_aggregation import (
     twice_counts,
     unit_of,
 )
-from privrank_jax.release.gaussian_budget import concentrated_budget, gaussian_budget
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
-from privrank_jax.release.intervals import largest_below
+from privrank_jax.release.integer_noise import exact_estimate, exact_promise, largest_below
 from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
 from privrank_jax.release.rounded_gaussian import rounded_gaussian
 from privrank_jax.release.spanning_trees import Graph

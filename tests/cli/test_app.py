@@ -41,7 +41,7 @@ def test_help_needs_no_jax():
         "import sys; from privrank_jax.cli import app\n"
         "try: app(['rank', '--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'jax', 'jaxlib', 'numpy', 'scipy', 'optax', 'opendp', 'matplotlib'} & set(sys.modules)\n"
+        "heavy = {'jax', 'jaxlib', 'numpy', 'scipy', 'optax', 'flint', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -148,7 +148,7 @@ def test_the_count_sees_a_program(answers):
 def test_help_imports_nothing_heavy(answers, words):
     code, _, output, modules = answers[tuple(words)]
     assert code == 0, output
-    assert not (HEAVY | {"jax", "numpy", "scipy", "optax", "opendp"}) & set(modules)
+    assert not (HEAVY | {"jax", "numpy", "scipy", "optax", "flint"}) & set(modules)
 
 
 @pytest.mark.parametrize(("name", "before"), [("counts", []), ("scores", ["counts", "flip"])])

@@ -281,7 +281,7 @@ def test_what_the_releases_come_to_together(privrank, budget, rankings, monkeypa
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
     refused = privrank("ledger", path, "--delta", "1e-6")
     assert (refused.code, refused.out) == (2, "")
-    assert 'pip install "privrank-jax[release]"' in refused.err
+    assert 'pip install "privrank-jax[accounting]"' in refused.err
     assert privrank("ledger", path).code == 0
 
 
@@ -359,7 +359,7 @@ def test_the_history_needs_no_jax(budget, rankings):
         "import sys; from privrank_jax.cli import app\n"
         "try: app(['ledger', sys.argv[1]])\n"
         "except SystemExit: pass\n"
-        "heavy = {'jax', 'numpy', 'scipy', 'opendp'} & set(sys.modules)\n"
+        "heavy = {'jax', 'numpy', 'scipy', 'flint'} & set(sys.modules)\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
     done = subprocess.run(

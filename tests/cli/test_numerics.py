@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import importlib.metadata
 
 import pytest
 import typer
@@ -27,38 +26,35 @@ POINTS = (*AGGREGATE, "--method", "scores", "--higher-is-better", "--points", "1
 BEST = (*AGGREGATE, "--top-k", 2, "--higher-is-better", "--points", "1-3")
 LOCAL = ("--trust", "local")
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-5)
-# Command and options, how a release is drawn, and whether OpenDP draws it.
+# Command and options, and how a release is drawn.
 CASES = [
-    (RANK, "exact", False),
-    ((*RANK, *GAUSSIAN), "exact", False),
-    ((*RANK, "--adjacency", "add-remove"), "exact", False),
-    ((*RANK, *FLIP, "--link", "laplace"), "exact", False),
-    ((*RANK, *FLIP), "exact", True),
-    (COUNTS, "exact", True),
-    ((*COUNTS, *GAUSSIAN), "exact", True),
-    ((*RANK, "--method", "one-shot", "--top-k", 2), "exact", True),
-    ((*RANK, "--method", "canonical", "--top-k", 2), "exact", False),
-    ((*RANK, "--method", "top-k", "--top-k", 2), "exact", True),
-    (AGGREGATE, "exact", False),
+    (RANK, "exact"),
+    ((*RANK, *GAUSSIAN), "exact"),
+    ((*RANK, "--adjacency", "add-remove"), "exact"),
+    ((*RANK, *FLIP, "--link", "laplace"), "exact"),
+    ((*RANK, *FLIP), "exact"),
+    (COUNTS, "exact"),
+    ((*COUNTS, *GAUSSIAN), "exact"),
+    ((*RANK, "--method", "one-shot", "--top-k", 2), "exact"),
+    ((*RANK, "--method", "canonical", "--top-k", 2), "exact"),
+    ((*RANK, "--method", "top-k", "--top-k", 2), "exact"),
+    (AGGREGATE, "exact"),
     *(
-        ((*AGGREGATE, "--method", name, *noise), "exact", drawn in made.opendp)
+        ((*AGGREGATE, "--method", name, *noise), "exact")
         for name, method in of_rankings.CONSENSUS.items()
         for made in [MECHANISMS[method.mechanism("central")]]
         for drawn in made.noises
         for noise in [{"gaussian": GAUSSIAN, made.noises[0]: ()}.get(drawn, ("--noise", drawn))]
     ),
-    (POINTS, "exact", False),
-    ((*POINTS, "--noise", "laplace"), "exact", True),
-    *(
-        ((*BEST, "--method", name), "exact", name == "one-shot")
-        for name in ("one-shot", "canonical", "top-k")
-    ),
-    ((*AGGREGATE, *LOCAL), "exact", False),
-    ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact", False),
-    ((*AGGREGATE, *LOCAL, "--method", "kwiksort"), "simulation", False),
-    ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "exact", False),
-    (("privatize", "comparisons"), "exact", True),
-    (("privatize", "rankings"), "exact", False),
+    (POINTS, "exact"),
+    ((*POINTS, "--noise", "laplace"), "exact"),
+    *(((*BEST, "--method", name), "exact") for name in ("one-shot", "canonical", "top-k")),
+    ((*AGGREGATE, *LOCAL), "exact"),
+    ((*AGGREGATE, *LOCAL, "--method", "borda"), "exact"),
+    ((*AGGREGATE, *LOCAL, "--method", "kwiksort"), "simulation"),
+    ((*AGGREGATE, *LOCAL, "--method", "noise-all"), "exact"),
+    (("privatize", "comparisons"), "exact"),
+    (("privatize", "rankings"), "exact"),
 ]
 BUDGET = ("--epsilon", 1)
 
@@ -103,7 +99,7 @@ def test_no_command_is_left_out():
     options = {name: {p.name for p in command.params} for name, command in commands.items()}
     releasing = {name for name, names in options.items() if "simulate" in names}
     # The state of a leaderboard draws exactly, whatever is accepted: see its tests.
-    assert releasing == {"leaderboard", *(command[0] for command, _, _ in CASES)}
+    assert releasing == {"leaderboard", *(command[0] for command, _ in CASES)}
     assert all({"ledger", "seed"} <= options[name] for name in releasing)
     assert {name for name in releasing if "accept_idealized" not in options[name]} == {
         "leaderboard"
@@ -119,18 +115,18 @@ def test_no_method_is_left_out():
         default = {"rank": "scores", "aggregate": "auto"}[command]
         named = {
             options[options.index("--method") + 1] if "--method" in options else default
-            for options, _, _ in CASES
+            for options, _ in CASES
             if options[0] == command
         }
         assert named == set(known)
     combined = [method for method in methods.CONSENSUS.values() if "local" in method.trusts]
-    assert len(combined) + 1 == sum("local" in options for options, _, _ in CASES)  # and auto
+    assert len(combined) + 1 == sum("local" in options for options, _ in CASES)  # and auto
 
 
 # The label of a fit to noisy totals, which compiles long, is checked where its scores are, in the tests of `rank`.
 @pytest.mark.parametrize("case", [case for case in CASES if case[0] != (*RANK, *FLIP)], ids=name_of)
 def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
-    command, numerics, _ = case
+    command, numerics = case
     if numerics == "exact":  # then nothing may come from JAX's generators
         monkeypatch.setattr(Randomness, "key", None)
     released = run(command, *BUDGET, "--json")
@@ -142,36 +138,6 @@ def test_what_is_not_exact_must_be_accepted(run, monkeypatch, case):
         assert way in released.err
     assert ("use --method borda or --trust central" in released.err) == ("local" in command)
     # What is accepted is labeled: see the tests of `rank` and `aggregate`.
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case[1] == "exact"], ids=name_of)
-def test_without_the_extra_it_is_named_and_nothing_is_released(run, monkeypatch, case):
-    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
-    command, _, by_opendp = case
-    released = run(command, *BUDGET, "--json")
-    if not by_opendp:
-        assert released.json()["guarantee"]["numerics"] == "exact"
-        return
-    assert released.code == 2
-    assert 'pip install "privrank-jax[release]"' in released.err
-
-
-@pytest.mark.parametrize("case", [case for case in CASES if case[2]], ids=name_of)
-def test_an_unsound_opendp_is_refused_whatever_was_accepted(run, monkeypatch, case):
-    """0.14.1 leaves an answer of each call unflipped; OpenDP and JAX's generators stay unused."""
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.14.1")
-    other = "local" in case[0]  # with consent another mechanism, which isn't OpenDP's
-    for consent in [()] if other else [(), ("--accept-idealized",)]:
-        refused = run(case[0], *BUDGET, *consent, "--json")
-        assert (refused.code, refused.out) == (2, "")
-        assert 'pip install "privrank-jax[release]" "opendp>=0.15"' in refused.err
-        assert "rehearse by --simulate" in refused.err
-
-
-def test_without_the_extra_what_is_never_exact_names_it_and_the_method(run, monkeypatch):
-    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
-    refused = run((*AGGREGATE, *LOCAL, "--method", "kwiksort"), *BUDGET)
-    assert 'pip install "privrank-jax[release]" and use --method borda or --trust' in refused.err
 
 
 @pytest.mark.parametrize("numerics", ["idealized", "simulation", "unknown"])

@@ -22,7 +22,7 @@ VIOLATED = 1  # of `privrank audit`
 _INSIDE = re.compile(
     r"Traceback|\[Errno|codec can't|invalid literal|cannot convert|could not convert|Python int too large|null byte|"
     r"np\.|Array\(|NoneType|object has no|RESOURCE_EXHAUSTED|Exceeds the limit|math domain|list index|not JSON|"
-    r"p must be in the range|overflow|unhashable|jax|XLA|opendp\.",
+    r"p must be in the range|overflow|unhashable|jax|XLA|flint\.",
     re.I,
 )
 _SOLID_NAMES = re.compile(r"privrank[-_]jax")

@@ -19,7 +19,6 @@ WITHOUT_EXAMPLE = {
     "plotting.frame": {"check_picture", "save"},
     "plotting.intervals": {"ranking_intervals"},
     "plotting.maps": {"method_map", "utility_map"},
-    "release.library": {"exact_samplers_available"},
     "release.preference_labels": {"privatize_preferences"},
     "simulate.table_files": {"write_csv", "write_parquet"},
 }

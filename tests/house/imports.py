@@ -11,6 +11,7 @@ from tests.sources import Function, Module, imports, modules
 FLOORS = {
     "_arguments": 1,
     "_backend": 1,
+    "_balls": 1,
     "_batches": 1,
     "_chunks": 1,
     "_counting": 1,

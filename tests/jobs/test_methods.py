@@ -149,7 +149,7 @@ def test_noise_has_the_shape_of_the_questionnaire(
         (("--unit", "comparison"), "Laplace"),  # real numbers, in the objective
         (("--adjacency", "add-remove"), "Laplace"),
         (("--adjacency", "add-remove", "--method", "counts"), "discrete Laplace"),
-        (("--noise", "gaussian", "--delta", "1e-6"), "discrete Gaussian"),
+        (("--noise", "gaussian", "--delta", "1e-6"), "rounded Gaussian"),
     ],
 )  # fmt: skip
 def test_other_noise_where_the_questionnaire_gives_none(privrank, data_folder, options, law):

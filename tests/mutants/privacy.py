@@ -303,7 +303,7 @@ PRIVACY = (
         "privacy/gaussian.py",
         "tests/privacy/test_gaussian.py",
         ("math.sqrt(releases) * ratio", "ratio"),
-        ("(upper - lower) * (1", "(upper - 2 * lower) * (1"),
+        ("(_scaled(near) - _scaled(far))", "(_scaled(near) - 2 * _scaled(far))"),
         ("math.nextafter(value * _ABOVE, math.inf)", "value * (1 - 2**-50)"),
     ),
     *mutants_of(

@@ -26,11 +26,9 @@ RELEASES = (
     ),
     *mutants_of(
         "release/discrete_noise.py",
-        ("tests/release/test_discrete_noise.py", "tests/release/test_noisy_counts.py"),
-        ("change = math.ceil(sensitivity)", "change = max(1, math.ceil(sensitivity) - 1)"),
-        ("change = sensitivity * ROUNDED", "change = sensitivity / 2"),
-        ("    if not proven <= epsilon:", "    if not proven <= 2 * epsilon:"),
-        ("    if change > _LARGEST:", "    if False:"),
+        "tests/release/test_discrete_noise.py",
+        ("math.ceil(sensitivity) / Fraction(epsilon)", "math.floor(sensitivity) / Fraction(epsilon)"),
+        ("Fraction(sensitivity * ROUNDED)", "Fraction(sensitivity / 2)"),
     ),
     *mutants_of(
         "release/best_set.py",
@@ -41,9 +39,9 @@ RELEASES = (
         ("self.lead = change / reach - 1", "self.lead = change / reach"),
         ("size = size * (worst - out - 1) // (worst - k)", "size = size * (worst - out) // (worst - k)"),
         ("BITS + 1 - below.bit_length()", "BITS - 40 - below.bit_length()"),
-        ("if below == 0 or utility", "if utility"),
-        ("if left == [ahead]:", "if True:"),
-        ("- one.below - 1, 1 << bits)", "- one.below, 1 << bits)"),
+        ("if below == 0 or not", "if not"),
+        ("if len(open_classes) == 1:", "if True:"),
+        ("if not values[one] < values[ahead]", "if one == ahead"),
     ),
     *mutants_of(
         "release/entropy.py",
@@ -73,24 +71,11 @@ RELEASES = (
         ('items if noise == "k-norm" else', '2 if noise == "k-norm" else'),
     ),
     *mutants_of(
-        "release/intervals.py",
-        "tests/release/test_intervals.py",
-        ("while Fraction(value) > bound:", "while Fraction(value) > 2 * bound:"),
-    ),
-    *mutants_of(
         "release/exponential.py",
         "tests/release/test_exponential.py",
         ("/ (2 * items * (items - 1))", "/ (items * (items - 1))"),
-        ("if high <= floor.multiply(whole, at_least[k]):", "if low <= floor.multiply(whole, at_least[k]):"),
+        ("if not at >= end:", "if False:"),
         ("return order[::-1]", "return order"),
-    ),
-    *mutants_of(
-        "release/gaussian_budget.py",
-        "tests/release/test_gaussian_budget.py",
-        ("if high <= wanted:", "if low <= 2 * wanted:"),
-        ("subtract(first[1], down(digits)", "subtract(first[0], down(digits)"),
-        ("while not keeps(low, epsilon, delta):", "while False:"),
-        ("while keeps(high, epsilon, delta):", "while False:"),
     ),
     *mutants_of(
         "jobs/arrivals.py",
@@ -164,9 +149,9 @@ RELEASES = (
     *mutants_of(
         "release/integer_laplace.py",
         "tests/release/test_integer_laplace.py",
-        ("-float(scale) * np.log", "-0.9 * float(scale) * np.log"),
+        ("size = -scale * np.log", "size = -0.9 * scale * np.log"),
         ("found[:count] - found[count:]", "found[:count]"),
-        ("power = -k / scale", "power = -k / (scale + 1)"),
+        ("ball(-k / scale).exp()", "ball(-k / (scale + 1)).exp()"),
         ("np.abs(size - np.rint(size)) > margin", "np.abs(size - np.rint(size)) > -1"),
     ),
     *mutants_of(
@@ -176,28 +161,17 @@ RELEASES = (
         ("first, self._blocks = self._blocks,", "first, self._blocks = 0,"),
     ),
     *mutants_of(
-        "release/library.py",
-        "tests/release/test_library.py",
-        ("_FIRST_SOUND = (0, 15)", "_FIRST_SOUND = (0, 14)"),
-    ),
-    *mutants_of(
         "release/local_borda.py",
         "tests/release/test_local_borda.py",
-        ("exp(Decimal(-epsilon), turn(digits))", "exp(Decimal(-2 * epsilon), turn(digits))"),
+        ("exp_above(-epsilon)", "exp_above(-2 * epsilon)"),
         ("<= last)", "< last)"),
         ("uniform_integers(users, item + 1)", "uniform_integers(users, item)"),
     ),
     *mutants_of(
         "release/mallows.py",
         "tests/release/test_mallows.py",
-        ("Fraction(float(budget)) * _ONE", "Fraction(2 * float(budget)) * _ONE"),
-        ("odd[going] = trial % 2 == 1", "odd[going] = trial % 2 == 0"),
-        ("// (int(length) - 1)", "// int(length)"),
-    ),
-    *mutants_of(
-        "release/mallows.py",
-        "tests/release/test_entropy.py",
-        ("kept = words <= ~np.uint64(0) - top", "kept = words <= ~np.uint64(0)"),
+        ("return places / epsilon", "return places / (2 * epsilon)"),
+        ("drawn % (step + 1)", "drawn % step"),
     ),
     *mutants_of(
         "release/noisy_counts.py",
@@ -241,7 +215,7 @@ RELEASES = (
         ("* ROUNDED / scale) ** 2 / 2", "* ROUNDED / scale) ** 2 / 4"),
     ),
     *mutants_of(
-        "release/gaussian_budget.py",
+        "privacy/gaussian.py",
         "tests/release/test_laplace_changes.py",
         ("float(budget**2 / 2)", "float(budget**2 / 4)"),
     ),
@@ -308,7 +282,7 @@ RELEASES = (
     *mutants_of(
         "release/sub_rankings.py",
         "tests/release/test_sub_rankings.py",
-        ("Decimal(-min(", "Decimal(-2 * min("),
+        ("exp_above(-min(", "exp_above(-2 * min("),
         ("math.factorial(size) * other", "math.factorial(size - 1) * other"),
         ("words = math.floor(", "words = math.ceil("),
         ("random_words(users) < told_below(size, epsilon)", "random_words(users) <= told_below(size, 2 * epsilon)"),
@@ -392,9 +366,9 @@ RELEASES = (
     *mutants_of(
         "release/randomized_response.py",
         "tests/release/test_randomized_response.py",
-        ("f=2 * (1 - keep)", "f=1 - keep"),
-        ("keep = math.nextafter(keep, 0.0)", "pass"),
-        ("keep_probability(float(level))", "keep_probability(float(levels[0]))"),
+        ("words = int(2**64 / (1 + exp_above", "words = 1 + int(2**64 / (1 + exp_above"),
+        (">= kept[which[part]]", "<= kept[which[part]]"),
+        ("kept_below(float(level))", "kept_below(float(levels[0]))"),
     ),
     *mutants_of(
         "release/rounded_gaussian.py",
@@ -402,7 +376,7 @@ RELEASES = (
         ("np.where(minus, -value, value)[kept]", "value[kept]"),
         ("chance = 0.5 * (whole - size**2)", "chance = whole - size**2"),
         ("scaled * 2.0**-50 + scale * 2.0**-51 + _MARGIN", "scaled * 2.0**-48 + _MARGIN"),
-        ("** 2) / 2, (whole - (whole + low) ** 2) / 2", "** 2) / 3, (whole - (whole + low) ** 2) / 3"),
+        ("** 2) / 2).exp()", "** 2) / 3).exp()"),
     ),
     *mutants_of(
         "release/spanning_trees.py",
@@ -424,8 +398,8 @@ RELEASES = (
         "release/radius.py",
         "tests/release/test_radius.py",
         ("self._count(radius), self._count(other)", "self._count(radius + 1), self._count(other + 1)"),
-        ("_log_ratio(radius, self.mode, digits)", "_log_ratio(radius + 1, self.mode, digits)"),
-        ("drop = -self._rate * (radius - other)", "drop = -2 * self._rate * (radius - other)"),
+        ("_log_ratio(radius, self.mode)", "_log_ratio(radius + 1, self.mode)"),
+        ("ball(self._rate * (radius - other))", "ball(2 * self._rate * (radius - other))"),
         ("_ROOM = 2**62", "_ROOM = 2**64"),
     ),
     *mutants_of(

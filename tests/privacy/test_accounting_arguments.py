@@ -111,6 +111,6 @@ def test_numbers_are_decimals_as_people_write_them():
 
 def test_without_the_library_the_message_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "dp_accounting", None)
-    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[release\]"'):
+    with pytest.raises(ImportError, match=r'pip install "privrank-jax\[accounting\]"'):
         compose([(0.5, 0)], delta=1e-6, **USERS)
     assert compose_basic([(0.5, 0)], **USERS).epsilon == 0.5

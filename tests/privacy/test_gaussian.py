@@ -17,7 +17,13 @@ from privrank_jax.privacy import (
     zcdp_delta,
     zcdp_epsilon,
 )
-from privrank_jax.privacy.gaussian import gaussian_delta_at, gaussian_epsilon_at, rounded_up
+from privrank_jax.privacy.gaussian import (
+    gaussian_budget,
+    gaussian_delta_at,
+    gaussian_epsilon_at,
+    keeps,
+    rounded_up,
+)
 from tests.reference import accounting as naive
 
 USERS = {"neighbors": Neighbors("user", "replace")}
@@ -103,3 +109,21 @@ def test_ends():
     assert 0 < zcdp_delta(1e-20, 0.0) < 1e-7
     assert epsilon_of([(1e308, 1e-308)], 1e-9) == 0
     assert compose([GaussianRelease(1e308, 1e-308)], epsilon=0, **USERS).delta > 0
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-3, 1.0, 60.0, 1e5])
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 0.1])
+def test_the_budget_is_the_largest_that_is_private(epsilon, delta):
+    budget = gaussian_budget(epsilon, delta)
+    for more, fits in ((1, True), (1 + Fraction(1, 10**11), False)):
+        assert keeps(budget * more, Fraction(epsilon), Fraction(delta)) == fits
+        if epsilon < 100:
+            exact = naive.gaussian_delta((budget * more) ** 2, Fraction(epsilon), 400)
+            assert (exact <= mpmath.mpf(delta)) == fits
+
+
+def test_a_budget_that_no_double_holds_is_refused():
+    assert 0 < gaussian_budget(1e-300, 1e-300) < 1e-290
+    assert gaussian_budget(1e300, 1e-9) > 1e149
+    with pytest.raises(ValueError, match="choose values closer to usual ones"):
+        gaussian_budget(5e-324, 1e-300)

@@ -45,13 +45,13 @@ def response_and_gaussian_delta(single, shift, epsilon):
     )
 
 
-def gaussian_delta(precision, epsilon):
+def gaussian_delta(precision, epsilon, digits=60):
     """δ of a Gaussian mechanism of (Δ₂/σ)² = ``precision`` to 30 digits, both fractions (Balle and Wang 2018)."""
-    with mpmath.workdps(60):
+    with mpmath.workdps(digits):
         shift = mpmath.sqrt(mpmath.mpf(precision.numerator) / precision.denominator)
         at = mpmath.mpf(epsilon.numerator) / epsilon.denominator
         lost = int(max(0, mpmath.log10((1 + at / shift) / shift)))
-    with mpmath.workdps(60 + lost):  # digits that cancel
+    with mpmath.workdps(digits + lost):  # digits that cancel
         shift = mpmath.sqrt(mpmath.mpf(precision.numerator) / precision.denominator)
         at = mpmath.mpf(epsilon.numerator) / epsilon.denominator
         first = mpmath.ncdf(shift / 2 - at / shift)

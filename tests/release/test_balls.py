@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.release.balls import Laplace, Normal, Uniform, above, ball, middle, precision
+from privrank_jax._balls import above, ball, middle, precision
+from privrank_jax.release.balls import Laplace, Normal, Uniform
 
 LAWS = [(Laplace, stats.laplace), (Normal, stats.norm)]
 ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded
@@ -71,7 +72,7 @@ def test_numbers_have_their_law_and_no_other_scale(law, known):
 
 def test_a_uniform_number_with_only_zeros_so_far_draws_on_until_its_logarithm_has_a_bound():
     with precision(300):
-        drawn = float(Uniform(Bits("0" * 100 + "1" + "0" * 199)).log(64).mid())
+        drawn = float(Uniform(source=Bits("0" * 100 + "1" + "0" * 199)).log(64).mid())
     assert drawn == pytest.approx(-101 * np.log(2), rel=0.01)
 
 

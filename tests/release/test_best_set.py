@@ -13,11 +13,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax._balls import BITS, above, middle, precision
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.top_k import NOISES
 from privrank_jax.privacy.selection import canonical_change
 from privrank_jax.release import best_set, exact_canonical_top_k
-from privrank_jax.release.intervals import BITS
+from privrank_jax.release.balls import Uniform
 from tests.promises import promise, split
 from tests.reference import best_sets as naive
 
@@ -72,22 +73,21 @@ def largest_noise(uniform, count, noise):
 
 @noises
 @pytest.mark.parametrize("count", [1, 2, 10**6, 10**60 + 7])
-@pytest.mark.parametrize("below", [0, 1, 2**BITS // 3, 2**BITS - 2])
+@pytest.mark.parametrize("below", [1, 2**BITS // 3, 2**BITS - 2])
 def test_values_are_enclosed_and_hardly_wider_than_the_bits(noise, count, below):
-    rate, bits = Fraction(3, 7), BITS
-    one = best_set._Class(0, below)
-    low, high = best_set._value(one, [-5], [count], rate, noise, bits)
-    ends = [Fraction((1 << bits) - below - step, 1 << bits) for step in (1, 0)]
-    with localcontext() as context:
-        context.prec = 400
-        away = Decimal(-15) / 7
-        inner = [away + largest_noise(end, count, noise) for end in ends if end < 1]
-        assert all(low <= value <= high for value in inner)
-        assert low + Decimal("1e-30") > inner[0]
-        if len(inner) == 2:
-            assert high - Decimal("1e-30") < inner[1]
-        else:
-            assert high == Decimal("Infinity")
+    with precision(BITS + 300):
+        held = best_set.largest_noise(noise, count, Uniform(below, BITS), BITS)
+        for step in (0, 1):
+            end = Fraction((1 << BITS) - below - step, 1 << BITS)
+            true = Fraction(largest_noise(end, count, noise))
+            assert abs(middle(held) - true) <= above(held - held.mid()) * 1.001
+    assert float(held.rad()) < 1
+
+
+@noises
+def test_a_number_that_is_0_or_1_so_far_gets_more_bits(noise):
+    for first in (0, 2**BITS - 1):
+        assert best_set.largest_noise(noise, 3, Uniform(first, BITS), BITS).is_finite()
 
 
 @noises
@@ -128,7 +128,7 @@ def test_bits_are_drawn_until_there_is_no_doubt(noise, monkeypatch):
 
 def test_a_class_without_bits_stays_open(monkeypatch):
     """U may be 1 still, whose noise has no bound."""
-    draws = iter([2**BITS // 5, 0, 2**BITS // 3, 2**BITS // 2])
+    draws = iter([2**BITS // 5, 0, 2**64 // 3])
     monkeypatch.setattr(best_set.secrets, "randbits", lambda bits: next(draws))
     assert best_set.largest([0, -900], [1, 1], Fraction(1), "exponential") == 0
     assert not list(draws)

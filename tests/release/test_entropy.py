@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import struct
 
-import numpy as np
 import pytest
 
-from privrank_jax.release import mallows
 from privrank_jax.release.entropy import uniform_integers
 
 
@@ -31,11 +29,3 @@ def test_uniform_integers_discard_the_words_beyond_the_last_multiple(feed):
     assert uniform_integers(2, bound).tolist() == [bound - 1, 5]
     feed(2**64 - 1, 2**62 + 1)  # all words are for a power of two
     assert uniform_integers(2, 2**62).tolist() == [2**62 - 1, 1]
-
-
-def test_integers_of_mallows_discard_the_words_beyond_the_last_multiple(feed):
-    bound = 3 << 62  # 2^64 holds one multiple of it
-    feed(bound - 1, bound, 2**64 - 1, 5, 7)
-    assert mallows._below(np.full(3, bound, np.uint64)).tolist() == [bound - 1, 5, 7]
-    feed(2**64 - 1, 2**64 - 2, 14)  # 2^64 = 6 mod 10: the last six words are not for 10
-    assert mallows._below(np.array([1 << 48, 10], np.uint64)).tolist() == [2**48 - 1, 4]

@@ -12,11 +12,11 @@ import pytest
 
 from privrank_jax.pairwise.score_stream import Part, parts_of
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.entropy import SYSTEM
 from privrank_jax.release.exact_strategy import ExactStrategy, strategy_of
-from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.secret_stream import SecretStream
 from tests.promises import promise
 from tests.reference import continual as twin
@@ -150,7 +150,7 @@ def test_fewer_bits_where_much_noise_is_due():
     asked = promise(1e-3, "user", "replace", 10**5, delta=1e-9)
     strategy = strategy_of(asked, 10, "gaussian")
     assert strategy.unit < 1 << module._DIGITS
-    assert strategy.scale <= module.LARGEST
+    assert strategy.scale <= module._LARGEST
 
 
 @pytest.mark.parametrize("adjacency", ["replace", "add-remove"])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from decimal import Decimal
 from fractions import Fraction
 
+import flint
 import jax
 import numpy as np
 import pytest
@@ -15,6 +15,7 @@ from scipy import stats
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.exponential import exponential_log_probability
 from privrank_jax.release import exact_exponential, exponential
+from privrank_jax.release.balls import Uniform
 from privrank_jax.release.exact_aggregation import twice_counts
 from tests.promises import user
 from tests.release.rankings import EVERY, RANKS, costs_and_rate
@@ -23,12 +24,12 @@ ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
 
 
 def law_of(odds, items):
-    """Probabilities of all orders, from the lower bounds, in double precision."""
+    """Probabilities of all orders, in double precision."""
     found = []
     for order in itertools.permutations(range(items)):
         left, chance = list(range(items)), 1.0
         for last in order[::-1]:
-            weights = [float(low) for low, _ in odds.of_last(left)]
+            weights = [float(one) for one in odds.of_last(left)]
             chance *= weights[left.index(last)] / sum(weights)
             left.remove(last)
         found.append(chance)
@@ -38,7 +39,7 @@ def law_of(odds, items):
 @pytest.mark.parametrize("missing", ["last", "unknown"])
 def test_the_law_is_that_of_the_fast_twin(missing):
     epsilon = 3.0
-    odds = exponential.Odds(*costs_and_rate(epsilon, missing), 40)
+    odds = exponential.Odds(*costs_and_rate(epsilon, missing), 140)
     with jax.enable_x64(True):
         weights = PairWeights.from_ranks(RANKS, missing=missing)
         ranks = np.argsort(np.array(EVERY), axis=1)
@@ -49,33 +50,55 @@ def test_the_law_is_that_of_the_fast_twin(missing):
 
 def test_a_choice_is_made_where_the_bits_leave_no_doubt_and_only_there():
     # Weights 3, 1, 4 of 8 known exactly: of 3 bits, 0-2 choose the first, 3 the second, 4-7 the third.
-    sharp = [(Decimal(w), Decimal(w)) for w in (3, 1, 4)]
-    found = [exponential.choose(sharp, uniform, 3, 20) for uniform in range(8)]
+    def within(uniform, bits):
+        return Uniform(uniform, bits).ball(bits)
+
+    sharp = [flint.arb(w) for w in (3, 1, 4)]
+    found = [exponential.choose(sharp, within(8 * uniform + 1, 6)) for uniform in range(8)]
     assert found == [0, 0, 0, 1, 2, 2, 2, 2]
     # Two bits can't distinguish the first from the second within [1/4, 1/2).
-    found = [exponential.choose(sharp, uniform, 2, 20) for uniform in range(4)]
-    assert found == [0, None, 2, 2]
+    found = [exponential.choose(sharp, within(uniform, 2)) for uniform in range(4)]
+    assert found[:2] == [0, None]
+    assert found[3] == 2
     # A blurred first weight, anything in [2.5, 3.5]: what lies near its edge stays open.
-    blurred = [(Decimal("2.5"), Decimal("3.5")), *sharp[1:]]
+    blurred = [flint.arb(3, 0.5), *sharp[1:]]
     for uniform in range(64):
-        choice = exponential.choose(blurred, uniform, 6, 20)
+        choice = exponential.choose(blurred, within(uniform, 6))
         for first in (2.5, 3.0, 3.5):
             edges = np.cumsum([first, 1, 4]) / (first + 5)
             inside = {
                 int(np.searchsorted(edges, (uniform + x) / 64, "right")) for x in (0.01, 0.99)
             }
             assert choice is None or inside == {choice}
-    assert exponential.choose(blurred, 0, 6, 20) == 0
-    assert exponential.choose(blurred, 63, 6, 20) == 2
+    assert exponential.choose(blurred, within(0, 6)) == 0
+    assert exponential.choose(blurred, within(63, 6)) == 2
+
+
+@pytest.mark.parametrize("bits", [10, 40, 128])
+def test_balls_hold_the_odds_and_narrow_with_the_bits(bits):
+    costs, rate = costs_and_rate(7.0)
+    exact, rough = (exponential.Odds(costs, rate, number) for number in (300, bits))
+    for size in range(1, 5):
+        for members in map(list, itertools.combinations(range(4), size)):
+            for wide, narrow in zip(rough.of_last(members), exact.of_last(members)):
+                assert wide.contains(narrow)
+                assert wide > 0
+                assert wide.rad() < 200 * narrow * 2.0**-bits
+    odds = exact.of_last([0, 1, 2, 3])
+    terms = [
+        math.exp(-float(rate) * sum(costs[j][i] for i, j in itertools.combinations(order, 2)))
+        for order in EVERY
+    ]
+    assert float(sum(odds)) == pytest.approx(sum(terms), rel=1e-12)
 
 
 def draw_many(monkeypatch, costs, rate, draws):
     made = {}
 
-    def once(costs, rate, digits):
-        if digits not in made:
-            made[digits] = Odds(costs, rate, digits)
-        return made[digits]
+    def once(costs, rate, bits):
+        if bits not in made:
+            made[bits] = Odds(costs, rate, bits)
+        return made[bits]
 
     Odds = exponential.Odds
     monkeypatch.setattr(exponential, "Odds", once)
@@ -83,18 +106,17 @@ def draw_many(monkeypatch, costs, rate, draws):
     return np.array([orders.count(order) for order in EVERY]), made
 
 
-@pytest.mark.parametrize("digits", [2, 36])
-def test_draws_have_the_law_and_no_other_whatever_the_precision(monkeypatch, digits):
+@pytest.mark.parametrize("bits", [6, 128])
+def test_draws_have_the_law_and_no_other_whatever_the_precision(monkeypatch, bits):
     draws, epsilon = 4000, 30.0
-    monkeypatch.setattr(exponential, "_DIGITS", digits)
-    monkeypatch.setattr(exponential, "_BITS", 2 if digits == 2 else 112)
+    monkeypatch.setattr(exponential, "_BITS", bits)
     costs, rate = costs_and_rate(epsilon)
     observed, made = draw_many(monkeypatch, costs, rate, draws)
-    assert (len(made) > 1) == (digits == 2)  # two digits leave doubt, 36 do not
+    assert (len(made) > 1) == (bits == 6)  # six bits leave doubt, 128 do not
     monkeypatch.undo()
 
     def chances(factor):
-        return law_of(exponential.Odds(costs, rate * Fraction(factor), 40), 4)
+        return law_of(exponential.Odds(costs, rate * Fraction(factor), 140), 4)
 
     # The rare orders make one cell, of 13.5 draws on average: 43 of 10 million simulated runs raise an alarm. In cells
     # of their own, a single draw can be one, in 2 % of runs.
@@ -133,7 +155,7 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
 
     def law(ranks):
         costs = exponential._excess(twice_counts(np.vstack([rest, ranks]), "last"))
-        return law_of(exponential.Odds(costs, Fraction(epsilon) / 12, 40), 3)
+        return law_of(exponential.Odds(costs, Fraction(epsilon) / 12, 140), 3)
 
     laws = [law(ranks) for ranks in itertools.permutations(range(3))]
     laws += [law([0, 0, 1]), law([0, -1, -1]), law([-1, -1, -1])]
@@ -149,15 +171,14 @@ def test_epsilon_is_any_number(number):
     assert found.diagnostics.rate == pytest.approx(float(number) / 12)
 
 
-def test_odds_stay_within_reach_of_decimals():
-    """The three orders that go around a cycle are drawn also where no decimal holds their odds at so large an ε."""
+def test_odds_are_held_however_small():
+    """The three orders that go around a cycle are drawn at odds of e^-(10^19) too."""
     users = 2**49
     cycle = PairWeights.from_counts(2 * users * np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), users)
-    found = exact_exponential(cycle, user(1e6))
-    assert found.value.tolist() in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
-    assert found.diagnostics.rate * users * 6 == pytest.approx(2e18)
-    usual = exact_exponential(cycle, user(1e3))
-    assert usual.diagnostics.rate == pytest.approx(1e3 / 6)
+    for epsilon in (1e3, 1e6):
+        found = exact_exponential(cycle, user(epsilon))
+        assert found.value.tolist() in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
+        assert found.diagnostics.rate == pytest.approx(min(epsilon / 6, 2**15))
 
 
 def test_extremes():

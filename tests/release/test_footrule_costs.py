@@ -13,9 +13,9 @@ import pytest
 from privrank_jax.aggregation import PositionHistograms
 from privrank_jax.aggregation.footrule import footrule_costs
 from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
+from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.release.footrule_costs import CHANGE, deviation, exact_footrule
-from privrank_jax.release.gaussian_budget import gaussian_budget
 from tests.promises import user
 from tests.reference import footrule as reference
 from tests.release.laws import assert_mean

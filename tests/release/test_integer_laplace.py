@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.release import integer_laplace as module
+from privrank_jax.release.balls import Uniform
 from privrank_jax.release.integer_laplace import decide, integer_laplace, laplace_mechanism
-from privrank_jax.release.rounded_gaussian import Uniform
 from privrank_jax.release.secret_stream import SecretStream
 from tests.release.laws import assert_mean, assert_shares, laplace_pmf, power
 
@@ -41,7 +41,7 @@ def test_large_scales(scale):
 
 
 @pytest.mark.parametrize(
-    "scale", [Fraction(1, 50), Fraction(7, 3), Fraction(10**6, 7), Fraction(2**40)]
+    "scale", [Fraction(1, 50), Fraction(7, 3), Fraction(10**6, 7), Fraction(2**40), Fraction(2**53)]
 )
 def test_doubles_decide_as_further_bits_do(monkeypatch, scale):
     for label in "ab":
@@ -102,9 +102,20 @@ def test_a_source_gives_the_same_noise_again():
     assert not np.any(first - values[0] == second - values[1])
 
 
+def test_numbers_of_different_scales_are_decided_each_by_its_own(monkeypatch):
+    """The same words with and without trust in doubles, at scales that take turns."""
+    exact = [Fraction(1, 7), Fraction(10**6, 3), Fraction(5)] * 40
+    scale = np.array([float(one) for one in exact])
+    fast = module.geometric(scale, exact.__getitem__, STREAM.branch("turns"))
+    monkeypatch.setattr(module, "_MARGIN", math.inf)
+    slow = module.geometric(scale, exact.__getitem__, STREAM.branch("turns"))
+    np.testing.assert_array_equal(fast, slow)
+    assert fast[1::3].mean() > 1000 > 50 > fast[::3].max()
+
+
 def test_shapes_and_refusals():
     assert integer_laplace(0, Fraction(1)).shape == (0,)
     assert laplace_mechanism(np.zeros((0, 3)), Fraction(1), []).shape == (0, 3)
-    for wrong in (Fraction(0), Fraction(2**40 + 1)):
+    for wrong in (Fraction(0), Fraction(2**53 + 1)):
         with pytest.raises(ValueError, match=r"scale above 0.*choose a larger epsilon"):
             integer_laplace(1, wrong)

@@ -11,8 +11,8 @@ import optax
 import pytest
 
 from privrank_jax.privacy import gaussian_scale
+from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.release import exact_train_on_labels, label_training
-from privrank_jax.release.gaussian_budget import gaussian_budget
 from tests.promises import promise
 from tests.reference import label_training as reference
 

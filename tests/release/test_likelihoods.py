@@ -10,7 +10,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from privrank_jax.release.balls import above, ball, middle, precision
+from privrank_jax._balls import above, ball, middle, precision
 from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
 from tests.reference import conditional_logit as naive
 from tests.reference.perturbed_mle import loss_at

@@ -190,11 +190,3 @@ def test_bad_input_is_refused_with_a_remedy(matrix, told, words):
 def test_plain_matrices_are_refused():
     with pytest.raises(TypeError, match="WinCounts"):
         exact_perturbed_mle(np.ones((2, 2)), COMPARISON)
-
-
-def test_a_missing_library_is_named(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "flint", None)
-    with pytest.raises(ImportError, match="python-flint"):
-        exact_perturbed_mle(WinCounts(counts((0, 1, 3))), COMPARISON)

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 from privrank_jax import pairwise
+from privrank_jax._balls import middle, precision
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_perturbed_mle, perturbed_models
-from privrank_jax.release.balls import middle, precision
 from privrank_jax.release.perturbed_models import GRID
 from tests.promises import promise
 from tests.reference import conditional_logit as naive

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax._balls import ball, precision
 from privrank_jax.release import exact_randomized_response
-from privrank_jax.release.randomized_response import keep_probability
+from privrank_jax.release.randomized_response import kept_below
 
 ALARM = 1e-5  # false-alarm rate of each comparison; the flips can't be seeded
 
@@ -33,10 +34,12 @@ def test_each_report_is_flipped_at_its_own_epsilon_whatever_the_answer():
     "epsilon", [1e-9, 1e-3, 0.1, 1 / 3, 1.0, 3.0, 17.0, 30.0, 36.0, 50.0, 900.0]
 )
 def test_the_loss_never_exceeds_epsilon_and_hardly_falls_short(epsilon):
-    keep = Fraction(keep_probability(epsilon))
-    loss = math.log(keep / (1 - keep)) if epsilon > 1e-6 else float(4 * (keep - Fraction(1, 2)))
-    assert loss <= epsilon * (1 + 4e-16)  # log itself is rounded
-    assert loss >= min(epsilon, 36.7) * (1 - 0.02 * (epsilon >= 30) - 2e-6)
+    keep = Fraction(kept_below(epsilon), 2**64)
+    with precision(200):
+        loss = ball(keep / (1 - keep)).log()
+        assert loss <= epsilon
+        most = min(epsilon, 44.3)
+        assert loss > ball(Fraction(most)) - math.exp(most) * 2**-62 - 2**-60
 
 
 def test_chunks_and_odd_lengths_lose_nothing(monkeypatch):
@@ -58,7 +61,7 @@ def test_two_runs_differ():
         ([1, 0], 0.0, "epsilon must be positive"),
         ([1, 0], math.nan, "epsilon must be positive"),
         ([1, 0], math.inf, "epsilon must be finite"),
-        ([1, 0], 1e-17, "too small"),
+        ([1, 0], 1e-20, "too small"),
         ([1, 2], 1.0, "0 or 1"),
         ([1, 0], [1.0], "shape"),
         ([[1, 0]], 1.0, "shape"),

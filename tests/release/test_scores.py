@@ -64,8 +64,7 @@ def test_the_scale_is_that_of_the_twin(adjacency):
         scale, middle = scores_scale(4, privacy, most=3, limit=2, noise=noise)
         assert found.diagnostics.middle == middle
         share = float(found.diagnostics.noise_scale / scale)
-        # Discrete Gaussian noise is calibrated by way of zCDP.
-        assert 1 <= share < 1.15 if noise == "gaussian" else share == pytest.approx(1)
+        assert share == pytest.approx(1)
         assert found.guarantee.numerics == "exact"
         assert found.guarantee.promise == privacy
 

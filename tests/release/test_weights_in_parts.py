@@ -12,8 +12,8 @@ import pytest
 
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.split_weights import private_weights_scales
+from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.release import exact_weights
-from privrank_jax.release.gaussian_budget import gaussian_budget
 from privrank_jax.release.weights_in_parts import deviations, split_epsilon
 from tests.promises import user
 from tests.reference import borda as reference_borda

@@ -165,13 +165,6 @@ def test_a_seed_repeats_a_rehearsal_and_a_release_never_repeats(private, votes):
     assert "who knows the seed" in result.err
 
 
-def test_without_the_extra_a_warning_names_it(private, votes, monkeypatch):
-    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
-    result, _ = private(votes, "--epsilon", 1, "--accept-idealized", "--json")
-    assert result.json()["guarantee"]["numerics"] == "simulation"
-    assert 'pip install "privrank-jax[release]"' in result.err
-
-
 def test_every_format_holds_the_same(privrank, private, write, tmp_path):
     path = write('"u,1",a b,"c""d"', "u2,\u00e9,a b")
     tables = []

@@ -10,7 +10,6 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.release import exact_samplers_available
 from tests.cli.results import assert_schema, items
 
 CEMSPC_ORDER = ["London", "Paris", "Barcelona", "St.Gallen", "Milano", "Stockholm"]
@@ -51,7 +50,6 @@ def test_a_seed_repeats_a_rehearsal_and_another_does_not(privrank, votes, method
 
 
 def test_a_release_is_exact_and_never_repeats(privrank, votes):
-    assert exact_samplers_available()
     run = ("rank", votes, *COUNTS, "--epsilon", 0.01, "--max-per-user", 2, "--json")
     first, second = privrank(*run).json(), privrank(*run).json()
     for document in (first, second):
@@ -63,28 +61,13 @@ def test_a_release_is_exact_and_never_repeats(privrank, votes):
     assert first != second
 
 
-def test_gaussian_noise_is_discrete(privrank, votes):
+def test_gaussian_noise_is_rounded(privrank, votes):
     document = privrank(
         "rank", votes, *COUNTS, "--epsilon 1 --noise gaussian --delta 1e-5 --max-per-user 2 --json"
     ).json()
-    assert document["diagnostics"]["noise"] == "discrete Gaussian"
+    assert document["diagnostics"]["noise"] == "rounded Gaussian"
     assert document["guarantee"]["delta"] == 1e-5
     assert document["guarantee"]["numerics"] == "exact"
-
-
-@pytest.mark.parametrize("method", ["counts", "scores", "one-shot"])
-def test_without_the_extra_a_warning_names_it(privrank, votes, monkeypatch, method):
-    monkeypatch.setattr("privrank_jax.jobs.mechanisms.exact_samplers_available", lambda: False)
-    result = privrank(
-        "rank",
-        votes,
-        "--method",
-        method,
-        "--adjacency flip --epsilon 1 --max-per-user 2 --top-k 2 --accept-idealized --json",
-    )
-    assert result.code == 0
-    assert result.json()["guarantee"]["numerics"] == "simulation"
-    assert 'pip install "privrank-jax[release]"' in result.err
 
 
 def test_mle_is_an_old_name_of_scores(privrank, votes):

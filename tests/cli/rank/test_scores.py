@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 
 import jax
 import numpy as np
@@ -15,7 +14,6 @@ from privrank_jax.jobs import comparisons
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.privacy import Privacy
-from privrank_jax.release.ledger import Ledger
 
 BOUND = ("--epsilon", 1, "--max-per-user", 10)
 GAUSSIAN = ("--noise", "gaussian", "--delta", 1e-6)
@@ -99,23 +97,6 @@ def test_a_ridge_that_is_too_small_is_refused_with_a_remedy(privrank, answers, g
 def test_a_ridge_above_the_least_is_kept(privrank, answers):
     facts = privrank("rank", answers, *BOUND, "--gamma", 60, "--json").json()["diagnostics"]
     assert facts["gamma"] == 60
-
-
-def test_without_python_flint_nothing_is_spent(privrank, answers, tmp_path, monkeypatch):
-    path = tmp_path / "votes.ledger"
-    ledger = ("ledger", path, "--data", answers, "--budget", 3)
-    assert privrank(*ledger).code == 0
-    monkeypatch.setitem(sys.modules, "flint", None)
-    run = ("rank", answers, *BOUND, "--ledger", path)
-    refused = privrank(*run)
-    assert (refused.code, refused.out) == (2, "")
-    assert 'exact scores need python-flint: pip install "privrank-jax[release]"' in refused.err
-    with Ledger(path) as opened:
-        assert opened.spends() == []
-    monkeypatch.undo()
-    assert privrank(*run).code == 0
-    with Ledger(path) as opened:
-        assert len(opened.spends()) == 1
 
 
 # --- how far from the truth
