@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sqlite3
 from decimal import Decimal
@@ -26,7 +27,6 @@ from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from tests.promises import promise, user
-from tests.release.ledgers import as_version_3
 
 
 def test_totals_are_taken_as_far_as_they_are_exact():
@@ -127,7 +127,8 @@ def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column):
     with Ledger(path) as ledger:
         ledger.spend(of_users("0.1"))
         assert len(ledger.spends()) == 1
-    as_version_3(path, f"UPDATE {table} SET {column} = CAST({column} AS BLOB)")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB)")
     with (
         pytest.raises(LedgerError, match="a cell that must be text holds something else"),
         Ledger(path) as ledger,
