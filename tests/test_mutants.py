@@ -7,8 +7,7 @@ import functools
 
 import pytest
 
-from tests.mutants import MUTANTS
-from tests.mutants.mutant import mutants_of
+from tests.mutants import MUTANTS, mutants_of
 from tests.sources import PACKAGE, ROOT
 
 

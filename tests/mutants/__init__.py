@@ -1,15 +1,363 @@
-"""Mutants of what privacy depends on: calibration, composition, exact releases and the ledger of budgets.
+"""Faults that tests of the quick tier must notice: one or two wrong lines in each file that privacy depends on.
 
-``python -m tests.mutants`` applies each of them in a copy of the sources, runs the tests of the quick tier that it
-names, and prints which were killed and which survived; words after it choose mutants whose line contains one of them.
+``python -m tests.mutants`` applies each of them in a copy of the sources, runs the tests that it names, and prints
+which were killed and which survived; words after it choose mutants whose line contains one of them.
 :mod:`tests.test_mutants` checks that none is stale.
 """
 
 from __future__ import annotations
 
-from tests.mutants.ledgers import LEDGERS
-from tests.mutants.mutant import Mutant
-from tests.mutants.privacy import PRIVACY
-from tests.mutants.releases import RELEASES
+import dataclasses
 
-MUTANTS: tuple[Mutant, ...] = (*PRIVACY, *RELEASES, *LEDGERS)
+from tests.sources import PACKAGE
+
+
+@dataclasses.dataclass(frozen=True)
+class Mutant:
+    """``old`` stands once in ``file``, a path within the package; with ``new`` in its place, ``tests`` must fail."""
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.file}: {' '.join(self.old.split())} -> {' '.join(self.new.split())}"
+
+    @property
+    def stale(self) -> bool:
+        """Whether the file has changed so that the mutant can't be made."""
+        path = PACKAGE / self.file
+        return not path.exists() or path.read_text(encoding="utf-8").count(self.old) != 1
+
+
+def mutants_of(file: str, tests: str, *changes: tuple[str, str]) -> tuple[Mutant, ...]:
+    """Mutants of one file that the same tests must kill, from pairs of old and new text."""
+    return tuple(Mutant(file, old, new, tuple(tests.split())) for old, new in changes)
+
+
+MUTANTS = (
+    *mutants_of(
+        "privacy/calibration.py",
+        "tests/privacy/test_calibration.py",
+        ("    return sensitivity / epsilon\n", "    return sensitivity / (2 * epsilon)\n"),
+        (
+            "-jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))",
+            "-jnp.expm1(jnp.minimum(lower - upper, 0.0))",
+        ),
+        (" * comparisons / epsilon\n    return", " / epsilon\n    return"),
+        ("scale = 8.0 * link.kappa1", "scale = 4.0 * link.kappa1"),
+        ("spent = comparisons * jnp.log1p", "spent = jnp.log1p"),
+        ("np.asarray(floor) * (1 - 1e-6)", "np.asarray(floor) * 0.5"),
+    ),
+    *mutants_of(
+        "privacy/prefix_sums.py",
+        "tests/privacy/test_prefix_sums.py",
+        ("axis=0).max())", "axis=0).min())"),
+    ),
+    *mutants_of(
+        "privacy/prefix_sums.py",
+        "tests/privacy/test_unbounded_sums.py",
+        ("encode / noise[:, None]", "encode"),
+    ),
+    *mutants_of(
+        "privacy/unbounded_sums.py",
+        "tests/privacy/test_unbounded_sums.py",
+        ("math.isqrt(above - below)", "math.isqrt(above - below) + 1"),
+    ),
+    *mutants_of(
+        "aggregation/sub_rankings.py",
+        "tests/aggregation/test_sub_rankings.py",
+        ("size, epsilon.dtype) + 1) - epsilon", "size, epsilon.dtype)) - epsilon"),
+    ),
+    *mutants_of(
+        "aggregation/query_reduction.py",
+        "tests/aggregation/test_query_reduction.py",
+        ("if number >= int(plan.budget):", "if number > int(plan.budget):"),
+    ),
+    *mutants_of(
+        "aggregation/scores.py",
+        "tests/aggregation/test_scores.py",
+        ("most * size(min(num_items, 2 * given)), 0.0", "most * size(given), 0.0"),
+        ("one, given = most / 2, num_items", "one, given = most / 4, num_items"),
+    ),
+    *mutants_of(
+        "privacy/continual.py",
+        "tests/pairwise/test_continual.py",
+        ("changes[0] * length, changes[1] * length", "changes[0], changes[1] * length"),
+    ),
+    *mutants_of(
+        "pairwise/covariates.py",
+        "tests/pairwise/test_covariates.py",
+        ("each = jnp.zeros_like(each).at[self.users].add(each)", "pass"),
+    ),
+    *mutants_of(
+        "pairwise/covariate_noise.py",
+        "tests/pairwise/test_covariate_mle.py",
+        ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
+    ),
+    *mutants_of(
+        "pairwise/covariate_shape.py",
+        "tests/pairwise/test_covariate_shape.py",
+        ("np.maximum.at(times,", "np.add.at(times,"),
+    ),
+    *mutants_of(
+        "privacy/bodies.py",
+        "tests/privacy/test_bodies.py",
+        ('_VARIANCES = {"laplace": 2.0,', '_VARIANCES = {"laplace": 1.0,'),
+    ),
+    *mutants_of(
+        "pairwise/noisy_totals.py",
+        "tests/pairwise/test_covariate_mle.py tests/pairwise/test_covariate_ties.py",
+        ("attained, noise, sensitivity, ties=davidson", "attained, noise, ties=davidson"),
+    ),
+    *mutants_of(
+        "privacy/accounting.py",
+        "tests/privacy/test_accounting.py",
+        ("*plain_sum(budgets), note", "plain_sum(budgets)[0], 0.0, note"),
+        ("public=tuple({fact for one in told for fact in one.public})", "public=()"),
+    ),
+    *mutants_of(
+        "privacy/loss_distribution.py",
+        "tests/privacy/test_accounting.py",
+        (
+            "math.hypot(*(one.shift for one in counted))",
+            "max((one.shift for one in counted), default=0.0)",
+        ),
+        ("parts.append(one.self_compose(count))", "parts.append(one)"),
+    ),
+    *mutants_of(
+        "privacy/zcdp.py",
+        "tests/privacy/test_zcdp.py",
+        ("(sensitivity / scale) ** 2 / 2", "(sensitivity / scale) ** 2 / 4"),
+    ),
+    *mutants_of(
+        "privacy/selection.py",
+        "tests/privacy/test_selection.py",
+        ("sides = 1.0 if monotone else 2.0", "sides = 1.0"),
+        ("pure = (k * sensitivity + falls)", "pure = k * sensitivity"),
+    ),
+    *mutants_of(
+        "privacy/selection.py",
+        "tests/privacy/test_canonical_change.py",
+        (
+            "_minimum(2 * sensitivity, total_change)), reach",
+            "_minimum(sensitivity, total_change)), reach",
+        ),
+    ),
+    *mutants_of(
+        "pairwise/top_k.py",
+        "tests/pairwise/test_canonical_top_k.py",
+        ("scale = change / attained.epsilon", "scale = reach / attained.epsilon"),
+    ),
+    *mutants_of(
+        "privacy/local.py",
+        "tests/privacy/test_local.py",
+        ("jax.nn.sigmoid(-epsilon) * (1 + margin)", "jax.nn.sigmoid(-2 * epsilon) * (1 + margin)"),
+        ("epsilon * jnp.where(gave, reports, 1).astype(epsilon.dtype)", "epsilon"),
+    ),
+    *mutants_of(
+        "_neighbors.py",
+        "tests/test_neighbors.py",
+        ('{("user", "add-remove")},', '{("user", "add-remove"), ("comparison", "add-remove")},'),
+    ),
+    *mutants_of(
+        "_promise.py",
+        "tests/test_promise.py",
+        ("if promised.contributions > most:", "if promised.contributions < most:"),
+    ),
+    *mutants_of(
+        "release/contributions.py",
+        "tests/release/test_contributions.py",
+        ("< max_per_user", "<= max_per_user"),
+    ),
+    *mutants_of(
+        "release/covariate_sums.py",
+        "tests/release/test_covariate_sums.py",
+        ("each = (2 << bits) +", "each = (1 << bits) +"),
+    ),
+    *mutants_of(
+        "release/discrete_noise.py",
+        "tests/release/test_discrete_noise.py",
+        (
+            "math.ceil(sensitivity) / Fraction(epsilon)",
+            "math.floor(sensitivity) / Fraction(epsilon)",
+        ),
+    ),
+    *mutants_of(
+        "release/best_set.py",
+        "tests/release/test_best_set.py",
+        ("self.rate = 1 / (2 * self._scale)", "self.rate = 1 / self._scale"),
+        ("BITS + 1 - below.bit_length()", "BITS - 40 - below.bit_length()"),
+    ),
+    *mutants_of(
+        "release/entropy.py",
+        "tests/release/test_entropy.py",
+        ("words[words <= last]", "words"),
+    ),
+    *mutants_of(
+        "release/exact_aggregation.py",
+        "tests/release/test_exact_aggregation.py tests/release/test_edges.py",
+        ("CHANGE = 2\n", "CHANGE = 1\n"),
+        ("totals = totals - users * (items - 1)", "pass"),
+    ),
+    *mutants_of(
+        "release/scores.py",
+        "tests/release/test_scores.py",
+        ("attained, parts * change, body)", "attained, change, body)"),
+    ),
+    *mutants_of(
+        "release/exponential.py",
+        "tests/release/test_exponential.py",
+        ("/ (2 * items * (items - 1))", "/ (items * (items - 1))"),
+    ),
+    *mutants_of(
+        "release/leaderboard.py",
+        "tests/release/test_leaderboard.py",
+        ("self._strategy.drawn(every, first, sources)", "self._strategy.drawn(counts, 0, sources)"),
+    ),
+    *mutants_of(
+        "release/exact_strategy.py",
+        "tests/release/test_exact_strategy.py",
+        ("return 4 * moves * limit**2 * sum(", "return 2 * moves * limit**2 * sum("),
+    ),
+    *mutants_of(
+        "release/leaderboard_file.py",
+        "tests/release/test_leaderboard_file.py",
+        ("self._check_remembered([step.witness for step in (*before, *new)])", "pass"),
+    ),
+    *mutants_of(
+        "release/integer_laplace.py",
+        "tests/release/test_integer_laplace.py",
+        ("found[:count] - found[count:]", "found[:count]"),
+        ("ball(-k / scale).exp()", "ball(-k / (scale + 1)).exp()"),
+    ),
+    *mutants_of(
+        "release/local_borda.py",
+        "tests/release/test_local_borda.py",
+        ("exp_above(-epsilon)", "exp_above(-2 * epsilon)"),
+    ),
+    *mutants_of(
+        "release/mallows.py",
+        "tests/release/test_mallows.py",
+        ("drawn % (step + 1)", "drawn % step"),
+    ),
+    *mutants_of(
+        "release/noisy_counts.py",
+        "tests/release/test_noisy_counts.py tests/release/test_edges.py",
+        ("attained, 2 * float(sensitivity))", "attained, float(sensitivity))"),
+    ),
+    *mutants_of(
+        "release/noisy_counts.py",
+        "tests/release/test_laplace_changes.py",
+        (
+            "every = first = math.ceil(2 * float(sensitivity))",
+            "every = first = math.ceil(float(sensitivity))",
+        ),
+    ),
+    *mutants_of(
+        "release/sub_rankings.py",
+        "tests/release/test_sub_rankings.py",
+        (
+            "random_words(users) < told_below(size, epsilon)",
+            "random_words(users) <= told_below(size, 2 * epsilon)",
+        ),
+    ),
+    *mutants_of(
+        "privacy/shuffling.py",
+        "tests/privacy/test_shuffling.py",
+        ("chances, first = _binomial(users - 1,", "chances, first = _binomial(2 * users,"),
+    ),
+    *mutants_of(
+        "release/preference_labels.py",
+        "tests/release/test_preference_labels.py",
+        (
+            "split_epsilon(attained.epsilon, np.asarray(users))",
+            "np.full(given.shape, attained.epsilon)",
+        ),
+    ),
+    *mutants_of(
+        "preferences/label_training.py",
+        "tests/preferences/test_label_training.py",
+        ("gaussian_scale(2 * releases**0.5", "gaussian_scale(releases**0.5"),
+    ),
+    *mutants_of(
+        "release/label_training.py",
+        "tests/release/test_label_training.py",
+        ("scales.append(float(deviation) * unit)", "scales.append(float(deviation))"),
+    ),
+    *mutants_of(
+        "release/randomized_response.py",
+        "tests/release/test_randomized_response.py",
+        ("words = int(2**64 / (1 + exp_above", "words = 1 + int(2**64 / (1 + exp_above"),
+    ),
+    *mutants_of(
+        "release/rounded_gaussian.py",
+        "tests/release/test_rounded_gaussian.py",
+        ("chance = 0.5 * (whole - size**2)", "chance = whole - size**2"),
+    ),
+    *mutants_of(
+        "release/spanning_trees.py",
+        "tests/release/test_spanning_trees.py",
+        (
+            "ways[secrets.randbelow(len(ways))]",
+            "ways[max(secrets.randbelow(len(ways)), secrets.randbelow(len(ways)))]",
+        ),
+    ),
+    *mutants_of(
+        "release/k_norm.py",
+        "tests/release/test_k_norm.py",
+        ("rate = Fraction(epsilon) / change", "rate = 2 * Fraction(epsilon) / change"),
+    ),
+    *mutants_of(
+        "release/radius.py",
+        "tests/release/test_radius.py",
+        (
+            "self._count(radius), self._count(other)",
+            "self._count(radius + 1), self._count(other + 1)",
+        ),
+    ),
+    *mutants_of(
+        "release/footrule_costs.py",
+        "tests/release/test_footrule_costs.py",
+        ("CHANGE = 4\n", "CHANGE = 2\n"),
+    ),
+    *mutants_of(
+        "release/weights_in_parts.py",
+        "tests/release/test_weights_in_parts.py",
+        (
+            "return first, max(largest_below(Fraction(epsilon) - Fraction(first)), 0.0)",
+            "return first, epsilon",
+        ),
+    ),
+    *mutants_of(
+        "release/ledger.py",
+        "tests/release/test_ledger.py",
+        ("            self.check(privacy, changes, rho)\n", ""),
+        ("and failure <= most[1]", ""),
+        ("        why = self._lacks(promised)\n", '        why = ""\n'),
+    ),
+    *mutants_of(
+        "release/ledger.py",
+        "tests/release/test_ledger_processes.py",
+        ('execute("BEGIN IMMEDIATE")', 'execute("BEGIN")'),
+    ),
+    *mutants_of(
+        "release/ledger_file.py",
+        "tests/release/test_ledger_file.py tests/release/test_ledger.py",
+        ("hmac.new(bytes.fromhex(key), sha256", 'hmac.new(b"", sha256'),
+    ),
+    *mutants_of(
+        "release/ledger_filter.py",
+        "tests/release/test_ledger_filter.py",
+        ("_log_constant(excess) - float(self.slack.ln())", "_log_constant(excess)"),
+    ),
+    *mutants_of(
+        "release/ledger.py",
+        "tests/release/test_ledger_filter.py",
+        (
+            "sums.delta <= self._most_failure() and sums.divergence <= rule.most",
+            "sums.divergence <= rule.most",
+        ),
+    ),
+)

@@ -26,7 +26,6 @@ LIBRARIES = (
     "hypothesis",
     "pytest",
     "mpmath",
-    "opendp.prelude",
 )
 SECONDS = 120
 
