@@ -14,12 +14,12 @@ import jax
 import numpy as np
 
 from privrank_jax._validate import is_traced
+from privrank_jax._workarounds.xla import compiled
 
 Value = TypeVar("Value")
 
 _SMALL = 1 << 17  # numbers in all arguments
 _SETTINGS = (bool, int, float, str, type(None))  # of partial functions
-LEAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def quickly(function: Callable[..., Value], *arguments: Any) -> Value:
@@ -74,7 +74,7 @@ _PROGRAMS: dict[Any, Callable[..., Any]] = {}
 
 
 def _compiled(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
-    return jax.jit(function).lower(*arguments).compile(compiler_options=LEAST)
+    return compiled(jax.jit(function).lower(*arguments), optimized=False)
 
 
 def _settled(function: Callable[..., Any]) -> tuple[Any, ...] | None:
