@@ -13,7 +13,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Num, PyTree
 
 BLOCK_BYTES = 1 << 30
@@ -157,15 +156,4 @@ def product(
     >>> product(jnp.array([[1.0, 2.0]]), jnp.array([3.0, 4.0])).tolist()
     [11.0]
     """
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
-        return np.matmul(left, right)
     return jnp.matmul(left, right, precision=jax.lax.Precision.HIGHEST)
-
-
-def namespace(array: Any) -> Any:
-    """``numpy`` for arrays of NumPy, which a formula then takes on the host, compiling nothing; else ``jax.numpy``.
-
-    Args:
-        array: any array, of which others are of the same kind.
-    """
-    return np if isinstance(array, np.ndarray) else jnp

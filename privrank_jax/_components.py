@@ -9,8 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Shaped
 
-from privrank_jax._backend import namespace
-
 
 def components(
     joined: Shaped[Array | np.ndarray, "items items"],
@@ -23,7 +21,7 @@ def components(
     >>> components(np.array([[0, 0, 1], [0, 0, 0], [1, 0, 0]])).tolist()
     [0, 1, 0]
     """
-    xp = namespace(joined)
+    xp = np if isinstance(joined, np.ndarray) else jnp
     item = xp.arange(joined.shape[0], dtype=np.int32)
     joined = (joined > 0) | (item[:, None] == item)
 

@@ -6,15 +6,11 @@ traced brackets; on the host :func:`privrank_jax._search.furthest` does.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
-
-from privrank_jax._backend import namespace
 
 _HALVINGS = 60  # from a bracket of any use to the last bit of float64
 
@@ -28,30 +24,22 @@ def bracketed_root(function: Callable[[Array], Array], low: Array, high: Array) 
 
     Args:
         function: decreasing in each entry of an array, each independent of the others; may close over traced values.
-        low: lower ends, of the shape and dtype of the root. With arrays of NumPy, the search runs on the host.
+        low: lower ends, of the shape and dtype of the root.
         high: upper ends, likewise.
 
     >>> round(float(jax.grad(lambda a: bracketed_root(lambda x: a - x * x, 0.0 * a, 9 + 0 * a))(4.0)), 6)
     0.25
     """
-    xp = namespace(low)
-
-    def halved(function: Callable[[Array], Array], ends: tuple[Array, Array]):
-        middle = 0.5 * (ends[0] + ends[1])
-        value = function(middle)
-        low = xp.where(value <= 0, ends[0], middle)
-        return low, xp.where(value > 0, ends[1], xp.where(xp.isnan(value), xp.nan, middle))
-
-    if xp is np:
-        ends = low, high
-        for _ in range(_HALVINGS):
-            ends = halved(function, ends)
-        return ends[1]
     low, high = map(jax.lax.stop_gradient, (low, high))
 
     def solve(function: Callable[[Array], Array], high: Array) -> Array:
-        step = functools.partial(halved, function)
-        return jax.lax.fori_loop(0, _HALVINGS, lambda _, ends: step(ends), (low, high))[1]
+        def halve(_: object, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+            middle = 0.5 * (ends[0] + ends[1])
+            value = function(middle)
+            low = jnp.where(value <= 0, ends[0], middle)
+            return low, jnp.where(value > 0, ends[1], jnp.where(jnp.isnan(value), jnp.nan, middle))
+
+        return jax.lax.fori_loop(0, _HALVINGS, halve, (low, high))[1]
 
     def divide(slope: Callable[[Array], Array], value: Array) -> Array:
         return value / slope(jnp.ones_like(value))

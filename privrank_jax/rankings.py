@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
-from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Shaped
+from jaxtyping import Array, ArrayLike, Int, Integer, Shaped
 
 from privrank_jax._types import Key, Mask, MaskLike, Order, OrderLike, Ranks, RanksLike
 from privrank_jax._validate import as_array
@@ -105,26 +105,6 @@ def ranks_from_scores(
     if keep.shape != scores.shape:
         raise ValueError(f"mask must have the shape of scores {scores.shape}, got {keep.shape}")
     return _ranks_from_scores(scores, keep, key)
-
-
-def ranks_on_host(
-    scores: Float[np.ndarray, "items"], mask: Bool[np.ndarray, "items"]
-) -> Int[np.ndarray, "items"]:
-    """:func:`ranks_from_scores` of NumPy's arrays of floats, compiling nothing; ties are broken by item index.
-
-    Args:
-        scores: shape ``(m,)``, high = best.
-        mask: shape ``(m,)``, bool, as there.
-
-    Returns:
-        Ranks, shape ``(m,)``, int32, 0 = best.
-
-    >>> ranks_on_host(np.array([0.1, 3.0, 0.1]), np.array([True, False, True])).tolist()
-    [0, 2, 1]
-    """
-    last = np.where(mask, np.isnan(scores), 2)
-    order = np.lexsort((np.where(last > 0, 0, -scores), last))
-    return np.argsort(order).astype(np.int32)
 
 
 @jax.jit

@@ -96,8 +96,8 @@ def of_scores(
     """
     intervals = functools.partial(intervals_of, level=level)
     near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
-    shrunk = None if drawn is None else lambda: intervals(scores, drawn())
-    return certain(intervals(scores, errors), errors, near, shrunk, words)
+    shrunk = None if drawn is None else lambda: quickly(intervals, scores, drawn())
+    return certain(quickly(intervals, scores, errors), errors, near, shrunk, words)
 
 
 def of_private_design(
@@ -105,7 +105,7 @@ def of_private_design(
 ) -> Certainty:
     """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
     errors = quickly(functools.partial(errors_under_private_design, **told), scores, design)
-    found = intervals_of(scores, errors, level)
+    found = quickly(functools.partial(intervals_of, level=level), scores, errors)
     cover = (
         f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
     )
@@ -193,7 +193,7 @@ def tie_facts(
 
 def _quasi(errors: Uncertainty) -> dict[str, np.ndarray]:
     """Quasi standard errors of all items; nothing where an item has none."""
-    found = np.asarray(quasi_variances(errors).variances)
+    found = np.asarray(quickly(quasi_variances, errors).variances)
     known = np.all((found >= 0) & (found < np.inf))
     return {"quasi_standard_error": np.sqrt(found)} if known else {}
 

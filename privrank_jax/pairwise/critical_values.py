@@ -5,11 +5,10 @@ The errors are those of :mod:`privrank_jax.pairwise.intervals`.
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._backend import namespace
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import Numbers, Scalar
 from privrank_jax.links import normal
@@ -45,10 +44,10 @@ def critical_tables(uncertainty: Uncertainty, level: Scalar) -> Float[Array, "3 
         uncertainty: of the items.
         level: confidence in (0, 1), may be traced.
     """
-    xp, items = namespace(uncertainty.center), uncertainty.mask.sum()
-    counts = xp.stack([xp.ones_like(items), items - 1, items * (items - 1) // 2])
-    level = xp.asarray(level, uncertainty.center.dtype)
-    return critical_of((1 - level) / xp.maximum(counts, 1))
+    items = jnp.sum(uncertainty.mask)
+    counts = jnp.stack([jnp.ones_like(items), items - 1, items * (items - 1) // 2])
+    level = jnp.asarray(level, uncertainty.center.dtype)
+    return jax.vmap(critical_of)((1 - level) / jnp.maximum(counts, 1))
 
 
 def critical_at(table: Float[Array, "shares"], share: Array) -> Array:
@@ -59,34 +58,28 @@ def critical_at(table: Float[Array, "shares"], share: Array) -> Array:
         share: s in [0, 1], any shape, of its dtype.
     """
     first, last, number = _SHARES  # an even grid: jnp.interp would search it
-    place = ((share - first) / (last - first)).clip(0, 1) * (number - 1)
-    left = place.astype(np.int32).clip(0, number - 2)
+    place = jnp.clip((share - first) / (last - first), 0, 1) * (number - 1)
+    left = jnp.minimum(place.astype(jnp.int32), number - 2)
     return table[left] + (place - left) * (table[left + 1] - table[left])
 
 
-def critical_of(alpha: Float[Array, "*tables"]) -> Float[Array, "*tables shares"]:
+def critical_of(alpha: Float[Array, ""]) -> Float[Array, "shares"]:
     """Solutions of :func:`critical_value` at each tabulated share.
 
     Args:
         alpha: α in (0, 1), may be traced.
     """
-    xp, alpha = namespace(alpha), alpha[..., None]
-    grid = xp.linspace(*_SHARES, dtype=alpha.dtype)
-    gaussian, laplace = xp.sqrt(1 - grid), xp.sqrt(0.5 * grid)
-    if xp is np:
-        from scipy.special import log_ndtr as log_cdf
-        from scipy.special import ndtr as cdf
-    else:
-        cdf, log_cdf = normal.cdf, normal.log_cdf
+    grid = jnp.linspace(*_SHARES, dtype=alpha.dtype)
+    gaussian, laplace = jnp.sqrt(1 - grid), jnp.sqrt(0.5 * grid)
 
     tilt = gaussian / laplace
     lift = 0.5 * tilt * tilt
 
     def tail(x: Array) -> Array:
-        both = xp.stack([x, -x])  # as one array: the functions are long programs
-        low, high = xp.exp(lift - both / laplace + log_cdf(both / gaussian - tilt))
-        return 2 * cdf(-x / gaussian) + low - high
+        both = jnp.stack([x, -x])  # as one array: the functions are long programs
+        low, high = jnp.exp(lift - both / laplace + normal.log_cdf(both / gaussian - tilt))
+        return 2 * normal.cdf(-x / gaussian) + low - high
 
-    depth = xp.log(2 / alpha)
-    end = xp.ones_like(grid) * (xp.sqrt(2 * depth) + depth)
-    return bracketed_root(lambda x: tail(x) - alpha, xp.zeros_like(end), end)
+    depth = jnp.log(2 / alpha)
+    end = jnp.full_like(grid, 1.0) * (jnp.sqrt(2 * depth) + depth)
+    return bracketed_root(lambda x: tail(x) - alpha, jnp.zeros_like(grid), end)

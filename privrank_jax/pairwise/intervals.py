@@ -30,14 +30,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from privrank_jax._backend import namespace
 from privrank_jax._types import (
     Flags,
     MaskLike,
@@ -47,7 +44,7 @@ from privrank_jax._types import (
     Scores,
     ScoresLike,
 )
-from privrank_jax._validate import check_choice, check_level, is_traced
+from privrank_jax._validate import check_choice, check_level
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.critical_values import critical_at, critical_of, critical_tables
 from privrank_jax.pairwise.masked import center
@@ -56,7 +53,7 @@ from privrank_jax.pairwise.uncertainty import (
     standard_errors,
     totals_standard_errors,
 )
-from privrank_jax.rankings import ranks_from_scores, ranks_on_host
+from privrank_jax.rankings import ranks_from_scores
 
 # Largest factor by which a pair's information may change from the released scores to the center of the intervals.
 MOST_CHANGE = 1.75
@@ -165,18 +162,18 @@ def _rank_intervals(
 def _better(uncertainty: Uncertainty, tables: Array) -> Array:
     """Whether i is significantly better than j, by each table of critical values, ``(tables, m, m)``."""
     covariance = uncertainty.covariance
-    own, xp = covariance.diagonal(), namespace(covariance)
-    variance = (own[:, None] + own[None, :] - 2 * covariance).clip(0)
-    variance = xp.where(uncertainty.linked, variance, xp.inf)
+    own = jnp.diagonal(covariance)
+    variance = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+    variance = jnp.where(uncertainty.linked, variance, jnp.inf)
     noise = uncertainty.noise
     heavy = 0.0 if noise is None else noise.heavy_part_of_differences(uncertainty.influence)
-    reach = xp.stack([reach_of(variance, heavy, table) for table in tables])
+    reach = jax.vmap(lambda table: reach_of(variance, heavy, table))(tables)
     return uncertainty.center[:, None] - uncertainty.center[None, :] > reach
 
 
 def _ranks(uncertainty: Uncertainty, better: Array) -> tuple[Array, Array]:
-    last = uncertainty.mask.sum() - 1
-    return better.sum(-2).astype(np.int32), (last - better.sum(-1)).astype(np.int32)
+    last = jnp.sum(uncertainty.mask) - 1
+    return jnp.sum(better, -2, jnp.int32), (last - jnp.sum(better, -1)).astype(jnp.int32)
 
 
 def interval_estimates(
@@ -263,10 +260,6 @@ def intervals_of(
         ValueError: ``level`` outside (0, 1).
     """
     check_level(level)
-    if isinstance(errors.center, np.ndarray) and not is_traced((value, level, known)):
-        tables = critical_tables(errors, level)
-        given: Any = np.asarray(value, errors.center.dtype)
-        return intervals_by(tables, given, errors, known)
     value, known = jnp.asarray(value, errors.center.dtype), jnp.asarray(known)
     return _intervals(value, errors, level, known)
 
@@ -287,19 +280,17 @@ def intervals_by(
         errors: as for :func:`intervals_of`.
         known: as for :func:`intervals_of`.
     """
-    xp = namespace(value)
-    ranking: Any = ranks_on_host if xp is np else ranks_from_scores
-    ranks = ranking(value, errors.mask)
+    ranks = ranks_from_scores(value, errors.mask)
     low, high = _of_items(errors, tables[0])
     single, together = _better(errors, tables[1:])
     best, worst = _ranks(errors, single)
     return Intervals(
         ranks,
         errors.standard_errors,
-        xp.where(known, xp.minimum(low, value), -xp.inf),
-        xp.where(known, xp.maximum(high, value), xp.inf),
-        xp.where(known, xp.minimum(best, ranks), 0),
-        xp.where(known, xp.maximum(worst, ranks), errors.mask.sum() - 1).astype(ranks.dtype),
+        jnp.where(known, jnp.minimum(low, value), -jnp.inf),
+        jnp.where(known, jnp.maximum(high, value), jnp.inf),
+        jnp.where(known, jnp.minimum(best, ranks), 0),
+        jnp.where(known, jnp.maximum(worst, ranks), jnp.sum(errors.mask) - 1).astype(ranks.dtype),
         together & known,
     )
 
@@ -340,7 +331,5 @@ def hardly_changes(change: Array) -> Array:
 
 def reach_of(variance: Array, heavy: Array | float, table: Array) -> Array:
     """Half-widths by a table of critical values for errors with these variances, ``heavy`` of their Laplace parts."""
-    xp = namespace(variance)
-    share = heavy / xp.where(variance > 0, variance, xp.inf)
-    with np.errstate(invalid="ignore"):  # of pairs that no data link
-        return critical_at(table, share) * xp.sqrt(variance)
+    share = heavy / jnp.where(variance > 0, variance, jnp.inf)
+    return critical_at(table, share) * jnp.sqrt(variance)

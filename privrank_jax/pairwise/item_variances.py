@@ -21,12 +21,9 @@ It is post-processing of :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`
 from __future__ import annotations
 
 import dataclasses
-import functools
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from privrank_jax._types import PairMatrix, Scores
@@ -82,63 +79,57 @@ def quasi_variances(uncertainty: Uncertainty) -> QuasiVariances:
     True
     """
     covariance = uncertainty.covariance
-    own = covariance.diagonal(axis1=-2, axis2=-1)
+    own = jnp.diagonal(covariance, axis1=-2, axis2=-1)
     variances = own[..., :, None] + own[..., None, :] - 2 * covariance
-    met = uncertainty.linked & ~np.eye(covariance.shape[-1], dtype=bool)
-    if not is_traced(covariance) and not np.all(~met | ((variances > 0) & (variances < np.inf))):
+    size = covariance.shape[-1]
+    met = uncertainty.linked & ~jnp.eye(size, dtype=bool)
+    if not is_traced(covariance) and not bool(
+        jnp.all(~met | ((variances > 0) & (variances < jnp.inf)))
+    ):
         raise ValueError(
             "quasi-variances need a finite positive variance of the difference of any two linked items: give the "
             "uncertainty that standard_errors returns for scores of these comparisons."
         )
-    if isinstance(covariance, np.ndarray):  # a program would take longer to compile
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return _fit(np, variances, met, uncertainty.mask)
-    return _compiled(variances, met, uncertainty.mask)
+    return _fit(variances, met, uncertainty.mask)
 
 
-def _fit(
-    xp: Any, variances: PairMatrix, met: Bool[Array, "items items"], mask: Array
-) -> QuasiVariances:
+@jax.jit
+def _fit(variances: PairMatrix, met: Bool[Array, "items items"], mask: Array) -> QuasiVariances:
     """Gauss-Newton steps from half the mean variance of each item's differences, positive for all pairs.
 
     Args:
-        xp: NumPy, or ``jax.numpy``.
         variances: of differences of two items.
         met: linked pairs of two real items.
         mask: real items.
     """
-    count = xp.sum(met, -1)
-    wanted = xp.where(met, variances, 1.0)
-    unit = xp.sum(xp.where(met, wanted, 0.0)) / xp.maximum(xp.sum(met), 1)
-    unit = xp.where(unit > 0, unit, 1.0)
-    wanted = xp.where(met, wanted / unit, 1.0)
-    start = 0.5 * xp.sum(xp.where(met, wanted, 0.0), -1) / xp.maximum(count, 1)
-    shares = np.append(0.5 ** np.arange(_HALVES), 0.0).astype(start.dtype)
-    small = np.finfo(start.dtype).eps
-    solve = np.linalg.solve if xp is np else solve_positive_definite
+    count = jnp.sum(met, -1)
+    wanted = jnp.where(met, variances, 1.0)
+    unit = jnp.sum(jnp.where(met, wanted, 0.0)) / jnp.maximum(jnp.sum(met), 1)
+    unit = jnp.where(unit > 0, unit, 1.0)
+    wanted = jnp.where(met, wanted / unit, 1.0)
+    start = 0.5 * jnp.sum(jnp.where(met, wanted, 0.0), -1) / jnp.maximum(count, 1)
+    shares = jnp.append(0.5 ** jnp.arange(_HALVES), 0.0).astype(start.dtype)
+    small = jnp.finfo(start.dtype).eps
 
     def residuals(quasi: Scores) -> PairMatrix:
-        total = quasi[..., :, None] + quasi[..., None, :]
-        return xp.where(met, xp.log(xp.where(total > 0, total, xp.nan) / wanted), 0.0)
+        total = quasi[:, None] + quasi[None, :]
+        return jnp.where(met, jnp.log(jnp.where(total > 0, total, jnp.nan) / wanted), 0.0)
 
-    def step(quasi: Scores) -> Scores:
-        slope = xp.where(met, 1 / (quasi[:, None] + quasi[None, :]), 0.0)
+    def loss(quasi: Scores) -> Array:
+        value = jnp.sum(residuals(quasi) ** 2)
+        return jnp.where(jnp.isnan(value), jnp.inf, value)
+
+    def step(quasi: Scores, _: None) -> tuple[Scores, None]:
+        slope = jnp.where(met, 1 / (quasi[:, None] + quasi[None, :]), 0.0)
         squares = slope * slope
-        rows = xp.sum(squares, -1)
+        rows = jnp.sum(squares, -1)
         # Alone, pairs leave one direction open: the little added to the diagonal holds it.
-        bend = squares + xp.diag(xp.where(rows > 0, rows * (1 + 8 * small), 1.0))
-        change = solve(bend, xp.sum(slope * residuals(quasi), -1)[:, None])[:, 0]
+        bend = squares + jnp.diag(jnp.where(rows > 0, rows * (1 + 8 * small), 1.0))
+        change = solve_positive_definite(bend, jnp.sum(slope * residuals(quasi), -1)[:, None])[:, 0]
         tried = quasi[None, :] - shares[:, None] * change[None, :]
-        loss = xp.sum(residuals(tried) ** 2, (-2, -1))
-        return tried[xp.argmin(xp.where(xp.isnan(loss), xp.inf, loss))]
+        return tried[jnp.argmin(jax.vmap(loss)(tried))], None
 
-    if xp is np:
-        quasi = functools.reduce(lambda quasi, _: step(quasi), range(_STEPS), start)
-    else:
-        quasi = jax.lax.fori_loop(0, _STEPS, lambda _, quasi: step(quasi), start)
-    worst = xp.max(xp.abs(xp.where(met, xp.expm1(0.5 * residuals(quasi)), 0.0)))
-    alone = xp.where(mask, xp.inf, 0.0)
-    return QuasiVariances(xp.where(count > 0, quasi * unit, alone), worst)
-
-
-_compiled = jax.jit(functools.partial(_fit, jnp))
+    quasi, _ = jax.lax.scan(step, start, None, length=_STEPS)
+    worst = jnp.max(jnp.abs(jnp.where(met, jnp.expm1(0.5 * residuals(quasi)), 0.0)))
+    alone = jnp.where(mask, jnp.inf, 0.0)
+    return QuasiVariances(jnp.where(count > 0, quasi * unit, alone), worst)

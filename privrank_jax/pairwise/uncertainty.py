@@ -41,7 +41,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, DTypeLike, Float
 
-from privrank_jax._backend import namespace, product
+from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._components import components
 from privrank_jax._types import (
@@ -93,14 +93,13 @@ class Uncertainty:
     @of_each_problem
     def variances(self) -> Scores:
         """``(m,)`` variance of each item; infinite unless all real items are linked, 0 if masked."""
-        whole = self.linked.sum(-1) == self.mask.sum()
-        own = self.covariance.diagonal()
-        return namespace(own).where(self.mask & ~whole, jnp.inf, own)
+        whole = jnp.sum(self.linked, -1) == jnp.sum(self.mask)
+        return jnp.where(self.mask & ~whole, jnp.inf, jnp.diagonal(self.covariance))
 
     @property
     def standard_errors(self) -> Scores:
         """``(m,)`` square roots of ``variances``."""
-        return namespace(self.center).sqrt(self.variances)
+        return jnp.sqrt(self.variances)
 
     def check_whole(self, what: str) -> None:
         """Refuse, outside of ``jit`` and ``vmap``, scores of items that are masked or not linked with all others.

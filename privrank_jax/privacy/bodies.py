@@ -25,7 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, DTypeLike, Float
 
-from privrank_jax._backend import namespace, product
+from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Key
 from privrank_jax._validate import is_traced
@@ -181,17 +181,16 @@ class Noise:
         body = self.body
         if dtype is None:
             dtype = default_float() if project is None else project.dtype
-        xp = namespace(project)
-        scale = xp.asarray(self.scale, dtype)
+        scale = jnp.asarray(self.scale, dtype)
         if isinstance(body, Independent):
-            each = xp.asarray(self._unit_variances, dtype) if body.last else self._unit
+            each = jnp.asarray(self._unit_variances, dtype) if body.last else self._unit
             return (
                 each
                 * scale
                 * scale
-                * (xp.eye(*body.shape, dtype=dtype) if project is None else project)
+                * (jnp.eye(*body.shape, dtype=dtype) if project is None else project)
             )
-        covariance = xp.asarray(self._unit_covariance, dtype)
+        covariance = jnp.asarray(self._unit_covariance, dtype)
         if project is not None:
             covariance = product(product(project, covariance), project)
         return scale * scale * covariance
@@ -199,24 +198,23 @@ class Noise:
     def heavy_part(self, influence: Float[Array, "errors numbers"]) -> Float[Array, "errors"]:
         """The heavy part of errors, by how they depend on the noise."""
         if self.kind == "gaussian":
-            return namespace(influence).zeros_like(influence[:, 0])
+            return jnp.zeros_like(influence[:, 0])
         if isinstance(self.body, Independent):
-            fourth = ((influence / self._weights(influence)) ** 4).sum(-1)
-            return self._laplace_part(fourth)
-        return self._heavy_share(influence) * self._in_errors(influence).diagonal()
+            return self._laplace_part(jnp.sum((influence / self._weights(influence)) ** 4, -1))
+        return self._heavy_share(influence) * jnp.diagonal(self._in_errors(influence))
 
     def heavy_part_of_differences(
         self, influence: Float[Array, "errors numbers"]
     ) -> Float[Array, "errors errors"]:
         """The same for the differences of all pairs of errors."""
         if self.kind == "gaussian":
-            return namespace(influence).zeros((influence.shape[0],) * 2, influence.dtype)
+            return jnp.zeros((influence.shape[0],) * 2, influence.dtype)
         if isinstance(self.body, Independent):
             return self._laplace_part(_fourth_moments(influence / self._weights(influence)))
         covariance = self._in_errors(influence)
-        own = covariance.diagonal()
-        apart = own[:, None] + own[None, :] - 2 * covariance
-        return self._heavy_share(influence) * apart.clip(0)
+        own = jnp.diagonal(covariance)
+        apart = jnp.maximum(own[:, None] + own[None, :] - 2 * covariance, 0.0)
+        return self._heavy_share(influence) * apart
 
     def reach(self, level: float) -> float:
         """A t with P(max_i \\|w_i\\| <= t) >= ``level``: the least one, but for zonotopes by simulation.
@@ -277,19 +275,15 @@ class Noise:
         return self.body.weights.astype(influence.dtype) if self.body.last else 1
 
     def _laplace_part(self, fourth: Array) -> Array:
-        xp = namespace(fourth)
-        scale = xp.asarray(self.scale, fourth.dtype)
-        return self._unit * scale * scale * xp.sqrt(fourth)
+        scale = jnp.asarray(self.scale, fourth.dtype)
+        return self._unit * scale * scale * jnp.sqrt(fourth)
 
     def _heavy_share(self, influence: Array) -> Array:
-        xp = namespace(influence)
-        return xp.sqrt(xp.asarray(self.excess, influence.dtype) / 3)
+        return jnp.sqrt(jnp.asarray(self.excess, influence.dtype) / 3)
 
     def _in_errors(self, influence: Array) -> Array:
         """Covariance of K-norm noise in errors."""
-        xp, dtype = namespace(influence), influence.dtype
-        scale, unit = xp.asarray(self.scale, dtype), xp.asarray(self._unit_covariance, dtype)
-        return scale * scale * product(product(influence, unit), influence.T)
+        return product(product(influence, self.covariance(dtype=influence.dtype)), influence.T)
 
 
 def _check_known(body: Cube | Zonotope) -> None:
@@ -302,7 +296,7 @@ def _check_known(body: Cube | Zonotope) -> None:
 def _fourth_moments(influence: Array) -> Array:
     """Σ_k (a_ik - a_jk)⁴ of all pairs of rows, by matrix products."""
     square = influence * influence
-    own = (square * square).sum(-1)
+    own = jnp.sum(square * square, -1)
     cross = product(influence * square, influence.T)
     total = own[:, None] + own[None, :] - 4 * (cross + cross.T) + product(6 * square, square.T)
-    return total.clip(0)
+    return jnp.maximum(total, 0.0)
