@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax._components import components
 from privrank_jax.privacy import spanning_forests
 from privrank_jax.privacy.geometry import Zonotope
 from tests.reference import geometry as naive
@@ -66,14 +67,14 @@ def test_trees_of_all_pairs_are_uniform(key):
 
 def test_components_are_the_items_that_paths_join():
     for name, (pairs, items) in GRAPHS.items():
-        found = np.asarray(spanning_forests.components(Zonotope.of_pairs(pairs, items).lengths))
+        found = np.asarray(components(Zonotope.of_pairs(pairs, items).lengths))
         group = np.arange(items)
         for _ in range(items):
             for i, j in pairs:
                 group[i] = group[j] = min(group[i], group[j])
         assert found.tolist() == group.tolist(), name
     path = np.diag(np.ones(8), 1)
-    assert not np.asarray(spanning_forests.components(jnp.asarray(path + path.T))).any()
+    assert not np.asarray(components(jnp.asarray(path + path.T))).any()
 
 
 @pytest.mark.parametrize("kind", ["real lengths", "cycle", "all pairs"])
