@@ -320,40 +320,6 @@ def _counted_cells(difference: str, rows: list[Row], won: int, lost: int) -> str
     )
 
 
-# --- levels --------------------------------------------------------------------------------------
-
-
-def between(
-    text: str,
-    *,
-    least: float = -math.inf,
-    most: float = math.inf,
-    slack: float = SLACK,
-    **wanted: Wanted,
-) -> Claim:
-    """Claim: all means of a selection lie between two numbers, within so many standard errors."""
-    return claim(text, judge_between, wanted=wanted, least=least, most=most, slack=slack)
-
-
-def judge_between(
-    table: StudyResult,
-    *,
-    wanted: Mapping[str, Wanted],
-    least: float = -math.inf,
-    most: float = math.inf,
-    slack: float = SLACK,
-) -> Verdict:
-    """Do all means of a selection lie between two numbers, within so many standard errors?"""
-    rows = selected(table.rows, wanted)
-    if not rows:
-        return Verdict(None, "no such cells")
-    off = [max(least - row["mean"], row["mean"] - most) for row in rows]
-    allowed = [slack * row["standard_error"] for row in rows]
-    means = sorted(row["mean"] for row in rows)
-    spelled = f"{len(rows)} means from {means[0]:.3f} to {means[-1]:.3f}"
-    return Verdict(all(gap <= wide for gap, wide in zip(off, allowed, strict=True)), spelled)
-
-
 # --- figures in words ----------------------------------------------------------------------------
 
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from privrank_jax import experiments
-from privrank_jax.aggregation import PairWeights, PositionHistograms, borda_scores, dp_footrule
+from privrank_jax.aggregation import PositionHistograms, dp_footrule
 from privrank_jax.aggregation.bounds import Bound
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.footrule import footrule_costs
-from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import EXCESS, replaced_user
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import ratio
 from tests.experiments.rows import row, table
-from tests.quick import quick_jit
 
 KEY = jax.random.key(5)
 SMALL = {
@@ -133,32 +129,9 @@ def test_the_ratio_and_the_additive_error_are_the_limit():
 
 
 def test_rows_get_the_name_and_the_optimum_of_their_crowd():
-    places = [(crowds.TURNED, 4), (crowds.TURNED, 6)]
-    rows = ratio.by_crowd(places, [{"study": "s", "num_items": 6, "crowd": 1}])
+    config = ratio.RatioConfig("s", items=(4, 6), crowds=(crowds.TURNED,))
+    rows = ratio.by_crowd(config, [{"study": "s", "num_items": 6, "crowd": 1}])
     optimum = crowds.crowd(crowds.TURNED, 6).optimum / 15
     assert rows == [{"study": crowds.TURNED, "num_items": 6, "optimum": pytest.approx(optimum)}]
-
-
-def test_methods_are_solved_and_judged_by_what_they_hold():
-    weights = jnp.array([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]])
-    ranks = exact_kemeny(weights)
-    costs = jnp.abs(ranks[:, None] - jnp.arange(3)).astype(float)
-
-    def at(level):
-        search = common.Search(weights, borda_scores(weights))
-        return {"scores": -level * ranks, "weights": search, "costs": common.Placed(costs)}
-
-    crowd, least = PairWeights(weights, 9, jnp.ones(3, bool)), jnp.asarray(1.0)
-    pairs = [("costs", "plain"), ("plain", "absent")]
-    judged = quick_jit(
-        lambda: ratio.judged(at, (1.0, -1.0), crowd, least, pairs, {"plain": least + 0.3})
-    )
-    found = judged()
-    assert set(found) == {"scores", "weights", "costs", "plain", "costs minus plain"}
-    for name in ("weights", "costs"):
-        assert found[name][EXCESS] == {
-            1.0: pytest.approx(0, abs=1e-6),
-            -1.0: pytest.approx(0, abs=1e-6),
-        }
-    assert found["scores"][EXCESS][-1.0] == pytest.approx((3 - 2 * 1.0) / 3, abs=1e-6)
-    assert found["costs minus plain"][EXCESS][1.0] == pytest.approx(-0.1, abs=1e-6)
+    with pytest.raises(ValueError, match="none of the crowds"):
+        ratio.places(ratio.RatioConfig("s", items=(9,), crowds=(crowds.SUSHI,)))

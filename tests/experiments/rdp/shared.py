@@ -8,7 +8,7 @@ from privrank_jax.experiments.rdp import attack as rdp_attack
 from privrank_jax.experiments.rdp.common import ACCURACY
 
 RDP = ["rdp-fig2", "rdp-fig4", "rdp-fig5", "rdp-fig6"]
-PERSONAL = ["rdp-fig7", "rdp-fig8", "rdp-hidden-groups"]
+PERSONAL = ["rdp-fig7", "rdp-fig8"]
 
 KEY, PERSONAL_KEY = jax.random.key(6), jax.random.key(8)
 

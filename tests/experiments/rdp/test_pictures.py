@@ -22,7 +22,6 @@ SMALL_PERSONAL = {
         "new_users": 20,
     },
     "rdp-fig8": {"epsilons": (0.5, 60.0), "train_users": 500},
-    "rdp-hidden-groups": {"num_items": 5, "block": 2, "users": (50, 400), "epsilons": (200.0,)},
 }
 
 SMALL = {
