@@ -28,7 +28,6 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Labeled, labeled
 from privrank_jax.simulate.study import Parameters
-from privrank_jax.simulate.table_files import Row
 
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
 EXCESS, KENDALL = "excess_cost", "kendall_error"
@@ -307,29 +306,9 @@ def each_cheaper(*those: tuple[str, str, str, Mapping[str, Wanted]]) -> list[Cla
 
 def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:
     """Claim: ``better`` never costs more than ``worse``, and somewhere less, by more than ``NEGLIGIBLE``."""
-    chosen = {"metric": EXCESS, "estimator": minus(worse, better), **wanted}
-    evidence = functools.partial(_saved, better, worse)
-    return claims.claim(
-        text,
-        claims.judge_signs,
-        wanted=chosen,
-        evidence=evidence,
-        everywhere=False,
-        least=NEGLIGIBLE,
-    )
-
-
-def _saved(better: str, worse: str, rows: list[Row], won: int, lost: int) -> str:
-    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
-    spelled = "; ".join(
-        f"{row['mean']:+.4f} ± {row['standard_error']:.4f} at {row['study']}, m = {row['num_items']:g}, n = "
-        f"{row['num_users']}, ε = {row['epsilon']:g}"
-        for row in ends
-    )
-    return (
-        f"{better} costs less than {worse} in {won} and more in {lost} of {len(rows)} cells "
-        f"(by more than {claims.SLACK:g} SE and {NEGLIGIBLE:g}); the largest and the smallest difference: {spelled}"
-    )
+    wanted = {"metric": EXCESS, **wanted}
+    gap = minus(worse, better)
+    return claims.positive(text, gap, everywhere=False, least=NEGLIGIBLE, **wanted)
 
 
 def falls(text: str, x: str, estimators: Sequence[str], **wanted: Wanted) -> Claim:

@@ -230,7 +230,7 @@ EXPERIMENTS = (
         config=NetworkConfig("rdp-fig7"),
         build=build_networks,
         claims=(
-            claims.ahead(
+            claims.positive(
                 "Mallows is more accurate than Laplace noise in every cell",
                 minus(MALLOWS, LAPLACE),
                 metric=ACCURACY,
@@ -265,7 +265,7 @@ EXPERIMENTS = (
         config=SushiConfig("rdp-fig8"),
         build=build_sushi,
         claims=(
-            claims.ahead(
+            claims.positive(
                 "Mallows is at least as useful as Laplace noise at every ε",
                 minus(MALLOWS, LAPLACE),
                 metric=common.UTILITY,
