@@ -6,6 +6,7 @@ promise is unit user under replacement.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import jax
@@ -30,25 +31,27 @@ from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 
 ESTIMATOR, COVERAGE, WIDTH = "perturbed MLE", "coverage", "width"
-OPPONENTS = {False: "random opponents", True: "opponents near in strength"}
+RANDOM, NEARBY = "random opponents", "opponents near in strength"
 _NEAR_SPREAD = 0.5  # of the strengths of opponents, where they are near
-_COLUMNS = ("num_items", "num_users", "per_user", "epsilon", "exposure", "near")
 _LEAST = 0.93  # coverage of 95 % intervals
 
 
 @dataclass(frozen=True)
 class IntervalsConfig:
-    """Crowds, each with its own number of items, users and comparisons per user.
+    """Crowds of several sizes, each with random opponents and with such that are near in strength.
 
     Attributes:
-        crowds: m, users, L, ε, the power a of the exposure 1/rank^a, and whether opponents are near in strength.
+        sizes: m, users and L.
+        epsilon: ε.
+        exposure: the power a of the exposure 1/rank^a.
     """
 
-    crowds: tuple[tuple[int, int, int, float, float, bool], ...] = tuple(
-        (*size, 1.0, 1.0, near)
-        for near in OPPONENTS
-        for size in ((10, 2_000, 10), (30, 20_000, 10), (100, 20_000, 10), (100, 50_000, 20))
+    sizes: tuple[tuple[int, int, int], ...] = (
+        *((10, 2_000, 10), (30, 20_000, 10)),
+        *((100, 20_000, 10), (100, 50_000, 20)),
     )
+    epsilon: float = 1.0
+    exposure: float = 1.0
 
 
 def trial(key: Key, cell: Parameters) -> Metrics:
@@ -77,11 +80,18 @@ def trial(key: Key, cell: Parameters) -> Metrics:
 
 
 def build(config: IntervalsConfig) -> tuple[Study, ...]:
-    """Build one study per kind of opponents that a crowd has."""
-    cells = [dict(zip(_COLUMNS, crowd, strict=True)) for crowd in config.crowds]
-    kinds = {study: [c for c in cells if c["near"] == near] for near, study in OPPONENTS.items()}
+    """Build one study per kind of opponents."""
     static, axes = ("num_items", "near"), ("metric", "estimator")
-    return tuple(Study(s, trial, tuple(own), static, axes) for s, own in kinds.items() if own)
+    return tuple(
+        Study(study, trial, tuple(_cells(config, near)), static, axes)
+        for study, near in ((RANDOM, False), (NEARBY, True))
+    )
+
+
+def _cells(config: IntervalsConfig, near: bool) -> Iterator[Parameters]:
+    for items, users, per_user in config.sizes:
+        sizes = {"num_items": items, "num_users": users, "per_user": per_user}
+        yield {**sizes, "epsilon": config.epsilon, "exposure": config.exposure, "near": near}
 
 
 def covered(table: StudyResult) -> Verdict:

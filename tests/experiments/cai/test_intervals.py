@@ -44,13 +44,11 @@ def test_near_opponents_are_near_and_better_items_win():
 
 
 def test_intervals_of_a_small_run_cover():
-    one = experiments.get("cai-intervals").configured(crowds=(6, 2000, 5, 1.0, 1.0, False))
+    one = experiments.get("cai-intervals").configured(sizes=[(6, 2000, 5)])
     table = one.table(run(KEY, one.studies(), 30))
     rows = selected(table.rows, {"metric": intervals.COVERAGE})
-    assert [row["study"] for row in rows] == ["random opponents"]
-    assert rows[0]["mean"] > 0.88
-    ((_, verdict),) = one.judged(table)
-    assert verdict.holds is (rows[0]["mean"] >= 0.93)
+    assert [row["study"] for row in rows] == [intervals.RANDOM, intervals.NEARBY]
+    assert min(row["mean"] for row in rows) > 0.88
     assert len(one.draw(table).axes) == 2
 
 
