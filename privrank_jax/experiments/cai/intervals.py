@@ -41,16 +41,16 @@ class IntervalsConfig:
     """Crowds of several sizes, each with random opponents and with such that are near in strength.
 
     Attributes:
-        sizes: m, users and L.
         epsilon: ε.
+        sizes: m, users and L.
         exposure: the power a of the exposure 1/rank^a.
     """
 
+    epsilon: float
     sizes: tuple[tuple[int, int, int], ...] = (
         *((10, 2_000, 10), (30, 20_000, 10)),
         *((100, 20_000, 10), (100, 50_000, 20)),
     )
-    epsilon: float = 1.0
     exposure: float = 1.0
 
 
@@ -107,7 +107,7 @@ EXPERIMENTS = (
         name="cai-intervals",
         title="Coverage of 95 % intervals of the perturbed MLE where who compared what is private",
         paper=f"{PAPER} (no intervals there)",
-        config=IntervalsConfig(),
+        config=IntervalsConfig(epsilon=1.0),
         build=build,
         claims=(
             claims.claim(

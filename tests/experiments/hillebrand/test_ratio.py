@@ -1,4 +1,4 @@
-"""The study ``hillebrand``: a small run to the end, and its claims on made-up rows."""
+"""The study ``hillebrand``: its crowds, its bounds, and its claims on made-up rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax import experiments
 from privrank_jax.aggregation import PositionHistograms, dp_footrule
 from privrank_jax.aggregation.bounds import Bound
 from privrank_jax.aggregation.footrule import footrule_costs
@@ -18,45 +17,6 @@ from privrank_jax.experiments.hillebrand import ratio
 from tests.experiments.rows import row, table
 
 KEY = jax.random.key(5)
-SMALL = {
-    "items": (3, 4),
-    "copies": (1, 10),
-    "epsilons": (0.5, 1e6),
-    "crowds": (crowds.GRUDGE, crowds.CAMPS),
-}
-
-
-def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
-    result = experiments.run(KEY, "hillebrand", 3, folder=tmp_path, **SMALL)
-    assert result.paths["picture"].stat().st_size > 10_000
-    assert result.diagnostics["nonfinite"] == 0
-    assert len(result.verdicts) == len(experiments.get("hillebrand").claims)
-    found = {
-        (r["study"], r["num_items"], r["num_users"], r["epsilon"], r["estimator"]): r["mean"]
-        for r in result.table.rows
-    }
-    assert {place[:3] for place in found} == {
-        (name, items, copies * crowds.VOTERS)
-        for name in SMALL["crowds"]
-        for items in SMALL["items"]
-        for copies in SMALL["copies"]
-    }
-    names = (*ratio.PURE, *ratio.GAUSSIAN, ratio.PLAIN_BORDA, ratio.PLAIN_FOOTRULE)
-    assert {place[-1] for place in found if " minus " not in place[-1]} == set(names)
-    for (*place, name), mean in found.items():
-        one, minus, other = name.partition(" minus ")
-        if minus:
-            assert mean == pytest.approx(found[*place, one] - found[*place, other], abs=1e-6)
-            continue
-        assert mean >= -1e-6
-        crowd = crowds.crowd(place[0], place[1])
-        pairs = place[1] * (place[1] - 1) / 2
-        if name in (ratio.PLAIN_BORDA, ratio.PLAIN_FOOTRULE):
-            over = crowd.borda if name == ratio.PLAIN_BORDA else crowd.footrule
-            assert mean == pytest.approx((over - 1) * crowd.optimum / pairs, abs=1e-6)
-        exact = "noise-all" in name or ("footrule" in name and place[0] == crowds.GRUDGE)
-        if place[-1] == 1e6 and exact:
-            assert mean == pytest.approx(0, abs=1e-6)
 
 
 def test_settings_name_their_crowds():

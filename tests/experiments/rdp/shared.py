@@ -6,9 +6,6 @@ import jax
 
 from privrank_jax.experiments.rdp import attack as rdp_attack
 
-RDP = ["rdp-fig2", "rdp-fig4", "rdp-fig5", "rdp-fig6"]
-PERSONAL = ["rdp-fig7", "rdp-fig8"]
-
 KEY, PERSONAL_KEY = jax.random.key(6), jax.random.key(8)
 
 
