@@ -1,4 +1,4 @@
-"""Crowds of users for the aggregation studies: Mallows crowds, hard instances, camps and data sets."""
+"""Crowds of users for the aggregation studies: Mallows crowds, hard instances and data sets."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def networks(table: StudyResult) -> Figure:
         for column, level in enumerate(levels):
             inside = [r for r in rows if (r["num_items"], r["epsilon"]) == (number, level)]
             axis = axes[line, column]
-            _draw(axis, inside, "num_users", False)
+            _draw(axis, inside, "num_users")
             axis.set_title(f"m = {number}, ε = {level:g}", fontsize=9.5)
             if line == len(items) - 1:
                 axis.set_xlabel("users n, 100 of them held out")
@@ -197,16 +197,16 @@ def sushi(table: StudyResult) -> Figure:
     ]
     figure = new_figure(7.4, 4.4)
     axis = figure.subplots()
-    _draw(axis, rows, "epsilon", False)
+    _draw(axis, rows, "epsilon")
     axis.set_xlabel("ε")
     axis.set_ylabel("accuracy over that without privacy")
     _legend(figure, rows)
     return figure
 
 
-def _draw(axis: Axes, rows: Sequence[Row], x: str, log_x: bool) -> None:
+def _draw(axis: Axes, rows: Sequence[Row], x: str) -> None:
     draw_curves(axis, rows, x, {n: (color, _STYLES[n]) for color, n in enumerate(_methods(rows))})
-    dress(axis, x, rows, log_x)
+    dress(axis, x, rows, False)
 
 
 def _legend(figure: Figure, rows: Sequence[Row]) -> None:
