@@ -5,12 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
 from tests.benchmarks import bench_gpu, gpu_sections
-from tests.benchmarks.bench_studies import COLUMNS
 from tests.benchmarks.gpu_work import work_of
 from tests.sources import ROOT
 
@@ -45,26 +43,6 @@ def test_a_section_that_fails_does_not_stop_the_others(monkeypatch, capsys):
     ]
     assert bench_gpu.measure_sections(quick=True, seconds=-1) == 0
     assert [row[1] for row in rows_of(capsys.readouterr().out)] == ["not started: time is up"] * 2
-
-
-def test_studies_share_the_memory_and_the_time(monkeypatch):
-    asked = []
-
-    def measure(name, *options, environment, limit):
-        asked.append((name, options, environment))
-        assert limit == 60
-        return (name, *["1"] * (len(COLUMNS) - 1))
-
-    monkeypatch.setattr(bench_gpu, "measure", measure)
-    monkeypatch.setattr(bench_gpu, "time", SimpleNamespace(perf_counter=lambda: 100.0))
-    names = ["a", "b", "c"]
-    found = sorted(bench_gpu.measure_studies(names, ["--replicates", "2"], 3, 160.0))
-    assert found == [(name, *["1"] * (len(COLUMNS) - 1)) for name in names]
-    part = {"XLA_CLIENT_MEM_FRACTION": "0.300"}
-    assert sorted(asked) == [(name, ("--replicates", "2"), part) for name in names]
-    late = list(bench_gpu.measure_studies(names, [], 1, 99.0))
-    assert [row[1] for row in late] == ["not started: time is up"] * 3
-    assert {len(row) for row in (*found, *late)} == {len(COLUMNS)}
 
 
 # As XLA prints a module for a GPU, shortened: a loop of three turns that puts 5 numbers into a row of 4 x 5, one of an
@@ -157,7 +135,7 @@ def test_programs_compile_for_a_gpu_that_is_not_there():
 
 @pytest.mark.slow
 def test_the_command_prints_its_tables():
-    command = [sys.executable, "-m", "tests.benchmarks", "gpu", "--quick", "--studies=xu-fig5"]
+    command = [sys.executable, "-m", "tests.benchmarks", "gpu", "--quick"]
     done = subprocess.run(command, cwd=ROOT, env=os.environ, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     rows = rows_of(done.stdout)
@@ -165,4 +143,3 @@ def test_the_command_prints_its_tables():
     assert "FAILED" not in done.stdout
     assert measured["the same as on a CPU: counts of comparisons"] == "to the last bit"
     assert any("fits/s" in value for value in measured.values())
-    assert any(key.startswith("1 of 1 studies") for key in measured)

@@ -86,7 +86,7 @@ def shuffled_pair_weights(
     attained = promise_of_shuffled(privacy, "shuffled_pair_weights")
     epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
     local = _local_epsilon(given.shape[0], epsilon, jnp.asarray(attained.delta, epsilon.dtype))
-    value = weights_of_shuffled(key, given, local, missing)
+    value = _weights(key, given, local, missing)
     guarantee = Guarantee(privacy, attained, trust="shuffled", note=AGAINST_THE_SHUFFLER)
     return Estimate(value, guarantee, ShuffledDiagnostics(local, given.shape[0] / pairs))
 
@@ -137,14 +137,14 @@ def promise_of_shuffled(privacy: Privacy, by: str) -> Privacy:
 
 def _local_epsilon(users: int, epsilon: Array, delta: Array) -> Array:
     """ε₀, found on the host; rounded down to the dtype of ε."""
-    found = functools.partial(local_epsilons, users)
+    found = functools.partial(_local_epsilons, users)
     if not is_traced(epsilon, delta):
         return jnp.asarray(found(np.asarray(epsilon), np.asarray(delta)))
     shape = jax.ShapeDtypeStruct(jnp.shape(epsilon), epsilon.dtype)
     return jax.pure_callback(found, shape, epsilon, delta, vmap_method="broadcast_all")
 
 
-def local_epsilons(users: int, epsilons: np.ndarray, deltas: np.ndarray) -> np.ndarray:
+def _local_epsilons(users: int, epsilons: np.ndarray, deltas: np.ndarray) -> np.ndarray:
     """ε₀ of n users for each ε and δ, of any shapes that broadcast; rounded down to the dtype of ε."""
     targets, which = np.unique(
         np.stack(np.broadcast_arrays(epsilons, deltas), axis=-1).reshape(-1, 2).astype(float),
@@ -161,8 +161,8 @@ def local_epsilons(users: int, epsilons: np.ndarray, deltas: np.ndarray) -> np.n
 
 
 @functools.partial(jax.jit, static_argnames=("missing",))
-def weights_of_shuffled(key: Key, ranks: Array, local_epsilon: Array, missing: str) -> Array:
-    """Weights ``(m, m)`` from checked ranks ``(n, m)`` at a known ε₀, which studies find once and not by a callback."""
+def _weights(key: Key, ranks: Array, local_epsilon: Array, missing: str) -> Array:
+    """Weights ``(m, m)`` from checked ranks ``(n, m)`` at ε₀."""
     users, items = ranks.shape
     pair_key, report_key = jax.random.split(fused(key))
     asked = jax.random.randint(pair_key, (users,), 0, items * (items - 1) // 2)

@@ -139,7 +139,7 @@ def private_weights(
 def default_focus(
     num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
 ) -> Float[Array, ""]:
-    """φ of least worst regret in the study ``alabi-regret``, from public facts only.
+    """φ of least worst regret over six kinds of crowds (measured at 48fdee4), from public facts only.
 
     It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
     1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it, and losing them may cost far more

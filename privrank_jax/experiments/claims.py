@@ -36,8 +36,6 @@ _ROUNDING = 1e-6  # of float32 metrics
 _SHOWN = 3  # exceptions that the evidence lists
 
 Where = Callable[[Row], bool]
-Evidence = Callable[[list[Row], int, int], str]
-"""Words about paired differences: the cells, how many are clearly positive, and how many clearly negative."""
 Wanted = Label | None | tuple[Label | None, ...]
 """The value of a column, or any of several, that selects rows."""
 
@@ -260,98 +258,35 @@ def _outcome(row: Row) -> str:
     return "none" if abs(mean) + SLACK * error < NEGLIGIBLE else "unclear"
 
 
-def judge_signs(
-    table: StudyResult,
-    *,
-    wanted: Mapping[str, Wanted],
-    evidence: Evidence,
-    everywhere: bool = True,
-    least: float = 0.0,
-    where: Where | None = None,
+def positive(
+    text: str, difference: str, *, everywhere: bool = True, least: float = 0.0, **wanted: Wanted
+) -> Claim:
+    """Claim: a paired difference (:func:`minus`) is positive; see :func:`judge_positive`."""
+    chosen = {"estimator": difference, **wanted}
+    return claim(text, judge_positive, wanted=chosen, everywhere=everywhere, least=least)
+
+
+def judge_positive(
+    table: StudyResult, *, wanted: Mapping[str, Wanted], everywhere: bool = True, least: float = 0.0
 ) -> Verdict:
     """Is the paired difference negative in no cell, and positive in all of them (in one, if not ``everywhere``)?
 
     A cell counts for a side if the difference is beyond ``SLACK`` standard errors and beyond ``least``.
     """
-    rows = [
-        row for row in selected(table.rows, wanted, where) if not math.isnan(row["standard_error"])
-    ]
+    rows = [r for r in selected(table.rows, wanted) if not math.isnan(r["standard_error"])]
     if not rows:
         return Verdict(None, "no such cells, or one replicate only")
     clear = [max(least, SLACK * row["standard_error"]) for row in rows]
     won = sum(row["mean"] > beyond for row, beyond in zip(rows, clear, strict=True))
     lost = sum(row["mean"] < -beyond for row, beyond in zip(rows, clear, strict=True))
+    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
+    slack = f"{SLACK:g} SE and {least:g}" if least else f"{SLACK:g} SE"
+    evidence = (
+        f"{wanted['estimator']}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than {slack}); "
+        f"largest {_point(ends[0])}, smallest {_point(ends[1])}"
+    )
     enough = won == len(rows) if everywhere else won > 0
-    return Verdict(False if lost else (True if enough else None), evidence(rows, won, lost))
-
-
-def paired(text: str, difference: str, **wanted: Wanted) -> Claim:
-    """Claim: the paired difference of two errors (:func:`minus`) is positive everywhere: the second is better."""
-    chosen = {"estimator": difference, **wanted}
-    return claim(text, judge_signs, wanted=chosen, evidence=_all_cells, where=_has_error)
-
-
-def _has_error(row: Row) -> bool:
-    return row["standard_error"] > 0
-
-
-def _all_cells(rows: list[Row], won: int, lost: int) -> str:
-    del won, lost
-    return "; ".join(
-        f"{row['metric']} {row.get('link', '')} {row['mean']:+.4f} ± {row['standard_error']:.4f} "
-        f"(t = {row['mean'] / row['standard_error']:.1f})"
-        for row in rows
-    )
-
-
-def ahead(text: str, difference: str, **wanted: Wanted) -> Claim:
-    """Claim: the paired difference of two successes (:func:`minus`) is positive everywhere: the first is better."""
-    chosen = {"estimator": difference, **wanted}
-    evidence = functools.partial(_counted_cells, difference)
-    return claim(text, judge_signs, wanted=chosen, evidence=evidence)
-
-
-def _counted_cells(difference: str, rows: list[Row], won: int, lost: int) -> str:
-    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (min, max)]
-    spelled = " to ".join(f"{row['mean']:+.4f} ± {row['standard_error']:.4f}" for row in ends)
-    return (
-        f"{difference}: positive in {won} and negative in {lost} of {len(rows)} cells (by more than "
-        f"{SLACK:g} SE); {spelled}"
-    )
-
-
-# --- levels --------------------------------------------------------------------------------------
-
-
-def between(
-    text: str,
-    *,
-    least: float = -math.inf,
-    most: float = math.inf,
-    slack: float = SLACK,
-    **wanted: Wanted,
-) -> Claim:
-    """Claim: all means of a selection lie between two numbers, within so many standard errors."""
-    return claim(text, judge_between, wanted=wanted, least=least, most=most, slack=slack)
-
-
-def judge_between(
-    table: StudyResult,
-    *,
-    wanted: Mapping[str, Wanted],
-    least: float = -math.inf,
-    most: float = math.inf,
-    slack: float = SLACK,
-) -> Verdict:
-    """Do all means of a selection lie between two numbers, within so many standard errors?"""
-    rows = selected(table.rows, wanted)
-    if not rows:
-        return Verdict(None, "no such cells")
-    off = [max(least - row["mean"], row["mean"] - most) for row in rows]
-    allowed = [slack * row["standard_error"] for row in rows]
-    means = sorted(row["mean"] for row in rows)
-    spelled = f"{len(rows)} means from {means[0]:.3f} to {means[-1]:.3f}"
-    return Verdict(all(gap <= wide for gap, wide in zip(off, allowed, strict=True)), spelled)
+    return Verdict(False if lost else (True if enough else None), evidence)
 
 
 # --- figures in words ----------------------------------------------------------------------------
@@ -382,8 +317,7 @@ def _point(row: Row) -> str:
     place = [
         _spelled(column, row[column])
         for column in row
-        if column not in (*VALUES, "metric", "estimator", "calibration", "study")
-        and row[column] is not None
+        if column not in (*VALUES, "estimator", "calibration") and row[column] is not None
     ]
     return f"{_signed(row['mean'])} ± {row['standard_error']:.4f} at {', '.join(place)}"
 

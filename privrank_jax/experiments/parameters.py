@@ -1,7 +1,7 @@
 """Parameters of a study: the fields of its config with their published values, checked, and read from text.
 
 In text, values stand with commas between, and those of a row of values with colons: ``users=250,500``,
-``sizes=10:300,20:3000``. Infinity is ``inf``; yes and no are ``yes`` and ``no``.
+``sizes=10:300,20:3000``. Infinity is ``inf``.
 """
 
 from __future__ import annotations
@@ -22,23 +22,18 @@ NAME = "name"  # the field that is no parameter: how the study is called
 COMPUTING = ("programs", "dtype", "data_folder")
 """Parameters that change nothing that a study is about: how it is computed, and where its data are."""
 
-Leaf = type[bool] | type[int] | type[float] | type[str]
+Leaf = type[int] | type[float] | type[str]
 
-# Values that parameters of these names can have; numbers are at least 0, whole ones at least 1, unless said here.
-_YES_OR_NO = {"yes": True, "no": False, "true": True, "false": False}
+# Values that parameters of these names can have; numbers are above 0 unless said here.
 _CHOICES = {"dtype": ("float32", "float64"), "link": ("logistic", "normal", "laplace")}
 _FREE = (
     "items",
     "data_folder",
 )  # words that the study looks up; of others the published are the choice
 _MAY_BE_EMPTY = ("gaps", "data")
-_FROM_ZERO = ("flips",)
-_FROM_TWO = ("items", "num_items", "fixed_items", "anchor_items")
-_ABOVE_ZERO = (
-    *("epsilon", "epsilons", "levels", "low", "high", "anchor", "gamma", "gaps"),
-    *("delta", "share", "probability", "probabilities"),
-)
-_AT_MOST_ONE = ("delta", "lean", "share", "probability", "probabilities")
+_FROM_ZERO = ("flips", "exposure", "lean", "sigma", "strength", "width")
+_FROM_TWO = ("items", "fixed_items", "anchor_items")
+_AT_MOST_ONE = ("delta", "lean", "probability", "probabilities")
 _SHOWN = 3  # values of an example
 
 
@@ -50,14 +45,16 @@ class Parameter:
         name: name of the field.
         published: its value in the published study.
         meaning: what it is, in words; "" if the config does not say.
-        leaves: types of the values in a row; most have one value, and are no tuples then.
+        leaf: type of a value.
+        width: how many values a row has; 1 where there are values and no tuples of them.
         several: whether it is a tuple of rows.
     """
 
     name: str
     published: Any
     meaning: str
-    leaves: tuple[Leaf, ...]
+    leaf: Leaf
+    width: int
     several: bool
 
     def checked(self, value: Any) -> Any:
@@ -87,16 +84,15 @@ class Parameter:
         """The texts of the rows; a word that can be chosen may have commas itself."""
         if not (text and self.several):
             return [text] if text else []
-        if self.leaves != (str,) or self._words is None:
+        if self.leaf is not str or self._words is None:
             return text.split(",")
         words = "|".join(map(re.escape, self._words))
         return re.findall(rf"(?:{words})(?=\s*(?:,|$))|[^,]+", text)
 
     def _row_of(self, text: str) -> Any:
-        if len(self.leaves) == 1:
-            return _leaf_of(self.leaves[0], text)
-        parts = text.split(":" if self.several else ",")
-        return [_leaf_of(kind, part) for kind, part in zip(self.leaves, parts, strict=True)]
+        if self.width == 1:
+            return self.leaf(text.strip())
+        return [self.leaf(part) for part in text.split(":" if self.several else ",")]
 
     def _checked(self, value: Any) -> Any:
         if not self.several:
@@ -108,28 +104,24 @@ class Parameter:
         return found
 
     def _row(self, row: Any) -> Any:
-        if len(self.leaves) == 1:
-            return self._leaf(self.leaves[0], row)
-        found = tuple(self._leaf(kind, value) for kind, value in zip(self.leaves, row, strict=True))
-        if not self.several and list(found) != sorted(found):
+        if self.width == 1:
+            return self._value(row)
+        found = tuple(map(self._value, row))
+        if len(found) != self.width or not (self.several or list(found) == sorted(found)):
             raise ValueError
         return found
 
-    def _leaf(self, kind: Leaf, value: Any) -> Any:
-        if kind is str:
-            if value is None and self.published is None:
-                return None
-            if not isinstance(value, str) or not (self._words is None or value in self._words):
-                raise ValueError
-            return value
-        if kind is bool or isinstance(value, bool | str):
-            if not (kind is bool and isinstance(value, bool)):
-                raise ValueError
-            return value
-        number = operator.index(value) if kind is int else float(value)
-        most = 1 if self.name in _AT_MOST_ONE else 2**31 - 1 if kind is int else math.inf
-        least = self._least if kind is int else 0
-        if not least <= number <= most or (number == 0 and self.name in _ABOVE_ZERO):
+    def _value(self, value: Any) -> Any:
+        if self.leaf is str:
+            known = self._words is None or value in self._words
+            if (isinstance(value, str) and known) or value is self.published is None:
+                return value
+            raise ValueError
+        if isinstance(value, bool | str):
+            raise ValueError
+        number = operator.index(value) if self.leaf is int else float(value)
+        most = 1 if self.name in _AT_MOST_ONE else 2**31 - 1 if self.leaf is int else math.inf
+        if not self._least <= number <= most or (number == 0 and self.name not in _FROM_ZERO):
             raise ValueError
         if number == math.inf and not self._infinite:
             raise ValueError
@@ -145,7 +137,7 @@ class Parameter:
 
     @property
     def _least(self) -> int:
-        if self.leaves[0] is not int or self.name in _FROM_ZERO:
+        if self.leaf is float or self.name in _FROM_ZERO:
             return 0
         return 2 if self.name in _FROM_TWO else 1
 
@@ -161,36 +153,23 @@ class Parameter:
     def _form(self) -> str:
         """What a value looks like, in words."""
         once = ", none twice" if self.several else ""
-        if len(self.leaves) == 1:
-            return self._form_of(self.leaves[0]) + once
-        words = ", ".join(_NAMES[kind] for kind in self.leaves)
-        rows = "rows of " if self.several else "ascending: "
-        return f"{rows}{len(self.leaves)} values ({words}){once}"
-
-    def _form_of(self, kind: Leaf) -> str:
-        if kind is bool:
-            return "yes or no"
-        if kind is str and self._words is not None:
+        if self.leaf is str and self._words is not None:
             among = ", ".join(map(repr, self._words))
-            return f"{'words among' if self.several else 'one of'} {among}"
-        form = f"{_NAMES[kind]}s" if self.several else f"a {_NAMES[kind]}"
-        if kind is float and self.name in _ABOVE_ZERO:
-            form += " above 0"
-        elif kind is not str:
-            form += f" of at least {self._least}"
+            return f"{'words among' if self.several else 'one of'} {among}{once}"
+        many = self.several or self.width > 1
+        form = f"{_NAMES[self.leaf]}s" if many else f"a {_NAMES[self.leaf]}"
+        if self.width > 1:
+            rows = "rows of " if self.several else "ascending: "
+            form = f"{rows}{self.width} {form}"
+        if self.leaf is not str:
+            above = self.leaf is float and self.name not in _FROM_ZERO
+            form += " above 0" if above else f" of at least {self._least}"
         if self.name in _AT_MOST_ONE:
             form += " and at most 1"
-        return form + (" (inf for no privacy)" if self._infinite else "")
+        return form + (" (inf for no privacy)" if self._infinite else "") + once
 
 
-_NAMES: dict[Leaf, str] = {bool: "yes or no", int: "whole number", float: "number", str: "word"}
-
-
-def _leaf_of(kind: Leaf, text: str) -> Any:
-    text = text.strip()
-    if kind is bool:
-        return _YES_OR_NO.get(text.lower(), text)
-    return int(text) if kind is int else float(text) if kind is float else text
+_NAMES: dict[Leaf, str] = {int: "whole number", float: "number", str: "word"}
 
 
 def parameters(config: Any) -> dict[str, Parameter]:
@@ -222,29 +201,28 @@ def check_together(config: Any) -> None:
 def written(value: Any) -> str:
     """The text of a value, which :meth:`Parameter.read` reads.
 
-    >>> written((0.5, 1.0, float("inf"))), written(((10, 300, True), (20, 3000, False)))
-    ('0.5,1,inf', '10:300:yes,20:3000:no')
+    >>> written((0.5, 1.0, float("inf"))), written(((10, 300), (20, 3000)))
+    ('0.5,1,inf', '10:300,20:3000')
     """
     if isinstance(value, tuple):
         return ",".join(
             written(one).replace(",", ":") if isinstance(one, tuple) else written(one)
             for one in value
         )
-    if isinstance(value, bool):
-        return "yes" if value else "no"
     if isinstance(value, float) and value.is_integer():
         return f"{value:.0f}" if abs(value) < 1e16 else repr(value)
     return "" if value is None else str(value)
 
 
-def _shape(hint: Any) -> tuple[tuple[Leaf, ...], bool]:
-    """The types in a row, and whether there are several rows."""
+def _shape(hint: Any) -> tuple[Leaf, int, bool]:
+    """The type of a value, how many a row has, and whether there are several rows."""
     inner = [one for one in typing.get_args(hint) if one is not type(None)]
     if typing.get_origin(hint) is not tuple:
-        return (inner[0] if inner else hint,), False
+        return (inner[0] if inner else hint), 1, False
     if inner[-1] is not ...:
-        return tuple(inner), False
-    return typing.get_args(inner[0]) or (inner[0],), True
+        return inner[0], len(inner), False
+    row = typing.get_args(inner[0]) or inner[:1]
+    return row[0], len(row), True
 
 
 def _meanings(kind: type) -> dict[str, str]:

@@ -306,7 +306,7 @@ def choose_top_k(
 
     ``"canonical"`` for L >= ks: for one item, and where one user can fully change all k totals, at most s each. The
     noise of :func:`~privrank_jax.pairwise.one_shot_top_k` is 2 min(ks, L)/ε, and that of :func:`canonical_top_k` hardly
-    depends on k. In the study ``cai-top-lists``, wherever the former misses up to a third of the items the latter
+    depends on k. Measured at 48fdee4, wherever the former misses up to a third of the items the latter
     misses fewer for L >= ks. For 1 <= L/s < k, k > 1, it is the reverse, or the two are about as good. Where noise
     hides the best items, one-shot always misses fewer, as its choice gets worse item by item and not all at once; but
     this depends on the totals, which must not decide. Of approvals L is the most items that a ballot may name, and

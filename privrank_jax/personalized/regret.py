@@ -26,7 +26,7 @@ e_v^{γ/(γ+1)}: bounded losses will do.
 have two items to rank: with margin ±h, h^{γ+2} = Ψ²(G-1)/n, h ≤ 1/2, in G - 1 groups with a share of h^γ/(G-1) each,
 and all the same ranking in the last. Assumption 4 holds with C = 1. A small group has Ψ²/h² users on average, whose
 synthetic answers have margin h/Ψ: whatever is made of them, its sign is missed with a probability that stays away from
-0, and the excess is h^{γ+1} = (Ψ²(G-1)/n)^{(γ+1)/(γ+2)} times a constant. Study ``rdp-regret`` draws these users.
+0, and the excess is h^{γ+1} = (Ψ²(G-1)/n)^{(γ+1)/(γ+2)} times a constant.
 
 Source: Xu, Sun and Cheng, section 5; Lemma 5 from Dai and others (2021); the conditions in italics, the exponents for
 α < 1 and the lower bound are ours.

@@ -1,6 +1,6 @@
 """``python -m tests.benchmarks [NAME ...]``: run the benchmarks, each in a process of its own.
 
-What begins with ``--`` is passed on, as in ``python -m tests.benchmarks gpu --seconds=300``.
+What begins with ``--`` is passed on, as in ``python -m tests.benchmarks gpu --seconds=100``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ NAMES = (
     "sub_rankings",
     "winners",
 )
-LONG = ("studies", "big_table", "gpu", "gpu_programs")  # many minutes: by name only
+LONG = ("big_table", "gpu", "gpu_programs")  # many minutes: by name only
 
 if __name__ == "__main__":
     options = [word for word in sys.argv[1:] if word.startswith("--")]

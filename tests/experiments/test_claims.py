@@ -127,8 +127,8 @@ def test_what_can_not_be_told():
 # --- paired differences --------------------------------------------------------------------------
 
 
-def difference(mean, error=0.01, epsilon=1.0, **cell):
-    return row(mean, error, "top_k_error", "mle minus counts", epsilon=epsilon, **cell)
+def difference(mean, error=0.01, epsilon=1.0, metric="top_k_error", **cell):
+    return row(mean, error, metric, "mle minus counts", epsilon=epsilon, **cell)
 
 
 def beaten(*rows, private=True, difference="mle minus counts"):
@@ -176,8 +176,8 @@ def test_evidence_names_the_extreme_cells():
     found = beaten(difference(0.1, num_items=20), difference(0.2, num_items=30))
     assert found.evidence.startswith("mle minus counts in 2 cells: better in 2, worse in 0")
     assert "mean difference +0.1500" in found.evidence
-    assert "largest +0.2000 ± 0.0100 at num_items = 30, ε = 1" in found.evidence
-    assert "smallest +0.1000 ± 0.0100 at num_items = 20" in found.evidence
+    assert "largest +0.2000 ± 0.0100 at s, num_items = 30, ε = 1" in found.evidence
+    assert "smallest +0.1000 ± 0.0100 at s, num_items = 20" in found.evidence
     assert "mean difference +0.0000, largest +0.0000" in beaten(difference(-1e-6)).evidence
 
 
@@ -185,9 +185,6 @@ def test_one_replicate_or_another_pair_of_estimators_tells_nothing():
     assert beaten(difference(0.5, math.nan)).holds is None
     assert beaten(difference(0.5), difference="one-shot minus counts").holds is None
     assert beaten(row(0.5, 0.01, "top_k_error", "mle")).holds is None
-
-
-# --- closer to no privacy ------------------------------------------------------------------------
 
 
 # --- near (Figure 8) -----------------------------------------------------------------------------
@@ -234,11 +231,31 @@ def test_a_claim_needs_thirty_replicates():
     assert found.evidence == "replicates: 29, but a verdict needs 30. seen"
 
 
-def test_paired_differences_and_trends_are_judged():
-    claim = claims.paired("x", "B minus A", metric="l2_error", link="BTL")
-    for mean, verdict in ((0.04, True), (0.02, None), (-0.04, False)):
-        rows = rows_of([mean], estimator="B minus A", link="BTL")
-        assert claim.check(StudyResult("s", rows)).holds is verdict
+@pytest.mark.parametrize(
+    ("means", "everywhere", "somewhere"),
+    [
+        ([0.1, 0.04], True, True),
+        ([0.1, 0.0], None, True),
+        ([0.1, 0.02], None, True),  # within 3 standard errors
+        ([0.1, -0.04], False, False),
+        ([0.02, 0.0], None, None),
+        ([], None, None),
+    ],
+)
+def test_positive_means_in_no_cell_negative_and_in_all_or_one_clearly_above(
+    means, everywhere, somewhere
+):
+    other = [difference(-1.0, metric="other"), row(-1.0, estimator="counts minus mle")]
+    rows = table(*(difference(mean) for mean in means), *other)
+    for wanted, expected in ((True, everywhere), (False, somewhere)):
+        ask = claims.positive("x", "mle minus counts", everywhere=wanted, metric="top_k_error")
+        assert ask.check(rows).holds is expected
+    least = claims.positive("x", "mle minus counts", least=0.15, metric="top_k_error")
+    assert least.check(rows).holds is None
+    assert claims.positive("x", "none").check(rows).holds is None
+
+
+def test_trends_are_judged():
     falling = claims.trend("x", "num_users", -1, metric="l2_error")
     rows = [r for users in (1, 2) for r in rows_of([1 / users], num_users=users, printed=users)]
     assert falling.check(StudyResult("s", rows)).holds is True

@@ -44,7 +44,6 @@ PARTS_OF_PROMISES = {
     "_neighbors check_kind",
     "aggregation.borda ldp_borda_report",
     "aggregation.weight_reports local_weights_report",
-    "aggregation.shuffled_pairs weights_of_shuffled",
     "aggregation.sub_rankings sub_ranking_report",
     "aggregation.sub_rankings weights_of_asked",
     "aggregation.subset_selection subset_report",

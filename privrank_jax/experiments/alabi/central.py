@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
 from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.simulate.study import Study
+from privrank_jax.simulate.study import Metrics, Parameters, Study
 
 BORDA_GAUSS = "Borda (ε, δ)"
 ALL, ALL_GAUSS = "noise-all", "noise-all (ε, δ)"
@@ -163,29 +163,62 @@ def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], l
     return method
 
 
+def trial(
+    key: Key, cell: Parameters, *, draws: Mapping[int, crowds.Draws], config: CentralConfig
+) -> Metrics:
+    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
+
+    Args:
+        key: PRNG key.
+        cell: parameters; ``world`` is a number of :func:`build`.
+        draws: the worlds of each ``max_items``, see :func:`crowds.world_of`.
+        config: the grid.
+    """
+    world_key, noise_key = jax.random.split(key)
+    padded = cell["max_items"]
+    world = crowds.world_of(world_key, cell, draws[padded])
+    return common.errors(noise_key, world, methods(config, padded), config.epsilons, PAIRS)
+
+
 def worlds(config: CentralConfig) -> tuple[str, ...]:
     """Names of the worlds: values of the column ``study``."""
     return (common.MALLOWS, common.WORST, *config.data)
 
 
 def build(config: CentralConfig) -> tuple[Study, ...]:
-    """Build one study of all worlds, with a program for each of the sizes that :func:`crowds.padded_items` pads to."""
+    """Build one study of all worlds, with a program for as few items as the exponential mechanism takes, and for more.
+
+    A world's items are padded to the most of all that share its program; its number is that of its name, plus as many
+    times the number of names as it has items.
+    """
     given = crowds.given_ranks(config.data)
     hard = 2 * config.flips + config.buffer if config.flips else 0
     every = {*config.items, hard, *(found.shape[1] for found in given.values())}
-    found = crowds.Worlds(worlds(config), every, max(config.users))
-    mallows = functools.partial(crowds.mallows_world, strength=config.strength, positions=True)
+    names, most = worlds(config), max(config.users)
+    draws: dict[int, dict[crowds.Draw, list[int]]] = {}
+    cells: list[Parameters] = []
+
+    def add(name: str, draw: crowds.Draw, items: int, users: Iterable[int]) -> None:
+        few = items <= crowds.EXPONENTIAL_ITEMS
+        padded = max(other for other in every if (other <= crowds.EXPONENTIAL_ITEMS) == few)
+        number = names.index(name) + len(names) * items
+        draws.setdefault(padded, {}).setdefault(draw, []).append(number)
+        sizes = {"num_items": items, "max_items": padded, "max_users": most}
+        cells.extend({**sizes, "num_users": some, "world": number} for some in users)
+
+    mallows = functools.partial(crowds.mallows_world, strength=config.strength)
     for items in config.items:
-        found.add(common.MALLOWS, mallows, items, config.users)
+        add(common.MALLOWS, mallows, items, config.users)
     if config.flips:
         shape = {"flips": config.flips, "buffer": config.buffer, "lean": config.lean}
-        worst = functools.partial(crowds.worst_draw, **shape, positions=True)
-        found.add(common.WORST, worst, hard, config.users)
+        add(common.WORST, functools.partial(crowds.worst_draw, **shape), hard, config.users)
     for name, ranks in given.items():
         users = [number for number in config.users if number < len(ranks)] + [len(ranks)]
-        draw = functools.partial(crowds.data_draw, ranks=ranks, positions=True)
-        found.add(name, draw, ranks.shape[1], users)
-    return (common.study(config, found, functools.partial(methods, config), PAIRS),)
+        add(name, functools.partial(crowds.data_draw, ranks=ranks), ranks.shape[1], users)
+    run = functools.partial(trial, draws=draws, config=config)
+    static, axes = ("max_items", "max_users"), (*common.AXES, "epsilon")
+    optimized = common.optimized(crowds.EXPONENTIAL_ITEMS)
+    return (Study(config.name, run, tuple(cells), static, axes, optimized),)
 
 
 # --- registered ----------------------------------------------------------------------------------

@@ -21,20 +21,13 @@ from privrank_jax._workarounds.xla import Optimized
 from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.experiments import claims
-from privrank_jax.experiments.alabi.crowds import (
-    EXPONENTIAL_ITEMS,
-    Draws,
-    World,
-    Worlds,
-    world_of,
-)
+from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Claim, Wanted, minus
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Labeled, labeled
-from privrank_jax.simulate.study import Metrics, Parameters, Study
-from privrank_jax.simulate.table_files import Row
+from privrank_jax.simulate.study import Parameters
 
 PAPER = "Alabi, Ghazi, Kumar and Manurangsi, Private rank aggregation in central and local models"
 EXCESS, KENDALL = "excess_cost", "kendall_error"
@@ -306,44 +299,6 @@ def with_differences(
     return labels, jnp.concatenate([table, table[first] - table[second]])
 
 
-def trial(
-    key: Key,
-    cell: Parameters,
-    *,
-    draws: Mapping[int, Draws],
-    methods: Callable[[int], Methods],
-    epsilons: Sequence[float],
-    pairs: Sequence[tuple[str, str]],
-) -> Metrics:
-    """One crowd of the cell's world, all methods, all ε; worlds of similar sizes share a program.
-
-    Args:
-        key: PRNG key.
-        cell: parameters; ``world`` is a number of :class:`~privrank_jax.experiments.alabi.crowds.Worlds`.
-        draws: the worlds of each ``max_items``, see :func:`~privrank_jax.experiments.alabi.crowds.world_of`.
-        methods: those that are feasible for so many items, padding included.
-        epsilons: ε.
-        pairs: see :func:`errors`.
-    """
-    world_key, noise_key = jax.random.split(key)
-    world = world_of(world_key, cell, draws[cell["max_items"]])
-    return errors(noise_key, world, methods(world.weights.num_items), epsilons, pairs)
-
-
-def study(
-    config: Any,
-    worlds: Worlds,
-    methods: Callable[[int], Methods],
-    pairs: Sequence[tuple[str, str]],
-) -> Study:
-    """The study of all these worlds and methods, with a program for each ``max_items``."""
-    run = functools.partial(
-        trial, draws=worlds.draws, methods=methods, epsilons=config.epsilons, pairs=pairs
-    )
-    static, axes = ("max_items", "max_users"), (*AXES, "epsilon")
-    return Study(config.name, run, tuple(worlds.cells), static, axes, optimized(EXPONENTIAL_ITEMS))
-
-
 def each_cheaper(*those: tuple[str, str, str, Mapping[str, Wanted]]) -> list[Claim]:
     """Claims of :func:`cheaper`, each by its text, the better and the worse method, and the selection."""
     return [cheaper(text, best, other, **wanted) for text, best, other, wanted in those]
@@ -351,29 +306,9 @@ def each_cheaper(*those: tuple[str, str, str, Mapping[str, Wanted]]) -> list[Cla
 
 def cheaper(text: str, better: str, worse: str, **wanted: Wanted) -> Claim:
     """Claim: ``better`` never costs more than ``worse``, and somewhere less, by more than ``NEGLIGIBLE``."""
-    chosen = {"metric": EXCESS, "estimator": minus(worse, better), **wanted}
-    evidence = functools.partial(_saved, better, worse)
-    return claims.claim(
-        text,
-        claims.judge_signs,
-        wanted=chosen,
-        evidence=evidence,
-        everywhere=False,
-        least=NEGLIGIBLE,
-    )
-
-
-def _saved(better: str, worse: str, rows: list[Row], won: int, lost: int) -> str:
-    ends = [pick(rows, key=lambda row: row["mean"]) for pick in (max, min)]
-    spelled = "; ".join(
-        f"{row['mean']:+.4f} ± {row['standard_error']:.4f} at {row['study']}, m = {row['num_items']:g}, n = "
-        f"{row['num_users']}, ε = {row['epsilon']:g}"
-        for row in ends
-    )
-    return (
-        f"{better} costs less than {worse} in {won} and more in {lost} of {len(rows)} cells "
-        f"(by more than {claims.SLACK:g} SE and {NEGLIGIBLE:g}); the largest and the smallest difference: {spelled}"
-    )
+    wanted = {"metric": EXCESS, **wanted}
+    gap = minus(worse, better)
+    return claims.positive(text, gap, everywhere=False, least=NEGLIGIBLE, **wanted)
 
 
 def falls(text: str, x: str, estimators: Sequence[str], **wanted: Wanted) -> Claim:

@@ -1,4 +1,4 @@
-"""Crowds of users for the aggregation studies: Mallows crowds, hard instances, camps and data sets."""
+"""Crowds of users for the aggregation studies: Mallows crowds, hard instances and data sets."""
 
 from __future__ import annotations
 
@@ -54,44 +54,7 @@ class World(NamedTuple):
 
 Draw = Callable[[Key, Parameters], World]
 
-Draws = Mapping[tuple[int, ...], Draw]  # by the numbers of the worlds that it draws
-
-
-class Worlds:
-    """The worlds of a study, and their cells.
-
-    Attributes:
-        names: of all worlds: values of the column ``study``.
-        every: the numbers of items of all worlds, which are padded to as many as :func:`padded_items` says.
-        most: the largest number of users.
-        cells: of the worlds that were added.
-    """
-
-    def __init__(self, names: Sequence[str], every: Collection[int], most: int) -> None:
-        self.names, self.every, self.most = names, every, most
-        self.cells: list[Parameters] = []
-        self._numbers: dict[int, dict[Draw, tuple[int, ...]]] = {}
-
-    def add(self, name: str, draw: Draw, items: int, users: Iterable[int]) -> None:
-        """Add the cells of a world of so many items, one for each number of users; one draw may serve several."""
-        padded, number = padded_items(items, self.every), numbered(self.names, name, items)
-        numbers = self._numbers.setdefault(padded, {})
-        numbers[draw] = (*numbers.get(draw, ()), number)
-        sizes = {"num_items": items, "max_items": padded, "max_users": self.most}
-        self.cells += [{**sizes, "num_users": some, "world": number} for some in users]
-
-    @property
-    def draws(self) -> dict[int, Draws]:
-        """The draws of each ``max_items``."""
-        return {
-            padded: {numbers: draw for draw, numbers in drawn.items()}
-            for padded, drawn in self._numbers.items()
-        }
-
-
-def numbered(names: Sequence[str], name: str, items: int) -> int:
-    """The number of a world of so many items, in the cells."""
-    return names.index(name) + len(names) * items
+Draws = Mapping[Draw, Collection[int]]  # with the numbers of the worlds that each draws
 
 
 def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:
@@ -103,15 +66,6 @@ def by_world(names: Sequence[str], rows: list[Row]) -> list[Row]:
     ]
 
 
-def padded_items(items: int, every: Collection[int]) -> int:
-    """To how many items a world is padded: to the most of all that share its program.
-
-    One program is for as few items as the exponential mechanism takes, the other for more.
-    """
-    few = items <= EXPONENTIAL_ITEMS
-    return max(other for other in every if (other <= EXPONENTIAL_ITEMS) == few)
-
-
 def world_of(key: Key, cell: Parameters, draws: Draws) -> World:
     """A crowd of the world that the cell asks for; all have as many items.
 
@@ -121,17 +75,17 @@ def world_of(key: Key, cell: Parameters, draws: Draws) -> World:
     Args:
         key: PRNG key.
         cell: parameters; ``world`` is a number, may be traced.
-        draws: functions of key and cell, by the numbers of the worlds that they draw.
+        draws: functions of key and cell, with the numbers of the worlds that they draw.
 
     Returns:
         The :class:`World`.
     """
     if len(draws) == 1:
-        return next(iter(draws.values()))(key, cell)
-    empty = jax.eval_shape(lambda: _centered(next(iter(draws.values()))(key, cell)))
+        return next(iter(draws))(key, cell)
+    empty = jax.eval_shape(lambda: _centered(next(iter(draws))(key, cell)))
     world = jax.tree.map(lambda part: jnp.zeros(part.shape, part.dtype), empty)
-    for numbers, draw in draws.items():
-        here = jnp.any(cell["world"] == jnp.array(numbers)).astype(jnp.int32)
+    for draw, numbers in draws.items():
+        here = jnp.any(cell["world"] == jnp.array([*numbers])).astype(jnp.int32)
 
         def drawn(_: Array, __: World, draw: Draw = draw) -> World:
             return _centered(draw(key, cell))
@@ -152,25 +106,24 @@ def padded_world(world: World, max_items: int) -> World:
     more = max_items - world.weights.num_items
     matrix = jnp.pad(world.weights.matrix, (0, more))
     weights = PairWeights(matrix, world.weights.num_users, jnp.pad(world.mask, (0, more)))
-    positions = None if world.positions is None else jnp.pad(world.positions, (0, more))
-    return World(weights, None, positions=positions)
+    assert world.positions is not None
+    return World(weights, None, positions=jnp.pad(world.positions, (0, more)))
 
 
-def mallows_world(
-    key: Key, cell: Parameters, strength: Scalar, *, positions: bool = False
-) -> World:
+def mallows_world(key: Key, cell: Parameters, strength: Scalar) -> World:
     """Users around a center at θ = ``strength``/m, so that crowds of all m disagree equally; items in random order."""
     crowd_key, order_key = jax.random.split(key)
     users, items, padded = cell["num_users"], cell["num_items"], cell["max_items"]
     crowd, histograms = mallows_counts(
         crowd_key, users, items, strength / items,
-        max_users=cell["max_users"], max_items=padded, positions=positions,
+        max_users=cell["max_users"], max_items=padded, positions=True,
     )  # fmt: skip
     mask = crowd.item_mask
     place = jnp.where(mask, jax.random.permutation(order_key, padded), jnp.arange(padded) + padded)
     place = jnp.argsort(place)  # real items first, shuffled
-    counts = None if histograms is None else histograms.counts[place]
-    return World(PairWeights(crowd.matrix[place][:, place], users, mask), place, positions=counts)
+    assert histograms is not None
+    weights = PairWeights(crowd.matrix[place][:, place], users, mask)
+    return World(weights, place, positions=histograms.counts[place])
 
 
 def crowd(key: Key, users: int, items: int, strength: float) -> tuple[Array, Array]:
@@ -199,8 +152,6 @@ def worst_world(
     flips: int,
     buffer: int,
     lean: float,
-    *,
-    positions: bool = False,
 ) -> World:
     """The hard instance; n may be traced.
 
@@ -218,8 +169,6 @@ def worst_world(
     ahead = jnp.sum(jnp.where(before, both, 0), axis=(0, 2))
     matrix = ahead.astype(jnp.result_type(float)) / users
     weights = PairWeights(matrix, users, jnp.ones(len(sign_of), bool))
-    if not positions:
-        return World(weights, None)
     # Who exchanges the two items of a pair, and who does not.
     moved = 4 * jnp.pad(jnp.sum(ups[:, :flips], axis=0, dtype=jnp.int32), (0, 1))[sign_of]
     items, shift = np.arange(len(sign_of)), flips + buffer
@@ -230,25 +179,10 @@ def worst_world(
     return World(weights, None, positions=counts.at[items, other].add(moved))
 
 
-def worst_draw(
-    key: Key, cell: Parameters, *, flips: int, buffer: int, lean: float, positions: bool = False
-) -> World:
+def worst_draw(key: Key, cell: Parameters, *, flips: int, buffer: int, lean: float) -> World:
     """:func:`worst_world` of the cell's users, padded to its items."""
     users, most = cell["num_users"], cell["max_users"]
-    found = worst_world(key, users, most, flips, buffer, lean, positions=positions)
-    return padded_world(found, cell["max_items"])
-
-
-def camps_world(key: Key, users: int, items: int, strength: float) -> World:
-    """Three camps of Mallows users at θ = ``strength``/m, centers rotated by a third of the items; n and m static."""
-    crowd_key, order_key = jax.random.split(key)
-    ranks = mallows_rankings(crowd_key, users, items, strength / items)
-    shift = (jnp.arange(users) % 3) * (items // 3)
-    place = (jnp.arange(items) + shift[:, None]) % items
-    ranks = jnp.take_along_axis(ranks, place, axis=1)[:, jax.random.permutation(order_key, items)]
-    return World(
-        PairWeights(PairWeights.from_ranks(ranks).matrix, users, jnp.ones(items, bool)), None
-    )
+    return padded_world(worst_world(key, users, most, flips, buffer, lean), cell["max_items"])
 
 
 def data_ranks(name: str) -> np.ndarray | None:
@@ -260,7 +194,7 @@ def data_ranks(name: str) -> np.ndarray | None:
     return np.asarray(table.ranks)
 
 
-def data_world(key: Key, ranks: Array, users: Count, *, positions: bool = False) -> World:
+def data_world(key: Key, ranks: Array, users: Count) -> World:
     """A random subset of the users of a data set; unranked items come after ranked ones."""
     chosen = jax.random.permutation(key, len(ranks)) < users
     ahead = product(chosen.astype(jnp.float32), _pair_wins(ranks))
@@ -269,16 +203,13 @@ def data_world(key: Key, ranks: Array, users: Count, *, positions: bool = False)
     share = ahead.astype(jnp.result_type(float)) / users
     w = jnp.zeros((items, items), share.dtype).at[upper].set(share)
     w = w.at[upper[::-1]].set(1 - share)
-    counts = None
-    if positions:
-        counts = jnp.asarray(PositionHistograms.from_ranks(fixed(ranks), users=chosen).counts)
+    counts = jnp.asarray(PositionHistograms.from_ranks(fixed(ranks), users=chosen).counts)
     return World(PairWeights(w, users, jnp.ones(items, bool)), None, positions=counts)
 
 
-def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray, positions: bool = False) -> World:
+def data_draw(key: Key, cell: Parameters, *, ranks: np.ndarray) -> World:
     """:func:`data_world`, drawn anew in every replicate, padded to the cell's items."""
-    found = data_world(key, jnp.asarray(ranks), cell["num_users"], positions=positions)
-    return padded_world(found, cell["max_items"])
+    return padded_world(data_world(key, jnp.asarray(ranks), cell["num_users"]), cell["max_items"])
 
 
 def given_ranks(names: Iterable[str]) -> dict[str, np.ndarray]:

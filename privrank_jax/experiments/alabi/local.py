@@ -151,16 +151,17 @@ def worlds(config: LocalConfig) -> tuple[str, ...]:
 
 def build(config: LocalConfig) -> tuple[Study, ...]:
     """Build one study of all worlds, with a program for each number of items."""
-    draws: dict[int, dict[tuple[int, ...], Draw]] = {}
+    draws: dict[int, dict[Draw, tuple[int]]] = {}
     sized: list[tuple[int, int, int]] = []
 
     def add(world: str, draw: Draw, items: int, users: int) -> None:
         number = worlds(config).index(world)
-        draws.setdefault(items, {})[number,] = draw
+        draws.setdefault(items, {})[draw] = (number,)
         sized.append((items, users, number))
 
+    mallows = functools.partial(mallows_draw, config=config)  # one for crowds of all sizes
     for items, users in config.sizes:
-        add(MALLOWS, functools.partial(mallows_draw, config=config), items, users)
+        add(MALLOWS, mallows, items, users)
     if config.flips:
         hard = functools.partial(worst_draw, config=config)
         add(common.WORST, hard, 2 * config.flips + config.buffer, config.worst_users)

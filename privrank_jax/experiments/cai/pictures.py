@@ -104,54 +104,6 @@ def one_shot(table: StudyResult) -> Figure:
     return figure
 
 
-def exposure(table: StudyResult) -> Figure:
-    """Kendall's distance of every way, a bar each: a panel per crowd."""
-    names = list(dict.fromkeys(row["estimator"] for row in table.rows))
-    crowds = claims.groups(
-        table.rows, "study", "num_items", "num_users", "per_user", "epsilon", "exposure"
-    )
-    wide = 3
-    figure = new_figure(11.0, 2.3 * math.ceil(len(crowds) / wide) + 0.4)
-    axes = figure.subplots(math.ceil(len(crowds) / wide), wide, sharex=True, squeeze=False).ravel()
-    for axis, (crowd, rows) in zip(axes, crowds.items(), strict=False):
-        study, items, users, each, epsilon, power = crowd
-        means = {row["estimator"]: row["mean"] for row in rows}
-        axis.barh(names[::-1], [means[name] for name in names[::-1]], color="#4477aa")
-        axis.axvline(0.5, color="#bbbbbb", linewidth=1)
-        axis.set_xlim(0, 0.55)
-        axis.set_title(
-            f"{study}\n{items} items, {users:,} × {each}, ε = {epsilon:g}, 1/rank^{power:g}",
-            fontsize=8,
-        )
-        axis.tick_params(labelsize=7.5)
-    for axis in axes[len(crowds) :]:
-        axis.set_axis_off()
-    figure.supxlabel(
-        "Kendall's distance to the truth, as a share of pairs (a coin: 0.5)", fontsize=9
-    )
-    return figure
-
-
-def top_lists(table: StudyResult) -> Figure:
-    """Share of the k best items that each mechanism misses against ε: a panel per shape, k and L, of most items."""
-    most = max(row["num_items"] for row in table.rows)
-    rows = [
-        {**row, "metric": row["study"], "L": row["changes"]}
-        for row in table.rows
-        if row["num_items"] == most and not claims.is_difference(row) and row["estimator"]
-    ]
-    return study_curves(
-        rows,
-        "epsilon",
-        {row["metric"]: f"{_METRICS[TOP]}, {row['metric']}" for row in rows},
-        curve="estimator",
-        panel=("k", "L"),
-        x_label="ε",
-        log_x=True,
-        size=(2.0 * len({(row["k"], row["L"]) for row in rows}) + 1.0, 7.0),
-    )
-
-
 def coverage(table: StudyResult) -> Figure:
     """Coverage of 95 % intervals and whatever else was measured, a bar each crowd."""
     metrics = list(dict.fromkeys(row["metric"] for row in table.rows))

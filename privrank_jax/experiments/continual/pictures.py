@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from privrank_jax.experiments.claims import groups, selected
+from privrank_jax.experiments.claims import selected
 from privrank_jax.experiments.continual import common
 from privrank_jax.plotting.frame import new_figure
 from privrank_jax.plotting.panels import draw_curves, dress, legend
@@ -103,19 +103,3 @@ def _against_steps(axis: Axes, rows: Sequence[Row]) -> None:
     values = sorted({row["steps"] for row in rows})
     axis.set_xticks(values, [f"{value:,}" for value in values], fontsize=8)
     axis.set_xlabel("steps T", fontsize=8.5)
-
-
-def last_of_many(table: StudyResult) -> Figure:
-    """Kendall's distance of the last leaderboard against T, a panel per crowd."""
-    crowds = groups(table.rows, "study", "num_items", "num_users", "per_user")
-    names = list(dict.fromkeys(row["estimator"] for row in table.rows))
-    figure = new_figure(3.4 * len(crowds), 3.6)
-    axes = figure.subplots(1, len(crowds), sharey=True, squeeze=False)[0]
-    for axis, ((study, items, users, each), rows) in zip(axes, crowds.items(), strict=True):
-        draw_curves(axis, rows, "steps", {name: (color, 0) for color, name in enumerate(names)})
-        _against_steps(axis, rows)
-        axis.set_ylim(0, 0.55)
-        axis.set_title(f"{study}\n{items} items, {users:,} users × {each}", fontsize=8.5)
-    axes[0].set_ylabel("Kendall's distance", fontsize=8.5)
-    legend(figure, "", names, "", [], [0] * len(names))
-    return figure

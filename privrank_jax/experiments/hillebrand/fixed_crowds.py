@@ -21,7 +21,7 @@ A crowd has 300 voters. More voters are copies of them.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +53,6 @@ class Crowd(NamedTuple):
     """A crowd as its methods see it, with what is known of it.
 
     Attributes:
-        ranks: of its 300 voters.
         weights: share of voters who have i ahead of j.
         histograms: four times the voters who have item j at place p.
         optimum: the least Kemeny score, in pairs.
@@ -61,7 +60,6 @@ class Crowd(NamedTuple):
         footrule: the same of the ranking of least footrule.
     """
 
-    ranks: Int[np.ndarray, "voters items"]
     weights: Float[np.ndarray, "items items"]
     histograms: Int[np.ndarray, "items items"]
     optimum: float
@@ -80,23 +78,6 @@ def exists(name: str, num_items: int) -> bool:
         return name in NAMES
     data = data_ranks(SUSHI)
     return data is not None and data.shape[1] == num_items
-
-
-def places(items: Iterable[int], names: Sequence[str]) -> list[tuple[str, int]]:
-    """Name and number of items of each crowd.
-
-    Args:
-        items: the numbers of items.
-        names: of the crowds, each of which is taken at every number of items that it has.
-
-    Raises:
-        ValueError: a number of items that no crowd has.
-    """
-    found = [(name, m) for m in items for name in names if exists(name, m)]
-    for m in items:
-        if m not in {number for _, number in found}:
-            raise ValueError(f"none of the crowds {list(names)} has {m} items")
-    return found
 
 
 def rankings(name: str, num_items: int) -> Int[np.ndarray, "voters items"]:
@@ -171,7 +152,6 @@ def crowd(name: str, num_items: int) -> Crowd:
     matrix = np.asarray(weights.matrix, float)
     borda = np.argsort(np.argsort(-np.asarray(borda_scores(weights)), kind="stable"))
     return Crowd(
-        ranks,
         np.asarray(weights.matrix),
         np.asarray(histograms.counts),
         best.cost,
@@ -184,13 +164,11 @@ class Stack(NamedTuple):
     """Several crowds; items beyond those of a crowd pad its matrices.
 
     Attributes:
-        ranks: of the 300 voters of each crowd, where all have as many items.
         weights: of each crowd.
         histograms: counts of its 300 voters.
         costs: the least Kemeny score, then those of Borda's order and of the least footrule without noise.
     """
 
-    ranks: Int[np.ndarray, "crowds voters items"] | None
     weights: Float[np.ndarray, "crowds items items"]
     histograms: Int[np.ndarray, "crowds items items"]
     costs: Float[np.ndarray, "crowds 3"]
@@ -199,13 +177,12 @@ class Stack(NamedTuple):
 def stack(places: Sequence[tuple[str, int]]) -> Stack:
     """Collect crowds by name and number of items."""
     held = [crowd(*place) for place in places]
-    sizes = {items for _, items in places}
+    most = max(items for _, items in places)
 
     def padded(matrix: np.ndarray) -> np.ndarray:
-        return np.pad(matrix, (0, max(sizes) - len(matrix)))
+        return np.pad(matrix, (0, most - len(matrix)))
 
     return Stack(
-        np.array([crowd.ranks for crowd in held], np.int32) if len(sizes) == 1 else None,
         np.array([padded(crowd.weights) for crowd in held]),
         np.array([padded(crowd.histograms) for crowd in held]),
         np.array([crowd.optimum * np.array([1, crowd.borda, crowd.footrule]) for crowd in held]),

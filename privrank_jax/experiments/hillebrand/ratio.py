@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array
 
 from privrank_jax import aggregation
@@ -23,7 +22,7 @@ from privrank_jax.experiments.alabi.crowds import World
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
-from privrank_jax.simulate.axes import Labeled, labeled
+from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.result import StudyResult
 from privrank_jax.simulate.study import Metrics, Parameters, Study
 from privrank_jax.simulate.table_files import Row
@@ -81,12 +80,16 @@ class RatioConfig:
 
 
 def places(config: RatioConfig) -> list[tuple[str, int]]:
-    """Name and number of items of each crowd.
+    """Name and number of items of each crowd, which is taken at every number of items that it has.
 
     Raises:
-        ValueError: no crowd has that many items.
+        ValueError: a number of items that no crowd has.
     """
-    return crowds.places(config.items, config.crowds)
+    found = [(name, m) for m in config.items for name in config.crowds if crowds.exists(name, m)]
+    for m in config.items:
+        if m not in {number for _, number in found}:
+            raise ValueError(f"none of the crowds {list(config.crowds)} has {m} items")
+    return found
 
 
 def trial(key: Key, cell: Parameters, *, held: crowds.Stack, config: RatioConfig) -> Metrics:
@@ -109,8 +112,15 @@ def trial(key: Key, cell: Parameters, *, held: crowds.Stack, config: RatioConfig
         world = World(weights, None, positions=counts)
         return _answers(key, world, level, config.delta)
 
-    plainly: dict[str, Array] = dict(zip((PLAIN_BORDA, PLAIN_FOOTRULE), plain, strict=True))
-    return judged(at, config.epsilons, weights, least, PAIRS, plainly)
+    found = jax.vmap(at)(jnp.asarray(config.epsilons, matrix.dtype))
+    ranks, _ = common.solved(found, mask)
+    score = jax.vmap(jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, matrix)))
+    costs = score(jnp.stack([*ranks.values()]))
+    without = jnp.broadcast_to(jnp.stack(plain)[:, None], (len(plain), costs.shape[1]))
+    excess = (jnp.concatenate([costs, without]) - least) / (items * (items - 1) / 2)
+    names = (*ranks, PLAIN_BORDA, PLAIN_FOOTRULE)
+    labels, table = common.with_differences(names, excess, PAIRS)
+    return labeled(table[:, None], labels, (EXCESS,), config.epsilons)
 
 
 def _answers(key: Key, world: World, epsilon: Array, delta: float) -> dict[str, Answer]:
@@ -145,53 +155,11 @@ def build(config: RatioConfig) -> tuple[Study, ...]:
     return (Study(config.name, run, tuple(cells), ("max_items",), AXES),)
 
 
-# --- what both studies of fixed crowds share -------------------------------------------------------
-
-
-def judged(
-    at: Callable[..., Mapping[str, Answer]],
-    epsilons: Sequence[float],
-    weights: PairWeights,
-    least: Array,
-    pairs: Sequence[tuple[str, str]],
-    plain: Mapping[str, Array],
-    *more: np.ndarray,
-) -> Labeled:
-    """Excess cost of each method at each ε, as a share of pairs, and paired differences.
-
-    Args:
-        at: answers by the name of their method, at one ε and what ``more`` holds for it.
-        epsilons: all ε.
-        weights: of the crowd.
-        least: the least Kemeny score.
-        pairs: see :func:`~privrank_jax.experiments.alabi.common.with_differences`.
-        plain: Kemeny scores of methods without noise.
-        *more: further arguments of ``at``, a row for each ε.
-    """
-    matrix, mask = weights.matrix, weights.item_mask
-    found = jax.vmap(at)(jnp.asarray(epsilons, matrix.dtype), *map(jnp.asarray, more))
-    ranks, _ = common.solved(found, mask)
-    score = jax.vmap(jax.vmap(lambda ranks: aggregation.kemeny_score(ranks, matrix)))
-    costs = score(jnp.stack([*ranks.values()]))
-    if plain:
-        without = jnp.asarray([*plain.values()], costs.dtype)[:, None]
-        costs = jnp.concatenate([costs, jnp.broadcast_to(without, (len(plain), len(epsilons)))])
-    items = jnp.sum(mask)
-    excess = (costs - least) / (items * (items - 1) / 2)
-    labels, table = common.with_differences((*ranks, *plain), excess, pairs)
-    return labeled(table[:, None], labels, (EXCESS,), tuple(epsilons))
-
-
-def by_crowd(places: Sequence[tuple[str, int]], rows: list[Row]) -> list[Row]:
-    """The rows with the name of their crowd as study, and its least cost as a share of pairs.
-
-    Args:
-        places: name and number of items of each crowd.
-        rows: of the study; their ``crowd`` is a number in ``places``.
-    """
-    found = []
+def by_crowd(config: RatioConfig, rows: list[Row]) -> list[Row]:
+    """The rows with the name of their crowd, by its number, as study, and its least cost as a share of pairs."""
+    found, at = [], places(config)
     for row in rows:
-        name, items = places[row["crowd"]]
+        name, items = at[row["crowd"]]
         rest = {column: value for column, value in row.items() if column != "crowd"}
         optimum = crowds.crowd(name, items).optimum / math.comb(items, 2)
         found.append(rest | {"study": name, "optimum": optimum})
@@ -308,7 +276,7 @@ EXPERIMENTS = (
         paper=f"{PAPER} (no experiments of its own)",
         config=RatioConfig("hillebrand"),
         build=build,
-        annotate=lambda config, rows: by_crowd(places(config), rows),
+        annotate=by_crowd,
         claims=(
             claims.claim(
                 "Borda's order costs 4 % above the optimum in crowds with a minority or camps, and in no others",

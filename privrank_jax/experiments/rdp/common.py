@@ -171,9 +171,3 @@ def item_scores(mean_wins: Array) -> Array:
         max_rounds=_ROUNDS,
     )
     return found.params["item"]
-
-
-def item_scores_by_method(mean_wins: Mapping[str, Array]) -> dict[str, Array]:
-    """:func:`item_scores` of every method, from the mean wins ``(m,)`` of its users."""
-    means = jnp.stack(list(mean_wins.values()))
-    return dict(zip(mean_wins, jax.vmap(item_scores)(means), strict=True))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -167,40 +166,6 @@ def _attack(
     return figure
 
 
-def regret(table: StudyResult) -> Figure:
-    """Excess risk against n: a row per m, a column per scheme of ε, a curve per γ."""
-    items = sorted({row["num_items"] for row in table.rows})
-    schemes = list(dict.fromkeys(row["scheme"] for row in table.rows))
-    exponents = sorted({row["noise_exponent"] for row in table.rows})
-    figure = new_figure(2.9 * len(schemes) + 0.6, 2.8 * len(items) + 0.9)
-    axes = figure.subplots(len(items), len(schemes), sharex=True, sharey=True, squeeze=False)
-    for line, number in enumerate(items):
-        for column, scheme in enumerate(schemes):
-            axis = axes[line, column]
-            inside = [r for r in table.rows if (r["num_items"], r["scheme"]) == (number, scheme)]
-            for color, exponent in enumerate(exponents):
-                rows = [row for row in inside if row["noise_exponent"] == exponent]
-                rows.sort(key=lambda row: row["num_users"])
-                draw_curve(axis, rows, "num_users", color, 0)
-                scale = rows[-1]["mean"] / rows[-1]["without_logarithm"]
-                axis.plot(
-                    [row["num_users"] for row in rows],
-                    [scale * row["without_logarithm"] for row in rows],
-                    color=PALETTE[color],
-                    linestyle=_DASHED,
-                    linewidth=1,
-                )
-            dress(axis, "num_users", inside, True, True)
-            axis.set_title(f"m = {number}, {scheme}", fontsize=9.5)
-            if line == len(items) - 1:
-                axis.set_xlabel("users n")
-        axes[line, 0].set_ylabel("excess risk")
-    names = ["∞" if math.isinf(value) else f"{value:g}" for value in exponents]
-    legend(figure, "color: γ", names, "", [])
-    figure.suptitle("dashed: order of Corollary 1 without its logarithm", fontsize=9)
-    return figure
-
-
 def networks(table: StudyResult) -> Figure:
     """Accuracy against n: a row per m, a column per ε."""
     rows = [
@@ -216,32 +181,11 @@ def networks(table: StudyResult) -> Figure:
         for column, level in enumerate(levels):
             inside = [r for r in rows if (r["num_items"], r["epsilon"]) == (number, level)]
             axis = axes[line, column]
-            _draw(axis, inside, "num_users", False)
+            _draw(axis, inside, "num_users")
             axis.set_title(f"m = {number}, ε = {level:g}", fontsize=9.5)
             if line == len(items) - 1:
                 axis.set_xlabel("users n, 100 of them held out")
         axes[line, 0].set_ylabel("pairwise accuracy")
-    _legend(figure, rows)
-    return figure
-
-
-def groups(table: StudyResult) -> Figure:
-    """Accuracy against n, a panel per ε."""
-    rows = [
-        row
-        for row in table.rows
-        if row["metric"] == common.ACCURACY and row["estimator"] in _STYLES
-    ]
-    levels = sorted({row["epsilon"] for row in rows})
-    figure = new_figure(max(3.4 * len(levels), 7.4), 4.2)
-    axes = figure.subplots(1, len(levels), sharey=True, squeeze=False)[0]
-    for axis, level in zip(axes, levels, strict=True):
-        _draw(axis, [row for row in rows if row["epsilon"] == level], "num_users", True)
-        axis.set_title(f"ε = {level:g}", fontsize=9.5)
-        axis.set_xlabel("users n")
-        users = sorted({row["num_users"] for row in rows})
-        axis.set_xticks(users, [f"{number:,}" for number in users])
-    axes[0].set_ylabel("accuracy over the population's pairs")
     _legend(figure, rows)
     return figure
 
@@ -253,16 +197,16 @@ def sushi(table: StudyResult) -> Figure:
     ]
     figure = new_figure(7.4, 4.4)
     axis = figure.subplots()
-    _draw(axis, rows, "epsilon", False)
+    _draw(axis, rows, "epsilon")
     axis.set_xlabel("ε")
     axis.set_ylabel("accuracy over that without privacy")
     _legend(figure, rows)
     return figure
 
 
-def _draw(axis: Axes, rows: Sequence[Row], x: str, log_x: bool) -> None:
+def _draw(axis: Axes, rows: Sequence[Row], x: str) -> None:
     draw_curves(axis, rows, x, {n: (color, _STYLES[n]) for color, n in enumerate(_methods(rows))})
-    dress(axis, x, rows, log_x)
+    dress(axis, x, rows, False)
 
 
 def _legend(figure: Figure, rows: Sequence[Row]) -> None:

@@ -203,7 +203,7 @@ EXPERIMENTS = (
                 for method in (common.ADRR, common.COUNT, common.CLASSIC, common.LAPLACE)
             ),
             *(
-                claims.paired(
+                claims.positive(
                     f"ADRR ranks better than {method}",
                     minus(method, common.ADRR),
                     metric=common.RANKING,

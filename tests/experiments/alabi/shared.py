@@ -6,8 +6,6 @@ import jax
 
 from privrank_jax.experiments.alabi.common import EXCESS
 
-ALABI = ["alabi-central", "alabi-local", "alabi-lower-bounds", "alabi-regret"]
-
 KEY = jax.random.key(4)
 
 

@@ -29,14 +29,9 @@ def test_the_exponential_mechanism_is_computed_for_few_items_only():
 
 @pytest.mark.slow
 def test_a_trial_judges_every_method_at_every_epsilon_and_finds_the_best_without_noise():
-    cell = {"num_items": 4, "max_items": 4, "num_users": 300, "max_users": 300}
-    worlds = crowds.Worlds((common.MALLOWS,), (4,), 300)
-    strength = CONFIG.strength
-    draw = functools.partial(crowds.mallows_world, strength=strength, positions=True)
-    worlds.add(common.MALLOWS, draw, 4, (300,))
-    study = common.study(CONFIG, worlds, functools.partial(central.methods, CONFIG), central.PAIRS)
-    assert {name: study.cells[0][name] for name in cell} == cell
-    found = jax.jit(lambda key: study.trial(key, {**study.cells[0], **cell}))(KEY)
+    config = dataclasses.replace(CONFIG, items=(4,), users=(300,), flips=0, data=())
+    (study,) = central.build(config)
+    found = jax.jit(lambda key: study.trial(key, study.cells[0]))(KEY)
     assert {*central.METHODS, PLAIN} <= set(found)
     for name, errors in found.items():
         values = errors[EXCESS]
@@ -131,9 +126,9 @@ def test_a_shared_program_draws_the_world_of_the_cell():
         return crowds.worst_world(key, cell["num_users"], cell["max_users"], 2, 1, 0.4)
 
     alone = {
-        (0,): functools.partial(center, spread=20.0),
-        (1,): functools.partial(center, spread=1.0),
-        (2,): without,
+        functools.partial(center, spread=20.0): (0,),
+        functools.partial(center, spread=1.0): (1,),
+        without: (2,),
     }
     sizes = {"num_items": 5, "max_items": 5, "num_users": 40, "max_users": 50}
 
@@ -144,15 +139,13 @@ def test_a_shared_program_draws_the_world_of_the_cell():
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(common, "errors", lambda key, world, *rest: seen.append(world))
             cell = {**sizes, "world": number}
-            common.trial(
-                KEY, cell, draws={5: alone}, methods=lambda items: {}, epsilons=(1.0,), pairs=()
-            )
+            central.trial(KEY, cell, draws={5: alone}, config=CONFIG)
         return seen[-1]
 
     seen = [drawn(number) for number in range(len(names))]
     key = jax.random.split(KEY)[0]
-    for number, world in enumerate(seen):
-        expected = quick_jit(lambda key, draw=alone[number,]: draw(key, sizes))(key)
+    for draw, world in zip(alone, seen, strict=True):
+        expected = quick_jit(lambda key, draw=draw: draw(key, sizes))(key)
         np.testing.assert_array_equal(world.weights.matrix, expected.weights.matrix)
         assert bool(world.centered) == (expected.truth is not None)
         if expected.truth is not None:

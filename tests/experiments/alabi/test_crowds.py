@@ -17,9 +17,7 @@ from tests.experiments.alabi.shared import KEY
 def test_worst_world_counts_the_users_that_count():
     ranks = np.asarray(jax.jit(lambda key: crowds.worst_ranks(key, 50, 2, 3, 0.4))(KEY))
     np.testing.assert_array_equal(np.sort(ranks, axis=1), np.tile(np.arange(7), (50, 1)))
-    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4, positions=True))(
-        np.int64(20)
-    )
+    world = jax.jit(lambda n: crowds.worst_world(KEY, n, 50, 2, 3, 0.4))(np.int64(20))
     np.testing.assert_allclose(
         world.weights.matrix, PairWeights.from_ranks(ranks[:20]).matrix, atol=1e-12
     )
@@ -36,7 +34,7 @@ def test_worst_world_counts_the_users_that_count():
 
 def test_data_world_is_a_random_subset_with_gaps_last():
     ranks = np.array([[0, 1, 2], [2, 1, 0], [0, -1, -1], [1, 0, -1]])
-    whole = jax.jit(lambda key: crowds.data_world(key, jnp.asarray(ranks), 4, positions=True))
+    whole = jax.jit(lambda key: crowds.data_world(key, jnp.asarray(ranks), 4))
     world = whole(KEY)
     np.testing.assert_array_equal(world.positions, PositionHistograms.from_ranks(ranks).counts)
     np.testing.assert_allclose(
@@ -54,7 +52,7 @@ def test_data_world_is_a_random_subset_with_gaps_last():
 
 def test_mallows_world_shuffles_real_items_only():
     cell = {"num_items": 4, "max_items": 6, "num_users": 3000, "max_users": 3000}
-    world = jax.jit(lambda key: crowds.mallows_world(key, cell, 80.0, positions=True))(KEY)
+    world = jax.jit(lambda key: crowds.mallows_world(key, cell, 80.0))(KEY)
     truth = np.asarray(world.truth)
     histograms = world.histograms
     footrule_costs(histograms)  # which checks them

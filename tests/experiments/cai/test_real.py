@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -155,9 +157,9 @@ def test_surveys_against_the_public_estimators(data_folder, monkeypatch):
 
     monkeypatch.setattr("privrank_jax.data.load", get)
     epsilons, replicates, names = (2.0,), 3, ("cemspc", "immig", "uneven")
-    result = experiments.run(
-        KEY, "cai-fig8", replicates, epsilons=epsilons, data=names, data_folder=str(data_folder)
-    )
+    config = cai_real.SurveyConfig(names, epsilons=epsilons, data_folder=str(data_folder))
+    study = dataclasses.replace(experiments.get("cai-fig8"), config=config)
+    result = experiments.run(KEY, study, replicates)
     assert result.diagnostics["compilations"] == 1
     assert result.diagnostics["failed_fits"] == result.diagnostics["nonfinite"] == 0
     for name in names:

@@ -1,41 +1,12 @@
-"""The study ``continual``: a small run to the end, and its claims on made-up rows."""
+"""The claims of the study ``continual`` on made-up rows."""
 
 from __future__ import annotations
 
-import jax
 import pytest
 
-from privrank_jax import experiments
 from privrank_jax.experiments.continual import common, streams
 from privrank_jax.privacy.prefix_sums import prefix_sum_error_bound, prefix_sum_errors
 from tests.experiments.rows import row, table
-
-METHODS = {*common.STRATEGIES, common.ADDED, common.ONE, common.PLAIN}
-
-
-def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
-    """At a huge ε there is hardly any noise, and all methods have the errors of no privacy, at every tenth."""
-    settings = {"steps": (1, 12), "per_pair": (10, 20), "items": 4, "epsilon": 1e6, "delta": 0.1}
-    result = experiments.run(jax.random.key(1), "continual", 3, folder=tmp_path, **settings)
-    assert result.paths["picture"].stat().st_size > 10_000
-    assert result.diagnostics["nonfinite"] == 0
-    assert result.diagnostics["compilations"] == 1
-    rows = [r for r in result.table.rows if r["study"] != common.ALONE]
-    assert {(r["steps"], r["share"]) for r in rows} == {
-        (1, 1.0),
-        *((12, tenth / 10) for tenth in range(1, 11)),
-    }
-    found = {
-        tuple(r[c] for c in ("study", "steps", "share", "metric", "estimator")): r for r in rows
-    }
-    assert {place[-1] for place in found if " minus " not in place[-1]} == METHODS
-    for (*place, metric, name), r in found.items():
-        if " minus " in name:
-            one, other = (found[*place, metric, part]["mean"] for part in name.split(" minus "))
-            assert r["mean"] == pytest.approx(one - other, abs=1e-5)
-        elif metric == common.SCORE:
-            plain = found[*place, metric, common.PLAIN]["mean"]
-            assert r["mean"] == pytest.approx(plain, abs=0.01)
 
 
 def deviation(name, steps, mean):

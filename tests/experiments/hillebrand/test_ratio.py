@@ -1,66 +1,22 @@
-"""The study ``hillebrand``: a small run to the end, and its claims on made-up rows."""
+"""The study ``hillebrand``: its crowds, its bounds, and its claims on made-up rows."""
 
 from __future__ import annotations
 
 import math
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import experiments
-from privrank_jax.aggregation import PairWeights, PositionHistograms, borda_scores, dp_footrule
+from privrank_jax.aggregation import PositionHistograms, dp_footrule
 from privrank_jax.aggregation.bounds import Bound
-from privrank_jax.aggregation.dynamic_program import exact_kemeny
 from privrank_jax.aggregation.footrule import footrule_costs
-from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import EXCESS, replaced_user
 from privrank_jax.experiments.hillebrand import fixed_crowds as crowds
 from privrank_jax.experiments.hillebrand import ratio
 from tests.experiments.rows import row, table
-from tests.quick import quick_jit
 
 KEY = jax.random.key(5)
-SMALL = {
-    "items": (3, 4),
-    "copies": (1, 10),
-    "epsilons": (0.5, 1e6),
-    "crowds": (crowds.GRUDGE, crowds.CAMPS),
-}
-
-
-def test_a_small_run_ends_with_table_picture_and_verdicts(tmp_path):
-    result = experiments.run(KEY, "hillebrand", 3, folder=tmp_path, **SMALL)
-    assert result.paths["picture"].stat().st_size > 10_000
-    assert result.diagnostics["nonfinite"] == 0
-    assert len(result.verdicts) == len(experiments.get("hillebrand").claims)
-    found = {
-        (r["study"], r["num_items"], r["num_users"], r["epsilon"], r["estimator"]): r["mean"]
-        for r in result.table.rows
-    }
-    assert {place[:3] for place in found} == {
-        (name, items, copies * crowds.VOTERS)
-        for name in SMALL["crowds"]
-        for items in SMALL["items"]
-        for copies in SMALL["copies"]
-    }
-    names = (*ratio.PURE, *ratio.GAUSSIAN, ratio.PLAIN_BORDA, ratio.PLAIN_FOOTRULE)
-    assert {place[-1] for place in found if " minus " not in place[-1]} == set(names)
-    for (*place, name), mean in found.items():
-        one, minus, other = name.partition(" minus ")
-        if minus:
-            assert mean == pytest.approx(found[*place, one] - found[*place, other], abs=1e-6)
-            continue
-        assert mean >= -1e-6
-        crowd = crowds.crowd(place[0], place[1])
-        pairs = place[1] * (place[1] - 1) / 2
-        if name in (ratio.PLAIN_BORDA, ratio.PLAIN_FOOTRULE):
-            over = crowd.borda if name == ratio.PLAIN_BORDA else crowd.footrule
-            assert mean == pytest.approx((over - 1) * crowd.optimum / pairs, abs=1e-6)
-        exact = "noise-all" in name or ("footrule" in name and place[0] == crowds.GRUDGE)
-        if place[-1] == 1e6 and exact:
-            assert mean == pytest.approx(0, abs=1e-6)
 
 
 def test_settings_name_their_crowds():
@@ -133,32 +89,9 @@ def test_the_ratio_and_the_additive_error_are_the_limit():
 
 
 def test_rows_get_the_name_and_the_optimum_of_their_crowd():
-    places = [(crowds.TURNED, 4), (crowds.TURNED, 6)]
-    rows = ratio.by_crowd(places, [{"study": "s", "num_items": 6, "crowd": 1}])
+    config = ratio.RatioConfig("s", items=(4, 6), crowds=(crowds.TURNED,))
+    rows = ratio.by_crowd(config, [{"study": "s", "num_items": 6, "crowd": 1}])
     optimum = crowds.crowd(crowds.TURNED, 6).optimum / 15
     assert rows == [{"study": crowds.TURNED, "num_items": 6, "optimum": pytest.approx(optimum)}]
-
-
-def test_methods_are_solved_and_judged_by_what_they_hold():
-    weights = jnp.array([[0.0, 0.6, 0.3], [0.4, 0.0, 0.9], [0.7, 0.1, 0.0]])
-    ranks = exact_kemeny(weights)
-    costs = jnp.abs(ranks[:, None] - jnp.arange(3)).astype(float)
-
-    def at(level):
-        search = common.Search(weights, borda_scores(weights))
-        return {"scores": -level * ranks, "weights": search, "costs": common.Placed(costs)}
-
-    crowd, least = PairWeights(weights, 9, jnp.ones(3, bool)), jnp.asarray(1.0)
-    pairs = [("costs", "plain"), ("plain", "absent")]
-    judged = quick_jit(
-        lambda: ratio.judged(at, (1.0, -1.0), crowd, least, pairs, {"plain": least + 0.3})
-    )
-    found = judged()
-    assert set(found) == {"scores", "weights", "costs", "plain", "costs minus plain"}
-    for name in ("weights", "costs"):
-        assert found[name][EXCESS] == {
-            1.0: pytest.approx(0, abs=1e-6),
-            -1.0: pytest.approx(0, abs=1e-6),
-        }
-    assert found["scores"][EXCESS][-1.0] == pytest.approx((3 - 2 * 1.0) / 3, abs=1e-6)
-    assert found["costs minus plain"][EXCESS][1.0] == pytest.approx(-0.1, abs=1e-6)
+    with pytest.raises(ValueError, match="none of the crowds"):
+        ratio.places(ratio.RatioConfig("s", items=(9,), crowds=(crowds.SUSHI,)))

@@ -5,10 +5,6 @@ from __future__ import annotations
 import jax
 
 from privrank_jax.experiments.rdp import attack as rdp_attack
-from privrank_jax.experiments.rdp.common import ACCURACY
-
-RDP = ["rdp-fig2", "rdp-fig4", "rdp-fig5", "rdp-fig6"]
-PERSONAL = ["rdp-fig7", "rdp-fig8", "rdp-hidden-groups"]
 
 KEY, PERSONAL_KEY = jax.random.key(6), jax.random.key(8)
 
@@ -18,13 +14,3 @@ def row(mean, **more):
         "study": "s", "metric": "wrong", "estimator": rdp_attack.GUESS, "mean": mean, "standard_error": 0.001,
         "replicates": 1000, "nonfinite": 0, "num_items": 3, "num_rankings": 10, "epsilon": 1.0, **more,
     }  # fmt: skip
-
-
-def accuracy(mean, error=0.001, **more):
-    known = {
-        "metric": ACCURACY,
-        "estimator": "a minus b",
-        "standard_error": error,
-        "replicates": 50,
-    }
-    return row(mean, **{**known, "num_users": 9, **more})

@@ -11,10 +11,8 @@ import pytest
 from scipy import stats
 
 from privrank_jax import personalized
-from privrank_jax.experiments import claims
 from privrank_jax.experiments.rdp import common as rdp_common
 from privrank_jax.experiments.rdp.common import (
-    ACCURACY,
     LAPLACE,
     MALLOWS,
     NO_PRIVACY,
@@ -23,8 +21,7 @@ from privrank_jax.experiments.rdp.common import (
 )
 from privrank_jax.personalized import Users
 from privrank_jax.rankings import ranks_from_scores
-from privrank_jax.simulate.result import StudyResult
-from tests.experiments.rdp.shared import PERSONAL_KEY, accuracy
+from tests.experiments.rdp.shared import PERSONAL_KEY
 from tests.reference.attack import mallows_law
 
 
@@ -103,14 +100,3 @@ def test_scores_without_the_users_part_train_as_the_linear_scorer_does():
     assert with_users.rounds == without.rounds
     np.testing.assert_allclose(with_users.params["item"], without.params["item"], rtol=1e-6)
     np.testing.assert_allclose(with_users.risk, without.risk, rtol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("means", "holds"),
-    [([0.1, 0.004], True), ([0.1, -0.1], False), ([0.1, 0.002], None), ([0.1, -0.002], None)],
-)
-def test_ahead_wants_every_cell(means, holds):
-    other = [accuracy(-1.0, metric="other"), accuracy(-1.0, estimator="b minus a")]
-    table = StudyResult("t", [accuracy(mean) for mean in means] + other)
-    assert claims.ahead("x", "a minus b", metric=ACCURACY).check(table).holds is holds
-    assert claims.ahead("x", "none", metric=ACCURACY).check(table).holds is None
