@@ -442,8 +442,8 @@ def studies(quick: bool) -> Iterator[Row]:
         yield Row(
             f"study `{name}`, {document['replicates']:,} replicates, cold; processors",
             f"{span(took.wall)}; {span(took.processor)}",
-            f"of ours, {facts['compilations']} programs compile in {span(facts['compile_seconds'])}"
-            f" and run in {span(facts['run_seconds'])}",
+            f"programs: {facts['compilations']}, compiled in {span(facts['compile_seconds'])}, "
+            f"run in {span(facts['run_seconds'])}",
         )
 
 
