@@ -93,18 +93,19 @@ def floor_row(
 ) -> Row:
     """Best times of a kernel, as multiples of its floor, and of peers, as multiples of ours.
 
-    The floor is the longer of the two programs of :func:`floors`. A busy machine lengthens all but the best times.
+    The floor is the longer of the two programs of :func:`floors`. A busy machine lengthens all but the best times. Peers
+    run apart: they would take the caches from who comes next.
     """
-    floor, peers = floors(arguments, run(), words), peers or {}
-    wall, busy = clocked({"ours": run, **floor, **peers}, 15)
+    floor = floors(arguments, run(), words)
+    wall, busy = clocked({"ours": run, **floor}, 15)
     clocks = (("wall", wall), ("processors", busy))[: 2 if on_cpu() else 1]
     multiples = " and ".join(
         f"{min(clock['ours']) / max(min(clock[one]) for one in floor):.2g} ({which})"
         for which, clock in clocks
     )
-    ours = min(wall["ours"])
-    beside = (f"; {peer} {min(wall[peer]) / ours:.3g}" for peer in peers)
-    return Row(name, span(ours), f"ours is {multiples} times the floor{''.join(beside)}")
+    others = row(name, {"ours": run, **peers}).beside if peers else ""
+    beside = f"ours is {multiples} times the floor{'; ' * bool(others)}{others}"
+    return Row(name, span(min(wall["ours"])), beside)
 
 
 def clocked(
