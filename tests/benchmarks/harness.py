@@ -93,8 +93,8 @@ def floor_row(
 ) -> Row:
     """Best times of a kernel, as multiples of its floor, and of peers, as multiples of ours.
 
-    The floor is the longer of the two programs of :func:`floors`. A busy machine lengthens all but the best times. Peers
-    run apart: they would take the caches from who comes next.
+    The floor is the longer of the two programs of :func:`floors`. A busy machine lengthens all but the best times.
+    Peers run apart: they would take the caches from who comes next.
     """
     floor = floors(arguments, run(), words)
     wall, busy = clocked({"ours": run, **floor}, 15)
