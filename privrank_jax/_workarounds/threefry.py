@@ -7,7 +7,7 @@ Barriers keep XLA from computing keys and words again for each user of them, and
 On other devices JAX writes it out itself, and :func:`fused` returns the key as it is: the words are the same.
 
 Upstream: https://github.com/jax-ml/jax/pull/37872 writes JAX's loop out on a CPU too; it is not in JAX 0.10.
-Remove when: the lowest JAX that the package allows has it, and ``tests/benchmarks/bench_mallows.py`` is not slower.
+Remove when: the lowest JAX that the package allows has it, and ``python -m tests.benchmarks mallows`` is not slower.
 :func:`below` stays: it is not a workaround but another way to draw integers, with fewer words.
 """
 

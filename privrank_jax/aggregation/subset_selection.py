@@ -57,7 +57,7 @@ least error B² - ‖x‖² at ε = 0.5 is that of one pair; the error here exce
        20  1.031  1.001  1.001  1.003  1.008  1.010
     =====  =====  =====  =====  =====  =====  =====
 
-(``python -m tests.benchmarks local_borda``). Over m = 3, ..., 20 and all ε between it is at least 0.999: where designs
+(computed at 48fdee4). Over m = 3, ..., 20 and all ε between it is at least 0.999: where designs
 change, from 12 items on, PrivUnit may be 0.1 % better. Duchi's mechanism has 1.07 to 18 times the error, K-norm noise
 on the scores 2 to 11 times. Beyond ε = 6 (m = 4) to 9 (m >= 8) two sets say too little about a ranking, and PrivUnit
 is better, except at m = 3.

@@ -1,4 +1,4 @@
-"""Benchmarks: each prints one table of times and ratios, peers and this library side by side in one run.
+"""Benchmarks, no tests: what we take, and what stands beside it in the same run.
 
-Not part of the test suite. ``python -m tests.benchmarks`` runs all, ``python -m tests.benchmarks fits`` one.
+``python -m tests.benchmarks`` runs all sections, ``python -m tests.benchmarks gpu`` those of an accelerator.
 """

@@ -1,36 +1,115 @@
-"""Time callables side by side, round after round, so that a busy machine slows all of them alike."""
+"""Rows of a benchmark: what is measured, what we take, and what stands beside it in the same run.
+
+Callables are timed side by side, round after round, so that a busy machine slows all of them alike.
+"""
 
 from __future__ import annotations
 
-import platform
+import os
 import statistics
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping
-from importlib.metadata import version
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from privrank_jax._backend import on_cpu
 from privrank_jax._workarounds.threefry import fused
 
-WORDS, BYTES = "floor: random words", "floor: bytes moved"
 SETTLING = 0.3
+Runs = Mapping[str, Callable[[], object]]
 
 
-def side_by_side(runs: Mapping[str, Callable[[], object]], rounds: int = 7) -> dict[str, float]:
-    """Median seconds of each callable over interleaved rounds.
+class Row(NamedTuple):
+    """One line of the table."""
 
-    In each round a callable that takes less than :data:`SETTLING` seconds first runs for that long. For so long after
-    other work, threads of NumPy's linear algebra keep a core busy, or Linux keeps those of XLA on one core, and
-    programs of many small kernels take up to twice their time.
+    name: str
+    ours: str
+    beside: str = ""
+
+
+class Spent(NamedTuple):
+    """Seconds of a process, on the wall and of all processors, the peak of its memory in MiB, and what it printed."""
+
+    wall: float
+    processor: float
+    peak: float
+    output: str
+
+
+def head() -> None:
+    """Print the head of the table."""
+    show(("what", "ours", "beside, as a multiple of ours unless it says otherwise"))
+    show(("---", "---", "---"))
+
+
+def show(row: Sequence[str]) -> None:
+    """Print one row in Markdown, at once."""
+    words = (" ".join(cell.split()).replace("|", "\\|") for cell in row)
+    print(f"| {' | '.join(words)} |", flush=True)
+
+
+def span(seconds: float) -> str:
+    """A time, in a unit that suits it."""
+    factor, unit = next(
+        (10.0**power, unit)
+        for power, unit in ((6, "µs"), (3, "ms"), (0, "s"))
+        if seconds * 10.0**power < 1000 or unit == "s"
+    )
+    return f"{factor * seconds:.3g} {unit}"
+
+
+def row(
+    name: str, runs: Runs, *, rounds: int = 7, longer: Mapping[str, float] | None = None
+) -> Row:
+    """Median times of callables, the first of which is ours.
+
+    Args:
+        name: of the row.
+        runs: the callables, by name.
+        rounds: how often each is measured.
+        longer: factors for the times of callables that do only a part of the work.
     """
     wall, _ = clocked(runs, rounds, SETTLING)
-    return {name: statistics.median(times) for name, times in wall.items()}
+    ours, *others = (
+        (one, statistics.median(times) * (longer or {}).get(one, 1)) for one, times in wall.items()
+    )
+    beside = "; ".join(f"{one} {seconds / ours[1]:.3g}" for one, seconds in others)
+    return Row(name, span(ours[1]), beside)
+
+
+def floor_row(
+    name: str,
+    run: Callable[[], object],
+    arguments: object,
+    *,
+    words: int = 0,
+    peers: Runs | None = None,
+) -> Row:
+    """Best times of a kernel, as multiples of its floor, and of peers, as multiples of ours.
+
+    The floor is the longer of the two programs of :func:`floors`. A busy machine lengthens all but the best times.
+    Peers run apart: they would take the caches from who comes next.
+    """
+    floor = floors(arguments, run(), words)
+    wall, busy = clocked({"ours": run, **floor}, 15)
+    clocks = (("wall", wall), ("processors", busy))[: 2 if on_cpu() else 1]
+    multiples = " and ".join(
+        f"{min(clock['ours']) / max(min(clock[one]) for one in floor):.2g} ({which})"
+        for which, clock in clocks
+    )
+    others = row(name, {"ours": run, **peers}).beside if peers else ""
+    beside = f"ours is {multiples} times the floor{'; ' * bool(others)}{others}"
+    return Row(name, span(min(wall["ours"])), beside)
 
 
 def clocked(
-    runs: Mapping[str, Callable[[], object]], rounds: int, settling: float = 0.0
+    runs: Runs, rounds: int, settling: float = 0.0
 ) -> tuple[dict[str, list[float]], dict[str, list[float]]]:
     """Seconds on the wall and of all processors, round by round, after one unmeasured call of each callable.
 
@@ -38,6 +117,8 @@ def clocked(
         runs: the callables, by name.
         rounds: how often each is measured.
         settling: seconds for which a callable runs in a row before it is measured, if it took less the time before.
+            For so long after other work threads of NumPy's linear algebra keep a core busy, or Linux keeps those of
+            XLA on one core, and programs of many small kernels take up to twice their time.
     """
     for run in runs.values():
         jax.block_until_ready(run())
@@ -69,12 +150,11 @@ def floors(arguments: object, result: object, words: int = 0) -> dict[str, Calla
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in jax.tree.leaves(result)]
     arrays = [jnp.asarray(_plain(x)) for x in jax.tree.leaves(arguments)]
     moved = jax.jit(lambda arrays: _move(arrays, shapes))
-    runs: Mapping[str, Callable[[], object]] = {BYTES: lambda: moved(arrays)}
+    runs: dict[str, Callable[[], object]] = {"floor: bytes moved": lambda: moved(arrays)}
     if words:
-        key = jax.random.key(0)
         drawn = jax.jit(lambda key: (jax.random.bits(key, (words,)) >> 24).astype(jnp.uint8))
-        source = fused(key) if jax.default_backend() == "cpu" else key
-        runs[WORDS] = lambda: drawn(source)
+        source = fused(jax.random.key(0))
+        runs["floor: random words"] = lambda: drawn(source)
     return runs
 
 
@@ -95,53 +175,26 @@ def _move(arrays: list[jax.Array], shapes: list[jax.ShapeDtypeStruct]) -> list[j
     return [jnp.full(shape.shape, seen, shape.dtype) for shape in shapes]
 
 
-def multiples(
-    runs: Mapping[str, Callable[[], object]],
-    floor: Mapping[str, Callable[[], object]],
-    rounds: int = 15,
-) -> list[tuple[str, ...]]:
-    """Rows of :data:`MULTIPLES` for kernels and the floors that :func:`floors` gives them.
+def spent(command: Sequence[str], folder: Path, **environment: str) -> Spent:
+    """Run a command in a folder, without JAX's cache of compiled programs.
 
-    Times are the best of interleaved rounds, on the wall and of all processors: a busy machine lengthens the others.
-    The floor is the longer of the two programs.
+    Raises:
+        RuntimeError: it failed; with the last line of what it said.
     """
-    wall, busy = clocked({**runs, **floor}, rounds)
-    lowest = [max(min(clock[name]) for name in floor) for clock in (wall, busy)]
-    return [
-        (
-            name,
-            *(f"{1e3 * min(clock[name]):.2f} ms" for clock in (wall, busy)),
-            *(f"{min(clock[name]) / low:.1f}x" for clock, low in zip((wall, busy), lowest)),
+    kept = {name: os.environ[name] for name in os.environ if "JAX_COMPILATION" not in name}
+    kept |= {"XDG_CACHE_HOME": str(folder / "none"), "JAX_ENABLE_COMPILATION_CACHE": "0"}
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=folder, env=kept | environment, stdout=output, stderr=errors
         )
-        for name in (*runs, *floor)
-    ]
-
-
-MULTIPLES = ("program", "best wall", "processors", "of the floor, wall", "of the floor, processors")
-
-
-def print_table(title: str, header: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """One table in plain text."""
-    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
-    print(f"\n{title}")
-    print(f"  {machine()}")
-    for row in [header, tuple("-" * width for width in widths), *rows]:
-        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)))
-
-
-def ratios(seconds: dict[str, float], ours: str) -> list[tuple[str, ...]]:
-    """Rows (name, milliseconds, times as long as ours)."""
-    return [
-        (name, f"{1e3 * value:.1f} ms", f"{value / seconds[ours]:.2f}x")
-        for name, value in seconds.items()
-    ]
-
-
-def machine() -> str:
-    """Hardware and versions, for the table's head."""
-    device = jax.devices()[0]
-    return (
-        f"{device.platform} ({device.device_kind}), {jax.device_count()} device(s), "
-        f"{platform.machine()}, Python {platform.python_version()}, jax {jax.__version__}, "
-        f"numpy {version('numpy')}"
-    )
+        _, status, usage = os.wait4(process.pid, 0)
+        wall = time.perf_counter() - started
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        text = output.read()
+        if process.returncode:
+            said = (errors.read() + text).strip() or f"status {process.returncode}"
+            raise RuntimeError(f"{' '.join(command)}: {said.splitlines()[-1]}")
+    return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, text)

@@ -1,4 +1,4 @@
-"""Local reports of one ranking's Borda scores, by enumeration: subset selection, other randomizers, a lower bound."""
+"""Local reports of one ranking's Borda scores, by enumeration: subset selection, one pair, a lower bound."""
 
 from __future__ import annotations
 
@@ -92,38 +92,6 @@ def _square(mean_places, items):
     if np.abs(mean_places @ numbers - centered(items)).max() > 1e-8:
         return math.inf
     return float(numbers @ numbers)
-
-
-def _places(all_rankings, weights):
-    """Less 1/m: the probability that the item of each place is put on each place."""
-    items = all_rankings.shape[1]
-    found = np.array([np.bincount(column, weights, items) for column in all_rankings.T])
-    return found / weights.sum() - 1 / items
-
-
-def _agreement(all_rankings, statistic):
-    if statistic == "spearman":
-        return all_rankings @ centered(all_rankings.shape[1])
-    pairs = itertools.combinations(range(all_rankings.shape[1]), 2)
-    return np.sum([all_rankings[:, i] < all_rankings[:, j] for i, j in pairs], axis=0)
-
-
-def exponential_square(items, epsilon, statistic="kendall"):
-    """A ranking, its odds e^(ε·agreement), agreement from 0 to 1; debiased."""
-    everyone = rankings(items)
-    agreement = _agreement(everyone, statistic)
-    agreement = (agreement - agreement.min()) / np.ptp(agreement)
-    return _square(_places(everyone, np.exp(epsilon * agreement)), items)
-
-
-def ranking_cap_square(items, epsilon, statistic="kendall"):
-    """A ranking, e^ε as likely among those that agree enough; the best threshold; debiased."""
-    everyone = rankings(items)
-    agreement = _agreement(everyone, statistic)
-    return min(
-        _square(_places(everyone, np.where(agreement >= least, math.exp(epsilon), 1.0)), items)
-        for least in np.unique(agreement)[1:]
-    )
 
 
 def _largest_cap(scores, growth, direction):
