@@ -13,7 +13,7 @@ uniform, times Gamma(d + 1)/(nε), is ε-DP, and at no smaller scale (:mod:`priv
 absolute value on an entry is (d + 1)/(2nε), half of that of Laplace noise; its standard deviation is
 √((d + 1)(d + 2)/3)/(nε) instead of √2·d/(nε); and where Laplace noise reaches d log d/(nε) on some entry, it stays
 below Gamma(d + 1)/(nε) on all of them. Rankings change within a part of the cube: noise in its shape would be smaller
-on an entry, but larger on Borda scores (``notebooks/least_noise.ipynb``).
+on an entry, but larger on Borda scores.
 
 **Error.** A ranking σ that is α-optimal for w̃ has, by Fact 2 of the paper counted over unordered pairs,
 K(σ, w) ≤ α OPT(w) + (1 + α) Σ_{i<j} |w̃_ij - w_ij|, and clipping only shrinks each term, whose mean is at most that
