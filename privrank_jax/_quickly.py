@@ -39,7 +39,9 @@ def quickly(function: Callable[..., Value], *arguments: Any) -> Value:
     leaves, tree = jax.tree.flatten(arguments)
     if is_traced(leaves) or sum(map(np.size, leaves)) > _SMALL:
         return function(*arguments)
-    return jax.tree.map(_on_host, _program(function, arguments, leaves, tree)(*arguments))
+    program = _program(function, arguments, leaves, tree)
+    with np.errstate(over="ignore"):  # of a number beyond float32, which counts as infinite there
+        return jax.tree.map(_on_host, program(*arguments))
 
 
 def concretely(function: Callable[..., Value], *arguments: Any) -> Value:

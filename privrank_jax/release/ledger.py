@@ -283,8 +283,8 @@ class Ledger:
                 f"SELECT {columns}, {PROMISE} FROM spends ORDER BY number"
             ).fetchall()
         spends = []
-        for number, data_set, *row in rows:
-            words = self._words(row)
+        for row in rows:
+            number, data_set, *words = self._words(row, 2)
             changes, rho = self._noise(words[6])
             of: dict[str, Any] = {"changes": changes, "rho": rho, "data_set": data_set}
             spends.append(Spend(number, *words[:6], privacy=self._promise(words[7:]), **of))
@@ -649,10 +649,11 @@ class Ledger:
             raise LedgerError(f"{self.path} is damaged ({error}): {RESTORE}") from None
 
     def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
-        """A row with text in all but the first ``numbers`` cells, which SQLite itself does not enforce."""
-        if not all(isinstance(cell, str) for cell in row[numbers:]):
+        """A row of so many whole numbers, then text, which SQLite itself does not enforce."""
+        kinds = [int] * numbers + [str] * (len(row) - numbers)
+        if not all(map(isinstance, row, kinds)):
             raise LedgerError(
-                f"{self.path} is damaged: a cell that must be text holds something else. {RESTORE}"
+                f"{self.path} is damaged: a cell that must be text or a number holds something else. {RESTORE}"
             )
         return row
 

@@ -130,7 +130,7 @@ def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column):
     with contextlib.closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"UPDATE {table} SET {column} = CAST({column} AS BLOB)")
     with (
-        pytest.raises(LedgerError, match="a cell that must be text holds something else"),
+        pytest.raises(LedgerError, match="must be text or a number holds something else"),
         Ledger(path) as ledger,
     ):
         ledger.spends()
