@@ -15,8 +15,8 @@ and zonotopes. Let D be all of Λ in cK. If c = 1, and mass that is spread evenl
 by steps in K until it is spread evenly over those with M = r + 1, for all r, then no additive ε-DP mechanism on Λ has a
 smaller mean of any loss that grows with M (their normalized matching property). Cubes of all dimensions have the
 property. For c > 1 they have the least noise where P falls by e^{-ε} at every c-th radius, from one of 1, ..., c on: at
-ε ≤ 1, for c = 2 or 5 and three or more numbers, its mean of M is smaller by at most 0.13 %; ``notebooks/not_shipped.md``
-says where the proofs are.
+ε ≤ 1, for c = 2 or 5 and three or more numbers, its mean of M is smaller by at most 0.13 %. The page
+``notebooks/not_shipped.md`` says where the proofs are.
 
 **Shapes.** *Cube* [-1, 1]^d, Λ all integer vectors: every coordinate changes by at most c, independently of the others.
 *Zonotope* of a graph G with items for vertices, Z(G) = Σ_{e=(i,j)} [-1, 1](e_i - e_j), Λ the integer vectors that sum
