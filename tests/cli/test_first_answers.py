@@ -18,7 +18,7 @@ RUN = """
 import json, sys
 from typer.testing import CliRunner
 from privrank_jax.cli import app
-programs, found = [], []
+programs, found, each = [], [], 1
 def count(event, *_, **__):
     if event == "/jax/core/compile/backend_compile_duration":
         programs.append(event)
@@ -27,8 +27,13 @@ for words in json.load(sys.stdin):
     if words[-1:] != ["--help"] and "jax" not in sys.modules:
         import jax.monitoring
         jax.monitoring.register_event_duration_secs_listener(count)
+        import numpy
+        from privrank_jax._quickly import quickly
+        quickly(lambda x: x + 1, numpy.zeros(2))
+        each = len(programs)  # JAX 0.12 tells of a program twice
+        programs.clear()
     result = CliRunner().invoke(app, words)
-    found.append([result.exit_code, len(programs), result.output, sorted(sys.modules)])
+    found.append([result.exit_code, len(programs) // each, result.output, sorted(sys.modules)])
 print(json.dumps(found))
 """
 HEAVY = {
