@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
+from privrank_jax._components import components
 from privrank_jax._types import PairMatrix, Scores
 from privrank_jax._validate import is_traced
 
@@ -68,7 +69,7 @@ def _by_program(demands: np.ndarray, lengths: np.ndarray) -> float:
     import scipy.optimize
     import scipy.sparse
 
-    _, component = scipy.sparse.csgraph.connected_components(lengths > 0, directed=False)
+    component = components(lengths)
     sums = np.bincount(component, demands)
     if np.any(np.abs(sums) > 8 * demands.size * np.finfo(float).eps * np.abs(demands).max()):
         return np.inf
