@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from privrank_jax.jobs.plan_design import MOST_SHUFFLED, Design, Plan, whole_users
 
 _ONE_ANSWER = 1.01  # a share of pairs typed with three digits makes no more of one pair
-_FEW_ITEMS = 200  # for which NumPy takes less time than to compile
+_FEW_ITEMS = 200  # whose programs run for less time than they take to compile
 
 Value = TypeVar("Value")
 
@@ -175,7 +175,7 @@ def _of_survey(design: Design, found: dict[str, Any], budget: str, of_user: str)
 
 
 def _computed(items: int, function: Callable[..., Value], *arguments: Any, **choices: Any) -> Value:
-    """A result of the planner, without a compiled program for few items."""
+    """A result of the planner; for few items by a program that is compiled soon, not well."""
     from privrank_jax._quickly import quickly
 
     chosen = functools.partial(function, **choices)

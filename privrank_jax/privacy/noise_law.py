@@ -276,18 +276,17 @@ def _uniform(body: Zonotope, number: int) -> Float[Array, "draws items"]:
     return jax.vmap(uniform, (0, None))(jax.random.split(fused(jax.random.key(0)), number), body)
 
 
-# Zonotopes of more items are drawn by a compiled program, whose compiler then takes less time than NumPy would.
-_MOST_ON_HOST = {True: 96, False: 40}
+_FEW_ITEMS = 24  # more are drawn by a program that is compiled well: draws then take longer than its compiler
 
 
 class _Draws:
     """Means over simulated points of a zonotope all of whose items are real."""
 
     def __init__(self, lengths: np.ndarray, complete: bool) -> None:
-        on_host: Any = lengths
-        body = Zonotope(on_host, complete)
+        given: Any = lengths
+        body = Zonotope(given, complete)
         number = min(max((1 << 20) // len(lengths), 1 << 10), 1 << 14)
-        run = quickly if len(lengths) <= _MOST_ON_HOST[complete] else concretely
+        run = quickly if len(lengths) <= _FEW_ITEMS else concretely
         points = np.asarray(run(functools.partial(_uniform, number=number), body), float)
         self._shape = dimension_of(body) + 1  # of the law of the radius
         self._exchangeable = complete
