@@ -18,6 +18,7 @@ from privrank_jax.aggregation.scores import (
     scores_change,
     scores_scale,
 )
+from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.jobs.rules import KEMENY, scores_by
@@ -27,7 +28,6 @@ from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_aggregation import unit_of
-from privrank_jax.release.k_norm import zonotope_parts
 
 LEVEL = 0.95
 

@@ -19,6 +19,8 @@ from privrank_jax.data.big_comparisons import ComparisonRows
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.integer_laplace import LARGEST
+from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.best_items import chosen_by_facts, draw_best
 from privrank_jax.jobs.certainty import (
@@ -68,8 +70,6 @@ from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release import exact_bound
 from privrank_jax.release.contributions import capped_rows
-from privrank_jax.release.integer_laplace import LARGEST
-from privrank_jax.release.k_norm import zonotope_parts
 
 MAX_ITEMS = 10_000
 _UNEQUAL = (

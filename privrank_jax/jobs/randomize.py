@@ -41,6 +41,7 @@ from privrank_jax.data.synthetic import (
     check_item_names,
     write_synthetic_rankings,
 )
+from privrank_jax.exact.entropy import random_words
 from privrank_jax.jobs.checks import (
     check_rare_items,
     check_size,
@@ -56,7 +57,6 @@ from privrank_jax.jobs.spending import price
 from privrank_jax.jobs.synthetic import rankings_guarantee
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import random_words
 from privrank_jax.release.ledger import Ledger
 
 TIES = ("refuse", "coin", "drop")

@@ -19,7 +19,7 @@ item 0 dropped; it is minus the sum of the others, so nothing is lost. The dimen
 noise of its shape is offered.
 
 *Integers.* Twice the totals are whole. Under flips their differences are sums of whole multiples of the e_i - e_j:
-points of 2Z(G) in the lattice Λ(G) of :mod:`privrank_jax.release.k_norm`, where c = 2 then. Under replacement they are
+points of 2Z(G) in the lattice Λ(G) of :mod:`privrank_jax.exact.k_norm`, where c = 2 then. Under replacement they are
 whole vectors in Z(G⁺), which become points of Λ(G⁺) with the coordinate of item 0: c = 1.
 
 *Different questionnaires.* All of this holds for users who are asked a part of G, since a smaller graph has a smaller

@@ -1,6 +1,6 @@
 r"""The law of the largest of d numbers of exact noise in the shape of the cube, for intervals; it is public.
 
-The exact noise X on integers has P(x) ∝ e^{-ρM}, M = max_i \|x_i\| (:mod:`privrank_jax.release.k_norm`; the ripple
+The exact noise X on integers has P(x) ∝ e^{-ρM}, M = max_i \|x_i\| (:mod:`privrank_jax.exact.k_norm`; the ripple
 mechanism of Joseph, Kulesza, Wang and Yu, COLT 2026), so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d). That sum is taken
 as it stands, unless ρ is so small that it is long.
 

@@ -5,7 +5,7 @@ dimension p. Noise Z of density ∝ e^{-ε‖z‖_K}, ‖z‖_K = min{r : z ∈ 
 on the differences, so the density at a point changes by a factor of at most e^ε between neighbors. It is attained along
 every vertex of K that is a difference (Hardt and Talwar 2010). Z is r·U with U uniform in K and r ~ Gamma(p + 1, 1/ε),
 since the volume of rK grows as r^p. On a lattice this is the ripple mechanism (Joseph, Kulesza, Wang and Yu, COLT
-2026), of which :mod:`privrank_jax.release.k_norm` says how near it is to the least noise.
+2026), of which :mod:`privrank_jax.exact.k_norm` says how near it is to the least noise.
 
 **Cube** [-1, 1]^d: each coordinate changes by at most 1, whatever the others do. An example is the number of users who
 rank i before j, for every pair, when one ranking is replaced.
@@ -28,7 +28,7 @@ uniform in [-l_ij, l_ij] on S, l_ij where y_i - y_j > h_ij and -l_ij elsewhere.
 agree. A pair outside of S closes one cycle with it, and its side is arbitrary if both sums over that cycle are 0. Given
 the other heights of the cycle, at most one value of a height makes a sum 0, so the chance of this over the choice of
 heights is at most (m/2^30)² for each pair: below 10^-9 for a draw at m = 200. The exact twin,
-:mod:`privrank_jax.release.k_norm`, has no such ties.
+:mod:`privrank_jax.exact.k_norm`, has no such ties.
 """
 
 from __future__ import annotations

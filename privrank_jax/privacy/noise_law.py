@@ -19,7 +19,7 @@ items there are. Each figure is rounded to the safe side by :data:`SAFETY` stand
 same draws: variances, E|Z_i| and tails are stated too high, and so quantiles are. Items of a complete zonotope are
 exchangeable: their draws are pooled.
 
-**Integers.** The exact twin (:mod:`privrank_jax.release.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
+**Integers.** The exact twin (:mod:`privrank_jax.exact.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
 M(x) the least whole r with x in rK: it proposes a radius r with odds w_r = e^{-ρr}(2r + 1)^p, a uniform spanning forest
 S and, on its pairs, whole c_e, uniform in {-r, ..., r}, and accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at
 radius r, T the number of forests, and at least one. So whatever holds of X is at most w/w' times as likely as it is for

@@ -239,12 +239,12 @@ def _door(place: str, loss: Loss, data: str = "", **how: Any) -> Door:
 
 
 DOORS = (
-    _door("release.discrete_noise:discrete_laplace", _laplace, builds=True),
-    _door("release.discrete_noise:discrete_gaussian", _gaussian, builds=True),
-    _door("release.k_norm:discrete_cube", _cube, builds=True),
-    _door("release.k_norm:discrete_zonotope", _zonotope, builds=True),
+    _door("exact.discrete_noise:discrete_laplace", _laplace, builds=True),
+    _door("exact.discrete_noise:discrete_gaussian", _gaussian, builds=True),
+    _door("exact.k_norm:discrete_cube", _cube, builds=True),
+    _door("exact.k_norm:discrete_zonotope", _zonotope, builds=True),
     _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
-    _door("release.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
+    _door("exact.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
     _door("release.noisy_counts:exact_top_k", _top_list, "wins", read=_totals),
     _door("release.best_set:exact_canonical_top_k", _selected, "wins", read=_totals),
     _door("release.randomized_response:exact_randomized_response", _flips, "bits"),

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import ArrayLike, Bool, Integer, Shaped
 
 from privrank_jax._validate import check_positive
-from privrank_jax.release.entropy import random_words
+from privrank_jax.exact.entropy import random_words
 
 
 def exact_bound(

@@ -3,7 +3,7 @@ r"""Exact discrete noise on the sums of comparisons with public covariates, and 
 Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers whose sensitivity is 2^{b+1} times that of S
 (theorems at the heads of :mod:`privrank_jax.pairwise.covariates` and :mod:`privrank_jax.pairwise.covariate_shape`): in
 ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles. Integer noise on it
-(:mod:`privrank_jax.release.integer_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
+(:mod:`privrank_jax.exact.integer_noise`) is drawn exactly, from the operating system's entropy. Dividing by 2^{b+1},
 and any fit, is post-processing. b is a function of the public design.
 
 *With the number of ties T* (theorem at the head of :mod:`privrank_jax.pairwise.covariate_ties`): 2^{b+1}(S, T) for
@@ -19,6 +19,7 @@ import numpy as np
 
 from privrank_jax._types import Scalar
 from privrank_jax._validate import check_positive
+from privrank_jax.exact.integer_noise import concentrated, integer_noise
 from privrank_jax.pairwise.covariate_shape import shaped_sensitivity
 from privrank_jax.pairwise.covariates import (
     CovariateDesign,
@@ -28,7 +29,6 @@ from privrank_jax.pairwise.covariates import (
 from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import concentrated, integer_noise
 
 _LARGEST = 2**52  # integers below it are exact in float64
 _TOO_LARGE = (

@@ -1,7 +1,7 @@
 r"""Private aggregation of rankings with exact discrete noise, for real releases of a consensus.
 
 n times the Borda scores, and how many users rank one item before another, are sums over users of multiples of 1/2. So
-twice these are integers, on which integer noise is drawn exactly (:mod:`~privrank_jax.release.integer_noise`). Dividing
+twice these are integers, on which integer noise is drawn exactly (:mod:`~privrank_jax.exact.integer_noise`). Dividing
 by 2n is post-processing.
 
 **Changes.** A user orders each pair i < j by σ_ij: 1 for i first, -1 for j first, 0 where the pair is tied or unknown,
@@ -10,7 +10,7 @@ under either rule for items not ranked. Twice the user's count of the pair is 1 
 {-2, ..., 2}, and twice the scores by Σ_{i<j} t_ij(e_i - e_j) with t_ij in {-2, ..., 2}. These are lattice points of
 2[-1, 1]^d, d = m(m-1)/2, and of 2Z(K_m), the lattice there being the integer vectors that sum to 0: the sum of twice
 the scores is nm(m-1) for any votes of n users, and n is public. Hence c = 2 in the proof at the head of
-:mod:`~privrank_jax.release.k_norm`, and both are attained: all t_ij = ±2 where a ranking is replaced by its reversal.
+:mod:`~privrank_jax.exact.k_norm`, and both are attained: all t_ij = ±2 where a ranking is replaced by its reversal.
 For Laplace and Gaussian noise, sensitivities are those of the simulated twins: ⌊m²/2⌋ in ℓ₁ and √(m(m²-1)/3) in ℓ₂ for
 Borda, one per pair for counts; proofs at the heads of :mod:`privrank_jax.aggregation.borda`, ``noise_all`` and
 ``dp_kwiksort``.
@@ -55,9 +55,7 @@ from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.aggregation.query_budgets import check_max_queries, check_split, query_budget
 from privrank_jax.aggregation.weights import MISSING, PairWeights, checked_ranks
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
-from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import (
+from privrank_jax.exact.integer_noise import (
     UNPADDED,
     concentrated,
     exact_estimate,
@@ -65,7 +63,9 @@ from privrank_jax.release.integer_noise import (
     integer_noise,
     largest_below,
 )
-from privrank_jax.release.spanning_trees import Graph
+from privrank_jax.exact.spanning_trees import Graph
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
+from privrank_jax.privacy.privacy import Privacy
 
 CHANGE = 2
 """c: what one user changes of twice a count, and of twice the scores in zonotopes of all pairs."""

@@ -29,10 +29,10 @@ from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.exponential import MAX_ITEMS
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.balls import Uniform
 from privrank_jax.release.exact_aggregation import UserRankings, checked_rankings, twice_counts
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 
 _STEEPEST = 2**14
 _BITS = 128  # of odds at first: what a ball holds without further memory

@@ -7,9 +7,9 @@ All are attained by a ranking and its reversal. Costs and rankings are functions
 public.
 
 **K-norm noise** is that of the cube [-1, 1]^d, d = m(m-1), with c = 4 in the proof at the head of
-:mod:`privrank_jax.release.k_norm`. **Laplace noise** on integers (:mod:`privrank_jax.release.integer_laplace`) has the
+:mod:`privrank_jax.exact.k_norm`. **Laplace noise** on integers (:mod:`privrank_jax.exact.integer_laplace`) has the
 scale 4⌊m²/2⌋/ε; it composes as noise on ⌊m²/2⌋ numbers that change by 4, for k counts change by at most 4k, and all by
-4⌊m²/2⌋. **Gaussian noise** is rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`), at a σ that is at
+4⌊m²/2⌋. **Gaussian noise** is rounded to integers (:mod:`privrank_jax.exact.rounded_gaussian`), at a σ that is at
 least 4√⌊m²/2⌋/μ, rounded up to a rational; μ is the largest sensitivity that is proven (ε, δ)-DP at σ = 1
 (:mod:`privrank_jax.privacy.gaussian`).
 """
@@ -32,13 +32,13 @@ from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import SYSTEM
+from privrank_jax.exact.integer_laplace import laplace_mechanism
+from privrank_jax.exact.integer_noise import UNPADDED, exact_estimate, exact_promise
+from privrank_jax.exact.k_norm import discrete_cube
 from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import SYSTEM
-from privrank_jax.release.integer_laplace import laplace_mechanism
-from privrank_jax.release.integer_noise import UNPADDED, exact_estimate, exact_promise
-from privrank_jax.release.k_norm import discrete_cube
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
 CHANGE = 4

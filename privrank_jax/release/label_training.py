@@ -3,7 +3,7 @@ r"""Training on labels of users with exact noise: the twin of :mod:`privrank_jax
 **Mechanism.** Slopes g_j and the bound C of a user's sum are public. User u's sum z_u = Σ_j (y_j - ½) g_j, scaled down
 to norm C where it is longer, is rounded to whole multiples t_u of C/B, B = 2^24, and all entries of t_u move by 1
 toward 0 until ‖t_u‖ ≤ B in integer arithmetic. Release r publishes C/B times Σ_u t_u + ⌊N(0, σ² I)⌉, with rounded
-Gaussian noise (:mod:`privrank_jax.release.rounded_gaussian`). Everything else is post-processing, as there.
+Gaussian noise (:mod:`privrank_jax.exact.rounded_gaussian`). Everything else is post-processing, as there.
 
 **Theorem** (unit user, adjacency flip). t_u is a function of user u's labels and of what is public, however floating
 point rounded on the way to it, and all ‖t_u‖ ≤ B. So Σ_u t_u moves by at most 2B if all labels of one user change,
@@ -30,6 +30,7 @@ from jaxtyping import Array, Float, Int, PyTree
 
 from privrank_jax._types import ReportsLike, RowsLike
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.preferences.label_training import (
     ADAM,
     ScoreDifference,
@@ -41,7 +42,6 @@ from privrank_jax.preferences.label_training import (
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
 BOUND = 1 << 24

@@ -8,10 +8,10 @@ post-processing. Nothing is lost by rounding C, for A = (A C⁻¹) C holds for t
 that module asks only that C is lower triangular and nonnegative, and that its longest column is known, which is an
 exact integer here. C is Toeplitz or has an explicit longest column, the first.
 
-**Gaussian noise** is rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`), a function of the Gaussian
+**Gaussian noise** is rounded to integers (:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian
 mechanism's output: CX is an integer. Its σ is at least Δ/μ, rounded up to a rational, with Δ² = 4kL²·Σ_t C_{t1}² for k
 = 1 (``add-remove``) or 2, and μ proven (:mod:`privrank_jax.privacy.gaussian`). **Laplace noise** is one on
-integers (:mod:`privrank_jax.release.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
+integers (:mod:`privrank_jax.exact.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
 that of the first column. Both hold for streams that depend on what was published before.
 
 **Without a last step** C has infinitely many rows, of which each step draws one more, and columns whose length is
@@ -57,6 +57,7 @@ from jaxtyping import Real
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.integer_noise import exact_promise
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.score_stream import (
     MAX_PAIR_ITEMS,
@@ -68,7 +69,6 @@ from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_strategy import ExactStrategy, Totals, strategy_of
-from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.leaderboard_file import SCORES, LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
 from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals

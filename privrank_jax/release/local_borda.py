@@ -32,10 +32,10 @@ from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import random_words, uniform_integers
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import random_words, uniform_integers
 from privrank_jax.release.exact_aggregation import checked_rankings
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 
 _CHUNK = 1 << 20  # words drawn at once: bounds memory
 

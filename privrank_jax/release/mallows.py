@@ -8,7 +8,7 @@ reverses one pair, so P(ranking) ∝ e^{-γ·pairs}, the Mallows law.
 the loss is at most (m-1)γ = ε, as γ = ε/(m-1) is a rational (a double is one).
 
 **Sampling.** v = G mod (t+1) with G of P(G = k) ∝ e^{-γk} on the whole numbers
-(:mod:`privrank_jax.release.integer_laplace`): P(v) = Σ_j P(G = v + j(t+1)) ∝ e^{-γv}. Nothing is rejected, so a small γ
+(:mod:`privrank_jax.exact.integer_laplace`): P(v) = Σ_j P(G = v + j(t+1)) ∝ e^{-γv}. Nothing is rejected, so a small γ
 takes no longer. Displacements don't depend on the ranks, so neither does the time it takes to draw them.
 """
 
@@ -21,7 +21,7 @@ from jaxtyping import Float, Int, Int32
 
 from privrank_jax._types import NumbersLike, RankingsLike
 from privrank_jax._validate import check_epsilon, check_positive
-from privrank_jax.release.integer_laplace import LARGEST, geometric
+from privrank_jax.exact.integer_laplace import LARGEST, geometric
 
 _CHUNK = 1 << 20  # cells drawn at once: bounds memory
 

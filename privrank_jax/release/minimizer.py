@@ -11,7 +11,7 @@ no residual, no number of steps.
 
 - *w is known as well as need be.* An entry is a function of uniform numbers U, as -λ log U. The first k bits of U fix
   an interval of length 2^-k that holds U, hence a ball that holds the entry of w. Where that ball is too wide, further
-  bits of the same U are drawn (:mod:`privrank_jax.release.balls`). So w has its law exactly, as far as is looked at.
+  bits of the same U are drawn (:mod:`privrank_jax.exact.balls`). So w has its law exactly, as far as is looked at.
 - *Any point comes with a bound of its error.* f is γ-strongly convex: ⟨∇f(t) - ∇f(θ*), t - θ*⟩ ≥ γ‖t - θ*‖². Since
   ∇f(θ*) = 0, the inequality of Cauchy and Schwarz gives for **every** t
 
@@ -49,7 +49,7 @@ import numpy as np
 from jaxtyping import Float
 
 from privrank_jax._balls import Ball, above, ball, middle, precision
-from privrank_jax.release.balls import RealNumber
+from privrank_jax.exact.balls import RealNumber
 
 _SPARE = 44  # bits by which the first bound of the error is below h/m
 _MOST_STEPS = 500

@@ -2,11 +2,11 @@ r"""Exact discrete noise on win totals, the number of ties, the totals of choice
 
 Floating-point noise leaks: the low bits of ``total + noise`` distinguish totals (Mironov 2012). Win totals are
 multiples of 1/2 (a tie is half a win for both), so twice the totals are integers whose sensitivity is twice that of the
-totals, and integer noise on them (:mod:`privrank_jax.release.integer_noise`) is drawn exactly, from the operating
+totals, and integer noise on them (:mod:`privrank_jax.exact.integer_noise`) is drawn exactly, from the operating
 system's entropy; halving the result is post-processing. Totals of choices change as win totals do
 (:mod:`privrank_jax.pairwise.noisy_choices`).
 
-*K-norm noise* for users who are asked a public questionnaire is drawn by :mod:`privrank_jax.release.k_norm` on twice
+*K-norm noise* for users who are asked a public questionnaire is drawn by :mod:`privrank_jax.exact.k_norm` on twice
 the totals. The proof that these change within a multiple of a zonotope, on its lattice, is at the head of
 :mod:`privrank_jax.pairwise.questionnaire_noise`. Under replacement the mechanism gets one more number, minus the sum of
 all, for the item "no answer", and its noisy value is dropped.
@@ -41,6 +41,14 @@ from privrank_jax._types import Numbers, PairMatrixLike, Scalar, ScoresLike
 from privrank_jax._validate import check_choice, check_no_padding, check_positive, check_top
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.integer_noise import (
+    UNPADDED,
+    concentrated,
+    exact_estimate,
+    exact_promise,
+    integer_noise,
+)
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers
@@ -61,14 +69,6 @@ from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.release.covariate_sums import noisy_sums
-from privrank_jax.release.integer_noise import (
-    UNPADDED,
-    concentrated,
-    exact_estimate,
-    exact_promise,
-    integer_noise,
-)
-from privrank_jax.release.spanning_trees import Graph
 
 _BY = "exact_noisy_counts"
 _LARGEST = 2**52  # doubled totals beyond this are not exact in float64
@@ -89,7 +89,7 @@ def exact_noisy_counts(
     post-processing.
 
     **Guarantee.** As for the twin; proof at the heads of this module, of :mod:`~privrank_jax.release.covariate_sums`,
-    of :mod:`~privrank_jax.release.discrete_noise` and of :mod:`~privrank_jax.release.k_norm`.
+    of :mod:`~privrank_jax.exact.discrete_noise` and of :mod:`~privrank_jax.exact.k_norm`.
 
     Arguments and errors: as for the twin, and as for all exact releases (:mod:`privrank_jax.release`). ``data`` may
     also be the ``(m,)`` win totals themselves. ``ValueError`` unless win totals are multiples of 1/2, weights of

@@ -27,6 +27,7 @@ from privrank_jax._types import Scalar
 from privrank_jax._validate import check_choice
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
@@ -42,7 +43,6 @@ from privrank_jax.pairwise.perturbed_fit import calibrated_fit
 from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.perturbed_models import (
     GRID,
     choice_rows,

@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Int
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.exact.balls import Laplace, Normal
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.objective_perturbation import (
@@ -24,7 +25,6 @@ from privrank_jax.pairwise.objective_perturbation import (
 )
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.balls import Laplace, Normal
 from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
 from privrank_jax.release.noisy_counts import counts_in_parts, doubled_counts, doubled_totals

@@ -20,12 +20,12 @@ from privrank_jax.data.preferences import (
     write_preferences,
 )
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import random_words
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.preferences.label_reports import LabelDiagnostics, check_labels, promised
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.contributions import exact_bound
-from privrank_jax.release.entropy import random_words
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.randomized_response import exact_randomized_response
 
 

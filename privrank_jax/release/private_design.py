@@ -1,7 +1,7 @@
 """Noisy numbers of comparisons of items and of pairs, with exact integer noise, for intervals of private scores.
 
 The statistic, its sensitivity and the split of ε are those of :mod:`privrank_jax.pairwise.private_design`. Twice the
-counts are integers, and the noise on them is drawn by :mod:`privrank_jax.release.integer_laplace`, with scales that are
+counts are integers, and the noise on them is drawn by :mod:`privrank_jax.exact.integer_laplace`, with scales that are
 rationals; halving is post-processing.
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import SYSTEM
+from privrank_jax.exact.integer_laplace import laplace_mechanism
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.pairwise.private_design import APPEARANCES_SHARE, DesignNoise, NoisyDesign
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import SYSTEM
-from privrank_jax.release.integer_laplace import laplace_mechanism
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.noisy_counts import doubled_counts
 
 

@@ -13,8 +13,8 @@ from jaxtyping import Bool
 from privrank_jax._balls import exp_above
 from privrank_jax._types import NumbersLike, ReportsLike
 from privrank_jax._validate import check_epsilon, check_positive
+from privrank_jax.exact.entropy import random_words
 from privrank_jax.privacy.local import check_bits
-from privrank_jax.release.entropy import random_words
 
 _CHUNK = 1 << 20  # words drawn at once: bounds memory
 _LARGEST_EPSILON = 64.0  # a larger ε is kept as well, and no word differs

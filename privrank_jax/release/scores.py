@@ -1,6 +1,6 @@
 r"""Totals of approvals or points with exact discrete noise, for real releases.
 
-Totals of whole points are integers, on which integer noise (:mod:`~privrank_jax.release.integer_noise`) is drawn
+Totals of whole points are integers, on which integer noise (:mod:`~privrank_jax.exact.integer_noise`) is drawn
 exactly. With a middle of c/2, twice the totals less nc are integers, which change by twice as much. What one user
 changes, in the norm of each noise, is that of the simulated twin; proof at the head of
 :mod:`privrank_jax.aggregation.scores`. As no number changes by more than c, Laplace noise composes like that on as many
@@ -19,14 +19,14 @@ from privrank_jax.aggregation.scores import (
     scores_change,
 )
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.noise import SHAPED_NOISES
-from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.integer_noise import (
+from privrank_jax.exact.integer_noise import (
     concentrated,
     exact_estimate,
     exact_promise,
     integer_noise,
 )
+from privrank_jax.privacy.noise import SHAPED_NOISES
+from privrank_jax.privacy.privacy import Privacy
 
 
 def exact_scores(data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") -> Estimate:

@@ -27,10 +27,10 @@ from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.shuffled_pairs import AGAINST_THE_SHUFFLER, promise_of_shuffled
 from privrank_jax.aggregation.sub_rankings import best_size, checked_for_pairs, weights_of_leads
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import random_words, uniform_integers
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
-from privrank_jax.release.entropy import random_words, uniform_integers
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise
 from privrank_jax.release.local_borda import strict_scores, uniform_places
 
 _CHUNK = 1 << 20  # answers about pairs at once: bounds memory

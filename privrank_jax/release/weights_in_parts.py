@@ -7,9 +7,9 @@ c²m(m-1)/2, both attained by a ranking and its reversal (:mod:`privrank_jax.agg
 attained by any ranking. Everything after the two noisy vectors is post-processing.
 
 **K-norm noise**: t at ε₁ = φε, rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly.
-Both draws are those of :mod:`privrank_jax.release.k_norm`.
+Both draws are those of :mod:`privrank_jax.exact.k_norm`.
 
-**Gaussian noise**, rounded to integers (:mod:`privrank_jax.release.rounded_gaussian`): N(0, σ_t²) on t and N(0, σ_p²)
+**Gaussian noise**, rounded to integers (:mod:`privrank_jax.exact.rounded_gaussian`): N(0, σ_t²) on t and N(0, σ_p²)
 on p are one Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ²
 + (1 - φ)μ² = μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP
 (:mod:`privrank_jax.privacy.gaussian`). So neither two releases, nor the lattice, nor rounding costs privacy: the
@@ -40,19 +40,19 @@ from privrank_jax.aggregation.split_weights import (
     precisions,
 )
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import SYSTEM, Source
+from privrank_jax.exact.integer_noise import exact_estimate, exact_promise, largest_below
+from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.exact.rounded_gaussian import rounded_gaussian
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.entropy import SYSTEM, Source
 from privrank_jax.release.exact_aggregation import (
     UserRankings,
     checked_rankings,
     twice_counts,
     unit_of,
 )
-from privrank_jax.release.integer_noise import exact_estimate, exact_promise, largest_below
-from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
-from privrank_jax.release.rounded_gaussian import rounded_gaussian
-from privrank_jax.release.spanning_trees import Graph
 
 
 def exact_weights(

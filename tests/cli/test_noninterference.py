@@ -17,11 +17,11 @@ import pytest
 
 import privrank_jax
 from privrank_jax import aggregation
+from privrank_jax.exact import integer_noise
 from privrank_jax.release import (
     best_set,
     exponential,
     footrule_costs,
-    integer_noise,
     noisy_counts,
     sub_rankings,
     weights_in_parts,

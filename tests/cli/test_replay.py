@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.cli.console import Refusal
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.jobs import comparisons as of_comparisons
 from privrank_jax.jobs import methods, randomize
 from privrank_jax.jobs.result import Certainty
@@ -29,7 +30,6 @@ from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import exact_bound, exact_noisy_counts
 from privrank_jax.release import perturbed_mle as exact_scores
 from privrank_jax.release.ledger import Ledger
-from privrank_jax.release.spanning_trees import Graph
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, Command
 from tests.promises import promise
@@ -255,7 +255,7 @@ def test_a_questionnaire_that_the_data_settle(monkeypatch, tmp_path):
 
     monkeypatch.setattr(of_comparisons, "_noise", answered)
     found = survey_leaks(tmp_path, monkeypatch, "silent")
-    assert "call 1: privrank_jax.release.k_norm:discrete_zonotope with" in found
+    assert "call 1: privrank_jax.exact.k_norm:discrete_zonotope with" in found
 
 
 def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):

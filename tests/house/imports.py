@@ -33,6 +33,8 @@ FLOORS = {
     "metrics": 1,
     "rankings": 1,
     "estimate": 2,
+    "exact": 2,
+    "mechanism": 2,
     "privacy": 2,
     "aggregation": 3,
     "mallows": 3,

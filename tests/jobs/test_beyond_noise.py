@@ -12,6 +12,8 @@ from scipy import stats
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.jobs import beyond_noise
 from privrank_jax.jobs.beyond_noise import (
     of_majorities,
@@ -23,8 +25,6 @@ from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.release import exact_noise_all, exact_weights
-from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
-from privrank_jax.release.spanning_trees import Graph
 
 USERS, ITEMS = 60, 5
 PAIRS = ITEMS * (ITEMS - 1) // 2

@@ -177,8 +177,8 @@ MUTANTS = (
         ("each = (2 << bits) +", "each = (1 << bits) +"),
     ),
     *mutants_of(
-        "release/discrete_noise.py",
-        "tests/release/test_discrete_noise.py",
+        "exact/discrete_noise.py",
+        "tests/exact/test_discrete_noise.py",
         (
             "math.ceil(sensitivity) / Fraction(epsilon)",
             "math.floor(sensitivity) / Fraction(epsilon)",
@@ -191,8 +191,8 @@ MUTANTS = (
         ("BITS + 1 - below.bit_length()", "BITS - 40 - below.bit_length()"),
     ),
     *mutants_of(
-        "release/entropy.py",
-        "tests/release/test_entropy.py",
+        "exact/entropy.py",
+        "tests/exact/test_entropy.py",
         ("words[words <= last]", "words"),
     ),
     *mutants_of(
@@ -227,8 +227,8 @@ MUTANTS = (
         ("self._check_remembered([step.witness for step in (*before, *new)])", "pass"),
     ),
     *mutants_of(
-        "release/integer_laplace.py",
-        "tests/release/test_integer_laplace.py",
+        "exact/integer_laplace.py",
+        "tests/exact/test_integer_laplace.py",
         ("found[:count] - found[count:]", "found[:count]"),
         ("ball(-k / scale).exp()", "ball(-k / (scale + 1)).exp()"),
     ),
@@ -292,26 +292,26 @@ MUTANTS = (
         ("words = int(2**64 / (1 + exp_above", "words = 1 + int(2**64 / (1 + exp_above"),
     ),
     *mutants_of(
-        "release/rounded_gaussian.py",
-        "tests/release/test_rounded_gaussian.py",
+        "exact/rounded_gaussian.py",
+        "tests/exact/test_rounded_gaussian.py",
         ("chance = 0.5 * (whole - size**2)", "chance = whole - size**2"),
     ),
     *mutants_of(
-        "release/spanning_trees.py",
-        "tests/release/test_spanning_trees.py",
+        "exact/spanning_trees.py",
+        "tests/exact/test_spanning_trees.py",
         (
             "ways[secrets.randbelow(len(ways))]",
             "ways[max(secrets.randbelow(len(ways)), secrets.randbelow(len(ways)))]",
         ),
     ),
     *mutants_of(
-        "release/k_norm.py",
-        "tests/release/test_k_norm.py",
+        "exact/k_norm.py",
+        "tests/exact/test_k_norm.py",
         ("rate = Fraction(epsilon) / change", "rate = 2 * Fraction(epsilon) / change"),
     ),
     *mutants_of(
-        "release/radius.py",
-        "tests/release/test_radius.py",
+        "exact/radius.py",
+        "tests/exact/test_radius.py",
         (
             "self._count(radius), self._count(other)",
             "self._count(radius + 1), self._count(other + 1)",

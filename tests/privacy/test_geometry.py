@@ -13,8 +13,8 @@ from scipy import stats
 
 from privrank_jax.privacy import geometry
 from privrank_jax.privacy.geometry import Cube, Zonotope
+from tests.exact.graphs import GRAPHS
 from tests.reference import geometry as naive
-from tests.release.graphs import GRAPHS
 
 ALARM = 1e-6  # at the fixed keys below
 REAL_LENGTHS = np.array([[0, 1, 2, 0], [1, 0, 0.5, 0], [2, 0.5, 0, 3], [0, 0, 3, 0]])

@@ -14,8 +14,8 @@ from scipy import stats
 
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
+from tests.exact.graphs import GRAPHS
 from tests.reference import geometry as naive
-from tests.release.graphs import GRAPHS
 
 ALARM = 1e-6  # at the fixed keys below
 

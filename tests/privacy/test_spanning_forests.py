@@ -15,8 +15,8 @@ from scipy import stats
 from privrank_jax._components import components
 from privrank_jax.privacy import spanning_forests
 from privrank_jax.privacy.geometry import Zonotope
+from tests.exact.graphs import GRAPHS
 from tests.reference import geometry as naive
-from tests.release.graphs import GRAPHS
 
 ALARM = 1e-6  # at the fixed keys below
 DRAWS = 6_000

@@ -10,14 +10,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.privacy_audit.replay import Door
 from privrank_jax.release import exponential
-from privrank_jax.release.spanning_trees import Graph
+from tests.exact.graphs import GRAPHS
 from tests.promises import promise, user
 from tests.reference import geometry as naive
-from tests.release.graphs import GRAPHS
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 

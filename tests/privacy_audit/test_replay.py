@@ -8,9 +8,9 @@ import types
 
 import pytest
 
+from privrank_jax.exact import integer_noise as exact
 from privrank_jax.privacy_audit import doors, replay
 from privrank_jax.release import exact_noisy_counts
-from privrank_jax.release import integer_noise as exact
 from tests.promises import promise
 
 LAPLACE = doors.DOORS[:1]
@@ -44,7 +44,7 @@ def test_a_recording_draws_and_a_replay_does_not():
     [
         (
             lambda: noisy([5, 3, 1], 2.0),
-            "'epsilon': 1.0}, then privrank_jax.release.discrete_noise",
+            "'epsilon': 1.0}, then privrank_jax.exact.discrete_noise",
         ),
         (lambda: noisy([5, 3]), "has another shape"),
         (lambda: {"totals": [0]}, "1 calls of mechanisms, then 0"),

@@ -137,7 +137,7 @@ def place(chosen, pairs, num_items, inside, radius):
     """The point that a forest of pairs and coordinates name, and whether the rule keeps it, by fractions.
 
     Heights are 2^-k, potentials are sums of heights along the forest, and q and its coordinates in the tile are
-    fractions: what the module head of ``release/k_norm.py`` says, without comparing indices.
+    fractions: what the module head of ``exact/k_norm.py`` says, without comparing indices.
     """
     height = [Fraction(1, 2**k) for k in range(len(pairs))]
     sides = [_sides(index, chosen, pairs, num_items) for index in chosen]

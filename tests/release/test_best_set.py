@@ -15,10 +15,10 @@ from scipy import stats
 
 from privrank_jax._balls import BITS, above, middle, precision
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.exact.balls import Uniform
 from privrank_jax.pairwise.top_k import NOISES
 from privrank_jax.privacy.selection import canonical_change
 from privrank_jax.release import best_set, exact_canonical_top_k
-from privrank_jax.release.balls import Uniform
 from tests.promises import promise, split
 from tests.reference import best_sets as naive
 

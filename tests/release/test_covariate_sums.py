@@ -8,15 +8,12 @@ import operator
 import numpy as np
 import pytest
 
+from privrank_jax.exact import integer_noise
 from privrank_jax.pairwise import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import (
-    covariate_sums,
-    exact_noisy_counts,
-    integer_noise,
-)
+from privrank_jax.release import covariate_sums, exact_noisy_counts
 from tests.reference.covariate_davidson import tied_statistic
 from tests.reference.covariates import (
     covariate_sensitivity,

@@ -12,6 +12,7 @@ import pytest
 
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import borda_sensitivity
+from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release import (
     exact_aggregation,
     exact_borda,
@@ -22,7 +23,6 @@ from privrank_jax.release import (
     exact_noisy_counts,
     exponential,
 )
-from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain

@@ -17,6 +17,8 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.borda import dp_borda_scale
 from privrank_jax.aggregation.noisy_weights import noise_all_scale
+from privrank_jax.exact import integer_noise
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import (
     exact_aggregation,
@@ -24,11 +26,9 @@ from privrank_jax.release import (
     exact_kwiksort,
     exact_noise_all,
     exact_weights,
-    integer_noise,
     weights_in_parts,
 )
 from privrank_jax.release.exact_aggregation import _sort
-from privrank_jax.release.spanning_trees import Graph
 from tests.promises import noise_of, user
 
 ALARM = 1e-4  # false-alarm rate of each test on fresh noise; the noise can't be seeded

@@ -14,8 +14,8 @@ from scipy import stats
 
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.exponential import exponential_log_probability
+from privrank_jax.exact.balls import Uniform
 from privrank_jax.release import exact_exponential, exponential
-from privrank_jax.release.balls import Uniform
 from privrank_jax.release.exact_aggregation import twice_counts
 from tests.promises import user
 from tests.release.rankings import EVERY, RANKS, costs_and_rate

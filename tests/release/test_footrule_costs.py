@@ -16,9 +16,9 @@ from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.release.footrule_costs import CHANGE, deviation, exact_footrule
+from tests.exact.laws import assert_mean
 from tests.promises import user
 from tests.reference import footrule as reference
-from tests.release.laws import assert_mean
 
 RANKS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [0, 1, -1], [0, 0, 1]])
 DRAWS = 400

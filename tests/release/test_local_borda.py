@@ -11,10 +11,10 @@ from scipy import stats
 
 from privrank_jax.release import exact_ldp_borda, local_borda
 from tests.aggregation.subset_laws import chosen, p_value
+from tests.exact.laws import RATE
 from tests.promises import user
 from tests.reference import borda as reference_borda
 from tests.reference import local_reports as naive
-from tests.release.laws import RATE
 
 
 @pytest.mark.parametrize(("ranks", "epsilon"), [([1, 2, 0], 1.0), ([2, 0, 3, 1], 2.0)])

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from privrank_jax._balls import ball, middle, precision
+from privrank_jax.exact.balls import Laplace, Normal
 from privrank_jax.release import minimizer
-from privrank_jax.release.balls import Laplace, Normal
 from privrank_jax.release.minimizer import rounded_minimizer
 from privrank_jax.release.perturbed_models import GRID, likelihood_of
 from tests.reference.perturbed_mle import exact_minimizer

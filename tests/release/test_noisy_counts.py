@@ -11,15 +11,12 @@ import pytest
 from scipy import stats
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.exact import integer_noise
 from privrank_jax.pairwise import one_shot_top_k, questionnaire_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import (
-    exact_noisy_counts,
-    exact_top_k,
-    integer_noise,
-)
+from privrank_jax.release import exact_noisy_counts, exact_top_k
+from tests.exact.laws import laplace_pmf
 from tests.promises import promise, split
-from tests.release.laws import laplace_pmf
 
 
 def test_ties_count_half_and_noise_keeps_to_the_halves():

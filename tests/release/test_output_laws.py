@@ -17,6 +17,8 @@ import pytest
 from scipy import stats
 
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.exact import integer_noise as exact
+from privrank_jax.exact.integer_laplace import geometric
 from privrank_jax.release import (
     exact_aggregation,
     exact_borda,
@@ -29,11 +31,8 @@ from privrank_jax.release import (
     exact_sub_ranking_weights,
     exact_top_k,
 )
-from privrank_jax.release import integer_noise as exact
-from privrank_jax.release.integer_laplace import geometric
 from privrank_jax.release.randomized_response import kept_below
-from tests.promises import promise, user
-from tests.release.laws import (
+from tests.exact.laws import (
     LESS,
     RATE,
     assert_mean,
@@ -42,6 +41,7 @@ from tests.release.laws import (
     laplace_pmf,
     power,
 )
+from tests.promises import promise, user
 
 PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
 

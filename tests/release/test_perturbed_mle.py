@@ -14,9 +14,9 @@ from scipy.special import expit
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.exact.balls import Laplace, Normal
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_perturbed_mle
-from privrank_jax.release.balls import Laplace, Normal
 from privrank_jax.release.minimizer import rounded_minimizer
 from privrank_jax.release.perturbed_models import GRID, likelihood_of, perturbed_scores
 from tests import reference

@@ -7,9 +7,9 @@ import hashlib
 import numpy as np
 import pytest
 
-from privrank_jax.release.entropy import random_words
+from privrank_jax.exact.entropy import random_words
 from privrank_jax.release.secret_stream import SecretStream
-from tests.release.laws import assert_shares
+from tests.exact.laws import assert_shares
 
 KEY = bytes(range(32))
 

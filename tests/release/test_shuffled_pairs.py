@@ -8,8 +8,8 @@ from scipy import stats
 
 from privrank_jax.privacy import shuffled_local_epsilon
 from privrank_jax.release import exact_shuffled_pair_weights
+from tests.exact.laws import RATE
 from tests.promises import user
-from tests.release.laws import RATE
 
 
 def test_ties_are_answered_by_fair_coins():

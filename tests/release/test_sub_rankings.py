@@ -12,9 +12,9 @@ from scipy import stats
 
 from privrank_jax._balls import ball, middle, precision
 from privrank_jax.release import exact_sub_ranking_weights, local_borda, sub_rankings
+from tests.exact.laws import RATE
 from tests.promises import user
 from tests.reference import local_pairs as naive
-from tests.release.laws import RATE
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 10, 20])

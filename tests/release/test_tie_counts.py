@@ -9,10 +9,11 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.exact import integer_noise
 from privrank_jax.pairwise.noisy_ties import tie_noise
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_noisy_counts, integer_noise
+from privrank_jax.release import exact_noisy_counts
 from tests.promises import promise
 from tests.reference import davidson as reference
 

@@ -15,10 +15,10 @@ from privrank_jax.aggregation.split_weights import private_weights_scales
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.release import exact_weights
 from privrank_jax.release.weights_in_parts import deviations, split_epsilon
+from tests.exact.laws import assert_mean
 from tests.promises import user
 from tests.reference import borda as reference_borda
 from tests.reference import private_weights as reference
-from tests.release.laws import assert_mean
 
 RANKS = np.array([[0, 1, 2], [0, 2, 1], [1, 0, 2], [0, 1, -1], [0, 0, 1]])
 NOISES = ("k-norm", "gaussian")

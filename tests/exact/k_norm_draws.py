@@ -10,10 +10,10 @@ from collections import Counter
 import numpy as np
 from scipy import stats
 
-from privrank_jax.release.spanning_trees import Graph
+from privrank_jax.exact.spanning_trees import Graph
+from tests.exact.graphs import GRAPHS
+from tests.exact.laws import LESS, RATE, assert_mean, assert_shares, power
 from tests.reference import geometry as naive
-from tests.release.graphs import GRAPHS
-from tests.release.laws import LESS, RATE, assert_mean, assert_shares, power
 
 
 def edges_of(graph):

@@ -20,21 +20,21 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax.exact.k_norm import Tile, cube_noise, zonotope_noise
+from privrank_jax.exact.spanning_trees import Forest, Graph
 from privrank_jax.pairwise import questionnaire_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.release import exact_borda, exact_noise_all, exact_noisy_counts
-from privrank_jax.release.k_norm import Tile, cube_noise, zonotope_noise
-from privrank_jax.release.spanning_trees import Forest, Graph
-from tests.promises import user
-from tests.reference import geometry as naive
-from tests.release.graphs import COMPLETE, GRAPHS
-from tests.release.k_norm_draws import (
+from tests.exact.graphs import COMPLETE, GRAPHS
+from tests.exact.k_norm_draws import (
     assert_gauges,
     edges_of,
     failures,
     laws_of_entries,
 )
-from tests.release.laws import LESS, RATE, assert_mean, assert_shares
+from tests.exact.laws import LESS, RATE, assert_mean, assert_shares
+from tests.promises import user
+from tests.reference import geometry as naive
 
 REACH = {"K2": 3, "K3": 3, "path": 3, "asked again": 3}  # radii that are enumerated; 2 for others
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from privrank_jax._balls import Ball, ball, sign
-from privrank_jax.release.entropy import SYSTEM, Source
+from privrank_jax.exact.entropy import SYSTEM, Source
 
 
 @runtime_checkable

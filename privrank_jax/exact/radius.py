@@ -16,7 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from privrank_jax._balls import Ball, ball, sign
-from privrank_jax.release.balls import Uniform
+from privrank_jax.exact.balls import Uniform
 
 _ROOM = 2**62  # for a radius times the number of edges
 

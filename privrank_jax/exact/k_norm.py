@@ -72,10 +72,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from privrank_jax.release.discrete_noise import AddNoise
-from privrank_jax.release.entropy import uniform_integers
-from privrank_jax.release.radius import Radius, check_rate, checked_radius
-from privrank_jax.release.spanning_trees import Forest, Graph
+from privrank_jax.exact.discrete_noise import AddNoise
+from privrank_jax.exact.entropy import uniform_integers
+from privrank_jax.exact.radius import Radius, check_rate, checked_radius
+from privrank_jax.exact.spanning_trees import Forest, Graph
 
 _LARGEST_RATE = 4  # of a zonotope: ε/c
 _MOST_PARTS = 2**16  # of a unit, for large ε

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.release import k_norm
-from privrank_jax.release.k_norm import (
+from privrank_jax.exact import k_norm
+from privrank_jax.exact.k_norm import (
     Tile,
     cube_noise,
     discrete_cube,
@@ -20,9 +20,9 @@ from privrank_jax.release.k_norm import (
     draw_radius,
     zonotope_noise,
 )
-from privrank_jax.release.spanning_trees import Forest, Graph
+from privrank_jax.exact.spanning_trees import Forest, Graph
+from tests.exact.graphs import ALARM, GRAPHS
 from tests.reference import geometry as naive
-from tests.release.graphs import ALARM, GRAPHS
 
 POINTS = {("K3", 1): 19, ("K3", 2): 61, ("K3", 3): 127, ("K4", 1): 201, ("K2", 4): 9}
 

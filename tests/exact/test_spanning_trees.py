@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.release import k_norm
+from privrank_jax.exact import k_norm
+from tests.exact.k_norm_draws import assert_uniform_forests
 from tests.reference import geometry as naive
-from tests.release.k_norm_draws import assert_uniform_forests
 
 
 @pytest.mark.parametrize("name", ["K4", "cycle", "asked again", "two components"])

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax._balls import above, ball, middle, precision
-from privrank_jax.release.balls import Laplace, Normal, Uniform
+from privrank_jax.exact.balls import Laplace, Normal, Uniform
 
 LAWS = [(Laplace, stats.laplace), (Normal, stats.norm)]
 ALARM = 1e-5  # false-alarm rate on fresh noise, which can't be seeded

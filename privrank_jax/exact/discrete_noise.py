@@ -1,8 +1,8 @@
 r"""Noise on integers by the ℓ₁ or ℓ₂ distance of neighbors, drawn exactly.
 
 *Laplace*: P(X = x) ∝ exp(-\|x\|/s) on the integers with s = Δ₁/ε, a rational, is ε-DP as its continuous twin is
-(:mod:`privrank_jax.release.integer_laplace`). *Gaussian*: normal numbers rounded to integers cost what the Gaussian
-mechanism does (:mod:`privrank_jax.release.rounded_gaussian`), at the least σ that is proven (ε, δ)-DP
+(:mod:`privrank_jax.exact.integer_laplace`). *Gaussian*: normal numbers rounded to integers cost what the Gaussian
+mechanism does (:mod:`privrank_jax.exact.rounded_gaussian`), at the least σ that is proven (ε, δ)-DP
 (:mod:`privrank_jax.privacy.gaussian`), as a rational.
 """
 
@@ -14,9 +14,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from privrank_jax.exact.integer_laplace import integer_laplace
+from privrank_jax.exact.rounded_gaussian import rounded_gaussian
 from privrank_jax.privacy.gaussian import gaussian_budget
-from privrank_jax.release.integer_laplace import integer_laplace
-from privrank_jax.release.rounded_gaussian import rounded_gaussian
 
 AddNoise = Callable[[np.ndarray], np.ndarray]
 """Adds noise to integers, ``(d,)``; returns float64."""

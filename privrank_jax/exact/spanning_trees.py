@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from jaxtyping import ArrayLike, Integer
 
-from privrank_jax.release.entropy import uniform_integers
+from privrank_jax.exact.entropy import uniform_integers
 
 _FAR = np.iinfo(np.int64).max
 

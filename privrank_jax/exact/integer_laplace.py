@@ -19,8 +19,8 @@ from fractions import Fraction
 import numpy as np
 
 from privrank_jax._balls import ball
-from privrank_jax.release.balls import Uniform
-from privrank_jax.release.entropy import SYSTEM, Source, random_words
+from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.entropy import SYSTEM, Source, random_words
 
 LARGEST = 2**53  # of s
 _FEW = np.uint64(2**34)  # words below it hold too few significant bits for a decision by doubles

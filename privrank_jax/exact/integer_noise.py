@@ -12,17 +12,17 @@ import numpy as np
 from privrank_jax._types import Number
 from privrank_jax._validate import check_positive
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.gaussian import rounded_up
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.discrete_noise import (
+from privrank_jax.exact.discrete_noise import (
     ROUNDED,
     AddNoise,
     discrete_gaussian,
     discrete_laplace,
 )
-from privrank_jax.release.k_norm import discrete_cube, discrete_zonotope
-from privrank_jax.release.spanning_trees import Graph
+from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
+from privrank_jax.exact.spanning_trees import Graph
+from privrank_jax.privacy.gaussian import rounded_up
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.privacy import Privacy
 
 Body: TypeAlias = int | Graph
 """A cube of a dimension, or the zonotope of a graph."""
@@ -79,7 +79,7 @@ def integer_noise(
 
 
 def concentrated(noise: str, change: Number, scale: float) -> float | None:
-    """ρ of Gaussian noise on integers (:mod:`~privrank_jax.release.discrete_noise`), never rounded down; else None.
+    """ρ of Gaussian noise on integers (:mod:`~privrank_jax.exact.discrete_noise`), never rounded down; else None.
 
     Args:
         noise: its kind.

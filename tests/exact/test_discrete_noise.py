@@ -9,7 +9,7 @@ import opendp.prelude as dp
 import pytest
 from scipy import stats
 
-from privrank_jax.release.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release.randomized_response import exact_randomized_response, kept_below
 
 dp.enable_features("contrib")

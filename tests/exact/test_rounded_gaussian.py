@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.release import rounded_gaussian as module
-from privrank_jax.release.balls import Uniform
-from privrank_jax.release.rounded_gaussian import by_doubles, decide, rounded_gaussian
-from tests.release.laws import assert_mean, assert_shares, power
+from privrank_jax.exact import rounded_gaussian as module
+from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.rounded_gaussian import by_doubles, decide, rounded_gaussian
+from tests.exact.laws import assert_mean, assert_shares, power
 
 
 def law(scale):

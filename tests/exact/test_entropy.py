@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from privrank_jax.release.entropy import uniform_integers
+from privrank_jax.exact.entropy import uniform_integers
 
 
 @pytest.fixture

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.release import integer_laplace as module
-from privrank_jax.release.balls import Uniform
-from privrank_jax.release.integer_laplace import decide, integer_laplace, laplace_mechanism
+from privrank_jax.exact import integer_laplace as module
+from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.integer_laplace import decide, integer_laplace, laplace_mechanism
 from privrank_jax.release.secret_stream import SecretStream
-from tests.release.laws import assert_mean, assert_shares, laplace_pmf, power
+from tests.exact.laws import assert_mean, assert_shares, laplace_pmf, power
 
 STREAM = SecretStream(bytes(32))
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.release.radius import Radius, check_rate, checked_radius
-from tests.release.laws import assert_shares
+from privrank_jax.exact.radius import Radius, check_rate, checked_radius
+from tests.exact.laws import assert_shares
 
 
 def count(radius):

@@ -41,8 +41,8 @@ from fractions import Fraction
 import numpy as np
 
 from privrank_jax._balls import Ball, ball
-from privrank_jax.release.balls import Uniform
-from privrank_jax.release.entropy import SYSTEM, Source, random_words
+from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.entropy import SYSTEM, Source, random_words
 
 _LARGEST = 2**53  # of σ
 _PLACES = 52  # bits of x at first
