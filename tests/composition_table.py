@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from privrank_jax.aggregation import dp_borda, dp_scores, noise_all
 from privrank_jax.aggregation.scores import PointTotals
+from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.privacy import Guarantee, Privacy, compose
-from privrank_jax.release import exact_borda, exact_noise_all, exact_noisy_counts, exact_scores
+from privrank_jax.release import exact_noisy_counts
 from privrank_jax.release.ledger_filter import Filter
 from tests.methods_table import placed
 
@@ -28,14 +30,14 @@ def rows() -> dict[str, Guarantee]:
     """Guarantees of releases for ten items."""
     ranks = np.arange(ITEMS)[None].repeat(20, 0)
     flips = Privacy(0.1, unit="user", adjacency="flip", contributions=5)
-    points = PointTotals.from_points(ranks % 2)
+    points, weights = PointTotals.from_points(ranks % 2), counted_weights(ranks)
     released = {
         "Laplace noise on win totals": exact_noisy_counts(np.arange(10.0), flips),
-        "the same on approvals": exact_scores(points, _USERS, noise="laplace"),
-        "on Borda scores": exact_borda(ranks, _USERS, noise="laplace"),
-        "on all pairs (`noise-all`)": exact_noise_all(ranks, _USERS, noise="laplace"),
-        "Gaussian noise on Borda scores, each at δ = 10⁻⁸": exact_borda(
-            ranks, dataclasses.replace(_USERS, delta=1e-8), noise="gaussian"
+        "the same on approvals": dp_scores.release(points, _USERS, noise="laplace"),
+        "on Borda scores": dp_borda.release(weights, _USERS, noise="laplace"),
+        "on all pairs (`noise-all`)": noise_all.release(weights, _USERS, noise="laplace"),
+        "Gaussian noise on Borda scores, each at δ = 10⁻⁸": dp_borda.release(
+            weights, dataclasses.replace(_USERS, delta=1e-8), noise="gaussian"
         ),
     }
     found = {name: one.guarantee for name, one in released.items() if one.guarantee is not None}

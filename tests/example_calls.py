@@ -13,6 +13,8 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from privrank_jax import aggregation
+from privrank_jax.mechanism import Additive
 from tests.house.docstrings import WITHOUT_EXAMPLE, exported_functions
 
 
@@ -24,6 +26,8 @@ def examples() -> dict[str, Callable[..., Any]]:
         function = getattr(importlib.import_module(f"privrank_jax.{module.name}"), name)
         if name not in WITHOUT_EXAMPLE.get(module.name, ()) and not module.is_package:
             found[f"{module.name} {name}"] = function
+    for record in (value for value in vars(aggregation).values() if isinstance(value, Additive)):
+        found[f"{record.__module__.removeprefix('privrank_jax.')} {record.name}"] = record
     return found
 
 
@@ -40,8 +44,9 @@ def call_of(name: str) -> inspect.BoundArguments:
     """The arguments of the first call that the function's own example makes."""
     plain = inspect.unwrap(examples()[name])
     module = importlib.import_module(f"privrank_jax.{name.split()[0]}")
-    finder = doctest.DocTestFinder(recurse=False)
-    (test,) = finder.find(plain, name, module=module, globs=dict(vars(module)))
+    test = doctest.DocTestParser().get_doctest(
+        inspect.getdoc(plain) or "", dict(vars(module)), name, None, 0
+    )
     for example in test.examples:
         code = compile(example.source, name, "single")
         with contextlib.suppress(Exception):  # an example of an error
@@ -56,9 +61,10 @@ def call_made(
 ) -> inspect.BoundArguments | None:
     """The arguments of the first call of ``function`` that ``run`` makes, which ends there."""
     plain = inspect.unwrap(function)
+    code = Additive.__call__.__code__ if isinstance(plain, Additive) else plain.__code__
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code is plain.__code__:
+        if event == "call" and frame.f_code is code and frame.f_locals.get("self", plain) is plain:
             raise _Called({one: frame.f_locals[one] for one in _parameters(plain)})
 
     before = sys.getprofile()

@@ -19,14 +19,18 @@ def table() -> str:
             for names in (*method.mechanisms.values(), (method.idealized,)):
                 for name in filter(None, names):
                     made = MECHANISMS[name]
-                    exact = (
-                        f"`release.{made.exact.partition(':')[2]}`" if made.exact else "not exactly"
-                    )
+                    exact = f"`{_public(made.exact)}`" if made.exact else "not exactly"
                     simulated = f"`{made.simulated.replace(':', '.')}`"
                     noises = ", ".join(made.noises) if made.trust == "central" else "in reports"
                     call = f"`{command} --method {method.name}`"
                     rows.append(f"| {call} | {made.trust} | {noises} | {simulated} | {exact} |")
     return "\n".join(rows) + "\n"
+
+
+def _public(path: str) -> str:
+    """The name that users call: of a record's method, or from the package of exact releases."""
+    module, _, name = path.partition(":")
+    return f"{module}.{name}" if "." in name else f"release.{name}"
 
 
 def placed(page: str, start: str, table: str, end: str) -> str:

@@ -43,7 +43,7 @@ EXAMPLES = (
     "aggregation.dp_sorting", "aggregation.exponential", "aggregation.sub_rankings", "aggregation.bounds",
     "aggregation.noise_totals", "aggregation.error_proofs",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignments",
-    "aggregation.private_footrule", "release.footrule_costs",
+    "aggregation.private_footrule",
     "exact.radius", "release.leaderboard", "release.noisy_counts", "exact.integer_noise",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.dynamic_program",
     "aggregation.hay_sorting", "aggregation.kemeny_rule",

@@ -7,13 +7,14 @@ import functools
 from privrank_jax._quickly import quickly
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.bounds import check_sizes, report_deviation
-from privrank_jax.aggregation.noisy_weights import noise_all_deviation
+from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled
 from privrank_jax.aggregation.split_weights import default_focus
 from privrank_jax.aggregation.sub_rankings import one_pair_variance
 from privrank_jax.aggregation.subset_designs import MAX_ITEMS
 from privrank_jax.aggregation.subset_selection import subset_norm
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
@@ -78,7 +79,7 @@ def choose_method(
         focus = float(default_focus(num_items, num_users, privacy, noise=noise))
         return "weights" if focus < 1 else "borda"
     if trust == "central":
-        error = noise_all_deviation(num_items, num_users, privacy, noise=noise)
+        error = noise_all.noise(privacy, Facts(num_items, num_users), noise).deviation()
     elif trust == "shuffled":
         local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
         error = report_deviation(num_items, num_users, local, "shuffled-pair")

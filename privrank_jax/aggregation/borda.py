@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -40,37 +41,34 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._types import (
-    Count,
     Epsilon,
     Key,
     Mask,
     MaskLike,
-    PairMatrix,
     PairMatrixLike,
     RankingsLike,
     RanksLike,
-    Scalar,
     Scores,
 )
-from privrank_jax._validate import check_choice, is_traced
+from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import ADDED, of_rankings
 from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
 from privrank_jax.aggregation.weights import (
     MISSING,
+    PAIR_WEIGHTS,
     PairWeights,
     checked_ranks,
     ranks_of_users,
     shares_of,
-    shares_of_users,
 )
 from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.mechanism.change import Change
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
 
@@ -95,7 +93,8 @@ def borda_scores(weights: PairWeights | PairMatrixLike, mask: MaskLike | None = 
     >>> borda_scores([[0.0, 1.0, 1.0], [0.0, 0.0, 0.5], [0.0, 0.5, 0.0]]).tolist()
     [2.0, 0.5, 0.5]
     """
-    return _borda_scores(*shares_of(weights, mask))
+    matrix, keep = shares_of(weights, mask)
+    return _borda_scores(matrix, Facts(matrix.shape[0], mask=keep))
 
 
 def user_scores(
@@ -120,97 +119,73 @@ def user_scores(
     return _user_scores(checked_ranks(ranks), missing)
 
 
-def borda_sensitivity(num_items: Count, order: int = 1) -> Scalar:
-    """Sensitivity of n times the Borda scores to replacing one user, in ℓ₁ or ℓ₂; proof at the head of this module.
+def _scores(w: Any, facts: Facts) -> Any:
+    """Σ_j w_ij over the other real items."""
+    xp: Any = np if isinstance(w, np.ndarray) else jnp
+    keep = ~np.eye(facts.num_items, dtype=bool)
+    if facts.mask is not None:
+        keep = keep & facts.mask[:, None] & facts.mask
+    return xp.sum(xp.where(keep, w, 0), axis=1)
+
+
+_borda_scores = jax.jit(_scores)
+
+
+def reversal(num_items: int, mask: Mask | None = None) -> Any:
+    r"""\|m - 1 - 2i\| for each place i, ``(m,)``: what all items are moved by where a ranking is reversed.
 
     Args:
-        num_items: m, may be traced.
-        order: 1 or 2.
+        num_items: m, padding included; one item, without any pair, counts as two.
+        mask: ``(m,)`` bool, real items; may be traced.
 
-    Returns:
-        ⌊m²/2⌋ or √(m(m² - 1)/3): a float, or an array where m is traced.
-
-    >>> borda_sensitivity(5), borda_sensitivity(2, 2) ** 2
-    (12.0, 2.0000000000000004)
+    >>> reversal(4).tolist()
+    [3, 1, 1, 3]
     """
-    xp = jnp if is_traced(num_items) else np
-    largest = (
-        xp.floor(num_items**2 / 2) if order == 1 else xp.sqrt(num_items * (num_items**2 - 1) / 3)
+    if mask is None:
+        real: Any = max(num_items, 2)
+        place = np.arange(real)
+        return abs(real - 1 - 2 * place)
+    real, place = jnp.maximum(jnp.sum(mask), 2), jnp.arange(max(num_items, 2))
+    return jnp.where(place < real, jnp.abs(real - 1 - 2 * place), 0)
+
+
+def _reversed(attained: Privacy, facts: Facts, noise: str) -> Change:
+    items: Any = facts.num_items if facts.mask is None else jnp.sum(facts.mask)
+    times = 1 if attained.adjacency == "add-remove" else 2
+    return Change(
+        times * reversal(facts.num_items, facts.mask),
+        lambda: Zonotope.of_all_pairs(facts.num_items, facts.mask),
+        times,
+        center=0.5 * (items - 1),
     )
-    return jnp.asarray(largest) if is_traced(num_items) else float(largest)
 
 
-def dp_borda(
-    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "k-norm"
-) -> Estimate:
-    """Borda scores with noise.
+dp_borda = Additive(
+    "dp_borda",
+    """Borda scores with noise, of :class:`~privrank_jax.aggregation.PairWeights`.
 
     **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
     adjacency replace or add-remove, and whatever these cover; what a user can change, and its proof, are at the head of
-    this module.
+    :mod:`privrank_jax.aggregation.borda`.
 
-    Args:
-        key: PRNG key.
-        weights: of n users.
-        privacy: what is promised: unit user, adjacency replace or add-remove. ε and δ may be traced; ε = ∞ adds no
-            noise.
-        noise: ``"k-norm"``, in the shape of what a user can change; ``"laplace"``; or ``"gaussian"`` for a promise with
-            δ > 0.
-
-    Returns:
-        ``value``: noisy scores ``(m,)``, dtype of the weights, in items beaten, high = preferred; 0 for masked items;
-        under add-remove they are sums over users of how far each score is above the middle (m - 1)/2.
-        ``rankings.ranks_from_scores(value, mask)`` sorts them. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`.
-
-    Raises:
-        TypeError: a plain matrix in place of weights.
-        ValueError: a promise that this can't keep, Gaussian noise without δ, weights that don't fit.
+    ``value``: noisy scores ``(m,)``, in items beaten, high = preferred; 0 for masked items; under add-remove they are
+    sums over users of how far each score is above the middle (m - 1)/2. ``rankings.ranks_from_scores(value, mask)``
+    sorts them.
 
     >>> weights = PairWeights(jnp.array([[0.0, 0.9, 0.9], [0.1, 0.0, 0.8], [0.1, 0.2, 0.0]]), 1000)
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
     >>> scores = dp_borda(jax.random.key(0), weights, privacy).value
     >>> bool(scores[0] > scores[1] > scores[2])
     True
-    """
-    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES, ADDED)
-    w, users, mask = shares_of_users(weights, "dp_borda")
-    items = w.shape[0] if mask is None else jnp.sum(mask)
-    scale = dp_borda_scale(items, users, privacy, noise=noise)
-    summed = users if attained.adjacency == "add-remove" else None
-    value = _noisy_scores(key, w, mask, scale, summed, noise)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
-
-
-def dp_borda_scale(
-    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> Scalar:
-    """Scale of the noise that :func:`dp_borda` adds to the scores, in items beaten.
-
-    1/(nε), the factor of the zonotope, for K-norm noise; λ or σ of each score for the others. Under add-remove all are
-    n/2 times that, as the scores are summed.
-
-    Args:
-        num_items: m, may be traced; one item, without any pair, counts as two.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for :func:`dp_borda`.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-
-    Returns:
-        A float or a scalar array.
-
-    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> dp_borda_scale(10, 1000, privacy), dp_borda_scale(10, 1000, privacy, noise="laplace")
-    (0.002, 0.1)
-    """
-    attained = of_rankings(privacy, "dp_borda", noise, SHAPED_NOISES, ADDED)
-    share = 0.5 if attained.adjacency == "add-remove" else 1 / num_users
-    if noise == "k-norm":
-        return additive_scale(noise, attained, share, math.inf)
-    traced = is_traced(num_items)
-    num_items = jnp.maximum(num_items, 2) if traced else max(np.asarray(num_items).item(), 2)
-    first, second = borda_sensitivity(num_items), borda_sensitivity(num_items, 2)
-    return additive_scale(noise, attained, first * share, second * share)
+    >>> dp_borda.scale(Privacy(0.5, unit="user", adjacency="replace"), Facts(10, 1000), "laplace")
+    0.1
+    """,
+    data=PAIR_WEIGHTS,
+    kinds=ADDED,
+    statistic=_scores,
+    change=_reversed,
+    finish=lambda noisy, facts: noisy if facts.mask is None else jnp.where(facts.mask, noisy, 0),
+)
 
 
 def ldp_borda(
@@ -355,14 +330,6 @@ def score_radius(num_items: int) -> float:
     return math.sqrt(num_items * (num_items**2 - 1) / 12)
 
 
-@jax.jit
-def _borda_scores(w: PairMatrix, mask: Mask | None) -> Scores:
-    keep = ~jnp.eye(w.shape[0], dtype=bool)
-    if mask is not None:
-        keep &= mask[:, None] & mask
-    return jnp.sum(jnp.where(keep, w, 0), axis=1)
-
-
 @functools.partial(jax.jit, static_argnames=("missing",))
 def _user_scores(ranks: Array, missing: str) -> Array:
     items = ranks.shape[-1]
@@ -382,31 +349,3 @@ def _user_scores(ranks: Array, missing: str) -> Array:
         number = jnp.sum(known, axis=-1, keepdims=True)
         scores += 0.5 * jnp.where(known, number - items, number)
     return scores
-
-
-def noise_on_scores(kind: str, scale: Scalar, num_items: int, mask: Mask | None = None) -> Noise:
-    """Noise of this kind and scale on Borda scores.
-
-    Args:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: from :func:`dp_borda_scale`.
-        num_items: m.
-        mask: ``(m,)`` bool, real items; default all.
-    """
-    if kind == "k-norm":
-        return Noise(kind, scale, Zonotope.of_all_pairs(num_items, mask))
-    return Noise.independent(kind, scale, num_items)
-
-
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_scores(
-    key: Key, w: PairMatrix, mask: Mask | None, scale: Scalar, summed: Count | None, noise: str
-) -> Scores:
-    """Mean scores, or, ``summed`` over so many users, centered ones, with noise."""
-    added = noise_on_scores(noise, scale, w.shape[0], mask)
-    scores = _borda_scores(w, mask)
-    if summed is not None:
-        items = w.shape[0] if mask is None else jnp.sum(mask)
-        scores = jnp.asarray(summed, w.dtype) * (scores - 0.5 * (items - 1))
-    noisy = scores + added.draw(key, w.dtype)
-    return noisy if mask is None else jnp.where(mask, noisy, 0)

@@ -89,12 +89,12 @@ from privrank_jax._quickly import quickly
 from privrank_jax._types import Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
-from privrank_jax.aggregation.borda import dp_borda_scale, ldp_borda_norm, score_radius
+from privrank_jax.aggregation.borda import dp_borda, ldp_borda_norm, score_radius
 from privrank_jax.aggregation.hay_sorting import default_queries
 from privrank_jax.aggregation.ldp_plan import local_plan
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
-from privrank_jax.aggregation.noisy_weights import noise_all_scale
-from privrank_jax.aggregation.private_footrule import footrule_scale
+from privrank_jax.aggregation.noisy_weights import noise_all
+from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.query_budgets import MAX_ITEMS as MOST_SORTED
 from privrank_jax.aggregation.query_budgets import (
@@ -112,6 +112,7 @@ from privrank_jax.aggregation.sub_rankings import (
     told_chance,
 )
 from privrank_jax.aggregation.weight_reports import local_weight_variance
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Zonotope
@@ -298,7 +299,7 @@ def _pairs(items: int) -> int:
 def _noise_all(
     items: int, users: int, own: Privacy, noise: str, chance: float | None, xi: float = 0.0
 ) -> Bound:
-    scale = noise_all_scale(items, users, own, noise=noise)
+    scale = noise_all.scale(own, Facts(items, users), noise)
     return Bound(1 + xi, (2 + xi) * absolute_sum(noise, _pairs(items), chance) * float(scale))
 
 
@@ -340,7 +341,7 @@ def _hay_kwiksort(
 
 
 def _footrule(items: int, users: int, own: Privacy, noise: str, chance: float | None) -> Bound:
-    unit = float(footrule_scale(items, own, noise)) / users
+    unit = float(dp_footrule.scale(own, Facts(items, users), noise))
     ranges = footrule_ranges(items, noise, chance)
     return Bound(2 - 1 / (2 * items - 1), (1 - 1 / (4 * items - 2)) * ranges * unit)
 
@@ -352,7 +353,7 @@ def _borda(items: int, users: int, own: Privacy, noise: str, chance: float | Non
         total = float(noise_law.mean_absolute(Zonotope.of_all_pairs(items)).sum())
     else:
         total = items**2 // 2 * gamma_quantile(items - 1, chance)
-    return Bound(5.0, 2 * total * float(dp_borda_scale(items, users, own, noise=noise)))
+    return Bound(5.0, 2 * total * float(dp_borda.scale(own, Facts(items, users), noise)))
 
 
 def _weights(

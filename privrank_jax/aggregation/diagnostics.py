@@ -50,20 +50,6 @@ class LocalSortDiagnostics:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class ScoreDiagnostics:
-    """Diagnostics of noisy totals of points.
-
-    Attributes:
-        noise_scale: λ or σ of the noise on one total, or the factor of the cube, in points; public.
-        middle: points that were subtracted from each user's points for each item, 0 or half of the most; public.
-    """
-
-    noise_scale: Numbers
-    middle: Numbers
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
 class ExponentialDiagnostics:
     """Diagnostics of the exponential mechanism.
 
@@ -102,19 +88,6 @@ class PairDiagnostics:
 
     users_per_pair: Count
     items_per_user: Count
-
-
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class FootruleDiagnostics:
-    """Diagnostics of private footrule costs.
-
-    Attributes:
-        cost_deviation: root mean square of the noise on an item's costs, less its mean over places, in positions;
-            public.
-    """
-
-    cost_deviation: Numbers
 
 
 @jax.tree_util.register_dataclass

@@ -57,6 +57,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -64,6 +65,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from privrank_jax._backend import product
+from privrank_jax._quickly import quickly
 from privrank_jax._types import Count, Mask, MaskLike, PairMatrixLike, RankingsLike
 from privrank_jax._validate import (
     check_choice,
@@ -79,6 +81,7 @@ from privrank_jax.aggregation.kemeny_rule import (
     host_score,
 )
 from privrank_jax.aggregation.weights import MISSING, PairWeights, largest_of, ranks_of_users
+from privrank_jax.mechanism.data import Data, Facts
 
 _COMPARED = 64  # up to so many items, ranks are compared with those of every other item
 
@@ -398,3 +401,50 @@ def _costs(histograms: Array) -> Array:
     places = jnp.arange(histograms.shape[0])
     histograms = histograms.astype(jnp.result_type(float))
     return product(histograms, jnp.abs(places[:, None] - places).astype(histograms.dtype))
+
+
+def counted_histograms(ranks: RankingsLike, missing: str = "last") -> PositionHistograms:
+    """:meth:`PositionHistograms.from_ranks` on the host, by a program that compiles soon.
+
+    Args:
+        ranks, missing: as there.
+
+    Raises:
+        ValueError: as there.
+    """
+    given = np.asarray(ranks)
+    count = functools.partial(_counts, missing=missing)
+    return PositionHistograms(quickly(count, given), len(given))
+
+
+def _counts(ranks: Any, missing: str) -> Any:
+    return PositionHistograms.from_ranks(ranks, missing=missing).counts
+
+
+def _floats(histograms: PositionHistograms) -> tuple[Any, Facts]:
+    check_histograms(histograms)
+    mask = None if histograms.mask is None else jnp.asarray(histograms.mask, bool)
+    unit = 4 * jnp.asarray(histograms.num_users, jnp.result_type(float))
+    facts = Facts(histograms.num_items, histograms.num_users, mask)
+    return jnp.asarray(histograms.counts) / unit, facts
+
+
+def _whole(histograms: PositionHistograms) -> tuple[np.ndarray, Facts]:
+    if is_traced(histograms.counts, histograms.num_users):
+        raise ValueError("exact releases run on the host, and these histograms are traced.")
+    check_histograms(histograms)
+    if histograms.num_items < 2:
+        raise ValueError("a ranking of fewer than 2 items has nothing to release.")
+    facts = Facts(histograms.num_items, int(histograms.num_users))
+    return np.asarray(histograms.counts, np.int64), facts
+
+
+HISTOGRAMS = Data(
+    PositionHistograms,
+    "its noise is scaled to the number of users. PositionHistograms.from_ranks(ranks) counts both.",
+    floats=_floats,
+    whole=_whole,
+    times=4,
+    mean=True,
+)
+"""How mechanisms read histograms of positions."""

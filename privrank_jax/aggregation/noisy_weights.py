@@ -25,109 +25,67 @@ Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Theorem 1 and Corollaries 3 a
 
 from __future__ import annotations
 
-import functools
-import math
+from typing import Any
 
-import jax
 import jax.numpy as jnp
+import numpy as np
 
-from privrank_jax._types import Count, Key, Mask, PairMatrix, Scalar
-from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.xla import materialized
-from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.weights import PairWeights, shares_of_users
-from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.bodies import Independent, Noise
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.aggregation.promise import REPLACED
+from privrank_jax.aggregation.weights import PAIR_WEIGHTS
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.mechanism.change import Change
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.geometry import Cube
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 
-def noise_all(
-    key: Key, weights: PairWeights, privacy: Privacy, *, noise: str = "k-norm"
-) -> Estimate:
-    """Private pairwise weights, with noise on every pair, for any solver.
+def _above(facts: Facts) -> Any:
+    """The pairs i < j of real items, ``(m, m)``."""
+    above = np.triu(np.ones((facts.num_items,) * 2, bool), 1)
+    return above if facts.mask is None else above & facts.mask[:, None] & facts.mask
+
+
+def _every_pair(attained: Privacy, facts: Facts, noise: str) -> Change:
+    moved = 2 * _above(facts) if facts.num_items > 1 else [2]
+    return Change(moved, lambda: Cube.of_pairs(facts.num_items, facts.mask), 2)
+
+
+def _mirrored(noisy: Any, facts: Facts) -> Any:
+    """Clipped to [0, 1], with w̃_ji = 1 - w̃_ij; the diagonal and padding 0."""
+    xp: Any = jnp
+    if isinstance(noisy, np.ndarray):
+        xp = np
+    else:
+        noisy = materialized(noisy)  # read twice
+    noisy = xp.clip(noisy, 0, 1)
+    above = np.triu(np.ones(noisy.shape, bool), 1)
+    found = xp.where(above, noisy, xp.where(above.T, 1 - noisy.T, 0))
+    return found if facts.mask is None else xp.where(facts.mask[:, None] & facts.mask, found, 0)
+
+
+noise_all = Additive(
+    "noise_all",
+    """Private pairwise weights, with noise on every pair, for any solver; of PairWeights, above the diagonal.
 
     **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise, unit user, adjacency replace, and
-    whatever these cover; what a user can change, and its proof, are at the head of this module:
-    ``help(sys.modules[noise_all.__module__])``.
+    whatever these cover; what a user can change, and its proof, are at the head of
+    :mod:`privrank_jax.aggregation.noisy_weights`.
 
-    Arguments and errors: as for :func:`~privrank_jax.aggregation.dp_borda`; only weights above the diagonal are read.
+    ``value``: ``(m, m)``, entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and columns of masked items.
 
-    Returns:
-        ``value``: ``(m, m)``, dtype of the weights: entries in [0, 1], w̃_ij + w̃_ji = 1, diagonal 0; 0 in the rows and
-        columns of masked items. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`.
-
+    >>> import jax
+    >>> from privrank_jax.aggregation import PairWeights
     >>> weights = PairWeights(jnp.array([[0.0, 0.75], [0.25, 0.0]]), 1000)
     >>> privacy = Privacy(jnp.inf, unit="user", adjacency="replace")
     >>> noise_all(jax.random.key(0), weights, privacy).value.tolist()
     [[0.0, 0.75], [0.25, 0.0]]
-    """
-    attained = of_rankings(privacy, "noise_all", noise, SHAPED_NOISES)
-    w, users, mask = shares_of_users(weights, "noise_all")
-    items = w.shape[0] if mask is None else jnp.sum(mask)
-    scale = noise_all_scale(items, users, privacy, noise=noise)
-    value = _noise_pairs(key, w, scale, mask, noise)
-    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scale))
-
-
-def noise_all_scale(
-    num_items: Count, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> Scalar:
-    """Scale of the noise that :func:`noise_all` adds to the weights, in shares of users.
-
-    Arguments and results: as for :func:`~privrank_jax.aggregation.borda.dp_borda_scale`.
-
-    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> noise_all_scale(10, 1000, privacy), noise_all_scale(10, 1000, privacy, noise="laplace")
-    (0.002, 0.09)
-    """
-    attained = of_rankings(privacy, "noise_all", noise, SHAPED_NOISES)
-    if noise == "k-norm":
-        return additive_scale(noise, attained, 1 / num_users, math.inf)
-    pairs = num_items * (num_items - 1) / 2
-    pairs = jnp.maximum(pairs, 1.0) if is_traced(pairs) else max(float(pairs), 1.0)
-    return additive_scale(noise, attained, pairs / num_users, pairs**0.5 / num_users)
-
-
-def noise_all_deviation(
-    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> float:
-    """Standard deviation of the noise on one weight, before clipping, in shares of users.
-
-    Arguments: as for :func:`noise_all_scale`, not traced.
-
-    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> [round(noise_all_deviation(10, 1000, privacy, noise=noise), 4) for noise in ("k-norm", "laplace")]
-    [0.0537, 0.1273]
-    """
-    scale = float(noise_all_scale(num_items, num_users, privacy, noise=noise))
-    return noise_on_pairs(noise, scale, num_items).deviation()
-
-
-def noise_on_pairs(kind: str, scale: Scalar, num_items: int, mask: Mask | None = None) -> Noise:
-    """Noise of this kind and scale on the pairs above the diagonal, ``(m, m)``.
-
-    Args:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: from :func:`noise_all_scale`.
-        num_items: m.
-        mask: ``(m,)`` bool, real items; default all.
-    """
-    if kind == "k-norm":
-        return Noise(kind, scale, Cube.of_pairs(num_items, mask))
-    return Noise(kind, scale, Independent((num_items, num_items)))
-
-
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noise_pairs(
-    key: Key, w: PairMatrix, scale: Scalar, mask: Mask | None, noise: str
-) -> PairMatrix:
-    drawn = noise_on_pairs(noise, scale, w.shape[0], mask).draw(key, w.dtype)
-    drawn = materialized(drawn)  # read once more, mirrored
-    noisy = jnp.clip(w + drawn, 0, 1)
-    above = jnp.arange(w.shape[0])[:, None] < jnp.arange(w.shape[0])
-    mirrored = jnp.where(above, noisy, 1 - noisy.T) * (1 - jnp.eye(w.shape[0], dtype=w.dtype))
-    return mirrored if mask is None else mirrored * (mask[:, None] & mask)
+    """,
+    data=PAIR_WEIGHTS,
+    kinds=REPLACED,
+    statistic=lambda w, facts: w,
+    change=_every_pair,
+    finish=_mirrored,
+    shape=lambda facts: (facts.num_items,) * 2,
+    real=_above,
+)

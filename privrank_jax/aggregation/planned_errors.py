@@ -34,9 +34,8 @@ from scipy import special
 from privrank_jax._quickly import quickly
 from privrank_jax._validate import check_choice, check_nonnegative
 from privrank_jax.aggregation.borda import (
-    dp_borda_scale,
+    dp_borda,
     ldp_borda_norm,
-    noise_on_scores,
     score_radius,
 )
 from privrank_jax.aggregation.bounds import (
@@ -49,9 +48,10 @@ from privrank_jax.aggregation.bounds import (
 from privrank_jax.aggregation.error_proofs import ProvenError
 from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.majority_rules import RULES
-from privrank_jax.aggregation.noisy_weights import noise_all_deviation
-from privrank_jax.aggregation.private_footrule import count_variance, footrule_scale
+from privrank_jax.aggregation.noisy_weights import noise_all
+from privrank_jax.aggregation.private_footrule import count_variance, dp_footrule
 from privrank_jax.aggregation.split_weights import private_weights_scales
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 
@@ -178,9 +178,9 @@ def _score_deviation(row: ProvenError, items: int, setting: _Means) -> float:
     """Standard deviation of the noise of a difference of two Borda scores."""
     users, privacy, _ = setting
     if row.trust == "central":
-        scale = float(dp_borda_scale(items, users, privacy, noise=row.noise))
         # With K-norm noise scores sum to a public number: their covariance is v(I - J/m), v that per dimension.
-        return math.sqrt(2 * noise_on_scores(row.noise, scale, items).variance_per_dimension())
+        added = dp_borda.noise(privacy, Facts(items, users), row.noise)
+        return math.sqrt(2 * added.variance_per_dimension())
     if row.noise in ONE_ANSWER:
         # A pair of its own counts twice in a difference, 2(m-2) others once.
         return math.sqrt(2 * items) * _weight_deviation(row, items, setting)
@@ -192,7 +192,7 @@ def _weight_deviation(row: ProvenError, items: int, setting: _Means) -> float:
     """Standard deviation of the noise of one weight."""
     users, privacy, _ = setting
     if row.trust == "central":
-        return noise_all_deviation(items, users, privacy, noise=row.noise)
+        return noise_all.noise(privacy, Facts(items, users), row.noise).deviation()
     return report_deviation(items, users, float(privacy.epsilon), row.noise)
 
 
@@ -285,7 +285,7 @@ def _footrule(row: ProvenError, crowd: _Crowd, settings: Sequence[_Means]) -> np
     unit = np.cumsum(np.pad(steps, ((0, 0), (0, 0), (1, 0))), axis=-1)
     deviation = math.sqrt(count_variance(items, row.noise))
     scales = [
-        deviation * float(footrule_scale(items, one.privacy, row.noise)) / one.num_users
+        deviation * float(dp_footrule.scale(one.privacy, Facts(items, one.num_users), row.noise))
         for one in settings
     ]
     noisy = crowd.costs + np.array(scales)[:, None, None, None] * unit

@@ -27,6 +27,10 @@ over all π', is 2tr(M), M = PAᵀAP, P = I - 11ᵀ/m. So the product of the sen
 least 2tr(M)·tr(D'M⁺D') ≥ 2(tr\|D'\|)² = 2(m²-1)²/9, by Cauchy and Schwarz, with D' the distances projected by P. Ours
 is 2(m²-1)/3·⌊m²/2⌋, at most 3/2·m²/(m²-1) times that.
 
+*Integers.* Four times n times F are whole numbers (:mod:`privrank_jax.aggregation.footrule`), of which one user
+changes each by at most 4. Any k of them change by at most 4k, and all by 4⌊m²/2⌋: so Laplace noise composes as on
+⌊m²/2⌋ numbers that change by 4.
+
 **Error.** Let E be the noise on the costs, and σ̃ of least noisy cost. Then C(σ̃) ≤ C(σ) + Σ_j R_j for all σ, R_j the
 range of E_jp over p, and K ≤ C ≤ 2K give
 
@@ -40,114 +44,46 @@ Hillebrand, Manurangsi, Suppakitpaisarn and Vajanopath (2026) first used the foo
 
 from __future__ import annotations
 
-import functools
+from typing import Any
 
-import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
 
-from privrank_jax._types import Count, Key, Mask, Numbers
-from privrank_jax._validate import check_users, is_traced
-from privrank_jax.aggregation.diagnostics import FootruleDiagnostics
-from privrank_jax.aggregation.footrule import (
-    PositionHistograms,
-    check_histograms,
-    footrule_costs,
-    set_aside,
-)
-from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.bodies import Independent, Noise
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax._types import Count, Numbers
+from privrank_jax._validate import is_traced
+from privrank_jax.aggregation.footrule import HISTOGRAMS, set_aside
+from privrank_jax.aggregation.promise import REPLACED
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.mechanism.change import Change
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.geometry import Cube
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 
 
-def dp_footrule(
-    key: Key, histograms: PositionHistograms, privacy: Privacy, *, noise: str = "k-norm"
-) -> Estimate:
-    """Footrule costs with noise, of which :func:`~privrank_jax.aggregation.assignment` makes a ranking.
-
-    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
-    adjacency replace, and whatever these cover; proofs at the head of this module.
-
-    Args:
-        key: PRNG key.
-        histograms: of n users; the number of items that are not padded may be traced.
-        privacy: what is promised: unit user, adjacency replace. ε and δ may be traced; ε = ∞ adds no noise.
-        noise: ``"k-norm"``, of least error under pure ε, ``"laplace"``, or ``"gaussian"`` for a promise with δ > 0.
-
-    Returns:
-        ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking, padded items
-        last. ``guarantee``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.FootruleDiagnostics`.
-
-    Raises:
-        TypeError: anything but :class:`~privrank_jax.aggregation.PositionHistograms`.
-        ValueError: a promise that this can't keep, Gaussian noise without δ, histograms that are not those of n users.
-
-    >>> from privrank_jax.aggregation.assignments import assignment
-    >>> histograms = PositionHistograms.from_ranks([[2, 0, 1]] * 500)
-    >>> costs = dp_footrule(
-    ...     jax.random.key(0), histograms, Privacy(1.0, unit="user", adjacency="replace")
-    ... )
-    >>> assignment(costs.value).tolist()
-    [2, 0, 1]
-    """
-    attained = of_rankings(privacy, "dp_footrule", noise, SHAPED_NOISES)
-    if not isinstance(histograms, PositionHistograms):
-        raise TypeError(
-            f"dp_footrule takes PositionHistograms, got {type(histograms).__name__}: its noise is scaled to the number "
-            "of users. PositionHistograms.from_ranks(ranks) counts both."
-        )
-    check_histograms(histograms)
-    costs, mask = footrule_costs(histograms), histograms.mask
-    items = histograms.num_items if mask is None else jnp.sum(jnp.asarray(mask, bool))
-    scale = footrule_scale(items, attained, noise) / histograms.num_users
-    value = _noised(key, costs, jnp.asarray(scale, costs.dtype), mask, noise)
-    about = FootruleDiagnostics(scale * _spread(items, noise))
-    return Estimate(value, Guarantee(privacy, attained), about)
-
-
-def dp_footrule_deviation(
-    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> Numbers:
+def cost_deviation(num_items: Count, scale: Numbers, noise: str) -> Numbers:
     """Root mean square of the noise on an item's costs, less its mean over places, in positions.
 
-    Arguments, results and errors: as for :func:`~privrank_jax.aggregation.borda.dp_borda_scale` and
-    :func:`dp_footrule`; m is not traced, and m < 1 or n < 1 is refused.
-
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> [round(float(dp_footrule_deviation(20, 1000, privacy, noise=n)), 3) for n in ("k-norm", "laplace")]
-    [0.803, 1.032]
-    """
-    attained = of_rankings(privacy, "dp_footrule_deviation", noise, SHAPED_NOISES)
-    check_users(num_users)
-    if num_items < 1:
-        raise ValueError(f"num_items must be at least 1, got {num_items!r}.")
-    return footrule_scale(num_items, attained, noise) / num_users * _spread(num_items, noise)
-
-
-def footrule_scale(items: Count, attained: Privacy, noise: str) -> Numbers:
-    """Scale of the noise on n times the prefix counts.
-
     Args:
-        items: m, may be traced.
-        attained: with ε and δ.
+        num_items: m >= 1, may be traced.
+        scale: of the noise on one prefix count, in shares of users.
         noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
+
+    Returns:
+        That of a walk of m - 1 steps, of the type of ``scale``.
+
+    >>> round(cost_deviation(20, 0.001, "k-norm"), 3), round(cost_deviation(20, 0.2, "laplace"), 3)
+    (0.803, 1.032)
     """
-    moved = (jnp.maximum if is_traced(items) else max)(items, 2) ** 2 // 2
-    return additive_scale(noise, attained, 1.0 if noise == "k-norm" else moved * 1.0, moved**0.5)
+    items = 1.0 * num_items
+    return scale * (count_variance(items, noise) * 2 * (items * items - 1) / (3 * items)) ** 0.5
 
 
-def count_variance(items: Count, noise: str) -> Numbers:
+def count_variance(items: Numbers, noise: str) -> Numbers:
     """Variance of the noise on one prefix count at scale 1.
 
     Args:
         items: m, may be traced.
-        noise: as for :func:`footrule_scale`.
+        noise: as for :func:`cost_deviation`.
 
     >>> count_variance(2, "k-norm")  # (d + 1)(d + 2)/3, d = 2
     4.0
@@ -157,25 +93,65 @@ def count_variance(items: Count, noise: str) -> Numbers:
     return {"k-norm": cube, "laplace": 2.0, "gaussian": 1.0}[noise]
 
 
-def _spread(items: Count, noise: str) -> Numbers:
-    """Root mean square of the noise on a cost, less the mean of its row, at scale 1: of a walk of m - 1 steps."""
-    return (count_variance(items, noise) * 2 * (1.0 * items * items - 1) / (3 * items)) ** 0.5
+def _behind(histograms: Any, facts: Facts) -> Any:
+    """1 - F: the share of users who have an item behind a place, of each place but the last and each item."""
+    return histograms.T[::-1].cumsum(0)[:-1][::-1]
 
 
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noised(
-    key: Key,
-    costs: Float[Array, "items items"],
-    scale: Float[Array, ""],
-    mask: Mask | None,
-    noise: str,
-) -> Float[Array, "items items"]:
-    """The costs of noisy prefix counts of real items before real places; padding depends on those alone."""
-    items = costs.shape[0]
-    real = jnp.ones(items, bool) if mask is None else mask
-    counted = (jnp.arange(1, items) < jnp.sum(real))[:, None] & real
-    body = Cube(counted) if noise == "k-norm" else Independent(counted.shape)
-    drawn = jnp.where(counted, Noise(noise, scale, body).draw(key, costs.dtype), 0)
-    sums = jnp.cumsum(jnp.pad(drawn, ((1, 0), (0, 0))), axis=0)
-    moved = jnp.where(scale == 0, 0, sums[-1] - 2 * sums)
-    return set_aside(costs + moved.T, mask)
+def _counted(facts: Facts) -> Any:
+    """The prefix counts of real items before real places."""
+    if facts.mask is None:
+        return np.ones((facts.num_items - 1, facts.num_items), bool)
+    return (jnp.arange(1, facts.num_items) < jnp.sum(facts.mask))[:, None] & facts.mask
+
+
+def _moved(attained: Privacy, facts: Facts, noise: str) -> Change:
+    def moved(items: Any) -> Any:
+        return (jnp if is_traced(items) else np).maximum(items, 2) ** 2 // 2
+
+    most = int(moved(facts.num_items))
+    largest: Any = np.full(most, 4)
+    if facts.mask is not None:
+        largest = 4 * (jnp.arange(most) < moved(jnp.sum(facts.mask)))
+    counted = _counted(facts)
+    return Change(largest, lambda: Cube(jnp.asarray(counted)), 4)
+
+
+def _noisy_costs(noisy: Any, facts: Facts) -> Any:
+    """C_jp = Σ_{q<p} F_jq + Σ_{q>=p} (1 - F_jq), of 1 - F."""
+    xp: Any = np if isinstance(noisy, np.ndarray) else jnp
+    if facts.mask is not None:
+        noisy = xp.where(_counted(facts), noisy, 0)
+    first = xp.sum(noisy, axis=0, keepdims=True)
+    costs = xp.concatenate([first, first + xp.cumsum(1 - 2 * noisy, axis=0)]).T
+    return costs if facts.mask is None else set_aside(costs, facts.mask)
+
+
+dp_footrule = Additive(
+    "dp_footrule",
+    """Footrule costs with noise, of which ``assignment`` makes a ranking; of
+    :class:`~privrank_jax.aggregation.PositionHistograms`.
+
+    **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
+    adjacency replace, and whatever these cover; proofs at the head of :mod:`privrank_jax.aggregation.private_footrule`.
+    K-norm noise has the least error under pure ε.
+
+    ``value``: noisy costs ``(m, m)``, unbiased, in positions: ``assignment(value)`` is the ranking, padded items last.
+    The diagnostics hold the scale of the noise on a prefix count, in shares of users; :func:`cost_deviation` makes that
+    of costs of it.
+
+    >>> import jax
+    >>> from privrank_jax.aggregation import PositionHistograms, assignment
+    >>> histograms = PositionHistograms.from_ranks([[2, 0, 1]] * 500)
+    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
+    >>> assignment(dp_footrule(jax.random.key(0), histograms, privacy).value).tolist()
+    [2, 0, 1]
+    """,
+    data=HISTOGRAMS,
+    kinds=REPLACED,
+    statistic=_behind,
+    change=_moved,
+    finish=_noisy_costs,
+    shape=lambda facts: (facts.num_items - 1, facts.num_items),
+    real=_counted,
+)

@@ -16,6 +16,19 @@ ADDED: tuple[Kind, ...] = (*REPLACED, ("user", "add-remove"))
 """Those of mechanisms that keep the number of users private as well, where that is asked for."""
 
 
+def unit_of(promise: Privacy, num_users: int) -> tuple[int, int]:
+    """What a user changes of twice a count, and what noisy sums are divided by: n, or 1 where that is private.
+
+    Args:
+        promise: whose adjacency counts.
+        num_users: n.
+
+    >>> unit_of(Privacy(1.0, unit="user", adjacency="add-remove"), 100)
+    (1, 1)
+    """
+    return (1, 1) if promise.adjacency == "add-remove" else (2, num_users)
+
+
 def of_rankings(
     privacy: Privacy,
     by: str,

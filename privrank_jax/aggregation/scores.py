@@ -31,8 +31,6 @@ one-shot noise the ℓ₁ changes above count as well.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -41,16 +39,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int, Integer
 
-from privrank_jax._types import Count, Key, Scalar, Scores
-from privrank_jax.aggregation.diagnostics import ScoreDiagnostics
-from privrank_jax.aggregation.promise import ADDED, of_rankings
+from privrank_jax._types import Count
+from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.comparisons import default_float
-from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.mechanism.change import Change
+from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.privacy.geometry import Cube
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -112,103 +107,75 @@ class PointTotals:
         return self.totals.shape[-1]
 
 
-def dp_scores(key: Key, data: PointTotals, privacy: Privacy, *, noise: str = "k-norm") -> Estimate:
-    """Totals of approvals or points with noise.
+def _floats(data: PointTotals) -> tuple[Any, Facts]:
+    given = data.totals.dtype
+    dtype = given if jnp.issubdtype(given, jnp.floating) else default_float()
+    return jnp.asarray(data.totals, dtype), _facts(data)
+
+
+def _facts(data: PointTotals) -> Facts:
+    return Facts(data.num_items, data.num_users, rules=(data.most, data.limit))
+
+
+def points_change(
+    num_items: int, privacy: Privacy, most: int, limit: int | None, noise: str
+) -> Change:
+    """What one user moves of the totals; proof at the head of this module.
+
+    Args:
+        num_items: m.
+        privacy: whose adjacency counts.
+        most, limit: c and k, as for :class:`PointTotals`.
+        noise: its kind.
+
+    Raises:
+        ValueError: ``most`` or ``limit`` below 1.
+
+    >>> private = Privacy(1.0, unit="user", adjacency="add-remove")
+    >>> points_change(4, private, 1, None, "laplace").center, points_change(4, private, 1, 1, "laplace").center
+    (0.5, 0.0)
+    """
+    _check_rules(most, limit)
+    given = num_items if limit is None else min(limit, num_items)
+
+    def cube() -> Cube:
+        return Cube.of_numbers(num_items)
+
+    if privacy.adjacency != "add-remove":
+        return Change([most] * min(num_items, 2 * given), cube, most)
+    centered = Change([most] * num_items, cube, most, parts=2, center=most / 2)
+    return centered.less(Change([most] * given, cube, most), noise)
+
+
+dp_scores = Additive(
+    "dp_scores",
+    """Totals of approvals or points with noise, of :class:`~privrank_jax.aggregation.PointTotals`.
 
     **Guarantee.** ε-DP with K-norm or Laplace noise, (ε, δ)-DP with Gaussian noise (analytic calibration); unit user,
     adjacency replace or add-remove, and whatever these cover; what a user can change, and its proof, are at the head of
-    this module.
+    :mod:`privrank_jax.aggregation.scores`. :func:`least_noise` says which noise is smaller.
 
-    Args:
-        key: PRNG key.
-        data: totals of n users.
-        privacy: what is promised: unit user, adjacency replace or add-remove. ε and δ may be traced; ε = ∞ adds no
-            noise.
-        noise: ``"k-norm"``, in the shape of a cube; ``"laplace"``; or ``"gaussian"`` for a promise with δ > 0.
-            :func:`least_noise` says which of the first two is smaller.
-
-    Returns:
-        ``value``: noisy totals ``(m,)``, JAX's default float, in points less n times the middle, high = preferred.
-        ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ScoreDiagnostics`, which hold the
-        middle.
-
-    Raises:
-        TypeError: data that are not totals of points.
-        ValueError: a promise that this can't keep, Gaussian noise without δ.
+    ``value``: noisy totals ``(m,)``, in points less n times the center, high = preferred. The diagnostics hold the
+    center, 0 or half of the most points.
 
     >>> points = PointTotals.from_points(jnp.tile(jnp.array([1, 1, 0]), (200, 1)))
     >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
     >>> totals = dp_scores(jax.random.key(0), points, privacy).value
     >>> bool(totals[0] > totals[2]) and bool(totals[1] > totals[2])
     True
-    """
-    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, ADDED)
-    check_totals(data, "dp_scores")
-    scale, middle = scores_scale(
-        data.num_items, attained, most=data.most, limit=data.limit, noise=noise
-    )
-    value = _noisy_totals(key, data, scale, middle, noise)
-    return Estimate(value, Guarantee(privacy, attained), ScoreDiagnostics(scale, middle))
-
-
-def scores_scale(
-    num_items: int,
-    privacy: Privacy,
-    *,
-    most: int = 1,
-    limit: int | None = None,
-    noise: str = "k-norm",
-) -> tuple[Scalar, float]:
-    """Scale of the noise that :func:`dp_scores` adds to the totals, in points, and the middle.
-
-    Args:
-        num_items: m >= 1.
-        privacy: as for :func:`dp_scores`.
-        most, limit: c and k, as for :class:`PointTotals`.
-        noise: as for :func:`dp_scores`.
-
-    Returns:
-        c/ε or c/(2ε), the factor of the body, for K-norm noise; λ or σ of each total for the others. And the middle, 0
-        or c/2.
-
-    Raises:
-        ValueError: as :func:`dp_scores`; ``most`` or ``limit`` below 1.
-
-    >>> votes = Privacy(0.5, unit="user", adjacency="replace")
-    >>> turnout = Privacy(0.5, unit="user", adjacency="add-remove")
-    >>> scores_scale(10, votes), scores_scale(10, turnout)
-    ((2.0, 0.0), (1.0, 0.5))
-    >>> scores_scale(10, votes, limit=2, noise="laplace"), scores_scale(10, turnout, limit=2, noise="laplace")
-    ((8.0, 0.0), (4.0, 0.0))
-    """
-    attained = of_rankings(privacy, "dp_scores", noise, SHAPED_NOISES, ADDED)
-    change, middle = scores_change(num_items, attained, most, limit, noise)
-    return additive_scale(noise, attained, change, change), middle
-
-
-def scores_change(
-    num_items: int, privacy: Privacy, most: int, limit: int | None, noise: str
-) -> tuple[float, float]:
-    """How far one user moves the totals, in the norm of the noise, and the middle; proof at the head of this module.
-
-    Args:
-        num_items: m.
-        privacy: whose adjacency counts.
-        most, limit, noise: as for :func:`scores_scale`.
-
-    Raises:
-        ValueError: ``most`` or ``limit`` below 1.
-
-    >>> private = Privacy(1.0, unit="user", adjacency="add-remove")
-    >>> scores_change(4, private, 1, None, "laplace"), scores_change(4, private, 1, 1, "laplace")
-    ((2.0, 0.5), (1.0, 0.0))
-    """
-    _check_rules(most, limit)
-    size = {"k-norm": lambda _: 1.0, "laplace": float, "gaussian": math.sqrt}[noise]
-    given = num_items if limit is None else min(limit, num_items)
-    if privacy.adjacency != "add-remove":
-        return most * size(min(num_items, 2 * given)), 0.0
-    return min((most * size(num_items) / 2, most / 2), (most * size(given), 0.0))
+    """,
+    data=Data(
+        PointTotals,
+        "add ballots up with PointTotals.from_points.",
+        floats=_floats,
+        whole=lambda data: (np.asarray(data.totals, np.int64), _facts(data)),
+    ),
+    kinds=ADDED,
+    statistic=lambda totals, facts: totals,
+    change=lambda attained, facts, noise: points_change(
+        facts.num_items, attained, facts.rules[0], facts.rules[1], noise
+    ),
+)
 
 
 def selection_changes(
@@ -221,7 +188,7 @@ def selection_changes(
     Args:
         num_items: m.
         privacy: whose adjacency counts.
-        most, limit: as for :func:`scores_scale`.
+        most, limit: as for :func:`points_change`.
 
     Raises:
         ValueError: ``most`` or ``limit`` below 1.
@@ -233,7 +200,8 @@ def selection_changes(
     >>> selection_changes(5, added, 1, 2)
     {'sensitivity': 0.5, 'total_change': 2.5, 'total_sensitivity': 2.0}
     """
-    every, _ = scores_change(num_items, privacy, most, limit, "laplace")
+    change = points_change(num_items, privacy, most, limit, "laplace")
+    every = change.size("laplace") / change.parts
     one, given = float(most), num_items if limit is None else min(limit, num_items)
     if privacy.adjacency == "add-remove":
         one, given = most / 2, num_items
@@ -245,45 +213,16 @@ def least_noise(
 ) -> str:
     """The noise of ``"k-norm"`` and ``"laplace"`` that has the smaller variance, by public facts alone.
 
-    Arguments: as for :func:`scores_scale`.
+    Arguments: as for :func:`points_change`.
 
     >>> promise = Privacy(1.0, unit="user", adjacency="replace")
     >>> least_noise(10, promise), least_noise(10, promise, limit=1), least_noise(500, promise, limit=1)
     ('k-norm', 'laplace', 'laplace')
     """
-    cube, _ = scores_change(num_items, privacy, most, limit, "k-norm")
-    apart, _ = scores_change(num_items, privacy, most, limit, "laplace")
-    of_cube = noise_on_totals("k-norm", cube, num_items).deviation()
-    return "k-norm" if of_cube <= math.sqrt(2) * apart else "laplace"
-
-
-def noise_on_totals(kind: str, scale: Scalar, num_items: int) -> Noise:
-    """Noise of this kind and scale on totals of points.
-
-    Args:
-        kind: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``.
-        scale: from :func:`scores_scale`.
-        num_items: m.
-
-    >>> noise_on_totals("k-norm", 2.0, 2).deviation() ** 2  # (m + 1)(m + 2)/3 · 2²
-    16.0
-    """
-    if kind == "k-norm":
-        return Noise(kind, scale, Cube.of_numbers(num_items))
-    return Noise.independent(kind, scale, num_items)
-
-
-def check_totals(data: PointTotals, by: str) -> None:
-    """Raise ``TypeError`` unless the data are :class:`PointTotals`.
-
-    Args:
-        data: of a private function.
-        by: its name.
-    """
-    if not isinstance(data, PointTotals):
-        raise TypeError(
-            f"{by} takes PointTotals, got {type(data).__name__}: add ballots up with PointTotals.from_points."
-        )
+    facts = Facts(num_items, rules=(most, limit))
+    free = dataclasses.replace(privacy, epsilon=1.0)
+    cube, apart = (dp_scores.noise(free, facts, noise) for noise in ("k-norm", "laplace"))
+    return "k-norm" if cube.deviation() <= apart.deviation() else "laplace"
 
 
 def _check_rules(most: int, limit: int | None) -> None:
@@ -306,11 +245,3 @@ def _added_up(xp: Any) -> Callable[..., Any]:
 
 
 _ADDED_UP = jax.jit(_added_up(jnp), static_argnames=("most", "limit"))
-
-
-@functools.partial(jax.jit, static_argnames=("noise",))
-def _noisy_totals(key: Key, data: PointTotals, scale: Scalar, middle: Scalar, noise: str) -> Scores:
-    given = data.totals.dtype
-    dtype = given if jnp.issubdtype(given, jnp.floating) else default_float()
-    added = noise_on_totals(noise, scale, data.num_items).draw(key, dtype)
-    return jnp.asarray(data.totals, dtype) - jnp.asarray(middle, dtype) * data.num_users + added

@@ -12,6 +12,7 @@ The noise of a private function is scaled to 1/n, so w and n travel together, as
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, ArrayLike, Float, Int, Integer
 
-from privrank_jax._quickly import concretely
+from privrank_jax._quickly import concretely, quickly
 from privrank_jax._types import (
     Count,
     Mask,
@@ -35,6 +36,7 @@ from privrank_jax._validate import (
     as_array,
     as_ranks,
     check_choice,
+    check_no_padding,
     check_square,
     check_users,
     held_ranks,
@@ -42,6 +44,7 @@ from privrank_jax._validate import (
     is_traced,
 )
 from privrank_jax.aggregation.counting import share_matrix
+from privrank_jax.mechanism.data import UNPADDED, Data, Facts
 
 MISSING = ("last", "unknown")
 _MANY = 2**50  # most users whose doubled counts float64 still distinguishes
@@ -354,3 +357,67 @@ def integer_lead(w: Array, keep: Array, *, total: bool) -> Array:
     unit = jnp.exp2(bits - jnp.ceil(jnp.log2(jnp.where(largest > 0, largest, 1))))
     upper = jnp.triu(jnp.round(lead * unit).astype(integer))
     return upper - upper.T
+
+
+def counted_weights(ranks: RankingsLike, missing: str = "last") -> PairWeights:
+    """:meth:`PairWeights.from_ranks` on the host: exact counts in NumPy's float64, by a program that compiles soon.
+
+    Args:
+        ranks, missing: as there.
+
+    Raises:
+        ValueError: as there.
+
+    >>> counted_weights([[0, 1], [0, -1]]).twice.tolist()
+    [[0, 4], [0, 0]]
+    """
+    given = np.asarray(ranks)
+    small = given.dtype.kind == "i" and given.size and given.max() < np.iinfo(np.int8).max
+    count = functools.partial(_matrix, missing=missing)
+    with jax.enable_x64(True):
+        if small:
+            found = quickly(count, np.maximum(given, -1).astype(np.int8))
+        else:
+            found = count(ranks)
+        return PairWeights(np.asarray(found), len(given))
+
+
+def _matrix(ranks: Any, missing: str) -> Any:
+    return PairWeights.from_ranks(ranks, missing=missing).matrix
+
+
+def whole_counts(weights: PairWeights) -> np.ndarray:
+    """:attr:`PairWeights.twice` of two items at least, without padding, for exact releases.
+
+    Args:
+        weights: of the users.
+
+    Raises:
+        TypeError: anything else.
+        ValueError: as there, padded items, fewer than two items.
+    """
+    PAIR_WEIGHTS.check(weights, "an exact release")
+    check_no_padding(weights, UNPADDED)
+    if weights.num_items < 2:
+        raise ValueError("a ranking of fewer than 2 items has nothing to release.")
+    return weights.twice
+
+
+def _floats(weights: PairWeights) -> tuple[PairMatrix, Facts]:
+    matrix, users, mask = shares_of_users(weights, "a mechanism")
+    return matrix, Facts(matrix.shape[0], users, mask)
+
+
+PAIR_WEIGHTS = Data(
+    PairWeights,
+    "its noise is scaled to the number of users, which a plain matrix does not hold. PairWeights.from_ranks(ranks) "
+    "counts both.",
+    floats=_floats,
+    whole=lambda weights: (
+        whole_counts(weights),
+        Facts(weights.num_items, int(weights.num_users)),
+    ),
+    times=2,
+    mean=True,
+)
+"""How mechanisms read the weights of all pairs."""

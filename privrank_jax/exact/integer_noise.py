@@ -27,9 +27,6 @@ from privrank_jax.privacy.privacy import Privacy
 Body: TypeAlias = int | Graph
 """A cube of a dimension, or the zonotope of a graph."""
 
-UNPADDED = "exact releases take no padding, as padded items would be published"
-"""What is said of padded items."""
-
 
 def exact_promise(attained: Privacy) -> Privacy:
     """What a mechanism attains, with one finite ε, and δ, as doubles.

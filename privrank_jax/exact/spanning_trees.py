@@ -65,6 +65,13 @@ class Graph:
         """The graph with each pair once."""
         return cls(np.stack(np.triu_indices(num_items, 1), axis=1), num_items)
 
+    @classmethod
+    def of_counts(cls, counts: Integer[np.ndarray, "items items"]) -> Graph:
+        """The graph that joins each two items as often as a symmetric matrix says."""
+        upper = np.triu(counts, 1)
+        pairs = np.stack(np.nonzero(upper), axis=1)
+        return cls(np.repeat(pairs, upper[tuple(pairs.T)], axis=0), len(counts))
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Graph):
             return NotImplemented

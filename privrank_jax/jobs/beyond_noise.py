@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Protocol
 
@@ -12,22 +13,18 @@ from privrank_jax.aggregation.borda import score_radius
 from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.majority_rules import schulze_paths
-from privrank_jax.aggregation.scores import (
-    PointTotals,
-    noise_on_totals,
-    scores_change,
-    scores_scale,
-)
+from privrank_jax.aggregation.promise import unit_of
+from privrank_jax.aggregation.scores import PointTotals, dp_scores, points_change
 from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.jobs.rules import KEMENY, scores_by
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import unit_of
 
 LEVEL = 0.95
 
@@ -315,7 +312,8 @@ def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
     rules = {"most": totals.most, "limit": totals.limit, "noise": noise}
     if drawn.exact:
         return reach_on_totals(items, promise, **rules, scale=drawn.scale)
-    return noise_on_totals(noise, drawn.scale, items).reach(LEVEL)
+    added = dp_scores.noise(promise, Facts(items, rules=(totals.most, totals.limit)), noise)
+    return dataclasses.replace(added, scale=drawn.scale).reach(LEVEL)
 
 
 def reach_on_totals(
@@ -339,14 +337,13 @@ def reach_on_totals(
             more.
         level: the probability with which it holds all.
     """
-    change, middle = scores_change(num_items, promise, most, limit, noise)
-    step = 0.5 if middle else 1.0
+    change = points_change(num_items, promise, most, limit, noise)
+    step = 1 / change.parts
     if noise == "k-norm":
-        rate = float(promise.epsilon) * step / change
+        rate = float(promise.epsilon) / change.factor
         return step * cube_lattice_reach(num_items, level, rate)
     if scale is None:
-        found, _ = scores_scale(num_items, promise, most=most, limit=limit, noise=noise)
-        scale = float(found)
+        scale = float(dp_scores.scale(promise, Facts(num_items, rules=(most, limit)), noise))
     return Noise.independent(noise, scale, num_items).reach(level) + step
 
 

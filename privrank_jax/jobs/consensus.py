@@ -20,8 +20,11 @@ from privrank_jax.aggregation import PairWeights, PositionHistograms
 from privrank_jax.aggregation.auto import choose_method, choose_report
 from privrank_jax.aggregation.bounds import SPLIT, report_deviation
 from privrank_jax.aggregation.error_proofs import ProvenError, proven_errors
+from privrank_jax.aggregation.footrule import counted_histograms
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
+from privrank_jax.aggregation.private_footrule import cost_deviation
 from privrank_jax.aggregation.split_weights import shrunk_weights
+from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.synthetic import SyntheticRankings
@@ -60,8 +63,6 @@ from privrank_jax.jobs.spending import paid
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
-from privrank_jax.release.exact_aggregation import counted_weights
-from privrank_jax.release.footrule_costs import counted_histograms
 from privrank_jax.release.ledger import Ledger
 
 METHODS = ("auto", *CONSENSUS)
@@ -479,13 +480,9 @@ def _mechanism(data: Prepared, asked: Asked) -> str:
 
 
 def _draw(data: Prepared, asked: Asked, **options: object) -> Drawn:
-    """A release by the mechanism of the method.
-
-    Users answer for themselves; a curator uses weights, which the exact twins count themselves.
-    """
+    """A release by the mechanism of the method: users answer for themselves, a curator uses weights."""
     mechanism = _mechanism(data, asked)
-    exact = MECHANISMS[mechanism].drawn_exactly(data.source)
-    if asked.at_home or (exact and not data.in_engine):
+    if asked.at_home:
         votes, options = data.ranks, {**options, "missing": data.table.missing}
     else:
         votes = data.weights
@@ -721,14 +718,15 @@ def by_footrule(data: Prepared, asked: Asked) -> Ranking:
     ranks = linear_sum_assignment(costs)[1]
     items = len(costs)
     spent = float(costs[np.arange(items), ranks].sum())
-    deviation = float(np.asarray(drawn.estimate.diagnostics.cost_deviation))
+    deviation = cost_deviation(items, drawn.scale, noise)
     words = (
         "released: noisy counts of the places at which users have each item; the mean distance of an item from a place "
         f"has noise of {deviation:.2g}. By these counts no order is nearer to the users' than this one"
     )
     if 0 <= spent <= items * items // 2:
         words += f": {spent:.4g} places off on average, summed over items"
-    whole = result(data, asked, drawn, ranks=ranks, noise=noise, facts={"noisy_footrule": spent})
+    facts = {"noisy_footrule": spent, "cost_deviation": deviation}
+    whole = result(data, asked, drawn, ranks=ranks, noise=noise, facts=facts)
     return dataclasses.replace(whole, notes=(words, *whole.notes))
 
 
@@ -785,12 +783,10 @@ def result(
     found = {
         name: np.asarray(value).item()
         for name, value in vars(drawn.estimate.diagnostics).items()
-        if np.ndim(value) == 0
+        if np.ndim(value) == 0 and name != "center"
     }
     found = {name: value for name, value in found.items() if math.isfinite(value)}
-    with_noise = not asked.at_home and bool(
-        {"noise_scale", "gradient_scale", "cost_deviation"} & set(found)
-    )
+    with_noise = not asked.at_home and bool({"noise_scale", "gradient_scale"} & set(found))
     return Ranking(
         title=_title(data, named or MECHANISMS[asked.mechanism].label),
         items=data.table.item_names,

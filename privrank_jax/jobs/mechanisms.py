@@ -1,13 +1,14 @@
 """One table of the mechanisms that jobs use, and their rule: a release is exact, or made with explicit consent.
 
 A key is the name of the mechanism's first row in the audit registry (:mod:`privrank_jax.privacy_audit`). Functions are
-named, not imported, so that options can be checked before anything heavy is loaded.
+named, not imported (a record's method after a dot), so that options can be checked before anything heavy is loaded.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import importlib
+import operator
 import secrets
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -183,25 +184,25 @@ MECHANISMS = {
     "dp-borda": Mechanism(
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
-        exact="release.exact_aggregation:exact_borda",
+        exact="aggregation:dp_borda.release",
         noises=SHAPED_NOISES,
     ),
     "dp-scores": Mechanism(
         label="noisy totals of points",
         simulated="aggregation:dp_scores",
-        exact="release.scores:exact_scores",
+        exact="aggregation:dp_scores.release",
         noises=SHAPED_NOISES,
     ),
     "dp-kwiksort": Mechanism(
         label="noisy KwikSort",
         simulated="aggregation:dp_kwiksort",
-        exact="release.exact_aggregation:exact_kwiksort",
+        exact="release.kwiksort:exact_kwiksort",
         noises=NOISES,
     ),
     "noise-all": Mechanism(
         label="Kemeny ranking of noisy weights",
         simulated="aggregation:noise_all",
-        exact="release.exact_aggregation:exact_noise_all",
+        exact="aggregation:noise_all.release",
         noises=SHAPED_NOISES,
     ),
     "private-weights": Mechanism(
@@ -213,7 +214,7 @@ MECHANISMS = {
     "dp-footrule": Mechanism(
         label="least footrule on noisy counts of positions",
         simulated="aggregation:dp_footrule",
-        exact="release.footrule_costs:exact_footrule",
+        exact="aggregation:dp_footrule.release",
         noises=SHAPED_NOISES,
     ),
     "exponential-kemeny": Mechanism(
@@ -433,4 +434,4 @@ def rehearsed(guarantee: Guarantee) -> Guarantee:
 def _function(path: str) -> Callable[..., Any]:
     """Look up a function at each call, so that an audit can intercept it."""
     module, _, name = path.partition(":")
-    return getattr(importlib.import_module(f"privrank_jax.{module}"), name)
+    return operator.attrgetter(name)(importlib.import_module(f"privrank_jax.{module}"))

@@ -8,13 +8,10 @@ from privrank_jax.jobs.plan_design import Design, Plan
 
 def plan_points(design: Design) -> Plan:
     """Plan the totals that ``privrank aggregate --method scores`` publishes."""
-    from privrank_jax.aggregation.scores import (
-        least_noise,
-        noise_on_totals,
-        scores_scale,
-    )
+    from privrank_jax.aggregation.scores import dp_scores, least_noise, points_change
     from privrank_jax.jobs.beyond_noise import reach_on_totals
     from privrank_jax.jobs.points import scale_of
+    from privrank_jax.mechanism.data import Facts
 
     low, high = scale_of(design.points)
     rules = {"most": high - low, "limit": design.limit}
@@ -31,8 +28,10 @@ def plan_points(design: Design) -> Plan:
         return reach_on_totals(design.items, promise, **rules, noise=noise, level=design.certainty)
 
     epsilon, users, needed = design.settled(lambda one: reach(one) / design.target)
-    scale, middle = scores_scale(design.items, promised(epsilon), **rules, noise=noise)
-    deviation = float(noise_on_totals(noise, scale, design.items).deviation())
+    facts = Facts(design.items, rules=(rules["most"], rules["limit"]))
+    added = dp_scores.noise(promised(epsilon), facts, noise)
+    scale, deviation = added.scale, float(added.deviation())
+    middle = points_change(design.items, promised(epsilon), *facts.rules, noise).center
     error = reach(epsilon)
     found = design.told(
         "items", "trust", "points", "limit", "adjacency", "confidence", "target"

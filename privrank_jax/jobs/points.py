@@ -81,7 +81,7 @@ def by_points(data: Prepared, asked: Asked) -> Ranking:
         "limit": totals.limit,
         "noise": drawn.law,
         "noise_scale": drawn.scale,
-        "middle": float(drawn.estimate.diagnostics.middle) if by == "scores" else None,
+        "middle": float(drawn.estimate.diagnostics.center) if by == "scores" else None,
         "seed": data.source.seed,
         "notes": notes,
     }
@@ -106,7 +106,7 @@ def _all_totals(
     noise = asked.noise or least_noise(totals.num_items, private, **rules)
     drawn = draw("dp-scores", data.source, totals, private, noise=noise)
     reach = reach_of_points(totals, noise, drawn)
-    value, middle = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.middle)
+    value, middle = np.asarray(drawn.estimate.value), float(drawn.estimate.diagnostics.center)
     approved = totals.most == 1 and low == 0
     if data.open_number:  # n is public: means per user
         value, reach = value / totals.num_users + low, reach / int(totals.num_users)

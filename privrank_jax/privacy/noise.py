@@ -38,9 +38,12 @@ class NoiseDiagnostics:
     Attributes:
         noise_scale: λ (Laplace), σ (Gaussian), or the scale of the noise that the function documents, in the units of
             what it was added to.
+        center: what was subtracted from each user's numbers where the number of users is private, so that noise is
+            least.
     """
 
     noise_scale: Numbers
+    center: Numbers = 0.0
 
 
 def kept_by_noise(

@@ -18,10 +18,10 @@ from privrank_jax.aggregation import query_reduction
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.dp_sorting import kwiksort_plan
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
-from privrank_jax.aggregation.noisy_weights import noise_all_scale
 from privrank_jax.aggregation.sorting import Round, partition_sort
 from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.data import Facts as Public
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace as laplace_noise
@@ -150,7 +150,7 @@ def _transcript_law(
     data: np.ndarray, privacy: Privacy, facts: Facts, *, fallback_noise: str
 ) -> np.ndarray:
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    noise_scale = float(noise_all_scale(NUM_ITEMS, USERS, half, noise=fallback_noise))
+    noise_scale = float(aggregation.noise_all.scale(half, Public(NUM_ITEMS, USERS), fallback_noise))
     fallback = _ON_PAIRS[fallback_noise](data, half, {"noise_scale": noise_scale})
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
     return laws.kwiksort_with_fallback(data, scale, queries, fallback)
@@ -170,7 +170,7 @@ def _told(key: Array, w: Array, privacy: Privacy) -> Any:
 
 def _told_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    noise_scale = float(noise_all_scale(NUM_ITEMS, USERS, half))
+    noise_scale = float(aggregation.noise_all.scale(half, Public(NUM_ITEMS, USERS)))
     fallback = _ON_PAIRS["k-norm"](data, half, {"noise_scale": noise_scale})
     lead = (data[:, 0, 1:] - 0.5) / facts["noise_scale"]
     tail = 0.5 * np.exp(-np.abs(lead))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -17,13 +16,12 @@ import numpy as np
 
 from privrank_jax.aggregation.footrule import PositionHistograms
 from privrank_jax.aggregation.private_footrule import dp_footrule
-from privrank_jax.privacy_audit import laws, neighbors, shapes
+from privrank_jax.privacy_audit import neighbors, shapes
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
-from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.registry import Release
 from privrank_jax.privacy_audit.rows import (
     audited,
     gaussian,
-    k_norm,
     on,
     under_k_norm,
     under_laplace,
@@ -76,18 +74,8 @@ def _on_counts(noise: str) -> Release:
     return on(dp_footrule, lambda counts: PositionHistograms(counts, USERS), noise=noise)
 
 
-def _scale(variance: float) -> Callable[[Facts], float]:
-    """The scale of noise of this variance at scale 1 on each prefix count, as a release reports it."""
-    return lambda facts: facts["cost_deviation"] / (_SPREAD * variance) ** 0.5
-
-
 _MOVE = (_prefixes(_APART) - _prefixes(_AGREED)) * USERS  # entries 0, 1 and -1
 _CUBE = shapes.cube_facets(_CUTS)
-_IN_CUBE = k_norm(_prefixes, _CUBE, _scale((_CUTS + 1) * (_CUTS + 2) / 3))
-
-
-def _laplace(data: np.ndarray, _: object, facts: Facts) -> np.ndarray:
-    return laws.additive_laplace(_prefixes(data), _scale(2)(facts))
 
 
 AUDITED = (
@@ -101,7 +89,7 @@ AUDITED = (
             "aggregate --method footrule",
             "aggregate --method footrule --missing unknown",
         ),
-        **under_k_norm(_prefixes, _CUBE, _APART, _AGREED, read=_noisy_prefixes, law=_IN_CUBE),
+        **under_k_norm(_prefixes, _CUBE, _APART, _AGREED, read=_noisy_prefixes),
     ),
     audited(
         "dp-footrule-laplace",
@@ -110,7 +98,7 @@ AUDITED = (
         promise=USER,
         instances=instances,
         commands=("aggregate --method footrule --noise laplace",),
-        **under_laplace(_prefixes, _APART, _AGREED, read=_noisy_prefixes, law=_laplace),
+        **under_laplace(_prefixes, _APART, _AGREED, read=_noisy_prefixes),
     ),
     audited(
         "dp-footrule-gaussian",
@@ -121,7 +109,7 @@ AUDITED = (
         instances=instances,
         reduce=lambda costs: jnp.sum((_noisy_prefixes(costs) - _prefixes(_APART)) * _MOVE),
         sees="the sum of the prefix counts that differ, each in its direction",
-        loss=gaussian(_prefixes, _scale(1)),
+        loss=gaussian(_prefixes),
         commands=("aggregate --method footrule --noise gaussian --delta 1e-6",),
     ),
 )

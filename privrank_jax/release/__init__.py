@@ -1,10 +1,11 @@
 """Noise for real releases: exact samplers, entropy from the operating system; budget ledgers.
 
-**Exact releases.** ``exact_...`` functions are twins of simulated ones: the statistic, theorem, guarantee and arguments
-are the same, but no key. They run on the host and take nothing that is traced. The guarantee has ``numerics="exact"``,
-and arrays are NumPy arrays, of float64 unless said otherwise. Beside the errors of its twin each raises ``ValueError``
-for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and for items that only pad the data, which
-would be published.
+**Exact releases.** A mechanism that is a record, such as :data:`privrank_jax.aggregation.dp_borda`, has a method
+``release``. Of the others ``exact_...`` functions are twins of simulated ones: the statistic, theorem, guarantee and
+arguments are the same, but no key. They run on the host and take nothing that is traced. The guarantee has
+``numerics="exact"``, and arrays are NumPy arrays, of float64 unless said otherwise. Beside the errors of its twin each
+raises ``ValueError`` for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and for items that
+only pad the data, which would be published.
 
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """
@@ -17,9 +18,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from privrank_jax.release.best_set import exact_canonical_top_k
     from privrank_jax.release.contributions import exact_bound
-    from privrank_jax.release.exact_aggregation import exact_borda, exact_kwiksort, exact_noise_all
     from privrank_jax.release.exponential import exact_exponential
-    from privrank_jax.release.footrule_costs import exact_footrule
+    from privrank_jax.release.kwiksort import exact_kwiksort
     from privrank_jax.release.label_training import exact_train_on_labels
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
     from privrank_jax.release.randomized_response import exact_randomized_response
-    from privrank_jax.release.scores import exact_scores
     from privrank_jax.release.sub_rankings import (
         exact_shuffled_pair_weights,
         exact_sub_ranking_weights,
@@ -43,21 +42,17 @@ if TYPE_CHECKING:
 _HOMES = {
     "Leaderboard": "leaderboard",
     "Ledger": "ledger",
-    "exact_borda": "exact_aggregation",
     "exact_bound": "contributions",
     "exact_canonical_top_k": "best_set",
     "exact_exponential": "exponential",
-    "exact_footrule": "footrule_costs",
-    "exact_kwiksort": "exact_aggregation",
+    "exact_kwiksort": "kwiksort",
     "exact_labels": "preference_labels",
     "exact_ldp_borda": "local_borda",
     "exact_mallows": "mallows",
-    "exact_noise_all": "exact_aggregation",
     "exact_noisy_design": "private_design",
     "exact_noisy_counts": "noisy_counts",
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
-    "exact_scores": "scores",
     "exact_shuffled_pair_weights": "sub_rankings",
     "exact_sub_ranking_weights": "sub_rankings",
     "exact_top_k": "noisy_counts",
@@ -69,21 +64,17 @@ _HOMES = {
 __all__ = [
     "Leaderboard",
     "Ledger",
-    "exact_borda",
     "exact_bound",
     "exact_canonical_top_k",
     "exact_exponential",
-    "exact_footrule",
     "exact_kwiksort",
     "exact_labels",
     "exact_ldp_borda",
     "exact_mallows",
-    "exact_noise_all",
     "exact_noisy_counts",
     "exact_noisy_design",
     "exact_perturbed_mle",
     "exact_randomized_response",
-    "exact_scores",
     "exact_shuffled_pair_weights",
     "exact_sub_ranking_weights",
     "exact_top_k",

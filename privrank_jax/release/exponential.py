@@ -28,41 +28,41 @@ from privrank_jax._balls import Ball, ball, precision
 from privrank_jax.aggregation.diagnostics import ExponentialDiagnostics
 from privrank_jax.aggregation.exponential import MAX_ITEMS
 from privrank_jax.aggregation.promise import of_rankings
+from privrank_jax.aggregation.weights import PairWeights, whole_counts
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import UserRankings, checked_rankings, twice_counts
 
 _STEEPEST = 2**14
 _BITS = 128  # of odds at first: what a ball holds without further memory
 
 
-def exact_exponential(data: UserRankings, privacy: Privacy, *, missing: str = "last") -> Estimate:
+def exact_exponential(weights: PairWeights, privacy: Privacy) -> Estimate:
     """One ranking by the exponential mechanism; the twin of :func:`~privrank_jax.aggregation.exponential_kemeny`.
 
     **Guarantee.** ε-DP, unit user, adjacency replace, and whatever these cover, exactly; proof at the head of this
     module. Takes O(2^m m) time and memory: half a second at m = 15, half a minute and 300 MiB at m = 20.
 
-    Arguments and errors: as for :func:`~privrank_jax.release.exact_borda`; ``ValueError`` for more than 20 items.
+    Arguments and errors: as for the twin and all exact releases (:mod:`privrank_jax.release`).
 
     Returns:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
-    >>> exact_exponential([[2, 0, 1]] * 1000, privacy).value.tolist()
+    >>> exact_exponential(counted_weights([[2, 0, 1]] * 1000), privacy).value.tolist()
     [2, 0, 1]
     """
     attained = exact_promise(of_rankings(privacy, "exact_exponential"))
-    _, items = checked_rankings(data, missing)
+    counts, items = whole_counts(weights), weights.num_items
     if items > MAX_ITEMS:
         raise ValueError(
-            f"the exponential mechanism weighs all subsets: at most {MAX_ITEMS} items, got {items}. Use exact_borda."
+            f"the exponential mechanism weighs all subsets: at most {MAX_ITEMS} items, got {items}. Use dp_borda."
         )
     rate = min(Fraction(attained.epsilon) / (2 * items * (items - 1)), Fraction(_STEEPEST))
     value = np.empty(items, np.int32)
-    value[_draw(_excess(twice_counts(data, missing)), rate)] = np.arange(items)
+    value[_draw(_excess(counts), rate)] = np.arange(items)
     return exact_estimate(value, privacy, attained, ExponentialDiagnostics(float(2 * rate)))
 
 

@@ -31,11 +31,11 @@ from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.subset_designs import check_items, designs
+from privrank_jax.aggregation.weights import MISSING, ranks_of_users
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.entropy import random_words, uniform_integers
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import checked_rankings
 
 _CHUNK = 1 << 20  # words drawn at once: bounds memory
 
@@ -63,7 +63,8 @@ def exact_ldp_borda(
     """
     check_choice("mechanism", mechanism, ("subset-selection",))
     attained = exact_promise(of_rankings(privacy, "exact_ldp_borda"))
-    users, items = checked_rankings(ranks, missing)
+    check_choice("missing", missing, MISSING)
+    users, items = ranks_of_users(ranks).shape
     reports, norm = subset_reports(np.asarray(ranks), attained.epsilon, missing)
     value = reports.mean(axis=0) + (items - 1) / 2
     spread = reports.std(axis=0, ddof=1) if users > 1 else np.full(items, np.inf)

@@ -42,13 +42,13 @@ from privrank_jax._validate import check_choice, check_no_padding, check_positiv
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.integer_noise import (
-    UNPADDED,
     concentrated,
     exact_estimate,
     exact_promise,
     integer_noise,
 )
 from privrank_jax.exact.spanning_trees import Graph
+from privrank_jax.mechanism.data import UNPADDED
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers

@@ -1,6 +1,6 @@
 r"""Private weights from exact releases of Borda scores and of all pairs, for a consensus.
 
-A user orders the pair i < j by σ_ij in {-1, 0, 1} (:mod:`privrank_jax.release.exact_aggregation`). With p the sum of
+A user orders the pair i < j by σ_ij in {-1, 0, 1} (:mod:`privrank_jax.aggregation.borda`). With p the sum of
 these over all users, and t_i the sum of what i is ahead by, Σ_j σ_ij, both are integers. Replacing one user changes t
 within cZ(K_m), c = 2, the complete zonotope, and each entry of p by at most c; ‖Δt‖² ≤ c²m(m²-1)/3 and ‖Δp‖² ≤
 c²m(m-1)/2, both attained by a ranking and its reversal (:mod:`privrank_jax.aggregation.borda`). Under add-remove c = 1,
@@ -30,7 +30,7 @@ import numpy as np
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Number
 from privrank_jax._validate import check_choice
-from privrank_jax.aggregation.promise import ADDED, of_rankings
+from privrank_jax.aggregation.promise import ADDED, of_rankings, unit_of
 from privrank_jax.aggregation.split_weights import (
     SHRINKAGES,
     WEIGHT_NOISES,
@@ -39,6 +39,7 @@ from privrank_jax.aggregation.split_weights import (
     default_focus,
     precisions,
 )
+from privrank_jax.aggregation.weights import PairWeights, whole_counts
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.entropy import SYSTEM, Source
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise, largest_below
@@ -47,47 +48,39 @@ from privrank_jax.exact.rounded_gaussian import rounded_gaussian
 from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.exact_aggregation import (
-    UserRankings,
-    checked_rankings,
-    twice_counts,
-    unit_of,
-)
 
 
 def exact_weights(
-    data: UserRankings,
+    weights: PairWeights,
     privacy: Privacy,
     *,
     noise: str = "k-norm",
     focus: Number | None = None,
     shrink: str = "james-stein",
-    missing: str = "last",
 ) -> Estimate:
     """Pairwise weights with exact noise; the twin of :func:`~privrank_jax.aggregation.private_weights`.
 
     **Guarantee.** As for the twin; proof at the head of this module.
 
-    Arguments and errors: ``data`` and ``missing`` as for :func:`~privrank_jax.release.exact_borda`, others as for the
-    twin.
+    Arguments and errors: as for the twin and all exact releases (:mod:`privrank_jax.release`).
 
     Returns:
         ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; under add-remove as the
         twin. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.split_weights.WeightsDiagnostics`.
 
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
-    >>> exact_weights([[0, 1]] * 1000, privacy).value.round(1).tolist()
+    >>> exact_weights(counted_weights([[0, 1]] * 1000), privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     check_choice("shrink", shrink, SHRINKAGES)
     attained = exact_promise(of_rankings(privacy, "exact_weights", noise, WEIGHT_NOISES, ADDED))
-    users, items = checked_rankings(data, missing)
+    whole, users, items = whole_counts(weights), int(weights.num_users), weights.num_items
     (change, divisor), middle = unit_of(attained, users), 0.5
     if attained.adjacency == "add-remove":
         middle, focus = 0.0, 0.0 if focus is None else focus
     share = float(default_focus(items, users, attained, noise=noise) if focus is None else focus)
     check_focus(share)
-    counts = twice_counts(data, missing) - users * (1 - np.eye(items, dtype=np.int64))
+    counts = whole - users * (1 - np.eye(items, dtype=np.int64))
     above = np.triu_indices(items, 1)
     release = _gaussian if noise == "gaussian" else _k_norm
     totals, pairs, scale = release(counts.sum(axis=1), counts[above], change, share, attained)

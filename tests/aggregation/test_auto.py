@@ -10,9 +10,10 @@ import pytest
 
 from privrank_jax.aggregation import borda_scores, choose_method, ldp_borda, sub_ranking_weights
 from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
-from privrank_jax.aggregation.noisy_weights import noise_all_deviation
+from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.subset_selection import subset_norm
 from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.mechanism import Facts
 from tests.promises import user
 
 
@@ -31,14 +32,14 @@ def test_noise_that_decides_leads_to_borda():
 
 
 def test_noise_that_is_negligible_leads_to_a_solver():
-    users = noise_all_deviation(10, 1, user(1.0), noise="laplace") / NEGLIGIBLE_NOISE
+    users = noise_all.noise(user(1.0), Facts(10, 1), "laplace").deviation() / NEGLIGIBLE_NOISE
     assert choose_method(10, math.ceil(users), user(1.0), noise="laplace") == "noise-all"
     assert choose_method(10, math.floor(users), user(1.0), noise="laplace") == "borda"
     assert choose_method(3, 10**6, user(4.0), trust="local") == "noise-all"
 
 
 def test_weights_are_chosen_wherever_pairs_get_a_share_of_the_budget():
-    users = noise_all_deviation(10, 1, user(1.0)) / 0.25
+    users = noise_all.noise(user(1.0), Facts(10, 1)).deviation() / 0.25
     assert choose_method(10, math.ceil(users), user(1.0)) == "weights"
     assert choose_method(10, math.floor(users), user(1.0)) == "borda"
     for number in (3, 10**6):

@@ -55,18 +55,6 @@ RUNS = {
     ),
     "ldp_borda": (diagnostics.ReportDiagnostics, asking(aggregation.ldp_borda)),
     "sub_ranking_weights": (diagnostics.PairDiagnostics, asking(aggregation.sub_ranking_weights)),
-    "dp_footrule": (
-        diagnostics.FootruleDiagnostics,
-        lambda key, ranks: aggregation.dp_footrule(
-            key, aggregation.PositionHistograms.from_ranks(ranks), user(0.5)
-        ),
-    ),
-    "dp_scores": (
-        diagnostics.ScoreDiagnostics,
-        lambda key, ranks: aggregation.dp_scores(
-            key, aggregation.PointTotals.from_points(ranks), user(0.5)
-        ),
-    ),
     "shuffled_pair_weights": (
         diagnostics.ShuffledDiagnostics,
         lambda key, ranks: aggregation.shuffled_pair_weights(key, ranks, user(0.5, delta=1e-6)),

@@ -12,10 +12,10 @@ import pytest
 from privrank_jax.aggregation import PositionHistograms, dp_footrule, footrule_optimal
 from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.footrule import footrule_costs
-from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
+from privrank_jax.aggregation.private_footrule import cost_deviation
+from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import SHAPED_NOISES
-from privrank_jax.release import exact_footrule
 from tests.reference import footrule as reference
 
 PROMISE = Privacy(1.0, unit="user", adjacency="replace", delta=1e-4)
@@ -77,7 +77,7 @@ def test_one_program_serves_worlds_of_all_sizes(key, noise):
             jnp.asarray(ranks), missing="unknown", mask=mask, users=users
         )
         released = dp_footrule(key, histograms, sure, noise=noise)
-        return released.value, released.diagnostics.cost_deviation
+        return released.value, released.diagnostics.noise_scale
 
     keys = jax.random.split(key, len(masks))
     rows = np.stack([np.roll(users, shift) for shift in range(len(masks))])
@@ -91,7 +91,7 @@ def test_one_program_serves_worlds_of_all_sizes(key, noise):
         np.testing.assert_allclose(np.asarray(values[place])[mask][:, :real], costs, atol=0.02)
         placed = ranking(values[place])
         assert placed[~mask].tolist() == list(range(real, 9))
-        wanted = float(dp_footrule_deviation(real, int(row.sum()), sure, noise=noise))
+        wanted = float(dp_footrule.scale(sure, Facts(real, int(row.sum())), noise))
         assert float(deviations[place]) == pytest.approx(wanted, rel=1e-3)
 
 
@@ -107,7 +107,8 @@ def test_noise_has_the_deviation_for_the_number_of_real_items(key, noise):
     error = values - np.asarray(footrule_costs(histograms))[MASK][:, :REAL]
     np.testing.assert_allclose(error.mean(0), 0, atol=6 * error.std() / 4000**0.5)
     error = error - error.mean(2, keepdims=True)
-    wanted = float(dp_footrule_deviation(REAL, 6, PROMISE, noise=noise))
+    scale = float(dp_footrule.scale(PROMISE, Facts(REAL, 6), noise))
+    wanted = float(cost_deviation(REAL, scale, noise))
     assert np.sqrt(np.mean(error**2)) == pytest.approx(wanted, rel=0.02)
 
 
@@ -136,5 +137,3 @@ def test_what_does_not_fit_is_refused(key):
         dp_footrule(key, others, PROMISE)
     with pytest.raises(ValueError, match="no padding"):
         footrule_optimal(histograms)
-    with pytest.raises(ValueError, match="no padding"):
-        exact_footrule(histograms, PROMISE)

@@ -2,19 +2,12 @@ from __future__ import annotations
 
 import itertools
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PointTotals, dp_scores
-from privrank_jax.aggregation.scores import (
-    least_noise,
-    noise_on_totals,
-    scores_change,
-    scores_scale,
-    selection_changes,
-)
+from privrank_jax.aggregation.scores import least_noise, points_change, selection_changes
+from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.selection import canonical_change, one_shot_scale
 from tests.reference import best_sets
@@ -38,25 +31,13 @@ def test_ballots_are_added_up_by_the_rules(most, limit):
 
 
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("noise", NOISES)
-def test_no_user_moves_totals_farther_and_some_user_as_far(noise, adjacency):
-    """All ballots of up to four items; a cube holds more than a limit allows, but no smaller one does."""
-    for items, most, limit in itertools.product((1, 2, 3, 4), (1, 2), (None, 1, 2)):
-        change, middle = scores_change(items, user(1.0, adjacency), most, limit, noise)
-        attained = reference.largest_change(items, most, limit, adjacency, noise, middle)
-        assert change == pytest.approx(attained), (items, most, limit)
-        other = reference.largest_change(items, most, limit, adjacency, noise, most / 2)
-        assert adjacency == "replace" or change <= other + 1e-9
-
-
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_selections_know_how_far_one_user_moves_one_total_and_all(adjacency):
     for items, most, limit in itertools.product((1, 2, 3, 4), (1, 2), (None, 1, 2)):
         found = selection_changes(items, user(1.0, adjacency), most, limit)
         one, rises = reference.selection_changes(items, most, limit, adjacency)
         assert (found["sensitivity"], found["total_change"]) == (one, rises)
-        every, _ = scores_change(items, user(1.0, adjacency), most, limit, "laplace")
-        assert found["total_sensitivity"] == every
+        change = points_change(items, user(1.0, adjacency), most, limit, "laplace")
+        assert found["total_sensitivity"] == change.size("laplace") / change.parts
 
 
 BASES = np.array([(0, 0, 0), (3, 2, 0), (30, 20, 0), (400, 200, 0), (400, 200, 200)])
@@ -110,55 +91,6 @@ def test_one_shot_lists_of_the_best_lose_at_most_epsilon(limit, adjacency):
         assert k > 1 or loss > 0.49
 
 
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-def test_scales_are_the_change_over_epsilon(adjacency):
-    privacy = user(0.5, adjacency)
-    for noise in ("k-norm", "laplace"):
-        change, middle = scores_change(5, privacy, 2, 2, noise)
-        assert scores_scale(5, privacy, most=2, limit=2, noise=noise) == (change / 0.5, middle)
-
-
-@pytest.mark.parametrize("adjacency", ADJACENCIES)
-@pytest.mark.parametrize("noise", NOISES)
-def test_noise_is_centered_and_as_wide_as_said(noise, adjacency, key):
-    data = PointTotals(jnp.array([10, 0, 5]), 20)
-    privacy = user(2.0, adjacency, **({"delta": 1e-3} if noise == "gaussian" else {}))
-    run = jax.vmap(lambda k: dp_scores(k, data, privacy, noise=noise).value)
-    scale, middle = scores_scale(3, privacy, noise=noise)
-    deviation = noise_on_totals(noise, float(scale), 3).deviation()
-    errors = np.asarray(run(jax.random.split(key, 4000))) - (np.array([10, 0, 5]) - 20 * middle)
-    assert np.abs(errors.mean(0)).max() < 5 * deviation / 4000**0.5
-    assert errors.std() == pytest.approx(deviation, rel=0.06)
-
-
-def test_without_noise_the_totals_come_back(key):
-    data = PointTotals.from_points(np.array([[1, 0], [1, 1], [0, 0]]))
-    assert dp_scores(key, data, user(jnp.inf)).value.tolist() == [2.0, 1.0]
-    assert dp_scores(key, data, user(jnp.inf, "add-remove")).value.tolist() == [0.5, -0.5]
-
-
-def test_the_smaller_noise_is_chosen_by_public_facts():
-    for items, limit, adjacency in itertools.product((1, 3, 40, 101), (None, 1, 3), ADJACENCIES):
-        privacy, rules = user(1.0, adjacency), {"most": 2, "limit": limit}
-        deviations = {
-            noise: noise_on_totals(
-                noise, scores_scale(items, privacy, noise=noise, **rules)[0], items
-            ).deviation()
-            for noise in ("k-norm", "laplace")
-        }
-        chosen = least_noise(items, privacy, **rules)
-        assert deviations[chosen] == min(deviations.values())
-
-
-@pytest.mark.parametrize(("most", "limit"), [(1, 2), (2, 1)])
-def test_with_a_limit_all_changes_lie_in_the_body_and_some_on_its_edge(most, limit):
-    ballots = reference.ballots(4, most, limit)
-    gauges = [
-        np.abs(np.subtract(one, other)).max() for one, other in itertools.product(ballots, repeat=2)
-    ]
-    assert max(gauges) == scores_change(4, user(), most, limit, "k-norm")[0]
-
-
 @pytest.mark.parametrize(
     ("points", "rules", "said"),
     [
@@ -174,15 +106,25 @@ def test_bad_ballots_are_refused(points, rules, said):
         PointTotals.from_points(points, **rules)
 
 
-def test_bad_promises_and_data_are_refused(key):
-    data = PointTotals(jnp.array([1, 2]), 3)
-    with pytest.raises(TypeError, match="from_points"):
-        dp_scores(key, np.zeros((2, 2), int), user())
-    with pytest.raises(ValueError, match="comparison"):
-        dp_scores(key, data, Privacy(1.0, unit="comparison", adjacency="replace"))
-    with pytest.raises(ValueError, match="contributions"):
-        dp_scores(key, data, user(contributions=3))
-    with pytest.raises(ValueError, match="delta"):
-        dp_scores(key, data, user(), noise="gaussian")
-    with pytest.raises(ValueError, match="noise"):
-        dp_scores(key, data, user(), noise="tree")
+@pytest.mark.parametrize("adjacency", ADJACENCIES)
+@pytest.mark.parametrize("noise", NOISES)
+def test_no_user_moves_totals_farther_and_some_user_as_far(noise, adjacency):
+    """All ballots of up to four items; a cube holds more than a limit allows, but no smaller one does."""
+    for items, most, limit in itertools.product((1, 2, 3, 4), (1, 2), (None, 1, 2)):
+        change = points_change(items, user(1.0, adjacency), most, limit, noise)
+        size, center = change.size(noise) / change.parts, change.center
+        attained = reference.largest_change(items, most, limit, adjacency, noise, center)
+        assert size == pytest.approx(attained), (items, most, limit)
+        other = reference.largest_change(items, most, limit, adjacency, noise, most / 2)
+        assert adjacency == "replace" or size <= other + 1e-9
+
+
+def test_the_smaller_noise_is_chosen_by_public_facts():
+    for items, limit, adjacency in itertools.product((1, 3, 40, 101), (None, 1, 3), ADJACENCIES):
+        privacy, facts = user(1.0, adjacency), Facts(items, rules=(2, limit))
+        deviations = {
+            noise: dp_scores.noise(privacy, facts, noise).deviation()
+            for noise in ("k-norm", "laplace")
+        }
+        chosen = least_noise(items, privacy, most=2, limit=limit)
+        assert deviations[chosen] == min(deviations.values())

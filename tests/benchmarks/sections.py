@@ -346,6 +346,7 @@ def releases(quick: bool) -> Iterator[Row]:
     user = pr.Privacy(1.0, unit="user", adjacency="replace")
     epsilon, bits = jnp.full(users, 1.0), ranks[:, 0] < ranks[:, 1]
     aggregation, pairwise = pr.aggregation, pr.pairwise
+    exact = aggregation.weights.counted_weights(ranks)
     kinds: dict[str, tuple[Callable[[], Any], Callable[[jax.Array], Any]]] = {
         "Laplace noise on win totals": (
             lambda: release.exact_noisy_counts(data, pure, noise="laplace"),
@@ -356,7 +357,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: pairwise.noisy_counts(key, data, one, noise="gaussian").value,
         ),
         "K-norm noise on Borda scores": (
-            lambda: release.exact_borda(ranks, user),
+            lambda: aggregation.dp_borda.release(exact, user),
             lambda key: aggregation.dp_borda(key, weights, user).value,
         ),
         "noise in the objective of a fit": (
@@ -364,7 +365,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: pairwise.perturbed_mle(key, data, pure).value,
         ),
         "exponential mechanism on rankings": (
-            lambda: release.exact_exponential(ranks, user),
+            lambda: release.exact_exponential(exact, user),
             lambda key: aggregation.exponential_kemeny(key, weights, user).value,
         ),
         "canonical set of 3": (
@@ -372,7 +373,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: pairwise.canonical_top_k(key, data, pure, 3).value,
         ),
         "KwikSort": (
-            lambda: release.exact_kwiksort(ranks, user),
+            lambda: release.exact_kwiksort(exact, user),
             lambda key: aggregation.dp_kwiksort(key, weights, user).value,
         ),
         f"randomized response of {users:,} users": (

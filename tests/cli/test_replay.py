@@ -22,6 +22,7 @@ from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.jobs import comparisons as of_comparisons
 from privrank_jax.jobs import methods, randomize
 from privrank_jax.jobs.result import Certainty
+from privrank_jax.mechanism import Change
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
@@ -202,7 +203,7 @@ def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
     monkeypatch.setattr(of_comparisons, "totals_sensitivity", lambda *_, **__: half)
     found = found_by_replay(tmp_path, COUNTS, "others")
     assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
-    monkeypatch.setattr("privrank_jax.release.exact_aggregation.borda_sensitivity", lambda *_: 7.5)
+    monkeypatch.setattr("privrank_jax.mechanism.change.Change.size", lambda *_: 7.5)
     assert "the mechanisms lose" in found_by_replay(
         tmp_path, CONSENSUS_BY_LAPLACE, "reversed", kind="wide.csv"
     )
@@ -211,7 +212,12 @@ def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("method", "name"), [("borda", "zonotope"), ("noise-all", "cube")])
 def test_a_change_that_is_too_small(method, name, monkeypatch, tmp_path):
     """K-norm noise for users of whom each moves a pair by half of what a reversed ranking does."""
-    monkeypatch.setattr("privrank_jax.release.exact_aggregation.CHANGE", 1)
+    made = Change.__init__
+    monkeypatch.setattr(
+        Change,
+        "__init__",
+        lambda one, largest, body, _, **more: made(one, largest, body, 1, **more),
+    )
     command = Command(f"aggregate --method {method}", rankings=True)
     found = found_by_replay(tmp_path, command, "reversed", kind="wide.csv")
     assert f"the mechanisms lose epsilon = 2, claimed is 1 (discrete_{name} 2)" in found
@@ -221,9 +227,10 @@ def test_a_shape_that_leaves_pairs_out(monkeypatch, tmp_path):
     """A path of the items: all pairs of two from two others move along its middle. And two components."""
     for left_out, lost in ((), "4"), (((1, 2),), "inf"):
         monkeypatch.setattr(
-            "privrank_jax.release.exact_aggregation.Graph.of_all_pairs",
-            lambda items, left_out=left_out: Graph(
-                [pair for pair in itertools.pairwise(range(items)) if pair not in left_out], items
+            "privrank_jax.exact.spanning_trees.Graph.of_counts",
+            lambda counts, left_out=left_out: Graph(
+                [pair for pair in itertools.pairwise(range(len(counts))) if pair not in left_out],
+                len(counts),
             ),
         )
         found = found_by_replay(tmp_path, CONSENSUS, "reversed", kind="wide.csv")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.data import DataError, Rankings
-from privrank_jax.release.exact_aggregation import twice_counts
 from tests.data.readers import load_rankings, read_rankings
 from tests.parquet import parquet
 
@@ -72,7 +72,7 @@ def test_the_same_as_by_the_loader(tmp_path, backend, case):
     assert rows.partial_users == np.sum(np.any(table.ranks < 0, axis=1))
     for missing in ("last", "unknown"):
         weights = dataclasses.replace(rows, missing=missing).weights()
-        np.testing.assert_array_equal(weights.twice, twice_counts(table.ranks, missing))
+        np.testing.assert_array_equal(weights.twice, counted_weights(table.ranks, missing).twice)
         assert (weights.num_users, weights.num_items) == table.ranks.shape
         with jax.enable_x64(True):
             counted = PairWeights.from_ranks(table.ranks, missing=missing)
@@ -188,4 +188,4 @@ def test_counts_of_a_table_do_not_depend_on_who_is_who(tmp_path, backend):
     np.testing.assert_array_equal(first, second)
     table = Rankings(ranks - 1, item_names=NAMES)
     order = [NAMES.index(name) for name in sorted(NAMES)]
-    np.testing.assert_array_equal(first, twice_counts(table.ranks, "last")[np.ix_(order, order)])
+    np.testing.assert_array_equal(first, counted_weights(table.ranks).twice[np.ix_(order, order)])

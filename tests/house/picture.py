@@ -24,8 +24,10 @@ BOXES = {
     "aggregation": (4, 2, 2.9, "rankings"),
     "mallows": (4, 3, 3.9, "synthetic ones"),
     "personalized": (4, 4, 4.9, "one per user"),
-    "privacy": (5, 0, 3.9, "promises, noise, accounting; estimates"),
-    "comparisons, links, metrics, rankings, _…": (6, 0, 6, "containers, checks, host, workarounds"),
+    "mechanism": (5, 0, 3.9, "records: what one unit can change, simulation, release"),
+    "exact": (6, 0, 1.9, "exact noise on integers"),
+    "privacy": (7, 0, 3.9, "promises, noise, accounting; estimates"),
+    "comparisons, links, metrics, rankings, _…": (8, 0, 6, "containers, checks, host, workarounds"),
 }
 BASE = list(BOXES)[-1]
 _WIDTH, _LINE, _HIGH, _EDGE = 980, 104, 52, 14

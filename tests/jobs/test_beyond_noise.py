@@ -11,7 +11,9 @@ import pytest
 from scipy import stats
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import noise_all
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
+from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
 from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.jobs import beyond_noise
@@ -24,7 +26,7 @@ from privrank_jax.jobs.consensus import Asked
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.release import exact_noise_all, exact_weights
+from privrank_jax.release import exact_weights
 
 USERS, ITEMS = 60, 5
 PAIRS = ITEMS * (ITEMS - 1) // 2
@@ -61,9 +63,9 @@ def drawn_exactly(asked, epsilon=1.0):
     delta = 1e-5 if asked.noise == "gaussian" else 0.0
     promise = Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
     if asked.method == "weights":
-        made = exact_weights(TIED, promise, noise=asked.noise, shrink="none")
+        made = exact_weights(counted_weights(TIED), promise, noise=asked.noise, shrink="none")
     else:
-        made = exact_noise_all(TIED, promise, noise=asked.noise)
+        made = noise_all.release(counted_weights(TIED), promise, noise=asked.noise)
     return Drawn(made, made.guarantee, True, "", ())
 
 

@@ -11,10 +11,11 @@ import pytest
 
 import privrank_jax as pr
 from privrank_jax.aggregation import bounds
-from privrank_jax.aggregation.private_footrule import dp_footrule_deviation
+from privrank_jax.aggregation.private_footrule import cost_deviation, dp_footrule
+from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.jobs import consensus
+from privrank_jax.mechanism import Facts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release.exact_aggregation import counted_weights
 from tests.jobs.released import agreed
 from tests.of_rankings import CONSENSUS
 from tests.parquet import as_parquet
@@ -103,7 +104,7 @@ def test_footrule_says_what_was_released_and_what_is_proved(unanimous, noise, de
     limit, promise = result.facts["expected_cost_bound"], user(500.0, delta)
     proved = bounds.bound("footrule", 3, 60, promise, noise=noise)
     assert limit == {"ratio": pytest.approx(1.8), "additive": pytest.approx(proved.additive)}
-    deviation = dp_footrule_deviation(3, 60, promise, noise=noise)
+    deviation = cost_deviation(3, dp_footrule.scale(promise, Facts(3, 60), noise), noise)
     assert result.facts["cost_deviation"] == pytest.approx(float(deviation), rel=1e-4)
     said = [note for note in result.notes if note.startswith("released: noisy counts")]
     assert len(said) == 1

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from privrank_jax import plan
-from privrank_jax.aggregation import PointTotals
+from privrank_jax.aggregation import PointTotals, dp_scores
 from privrank_jax.jobs.plan_labels import worth
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_scores
 
 POINTS = {"items": 4, "points": "0-2"}
 
@@ -27,7 +26,7 @@ def test_the_error_of_points_is_that_of_exact_noise(adjacency, limit, noise):
     promise = Privacy(1.0, unit="user", adjacency=adjacency)
     true = data.totals - 10 * found["middle"]
     errors = [
-        np.abs(exact_scores(data, promise, noise=noise).value - true).max() for _ in range(800)
+        np.abs(dp_scores.release(data, promise, noise=noise).value - true).max() for _ in range(800)
     ]
     within = np.mean(np.array(errors) <= found["error_of_total"])
     assert within > 0.95 - 5 * math.sqrt(0.95 * 0.05 / 800)

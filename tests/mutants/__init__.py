@@ -78,7 +78,7 @@ MUTANTS = (
     *mutants_of(
         "aggregation/scores.py",
         "tests/aggregation/test_scores.py",
-        ("most * size(min(num_items, 2 * given)), 0.0", "most * size(given), 0.0"),
+        ("[most] * min(num_items, 2 * given)", "[most] * given"),
         ("one, given = most / 2, num_items", "one, given = most / 4, num_items"),
     ),
     *mutants_of(
@@ -196,15 +196,16 @@ MUTANTS = (
         ("words[words <= last]", "words"),
     ),
     *mutants_of(
-        "release/exact_aggregation.py",
-        "tests/release/test_exact_aggregation.py tests/release/test_edges.py",
-        ("CHANGE = 2\n", "CHANGE = 1\n"),
-        ("totals = totals - users * (items - 1)", "pass"),
+        "aggregation/borda.py",
+        "tests/mechanism/test_contract.py",
+        ("center=0.5 * (items - 1)", "center=0.5 * items"),
+        ('times = 1 if attained.adjacency == "add-remove" else 2', "times = 1"),
     ),
     *mutants_of(
-        "release/scores.py",
-        "tests/release/test_scores.py",
-        ("attained, parts * change, body)", "attained, change, body)"),
+        "mechanism/additive.py",
+        "tests/mechanism/test_contract.py",
+        ("values - int(facts.num_users) * round(parts * change.center)", "values"),
+        ("factor // halves", "factor"),
     ),
     *mutants_of(
         "release/exponential.py",
@@ -316,11 +317,6 @@ MUTANTS = (
             "self._count(radius), self._count(other)",
             "self._count(radius + 1), self._count(other + 1)",
         ),
-    ),
-    *mutants_of(
-        "release/footrule_costs.py",
-        "tests/release/test_footrule_costs.py",
-        ("CHANGE = 4\n", "CHANGE = 2\n"),
     ),
     *mutants_of(
         "release/weights_in_parts.py",

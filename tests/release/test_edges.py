@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import sqlite3
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.borda import borda_sensitivity
+from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.release import (
-    exact_aggregation,
-    exact_borda,
     exact_exponential,
     exact_kwiksort,
     exact_mallows,
-    exact_noise_all,
     exact_noisy_counts,
     exponential,
+    kwiksort,
 )
-from privrank_jax.release.exact_aggregation import twice_counts
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from tests.promises import promise, user
@@ -144,36 +139,29 @@ def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
 
 
 def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():
-    assert exact_exponential([[1, 0]], user(1e300)).diagnostics.rate == 2**15  # per pair
+    assert (
+        exact_exponential(counted_weights([[1, 0]]), user(1e300)).diagnostics.rate == 2**15
+    )  # per pair
 
 
 def test_queries_take_half_of_epsilon_unless_it_is_said():
-    found = exact_kwiksort(np.tile([3, 0, 2, 1], (500, 1)), user(1.0), max_queries=1)
+    found = exact_kwiksort(
+        counted_weights(np.tile([3, 0, 2, 1], (500, 1))), user(1.0), max_queries=1
+    )
     assert found.diagnostics.noise_scale == pytest.approx(2 / 0.5 / 1000)
 
 
 def test_the_exponential_mechanism_takes_as_many_items_as_it_says(monkeypatch):
     monkeypatch.setattr(exponential, "MAX_ITEMS", 3)
-    assert exact_exponential([[1, 0, 2]], user(1e6)).value.tolist() == [1, 0, 2]
+    assert exact_exponential(counted_weights([[1, 0, 2]]), user(1e6)).value.tolist() == [1, 0, 2]
     with pytest.raises(ValueError, match="at most 3 items, got 4"):
-        exact_exponential([[1, 0, 2, 3]], user(1.0))
+        exact_exponential(counted_weights([[1, 0, 2, 3]]), user(1.0))
 
 
 def test_the_least_epsilon_of_mallows_is_said():
     with pytest.raises(ValueError, match=r"at least 2\.22e-16 is needed"):  # 2/2^53
         exact_mallows([[0, 1, 2]], 2.2e-16)
     assert exact_mallows([[0, 1, 2]], 2.23e-16).shape == (1, 3)
-
-
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-def test_counts_of_pairs_stand_in_for_their_rankings(missing):
-    """At ε = 5000 Laplace noise other than 0 has probability below 1e-100."""
-    ranks = np.array([[0, 1, 2], [2, 0, 1], [0, 0, 1], [1, 0, -1]])
-    counts = PairWeights.from_counts(twice_counts(ranks, missing), len(ranks))
-    for release in (exact_borda, exact_noise_all):
-        found = release(counts, user(5000.0), noise="laplace").value
-        other = release(ranks, user(5000.0), noise="laplace", missing=missing).value
-        np.testing.assert_allclose(found, other)
 
 
 def test_half_of_the_users_are_not_more_than_half(monkeypatch):
@@ -183,30 +171,7 @@ def test_half_of_the_users_are_not_more_than_half(monkeypatch):
         heard.extend(before([(0, 1), (1, 2)]))
         return [0, 1, 2], 2
 
-    monkeypatch.setattr(exact_aggregation, "_sort", ask)
+    monkeypatch.setattr(kwiksort, "_sort", ask)
     twice = np.array([[0, 10, 11], [10, 0, 11], [9, 9, 0]])
     exact_kwiksort(PairWeights.from_counts(twice, 10), user(1e4))
     assert heard == [False, True]
-
-
-@pytest.mark.parametrize(
-    "release", [exact_borda, exact_noise_all, exact_kwiksort, exact_exponential]
-)
-def test_no_users_are_refused(release):
-    with pytest.raises(ValueError, match="one user and two items at least"):
-        release(np.zeros((0, 3), int), user(1.0))
-
-
-def test_gaussian_noise_on_rankings_is_for_their_euclidean_sensitivity():
-    items, users = 7, 40
-    ranks, privacy = np.tile(np.arange(items), (users, 1)), user(0.7, 1e-6)
-    pairs = items * (items - 1) // 2
-    for release, sensitivity in (
-        (exact_borda, borda_sensitivity(items, 2)),
-        (exact_noise_all, math.sqrt(pairs)),
-        (exact_kwiksort, math.sqrt(pairs)),
-    ):
-        options: dict = {"max_queries": pairs} if release is exact_kwiksort else {}
-        scale = release(ranks, privacy, noise="gaussian", **options).diagnostics.noise_scale
-        known = discrete_gaussian(2 * float(sensitivity), 0.7, 1e-6)[1]
-        assert 2 * users * scale == pytest.approx(known, rel=1e-12)

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.exponential import exponential_log_probability
+from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact.balls import Uniform
 from privrank_jax.release import exact_exponential, exponential
-from privrank_jax.release.exact_aggregation import twice_counts
 from tests.promises import user
 from tests.release.rankings import EVERY, RANKS, costs_and_rate
 
@@ -141,7 +140,7 @@ def test_the_rate_gives_epsilon_and_no_more():
         _, rate = costs_and_rate(epsilon)
         # Twice the sensitivity m(m-1) of the integer costs.
         assert 2 * 4 * 3 * rate == Fraction(epsilon)
-        found = exact_exponential(RANKS, user(epsilon))
+        found = exact_exponential(counted_weights(RANKS), user(epsilon))
         assert found.diagnostics.rate == pytest.approx(epsilon / (4 * 3))
         assert found.guarantee.as_dict() == {
             "epsilon": epsilon, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
@@ -154,7 +153,7 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
     rest = np.tile([2, 1, 0], (40, 1))
 
     def law(ranks):
-        costs = exponential._excess(twice_counts(np.vstack([rest, ranks]), "last"))
+        costs = exponential._excess(counted_weights(np.vstack([rest, ranks])).twice)
         return law_of(exponential.Odds(costs, Fraction(epsilon) / 12, 140), 3)
 
     laws = [law(ranks) for ranks in itertools.permutations(range(3))]
@@ -166,7 +165,7 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
 
 @pytest.mark.parametrize("number", [np.float32(1.5), np.int64(2), 2])
 def test_epsilon_is_any_number(number):
-    found = exact_exponential(RANKS, user(number))
+    found = exact_exponential(counted_weights(RANKS), user(number))
     assert found.guarantee.epsilon == float(number)
     assert found.diagnostics.rate == pytest.approx(float(number) / 12)
 
@@ -182,11 +181,20 @@ def test_odds_are_held_however_small():
 
 
 def test_extremes():
-    assert exact_exponential([[1, 0]] * 3, user(1e6)).value.tolist() == [1, 0]
-    assert exact_exponential([[1, 0, 2]] * 3, user(1e300)).value.tolist() == [1, 0, 2]
-    drawn = {tuple(exact_exponential([[0, 1]], user(1e-9)).value.tolist()) for _ in range(60)}
+    assert exact_exponential(counted_weights([[1, 0]] * 3), user(1e6)).value.tolist() == [1, 0]
+    assert exact_exponential(counted_weights([[1, 0, 2]] * 3), user(1e300)).value.tolist() == [
+        1,
+        0,
+        2,
+    ]
+    drawn = {
+        tuple(exact_exponential(counted_weights([[0, 1]]), user(1e-9)).value.tolist())
+        for _ in range(60)
+    }
     assert drawn == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
-    value = exact_exponential(np.tile(np.arange(9)[::-1], (500, 1)), user(100.0)).value
+    value = exact_exponential(
+        counted_weights(np.tile(np.arange(9)[::-1], (500, 1))), user(100.0)
+    ).value
     assert (value.dtype, value.tolist()) == (np.int32, list(range(9))[::-1])
 
 
@@ -195,12 +203,9 @@ def test_extremes():
     [
         ({"privacy": user(math.inf)}, "epsilon must be finite"),
         ({"privacy": user(np.ones(2))}, "epsilon must be one number"),
-        ({"missing": "first"}, "missing must be one of"),
-        ({"data": [0, 1]}, "one user and two items at least"),
-        ({"data": [[0.0, 1.0]]}, "integers"),
-        ({"data": [list(range(21))]}, "at most 20 items, got 21"),
+        ({"weights": counted_weights([list(range(21))])}, "at most 20 items, got 21"),
     ],
 )
 def test_refusals(change, message):
     with pytest.raises(ValueError, match=message):
-        exact_exponential(**{"data": [[0, 1]], "privacy": user(1.0)} | change)
+        exact_exponential(**{"weights": counted_weights([[0, 1]]), "privacy": user(1.0)} | change)

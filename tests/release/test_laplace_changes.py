@@ -10,8 +10,8 @@ import math
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.scores import PointTotals
+from privrank_jax.aggregation import noise_all
+from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs import comparisons
 from privrank_jax.pairwise import questionnaire_counts
@@ -19,18 +19,12 @@ from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release import (
     covariate_sums,
-    exact_aggregation,
-    exact_borda,
-    exact_footrule,
     exact_kwiksort,
-    exact_noise_all,
     exact_noisy_counts,
-    exact_scores,
     exact_top_k,
     exact_weights,
-    footrule_costs,
+    kwiksort,
     noisy_counts,
-    scores,
     weights_in_parts,
 )
 from tests.reference import accounting as naive
@@ -51,7 +45,7 @@ def noiseless(monkeypatch):
         scales.append(math.ceil(change) / privacy.epsilon)
         return lambda values: np.asarray(values, float), scales[-1]
 
-    for module in (exact_aggregation, noisy_counts, scores):
+    for module in (kwiksort, noisy_counts):
         monkeypatch.setattr(module, "integer_noise", integer_noise)
     return scales
 
@@ -81,7 +75,7 @@ def of_gaussian(monkeypatch):
         assert noise == "gaussian" or body is not None
         return lambda values: np.asarray(values, float), 3.0
 
-    for module in (exact_aggregation, noisy_counts, scores, covariate_sums):
+    for module in (kwiksort, noisy_counts, covariate_sums):
         monkeypatch.setattr(module, "integer_noise", integer_noise)
 
 
@@ -102,96 +96,13 @@ ORDERS = list(itertools.permutations(range(4)))
 VOTES = [*ORDERS, (0, 0, 1, 2), (1, 0, 0, 0), (0, -1, -1, -1), (0, 1, -1, -1), (-1, -1, -1, -1)]
 
 
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-@pytest.mark.parametrize(
-    ("adjacency", "stated"), [("replace", (6, 2, 2, 6)), ("add-remove", (3, 1, 1, 3))]
-)
-def test_borda(noiseless, missing, adjacency, stated):
-    promise = Privacy(EPSILON, unit="user", adjacency=adjacency)
-    other = [(3, 0, 2, 1)]
-
-    def release(votes):
-        return exact_borda(np.array([*votes, *other]), promise, noise="laplace", missing=missing)
-
-    if adjacency == "replace":  # values are divided by two users
-        votes = [(vote,) for vote in VOTES]
-        found = assert_holds(release, votes, replaced(votes), 4)
-    else:
-        votes = [(), *((vote,) for vote in VOTES)]
-        found = assert_holds(release, votes, [(vote, ()) for vote in votes[1:]])
-    assert found == stated
-    assert set(noiseless) == {sum(stated) / EPSILON}
-
-
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-def test_prefix_counts_of_footrules(monkeypatch, missing):
-    """Differences of the costs of adjacent places, by two users: a reversal moves eight counts of four items by 4."""
-    scales = []
-
-    def mechanism(values, scale, sources):
-        scales.append(scale)
-        return values
-
-    monkeypatch.setattr(footrule_costs, "laplace_mechanism", mechanism)
-    promise = Privacy(EPSILON, unit="user", adjacency="replace")
-
-    def release(votes):
-        ranks = np.array([*votes, (3, 0, 2, 1)])
-        found = exact_footrule(ranks, promise, noise="laplace", missing=missing)
-        return dataclasses.replace(found, value=(1 + np.diff(found.value, axis=1)) / 2)
-
-    votes = [(vote,) for vote in VOTES]
-    assert assert_holds(release, votes, replaced(votes), 8) == (4,) * 8
-    assert set(scales) == {32 / EPSILON}
-
-
-def test_counts_of_all_pairs(noiseless):
-    promise = Privacy(EPSILON, unit="user", adjacency="replace")
-    votes = [(vote,) for vote in VOTES]
-
-    def release(vote):
-        found = exact_noise_all(np.array(vote), promise, noise="laplace")
-        found.value[np.tril_indices(4)] = 0
-        return found
-
-    assert assert_holds(release, votes, replaced(votes)) == (2,) * 6
-    assert set(noiseless) == {12 / EPSILON}
-
-
 def test_queries_of_kwiksort(noiseless):
     promise = Privacy(EPSILON, unit="user", adjacency="replace")
-    given = PairWeights.from_ranks(np.array([[0, 1, 2]] * 3))
+    given = counted_weights([[0, 1, 2]] * 3)
     assert exact_kwiksort(given, promise, max_queries=3).guarantee.changes == (2,) * 3
     assert noiseless[-1] >= 2 * 3 / EPSILON
-    with_fallback = exact_kwiksort(np.array([[0, 1, 2, 3, 4]] * 3), promise, max_queries=9)
+    with_fallback = exact_kwiksort(counted_weights([[0, 1, 2, 3, 4]] * 3), promise, max_queries=9)
     assert with_fallback.guarantee.changes == ()  # whose noise is of another kind
-
-
-@pytest.mark.parametrize(
-    ("adjacency", "limit", "stated", "doubled"),
-    [
-        ("replace", None, (2, 2, 2), 1),
-        ("replace", 1, (2, 2), 1),
-        ("add-remove", None, (2, 2, 2), 2),
-        ("add-remove", 1, (2,), 1),
-    ],
-)
-def test_points(noiseless, adjacency, limit, stated, doubled):
-    promise = Privacy(EPSILON, unit="user", adjacency=adjacency)
-    ballots = list(itertools.product(range(3), repeat=3))
-
-    def release(ballot):
-        ballot = np.array([ballot] if ballot else np.zeros((0, 3)), int)
-        return exact_scores(
-            PointTotals.from_points(ballot, most=2, limit=limit), promise, noise="laplace"
-        )
-
-    if adjacency == "replace":
-        found = assert_holds(release, ballots, replaced(ballots), doubled)
-    else:
-        pairs = [(ballot, ()) for ballot in ballots]
-        found = assert_holds(release, [(), *ballots], pairs, doubled)
-    assert found == stated
 
 
 ANSWERS = [
@@ -274,11 +185,6 @@ def test_smaller_sensitivities(noiseless):
 
 
 def test_what_is_not_proven_states_nothing():
-    ranks, promise = [[0, 1, 2]] * 5, Privacy(EPSILON, unit="user", adjacency="replace")
-    for release in (exact_borda, exact_noise_all):
-        assert release(ranks, promise).guarantee.changes == ()
-        approximate = Privacy(EPSILON, unit="user", adjacency="replace", delta=1e-6)
-        assert release(ranks, approximate, noise="gaussian").guarantee.changes == ()
     single = Privacy(EPSILON, unit="comparison", adjacency="flip")
     assert exact_top_k([3.0, 1.0], single, 1).guarantee.changes == ()
     asked = Privacy(EPSILON, unit="user", adjacency="flip", public=("questionnaire",))
@@ -296,30 +202,6 @@ def test_what_is_not_proven_states_nothing():
 
 
 GAUSSIAN = {"delta": 1e-6, "unit": "user"}
-
-
-def test_rho_of_rankings_and_points(of_gaussian):
-    promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
-    orders = replaced(list(itertools.permutations(range(3))))
-
-    def of_order(order):
-        return exact_borda(np.array([order]), promise, noise="gaussian")
-
-    assert_rho(of_order, orders, 2)
-
-    def of_pairs(order):
-        found = exact_noise_all(np.array([order]), promise, noise="gaussian")
-        found.value[np.tril_indices(3)] = 0
-        return found
-
-    assert_rho(of_pairs, orders, 2)
-
-    def of_points(ballot):
-        points = PointTotals.from_points(np.array([ballot]), most=2, limit=1)
-        return exact_scores(points, promise, noise="gaussian")
-
-    ballots = [one for one in itertools.product(range(3), repeat=3) if np.count_nonzero(one) <= 1]
-    assert_rho(of_points, replaced(ballots), 1)
 
 
 def test_rho_of_totals(of_gaussian):
@@ -353,10 +235,10 @@ def test_rho_of_covariates(of_gaussian):
 def test_rho_of_queries_of_kwiksort(of_gaussian):
     """Of q queries, each of which changes by 2; none is stated where there is a fallback."""
     promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
-    few = exact_kwiksort(np.array([[0, 1, 2]] * 3), promise, noise="gaussian", max_queries=3)
+    few = exact_kwiksort(counted_weights([[0, 1, 2]] * 3), promise, noise="gaussian", max_queries=3)
     assert few.guarantee.rho == pytest.approx(3 * 4 / 18)
-    ranks = np.array([[0, 1, 2, 3, 4]] * 3)
-    many = exact_kwiksort(ranks, promise, noise="gaussian", max_queries=9)
+    ranks = [[0, 1, 2, 3, 4]] * 3
+    many = exact_kwiksort(counted_weights(ranks), promise, noise="gaussian", max_queries=9)
     assert many.guarantee.rho is None
 
 
@@ -369,13 +251,13 @@ def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):
         kept["values"] = np.asarray(values, float)
         return kept["values"]
 
-    for module in (footrule_costs, weights_in_parts):
+    for module in (weights_in_parts,):
         monkeypatch.setattr(module, "gaussian_mechanism", mechanism)
     promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
-    for release in (exact_footrule, functools.partial(exact_weights, focus=0.3)):
+    for release in (functools.partial(exact_weights, focus=0.3),):
         drawn = []
         for order in itertools.permutations(range(4)):
-            rho = release(np.array([order]), promise, noise="gaussian").guarantee.rho
+            rho = release(counted_weights([order]), promise, noise="gaussian").guarantee.rho
             drawn.append(kept["values"] / kept["scales"])
         largest = max(np.sum((one - other) ** 2) for one in drawn for other in drawn)
         assert largest / 2 <= rho <= largest / 2 * (1 + 1e-12)
@@ -383,7 +265,9 @@ def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):
 
 def test_gaussian_releases_compose_by_their_rho():
     promise = Privacy(0.1, adjacency="replace", delta=1e-8, unit="user")
-    found = exact_noise_all([[0, 1, 2]] * 100, promise, noise="gaussian").guarantee
+    found = noise_all.release(
+        counted_weights([[0, 1, 2]] * 100), promise, noise="gaussian"
+    ).guarantee
     together = compose([found] * 50, delta=1e-6)
     exact = naive.canonne_kamath_steinke_epsilon(50 * found.rho, 1e-6)
     assert exact <= together.epsilon <= exact * 1.001
@@ -402,8 +286,10 @@ def test_gaussian_releases_compose_by_their_rho():
 
 def test_a_release_composes_by_its_changes():
     promise = Privacy(0.1, unit="user", adjacency="replace")
-    found = exact_noise_all([[0, 1, 2]] * 100, promise, noise="laplace").guarantee
-    plain = exact_noise_all([[0, 1, 2]] * 100, promise).guarantee
+    found = noise_all.release(
+        counted_weights([[0, 1, 2]] * 100), promise, noise="laplace"
+    ).guarantee
+    plain = noise_all.release(counted_weights([[0, 1, 2]] * 100), promise).guarantee
     together, worst = (compose([one] * 100, delta=1e-6).epsilon for one in (found, plain))
     assert together == pytest.approx(2.62, abs=0.1)
     assert worst == pytest.approx(4.775, abs=1e-3)

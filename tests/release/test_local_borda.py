@@ -104,7 +104,7 @@ def test_a_release_says_what_it_keeps():
     ("ranks", "epsilon", "message"),
     [
         (np.zeros((2, 21), int), 1.0, "2 to 20 items"),
-        (np.zeros((2, 1), int), 1.0, "two items at least"),
+        (np.zeros((2, 1), int), 1.0, "takes 2 to 20 items"),
         (np.zeros((2, 3)), 1.0, "ranks must be integers"),
         (np.zeros((2, 3), int), math.inf, "epsilon"),
         (np.zeros((2, 3), int), 1e-17, "epsilon is so small"),

@@ -20,16 +20,14 @@ from privrank_jax.aggregation import PairWeights
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.exact.integer_laplace import geometric
 from privrank_jax.release import (
-    exact_aggregation,
-    exact_borda,
     exact_bound,
     exact_kwiksort,
     exact_mallows,
-    exact_noise_all,
     exact_noisy_counts,
     exact_randomized_response,
     exact_sub_ranking_weights,
     exact_top_k,
+    kwiksort,
 )
 from privrank_jax.release.randomized_response import kept_below
 from tests.exact.laws import (
@@ -163,33 +161,6 @@ def test_the_order_of_a_list_has_its_law(monkeypatch):
 # --- noise on rankings ---------------------------------------------------------------------------
 
 
-def test_noise_on_borda_scores_has_its_law():
-    items, runs, epsilon = 1500, 25, 1500.0 * 1500
-    ranks = np.stack([np.arange(items), np.arange(items)[::-1]])
-    found = [exact_borda(ranks, user(epsilon), noise="laplace") for _ in range(runs)]
-    scale = 2 * 2 * found[0].diagnostics.noise_scale  # of twice the sum over two users
-    draws = np.stack([4 * estimate.value for estimate in found]) - 2 * (items - 1)
-    # ℓ₁ sensitivity of the scores, ⌊m²/2⌋, on twice the totals.
-    assert scale == pytest.approx(2 * (items**2 // 2) / epsilon)
-    with pytest.raises(AssertionError):
-        assert_noise(draws + 1, "laplace", scale)
-    assert_noise(draws, "laplace", scale)
-
-
-def test_noise_on_all_pairs_has_its_law():
-    items, users = 270, 10**6
-    pairs = items * (items - 1) // 2
-    twice = users * (1 - np.eye(items, dtype=np.int64))  # every weight 1/2
-    found = exact_noise_all(PairWeights.from_counts(twice, users), user(pairs / 2), noise="laplace")
-    scale = 2 * users * found.diagnostics.noise_scale
-    assert scale == pytest.approx(4.0)
-    above = np.triu_indices(items, 1)
-    np.testing.assert_allclose(found.value[above] + found.value.T[above], 1, rtol=1e-15)
-    draws = 2 * users * (found.value[above] - 0.5)
-    np.testing.assert_allclose(draws, np.round(draws), atol=1e-6)
-    assert_noise(np.round(draws), "laplace", scale)
-
-
 def test_answers_to_queries_have_their_law(monkeypatch):
     """A stand-in for the sort asks one pair repeatedly, as often as the budget allows."""
     queries, users = 100_000, 1000
@@ -200,7 +171,7 @@ def test_answers_to_queries_have_their_law(monkeypatch):
         heard.extend(before([(0, 1)] * queries))
         return [0, 1], queries
 
-    monkeypatch.setattr(exact_aggregation, "_sort", ask)
+    monkeypatch.setattr(kwiksort, "_sort", ask)
     found = exact_kwiksort(PairWeights.from_counts(twice, users), user(0.1))
     scale = 2 * users * found.diagnostics.noise_scale
     assert scale == pytest.approx(20.0)

@@ -6,12 +6,11 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.split_weights import private_weights_scales
+from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.release import exact_weights
 from privrank_jax.release.weights_in_parts import deviations, split_epsilon
@@ -66,7 +65,9 @@ def test_noise_of_both_parts(noise, focus):
     wanted = private_weights_scales(3, 5, promised(noise), noise=noise, focus=focus)
     squares = []
     for _ in range(DRAWS):
-        value = exact_weights(RANKS, promised(noise), noise=noise, focus=focus, shrink="none").value
+        value = exact_weights(
+            counted_weights(RANKS), promised(noise), noise=noise, focus=focus, shrink="none"
+        ).value
         parts = reference.parts(np.where(np.eye(3), 0, value - w + 0.5))
         squares.append([reference.square(part) for part in parts])
     for column, dimension, scale in ((0, 2, wanted[0]), (1, 1, wanted[1])):
@@ -81,14 +82,10 @@ def test_noise_of_both_parts(noise, focus):
 def test_values_diagnostics_and_guarantee(noise):
     privacy = promised(noise, 1e5)
     for missing in ("last", "unknown"):
-        with jax.enable_x64(True):
-            w = PairWeights.from_ranks(RANKS, missing=missing)
-        for data in (RANKS, w):
-            found = exact_weights(
-                data, privacy, noise=noise, focus=0.5, shrink="none", missing=missing
-            )
-            np.testing.assert_allclose(found.value, w.matrix, atol=1e-3)
-    rough = exact_weights(RANKS, promised(noise), noise=noise, focus=0.2)
+        w = counted_weights(RANKS, missing)
+        found = exact_weights(w, privacy, noise=noise, focus=0.5, shrink="none")
+        np.testing.assert_allclose(found.value, w.matrix, atol=1e-3)
+    rough = exact_weights(counted_weights(RANKS), promised(noise), noise=noise, focus=0.2)
     assert rough.value.dtype == np.float64
     np.testing.assert_allclose(rough.value + rough.value.T, 1 - np.eye(3), atol=1e-12)
     np.testing.assert_allclose(
@@ -102,7 +99,10 @@ def test_values_diagnostics_and_guarantee(noise):
 
 def test_default_focus_is_that_of_the_twin():
     """With much noise nothing is said about cycles; with little, all is spent on pairs."""
-    much, little = exact_weights(RANKS, user(0.5)), exact_weights(RANKS, user(200.0))
+    much, little = (
+        exact_weights(counted_weights(RANKS), user(0.5)),
+        exact_weights(counted_weights(RANKS), user(200.0)),
+    )
     assert math.isinf(much.diagnostics.cycle_scale)
     assert float(little.diagnostics.cycle_scale) == float(little.diagnostics.gradient_scale)
 
@@ -116,6 +116,6 @@ def test_refusals():
     ]
     for wrong in refused:
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            exact_weights(RANKS, user(1.0), **wrong)
+            exact_weights(counted_weights(RANKS), user(1.0), **wrong)
     with pytest.raises(ValueError, match="epsilon"):
-        exact_weights(RANKS, user(math.inf))
+        exact_weights(counted_weights(RANKS), user(math.inf))

@@ -1,0 +1,272 @@
+"""Mechanisms that add noise to numbers that are linear in data: one record each, and all that follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Bool
+
+from privrank_jax._types import Key
+from privrank_jax._validate import check_no_padding
+from privrank_jax.comparisons import default_float
+from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.change import Change
+from privrank_jax.mechanism.data import UNPADDED, Data, Facts
+from privrank_jax.privacy.bodies import Independent, Noise
+from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.geometry import Cube, Zonotope
+from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, kept_by_noise
+from privrank_jax.privacy.privacy import Kind, Privacy
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Additive:
+    """Statistic + noise, then post-processing.
+
+    Called with ``(key, data, privacy, noise=...)`` it simulates: pure, for ``jit``, ``vmap`` and ``grad``.
+    :meth:`release` draws exact noise from the operating system's entropy, on the host.
+
+    Attributes:
+        name: of the record in its module.
+        doc: the theorem, and what is published.
+        data: what it reads.
+        kinds: units and adjacencies that it protects, the weakest first.
+        statistic: (numbers, facts) -> numbers: linear, whole if they are, the same code for NumPy and JAX.
+        change: (attained promise, facts, noise) -> what one unit moves of it.
+        finish: (noisy numbers, facts) -> value. It is given neither data nor a private number of users, so it is
+            post-processing.
+        shape: facts -> shape of the statistic.
+        real: facts -> which of its numbers are released; default all. The others get noise in a simulation, and the
+            finish drops them.
+        noises: kinds of noise, the default first.
+    """
+
+    name: str
+    doc: str
+    data: Data
+    kinds: tuple[Kind, ...]
+    statistic: Callable[[Any, Facts], Any]
+    change: Callable[[Privacy, Facts, str], Change]
+    finish: Callable[[Any, Facts], Any] = lambda noisy, facts: noisy
+    shape: Callable[[Facts], tuple[int, ...]] = lambda facts: (facts.num_items,)
+    real: Callable[[Facts], Bool[Any, "..."]] | None = None
+    noises: tuple[str, ...] = SHAPED_NOISES
+
+    def __post_init__(self) -> None:
+        of_functions = (
+            ("__name__", self.name),
+            ("__module__", self.change.__module__),
+            ("__doc__", self.doc),
+        )
+        for name, value in of_functions:
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (sys.modules[self.__module__], self.name)
+
+    # --- what is public ----------------------------------------------------------------------------
+
+    def attained(self, privacy: Privacy, noise: str) -> Privacy:
+        """What is attained of a promise.
+
+        Args:
+            privacy: what is asked for.
+            noise: its kind.
+
+        Raises:
+            TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
+            ValueError: a promise that this can't keep, an unknown noise, Gaussian noise without δ.
+        """
+        found = kept_by_noise(noise, privacy, self.name, *self.kinds, noises=self.noises)
+        if privacy.contributions is not None and all(unit == "user" for unit, _ in self.kinds):
+            raise ValueError(
+                f"{self.name} protects all that a user says, not single comparisons: leave contributions out of the "
+                "promise."
+            )
+        return found
+
+    def noise(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Noise:
+        """The noise on the statistic, in published units; public.
+
+        Args:
+            privacy: what is promised.
+            facts: what is public of the data.
+            noise: its kind.
+
+        Raises:
+            TypeError, ValueError: as :meth:`attained`.
+        """
+        kind = noise or self.noises[0]
+        attained = self.attained(privacy, kind)
+        change = self.change(attained, facts, kind)
+        scale = self._scale(attained, facts, kind, change)
+        return _noise(kind, scale, change, self.shape(facts))
+
+    def scale(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Any:
+        """The scale of that noise; arguments as for :meth:`noise`."""
+        kind = noise or self.noises[0]
+        attained = self.attained(privacy, kind)
+        return self._scale(attained, facts, kind, self.change(attained, facts, kind))
+
+    def _scale(self, attained: Privacy, facts: Facts, noise: str, change: Change) -> Any:
+        size = change.size(noise) / (self.data.times * change.parts)
+        if self.data.mean and attained.adjacency != "add-remove":
+            size = size / facts.num_users
+        return additive_scale(noise, attained, size, size)
+
+    # --- simulation --------------------------------------------------------------------------------
+
+    def __call__(
+        self, key: Key, data: Any, privacy: Privacy, *, noise: str | None = None, **public: Any
+    ) -> Estimate:
+        """Simulate.
+
+        Args:
+            key: PRNG key.
+            data: as the record says; may be traced.
+            privacy: what is promised; ε and δ may be traced, and ε = ∞ adds no noise.
+            noise: one of ``noises``.
+            public: what else is public of the data, where the record takes it.
+
+        Returns:
+            ``value``, as the record says. ``guarantee``. ``diagnostics``:
+            :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, in published units.
+
+        Raises:
+            TypeError, ValueError: as :meth:`attained`; data of another type, or that are wrong.
+        """
+        kind = noise or self.noises[0]
+        attained = self.attained(privacy, kind)
+        self.data.check(data, self.name)
+        numbers, facts = self.data.floats(data, **public)
+        change = self.change(attained, facts, kind)
+        scale = self._scale(attained, facts, kind, change)
+        value = _simulated(self, key, numbers, facts, attained, scale, kind)
+        told = NoiseDiagnostics(scale, _center(attained, change))
+        return Estimate(value, Guarantee(privacy, attained), told)
+
+    # --- exact release -----------------------------------------------------------------------------
+
+    def release(
+        self, data: Any, privacy: Privacy, *, noise: str | None = None, **public: Any
+    ) -> Estimate:
+        """The same with exact noise on whole numbers, from the operating system's entropy.
+
+        Args:
+            data: as the record says, without padding.
+            privacy: what is promised, ε finite.
+            noise: one of ``noises``.
+            public: as of a simulation.
+
+        Returns:
+            As of a simulation, in NumPy and float64.
+
+        Raises:
+            TypeError, ValueError: as of a simulation; ε = ∞, several ε, or an ε and δ so extreme that no noise can be
+                drawn; padded items, which would be published; data that hold no exact counts.
+        """
+        from privrank_jax.exact.integer_noise import (
+            concentrated,
+            exact_estimate,
+            exact_promise,
+        )
+
+        kind = noise or self.noises[0]
+        attained = exact_promise(self.attained(privacy, kind))
+        self.data.check(data, self.name)
+        check_no_padding(data, UNPADDED)
+        numbers, facts = self.data.whole(data, **public)
+        change = self.change(attained, facts, kind)
+        parts = self.data.times * change.parts
+        values = change.parts * self.statistic(numbers, facts)
+        hidden = attained.adjacency == "add-remove"
+        if hidden:
+            values = values - int(facts.num_users) * round(parts * change.center)
+        real = np.ones(values.shape, bool) if self.real is None else self.real(facts)
+        noisy = np.zeros(values.shape)
+        noisy[real], scale = _with_exact_noise(kind, attained, change, values[real])
+        divisor = int(facts.num_users) if self.data.mean and not hidden else 1
+        value = self.finish(noisy / parts / divisor, _seen(attained, facts))
+        spread = np.sort(np.ravel(np.asarray(change.largest)))[::-1].tolist()
+        return exact_estimate(
+            value,
+            privacy,
+            attained,
+            NoiseDiagnostics(scale / parts / divisor, _center(attained, change)),
+            changes=tuple(int(c) for c in spread if c) if kind == "laplace" else (),
+            rho=concentrated(kind, change.size(kind), scale),
+        )
+
+
+def _center(attained: Privacy, change: Change) -> Any:
+    """What is subtracted from each user's numbers."""
+    return change.center if attained.adjacency == "add-remove" else 0.0
+
+
+def _seen(attained: Privacy, facts: Facts) -> Facts:
+    """What is public of the data under this promise."""
+    hidden = attained.adjacency == "add-remove"
+    return dataclasses.replace(facts, num_users=None) if hidden else facts
+
+
+def _noise(kind: str, scale: Any, change: Change, shape: tuple[int, ...]) -> Noise:
+    """The noise on numbers of this shape; a zonotope may have one more, which is dropped."""
+    if kind != "k-norm":
+        return Noise(kind, scale, Independent(shape))
+    assert change.body is not None
+    body = change.body()
+    more = isinstance(body, Zonotope) and body.lengths.shape[0] > shape[0]
+    return Noise(kind, scale, body, shape[0] if more else None)
+
+
+@functools.partial(jax.jit, static_argnames=("record", "noise"))
+def _simulated(
+    record: Additive,
+    key: Key,
+    numbers: Any,
+    facts: Facts,
+    attained: Privacy,
+    scale: Any,
+    noise: str,
+) -> Any:
+    value = record.statistic(numbers, facts)
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        value = value.astype(default_float())
+    change = record.change(attained, facts, noise)
+    if attained.adjacency == "add-remove":
+        users = jnp.asarray(facts.num_users, value.dtype)
+        center = jnp.asarray(change.center, value.dtype)
+        value = users * (value - center) if record.data.mean else value - center * users
+    drawn = _noise(noise, scale, change, value.shape).draw(key, value.dtype)
+    return record.finish(value + drawn, _seen(attained, facts))
+
+
+def _with_exact_noise(
+    noise: str, attained: Privacy, change: Change, values: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Whole numbers with exact noise, and its scale."""
+    from privrank_jax.exact.integer_noise import integer_noise
+    from privrank_jax.exact.spanning_trees import Graph
+
+    if noise != "k-norm":
+        add_noise, scale = integer_noise(noise, attained, change.size(noise))
+        return add_noise(values), scale
+    assert change.body is not None
+    body, factor = change.body(), change.factor
+    if isinstance(body, Cube):
+        add_noise, scale = integer_noise(noise, attained, factor, values.size)
+        return add_noise(values), scale
+    lengths = np.asarray(body.lengths)
+    halves = 1 if np.array_equal(lengths, np.rint(lengths)) else 2
+    graph = Graph.of_counts(np.rint(halves * lengths).astype(np.int64))
+    add_noise, scale = integer_noise(noise, attained, factor // halves, graph)
+    more = len(lengths) - len(values)  # an item beyond the numbers, whose number is minus their sum
+    return add_noise(np.append(values, [-values.sum()] * more))[: len(values)], scale

@@ -1,0 +1,78 @@
+r"""What one unit can move of the numbers that are released: the one fact from which noise and composition follow.
+
+**Largest entries.** A change d of whole numbers *is within* (c_1, ..., c_k) if, for each j, its j largest \|d_i\| add
+up to at most the j largest c. Then ‖d‖₁ ≤ Σ c, and ‖d‖₂² ≤ Σ c², since a sum of squares is convex and d is majorized
+by c. So one tuple gives the scale of Laplace and of Gaussian noise, and how Laplace noise composes
+(:attr:`Guarantee.changes <privrank_jax.privacy.Guarantee>`); its largest entry is what one number can change. Both
+sums are attained where some change has just these entries.
+
+**Body.** d lies in ``factor`` times a convex body, whose K-norm noise has that over ε for its scale
+(:mod:`privrank_jax.privacy.geometry`).
+
+**Center.** Where the number of users is private, sums are released, and each user's numbers count less a public
+constant. That moves all sums of n users alike, and can halve what one user moves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from privrank_jax._validate import is_traced
+from privrank_jax.privacy.geometry import Cube, Zonotope
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Change:
+    """What one unit moves of whole numbers: of ``parts`` times the statistic, in the units in which data are counted.
+
+    Attributes:
+        largest: c, numbers >= 0 in any order and shape, one at least positive; may be traced.
+        body: that ``factor`` times holds the change; None if K-norm noise has no shape here.
+        factor: whole.
+        parts: whole; a finer grid, on which the center is whole.
+        center: what is subtracted from each user's numbers where the number of users is private, in published units.
+    """
+
+    largest: Any
+    body: Callable[[], Cube | Zonotope] | None = None
+    factor: int = 1
+    parts: int = 1
+    center: Any = 0.0
+
+    def less(self, other: Change, noise: str) -> Change:
+        """That of the two at which the noise is less, this one if it is equal.
+
+        Args:
+            other: of the same numbers.
+            noise: its kind.
+        """
+        smaller = self.size(noise) / self.parts <= other.size(noise) / other.parts
+        return self if smaller else other
+
+    def size(self, noise: str) -> Any:
+        """The change in the norm of the noise: Σ c, √Σ c², or the factor of the body.
+
+        Args:
+            noise: ``"laplace"``, ``"gaussian"`` or ``"k-norm"``.
+
+        Raises:
+            ValueError: K-norm noise without a body.
+
+        >>> Change([4, 2, 2]).size("laplace"), Change([2, 2, 2, 2]).size("gaussian")
+        (8.0, 4.0)
+        """
+        if noise == "k-norm":
+            if self.body is None:
+                raise ValueError(
+                    "K-norm noise has no shape under this promise: choose noise='laplace'."
+                )
+            return float(self.factor)
+        traced = is_traced(self.largest)
+        largest = jnp.asarray(self.largest, float) if traced else np.asarray(self.largest, float)
+        found = largest.sum() if noise == "laplace" else (largest**2).sum() ** 0.5
+        return found if traced else float(found)

@@ -1,0 +1,67 @@
+"""How mechanisms read one type of data: what is public of them, floats for simulation, whole numbers for releases."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Int
+
+from privrank_jax._types import Mask
+
+UNPADDED = "exact releases take no padding, as padded items would be published"
+"""What is said of padded items."""
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Facts:
+    """What is public of data, and all that a scale depends on.
+
+    Attributes:
+        num_items: m, padding included.
+        num_users: n; None where it is private or nothing depends on it.
+        mask: ``(m,)`` bool, False for items that only pad; None: all are real.
+        rules: public numbers by which data were made, such as the most points of a ballot.
+    """
+
+    num_items: int = dataclasses.field(metadata={"static": True})
+    num_users: Any = None
+    mask: Mask | None = None
+    rules: tuple[Any, ...] = dataclasses.field(default=(), metadata={"static": True})
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Data:
+    """One type of data.
+
+    Attributes:
+        kind: the type.
+        remedy: how to get it, at the end of an error.
+        floats: (data, **public) -> numbers in published units, and what is public; checked unless traced.
+        whole: (data, **public) -> whole numbers on the host, ``times`` sums over users, and what is public.
+        times: how many whole units a published unit of one user has: 2 where users may give halves.
+        mean: whether floats are means over users, so that what is published is a mean where n is public.
+    """
+
+    kind: type
+    remedy: str
+    floats: Callable[..., tuple[Any, Facts]]
+    whole: Callable[..., tuple[Int[np.ndarray, "..."], Facts]]
+    times: int = 1
+    mean: bool = False
+
+    def check(self, data: object, by: str) -> None:
+        """Raise ``TypeError`` unless the data have this type.
+
+        Args:
+            data: what was given.
+            by: to whom.
+        """
+        if not isinstance(data, self.kind):
+            raise TypeError(
+                f"{by} takes {self.kind.__name__}, got {type(data).__name__}: {self.remedy}"
+            )

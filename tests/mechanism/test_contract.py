@@ -1,0 +1,228 @@
+"""What every record keeps: its numbers, what one unit moves of them, the law of its noise, use, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+import functools
+import importlib
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from privrank_jax.privacy import Privacy
+from tests.mechanism.cases import CASES
+from tests.reference import calibration
+
+DELTA = 1e-5
+EACH = [
+    pytest.param(case, kind, noise, id=f"{name}-{kind[1]}-{noise}")
+    for name, case in CASES.items()
+    for kind in case.record.kinds
+    for noise in case.record.noises
+]
+each = pytest.mark.parametrize(("case", "kind", "noise"), EACH)
+
+
+def promised(epsilon, kind, noise, **more):
+    delta = DELTA if noise == "gaussian" else 0.0
+    return Privacy(epsilon, unit=kind[0], adjacency=kind[1], delta=delta, **more)
+
+
+def center_of(case, kind, noise):
+    """What is subtracted: the center, unless less moves without it."""
+    if kind[1] != "add-remove":
+        return 0.0
+    plain, centered = (farthest(case, kind, noise, c) for c in (0.0, case.center))
+    return case.center if centered <= plain else 0.0
+
+
+def moved(case, kind, center=0.0):
+    """What one unit moves of the released numbers, ``(K, d)``."""
+    numbers = np.array([case.numbers(one) for one in case.contents], float)
+    if kind[1] == "add-remove":
+        return numbers - center
+    return (numbers[:, None] - numbers).reshape(-1, numbers.shape[1])
+
+
+def norm(case, noise, moves):
+    if noise == "k-norm":
+        return np.abs(moves @ case.facets.T).max(-1)
+    return np.linalg.norm(moves, 1 if noise == "laplace" else 2, axis=-1)
+
+
+def farthest(case, kind, noise, center):
+    return norm(case, noise, moved(case, kind, center)).max()
+
+
+def wanted(case, kind, noise, users):
+    """The released numbers without noise."""
+    numbers = np.array([case.numbers(one) for one in users], float)
+    numbers = numbers - center_of(case, kind, noise)
+    mean = case.record.data.mean and kind[1] != "add-remove"
+    return numbers.mean(0) if mean else numbers.sum(0)
+
+
+@each
+def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, kind, noise, key):
+    """Also of padded data. Exact Laplace and Gaussian noise is 0 here but for a chance below 1e-100."""
+    rng = np.random.default_rng(0)
+    for size in (1, 2, 5):
+        users = [case.contents[k] for k in rng.integers(0, len(case.contents), size)]
+        data, right = case.made(users), wanted(case, kind, noise, users)
+        found = case.record(key, data, promised(jnp.inf, kind, noise), noise=noise).value
+        np.testing.assert_allclose(case.read(found), right, atol=1e-5)
+        exact = case.record.release(data, promised(1e5, kind, noise), noise=noise)
+        np.testing.assert_allclose(case.read(exact.value), right, atol=1e-2)
+        if case.padded is not None:
+            more, mask = case.padded(data)
+            wide = case.record(key, more, promised(jnp.inf, kind, noise), noise=noise).value
+            real = mask.sum()
+            inner = np.asarray(wide)[mask]
+            if inner.ndim == 2:
+                inner = inner[:, :real] if case.record.name == "dp_footrule" else inner[:, mask]
+            np.testing.assert_allclose(case.read(inner), right, atol=1e-5)
+
+
+@each
+def test_the_noise_is_the_least_for_what_one_unit_moves(case, kind, noise, key):
+    """Over all that a unit can hold: ε is lost and no more, so with less noise it would be exceeded."""
+    data = case.made(list(case.balanced))
+    promise = promised(0.7, kind, noise)
+    center = center_of(case, kind, noise)
+    most = farthest(case, kind, noise, center)
+    users = 2 if case.record.data.mean and kind[1] != "add-remove" else 1
+    simulated = case.record(key, data, promise, noise=noise)
+    exact = case.record.release(data, promise, noise=noise)
+    if noise == "gaussian":
+        scale = calibration.gaussian_scale(most / users, 0.7, DELTA)
+    else:
+        scale = most / users / 0.7
+    for found in (simulated, exact):
+        assert float(found.diagnostics.noise_scale) == pytest.approx(scale, rel=1e-5)
+        assert float(found.diagnostics.center) == center
+        assert found.guarantee.attained == dataclasses.replace(
+            promise, delta=DELTA if noise == "gaussian" else 0.0
+        )
+    if case.padded is not None:
+        wide = case.record(key, case.padded(data)[0], promise, noise=noise)
+        assert float(wide.diagnostics.noise_scale) == pytest.approx(scale, rel=1e-5)
+    assert exact.guarantee.numerics == "exact"
+    spread(case, kind, noise, center, exact.guarantee)
+
+
+def spread(case, kind, noise, center, guarantee):
+    """How a change spreads over the whole numbers, for composition: majorized by what is stated, and attained."""
+    whole = case.record.data.times * (2 if center and case.record.data.times == 1 else 1)
+    moves = np.sort(np.abs(whole * moved(case, kind, center)), axis=1)[:, ::-1]
+    if noise == "laplace":
+        stated = np.zeros(moves.shape[1])
+        stated[: len(guarantee.changes)] = sorted(guarantee.changes, reverse=True)
+        assert np.all(np.cumsum(moves, 1) <= np.cumsum(stated) + 1e-9)
+        assert moves.sum(1).max() == pytest.approx(stated.sum())
+    else:
+        assert guarantee.changes == ()
+    assert (guarantee.rho is not None) == (noise == "gaussian")
+
+
+def norms(case, noise, drawn, scale):
+    """Of noise by its scale, and the law that they have."""
+    size = norm(case, noise, drawn) / scale
+    dimension = np.linalg.matrix_rank(case.facets) if noise == "k-norm" else drawn.shape[1]
+    if noise == "gaussian":
+        return size**2, stats.chi2(dimension)
+    return size, stats.gamma(dimension)
+
+
+@each
+@pytest.mark.parametrize("exact", [False, True])
+def test_noise_has_the_stated_law(case, kind, noise, exact, key):
+    """Norms of 4,000 draws by the facets; a scale that is 10 % off is rejected. False alarms: one in a million."""
+    users = list(case.balanced) * 1000
+    data, promise = case.made(users), promised(0.1, kind, noise)
+    right = wanted(case, kind, noise, users)
+    if exact:
+        found = [case.record.release(data, promise, noise=noise) for _ in range(4000)]
+        values = np.array([case.read(one.value) for one in found])
+        scale = found[0].diagnostics.noise_scale
+    else:
+        run = jax.vmap(lambda key: case.record(key, data, promise, noise=noise))
+        found = run(jax.random.split(key, 4000))
+        values, scale = case.read(found.value), float(found.diagnostics.noise_scale[0])
+    drawn = np.asarray(values, float) - right
+    for factor, agrees in ((1, True), (0.9, False), (1.1, False)):
+        sizes, law = norms(case, noise, drawn, factor * scale)
+        assert (stats.kstest(sizes, law.cdf).pvalue > 1e-6) == agrees
+    deviation = np.sqrt((drawn**2).mean(0))
+    np.testing.assert_allclose(drawn.mean(0), 0, atol=6 * deviation.max() / 4000**0.5)
+    np.testing.assert_allclose(deviation, deviation.mean(), rtol=0.15)
+
+
+@each
+def test_transformations_leave_the_value_alone(case, kind, noise, key):
+    """jit, vmap over keys and ε, float32; the derivative by ε is that of finite differences."""
+    data = case.made(list(case.balanced) * 50)
+
+    def run(key, epsilon, data=data):
+        return case.record(key, data, promised(epsilon, kind, noise), noise=noise).value
+
+    eager = run(key, 2.0)
+    np.testing.assert_allclose(jax.jit(run)(key, 2.0), eager, rtol=1e-5, atol=1e-5)
+    keys, budgets = jax.random.split(key, 2), jnp.array([1.0, 2.0])
+    both = jax.vmap(run)(keys, budgets)
+    for place in range(2):
+        alone = run(keys[place], float(budgets[place]))
+        np.testing.assert_allclose(both[place], alone, rtol=1e-4, atol=1e-4)
+    with jax.enable_x64(True):
+        total = functools.partial(lambda epsilon: jnp.sum(run(key, epsilon)[..., 0] ** 2))
+        slope = float(jax.grad(total)(2.0))
+        near = float(total(2.0 + 1e-5) - total(2.0 - 1e-5)) / 2e-5
+        assert slope == pytest.approx(near, rel=1e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_does_not_fit_is_refused(case, key):
+    record, data = case.record, case.made(list(case.balanced))
+    kind = record.kinds[0]
+    good = promised(1.0, kind, "laplace")
+    for given, promise, noise, error, word in [
+        (case.wrong, good, "laplace", TypeError, record.name),
+        (data, 1.0, "laplace", TypeError, "Privacy"),
+        (data, case.beyond, "laplace", ValueError, "can't promise"),
+        (
+            data,
+            promised(1.0, kind, "laplace", contributions=3),
+            "laplace",
+            ValueError,
+            "contributions",
+        ),
+        (data, good, "gaussian", ValueError, "delta"),
+        (data, good, "tree", ValueError, "noise"),
+    ]:
+        for call in (functools.partial(record, key), record.release):
+            with pytest.raises(error, match=word):
+                call(given, promise, noise=noise)
+    for epsilon in (jnp.inf, np.ones(2)):
+        with pytest.raises(ValueError, match="epsilon"):
+            record.release(data, promised(epsilon, kind, "laplace"), noise="laplace")
+    if case.padded is not None:
+        with pytest.raises(ValueError, match="no padding"):
+            record.release(case.padded(data)[0], good, noise="laplace")
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_record_reads_like_a_function(case):
+    record = case.record
+    assert "Guarantee" in record.__doc__
+    assert record.__name__ == record.name
+    module = importlib.import_module(record.__module__)
+    assert getattr(module, record.name) is record
+    found = doctest.DocTestParser().get_doctest(record.__doc__, vars(module), record.name, None, 0)
+    assert found.examples
+    assert doctest.DocTestRunner().run(found).failed == 0
+    pairs = itertools.pairwise(record.kinds)
+    assert all(first != second for first, second in pairs)
