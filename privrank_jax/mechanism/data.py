@@ -41,8 +41,9 @@ class Data:
     Attributes:
         kind: the type.
         remedy: how to get it, at the end of an error.
-        floats: (data, **public) -> numbers in published units, and what is public; checked unless traced.
-        whole: (data, **public) -> whole numbers on the host, ``times`` sums over users, and what is public.
+        floats: data, and what else is public of them -> numbers in published units, and what is public; checked unless
+            traced.
+        whole: likewise -> whole numbers on the host, ``times`` sums over users, and what is public.
         times: how many whole units a published unit of one user has: 2 where users may give halves.
         mean: whether floats are means over users, so that what is published is a mean where n is public.
     """
