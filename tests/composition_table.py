@@ -11,10 +11,11 @@ import numpy as np
 from privrank_jax.aggregation import dp_borda, dp_scores, noise_all
 from privrank_jax.aggregation.scores import PointTotals
 from privrank_jax.aggregation.weights import counted_weights
+from privrank_jax.pairwise import noisy_counts
 from privrank_jax.privacy import Guarantee, Privacy, compose
-from privrank_jax.release import exact_noisy_counts
 from privrank_jax.release.ledger_filter import Filter
 from tests.methods_table import placed
+from tests.totals import wins_of
 
 PAGE = Path(__file__).parent.parent / "notebooks" / "releases.md"
 START, END = "<!-- sums: python -m tests.composition_table -->\n", "<!-- end of sums -->\n"
@@ -32,7 +33,7 @@ def rows() -> dict[str, Guarantee]:
     flips = Privacy(0.1, unit="user", adjacency="flip", contributions=5)
     points, weights = PointTotals.from_points(ranks % 2), counted_weights(ranks)
     released = {
-        "Laplace noise on win totals": exact_noisy_counts(np.arange(10.0), flips),
+        "Laplace noise on win totals": noisy_counts.release(wins_of(np.arange(10.0)), flips),
         "the same on approvals": dp_scores.release(points, _USERS, noise="laplace"),
         "on Borda scores": dp_borda.release(weights, _USERS, noise="laplace"),
         "on all pairs (`noise-all`)": noise_all.release(weights, _USERS, noise="laplace"),

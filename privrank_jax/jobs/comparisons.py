@@ -52,7 +52,6 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import interval_estimates
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.perturbed_fit import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
@@ -60,6 +59,7 @@ from privrank_jax.pairwise.questionnaire_noise import (
     noise_on_totals,
     questionnaire_changes,
 )
+from privrank_jax.pairwise.tie_noise import noise_on_ties
 from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import noise_law
@@ -453,7 +453,7 @@ def _public_design(data: Prepared, totals: np.ndarray) -> np.ndarray:
 
 def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     """Ties are an outcome of their own: noise on the totals and their number, then a ridge fit to them."""
-    told = {"ties": "davidson", "noise": data.noise, "questionnaire": data.questionnaire}
+    told = {"noise": data.noise, "questionnaire": data.questionnaire}
     drawn = draw("noisy-tie-counts", data.source, data.wins, data.promise, **told)
     law = noise_on_ties(data.noise, drawn.scale, data.table.num_items)
     met, counted = data.wins.comparisons, drawn.estimate.value

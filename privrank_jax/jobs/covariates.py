@@ -155,9 +155,11 @@ def _fitted(data: Prepared, asked: Asked) -> Ranking:
 def _drawn(data: Prepared, asked: Asked) -> Drawn:
     """Noisy sums, or where the design is private the fit with noise in its objective."""
     assert data.privacy is not None
-    about = {"gamma": asked.gamma} if data.private_design else {"noise": data.noise}
+    about: dict[str, Any] = {"noise": data.noise}
     name = asked.mechanism(data.privacy, covariates=True)
-    return draw(name, data.source, data.kept, data.privacy, ties=asked.ties, **about)
+    if data.private_design:
+        about = {"gamma": asked.gamma, "ties": asked.ties}
+    return draw(name, data.source, data.kept, data.privacy, **about)
 
 
 def _fit_released(

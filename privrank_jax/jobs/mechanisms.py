@@ -112,31 +112,31 @@ MECHANISMS = {
     "noisy-counts": Mechanism(
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
-        exact="release.noisy_counts:exact_noisy_counts",
+        exact="pairwise:noisy_counts.release",
         noises=(*NOISES, "k-norm"),
     ),
     "noisy-choices": Mechanism(
         label="noisy counts of choices",
-        simulated="pairwise:noisy_counts",
-        exact="release.noisy_counts:exact_noisy_counts",
+        simulated="pairwise:noisy_choices",
+        exact="pairwise:noisy_choices.release",
         noises=NOISES,
     ),
     "covariate-sums": Mechanism(
         label="private scores with covariates",
-        simulated="pairwise:noisy_counts",
-        exact="release.noisy_counts:exact_noisy_counts",
+        simulated="pairwise:noisy_sums",
+        exact="pairwise:noisy_sums.release",
         noises=NOISES,
     ),
     "covariate-ties": Mechanism(
         label="private scores with covariates and ties",
-        simulated="pairwise:noisy_counts",
-        exact="release.noisy_counts:exact_noisy_counts",
+        simulated="pairwise:noisy_sums_and_ties",
+        exact="pairwise:noisy_sums_and_ties.release",
         noises=NOISES,
     ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
-        simulated="pairwise:noisy_counts",
-        exact="release.noisy_counts:exact_noisy_counts",
+        simulated="pairwise:noisy_ties",
+        exact="pairwise:noisy_ties.release",
         noises=NOISES,
     ),
     "perturbed-mle": Mechanism(
@@ -172,7 +172,7 @@ MECHANISMS = {
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
-        exact="release.noisy_counts:exact_top_k",
+        exact="release.top_k:exact_top_k",
     ),
     "canonical-top-k": Mechanism(
         label="one draw among all sets",

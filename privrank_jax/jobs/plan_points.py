@@ -31,7 +31,9 @@ def plan_points(design: Design) -> Plan:
     facts = Facts(design.items, rules=(rules["most"], rules["limit"]))
     added = dp_scores.noise(promised(epsilon), facts, noise)
     scale, deviation = added.scale, float(added.deviation())
-    middle = points_change(design.items, promised(epsilon), *facts.rules, noise).center
+    middle = points_change(
+        design.items, promised(epsilon), facts.rules[0], facts.rules[1], noise
+    ).center
     error = reach(epsilon)
     found = design.told(
         "items", "trust", "points", "limit", "adjacency", "confidence", "target"

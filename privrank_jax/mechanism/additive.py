@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -24,7 +25,7 @@ from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube, Zonotope
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, kept_by_noise
-from privrank_jax.privacy.privacy import Kind, Privacy
+from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,6 +48,7 @@ class Additive:
         real: facts -> which of its numbers are released; default all. The others get noise in a simulation, and the
             finish drops them.
         noises: kinds of noise, the default first.
+        default: (privacy, what else is public) -> the noise, where it is not always the first one.
     """
 
     name: str
@@ -59,11 +61,12 @@ class Additive:
     shape: Callable[[Facts], tuple[int, ...]] = lambda facts: (facts.num_items,)
     real: Callable[[Facts], Bool[Any, "..."]] | None = None
     noises: tuple[str, ...] = SHAPED_NOISES
+    default: Callable[[Privacy, Mapping[str, Any]], str] | None = None
 
     def __post_init__(self) -> None:
         of_functions = (
             ("__name__", self.name),
-            ("__module__", self.change.__module__),
+            ("__module__", getattr(self.statistic, "func", self.statistic).__module__),
             ("__doc__", self.doc),
         )
         for name, value in of_functions:
@@ -71,6 +74,19 @@ class Additive:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (sys.modules[self.__module__], self.name)
+
+    def kind(self, noise: str | None, privacy: Privacy, public: Mapping[str, Any]) -> str:
+        """The noise that was asked for, else the default.
+
+        Args:
+            noise: its kind.
+            privacy: what is promised.
+            public: what else is public of the data.
+        """
+        if noise is None and self.default is not None:
+            check_privacy(privacy)
+            return self.default(privacy, public)
+        return noise or self.noises[0]
 
     # --- what is public ----------------------------------------------------------------------------
 
@@ -85,8 +101,14 @@ class Additive:
             TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
             ValueError: a promise that this can't keep, an unknown noise, Gaussian noise without δ.
         """
+        units = {unit for unit, _ in self.kinds}
+        if "comparison" in units and getattr(privacy, "unit", None) == "rank":
+            raise ValueError(
+                f"{self.name} works on comparisons, which have no ranks to protect: promise unit='comparison' or "
+                "unit='user'; unit='rank' is for mechanisms on rankings, such as mallows.sample."
+            )
         found = kept_by_noise(noise, privacy, self.name, *self.kinds, noises=self.noises)
-        if privacy.contributions is not None and all(unit == "user" for unit, _ in self.kinds):
+        if privacy.contributions is not None and units == {"user"}:
             raise ValueError(
                 f"{self.name} protects all that a user says, not single comparisons: leave contributions out of the "
                 "promise."
@@ -104,7 +126,7 @@ class Additive:
         Raises:
             TypeError, ValueError: as :meth:`attained`.
         """
-        kind = noise or self.noises[0]
+        kind = self.kind(noise, privacy, facts.told)
         attained = self.attained(privacy, kind)
         change = self.change(attained, facts, kind)
         scale = self._scale(attained, facts, kind, change)
@@ -112,12 +134,12 @@ class Additive:
 
     def scale(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Any:
         """The scale of that noise; arguments as for :meth:`noise`."""
-        kind = noise or self.noises[0]
+        kind = self.kind(noise, privacy, facts.told)
         attained = self.attained(privacy, kind)
         return self._scale(attained, facts, kind, self.change(attained, facts, kind))
 
     def _scale(self, attained: Privacy, facts: Facts, noise: str, change: Change) -> Any:
-        size = change.size(noise) / (self.data.times * change.parts)
+        size = change.size(noise) / (self.data.times * _first(change.parts))
         if self.data.mean and attained.adjacency != "add-remove":
             size = size / facts.num_users
         return additive_scale(noise, attained, size, size)
@@ -143,7 +165,7 @@ class Additive:
         Raises:
             TypeError, ValueError: as :meth:`attained`; data of another type, or that are wrong.
         """
-        kind = noise or self.noises[0]
+        kind = self.kind(noise, privacy, public)
         attained = self.attained(privacy, kind)
         self.data.check(data, self.name)
         numbers, facts = self.data.floats(data, **public)
@@ -179,7 +201,7 @@ class Additive:
             exact_promise,
         )
 
-        kind = noise or self.noises[0]
+        kind = self.kind(noise, privacy, public)
         attained = exact_promise(self.attained(privacy, kind))
         self.data.check(data, self.name)
         check_no_padding(data, UNPADDED)
@@ -187,23 +209,34 @@ class Additive:
         change = self.change(attained, facts, kind)
         parts = self.data.times * change.parts
         values = change.parts * self.statistic(numbers, facts)
+        if values.dtype.kind == "f":  # exact multiples of 1/parts
+            values = np.rint(values).astype(np.int64)
         hidden = attained.adjacency == "add-remove"
-        if hidden:
+        if hidden and change.center:
             values = values - int(facts.num_users) * round(parts * change.center)
         real = np.ones(values.shape, bool) if self.real is None else self.real(facts)
         noisy = np.zeros(values.shape)
         noisy[real], scale = _with_exact_noise(kind, attained, change, values[real])
         divisor = int(facts.num_users) if self.data.mean and not hidden else 1
         value = self.finish(noisy / parts / divisor, _seen(attained, facts))
-        spread = np.sort(np.ravel(np.asarray(change.largest)))[::-1].tolist()
+        spread = (
+            np.sort(np.ravel(np.asarray(change.entries)))[::-1].tolist()
+            if kind == "laplace"
+            else []
+        )
         return exact_estimate(
             value,
             privacy,
             attained,
-            NoiseDiagnostics(scale / parts / divisor, _center(attained, change)),
-            changes=tuple(int(c) for c in spread if c) if kind == "laplace" else (),
-            rho=concentrated(kind, change.size(kind), scale),
+            NoiseDiagnostics(scale / _first(parts) / divisor, _center(attained, change)),
+            changes=tuple(math.ceil(c) for c in spread if c),
+            rho=concentrated(kind, float(change.size(kind)), scale),
         )
+
+
+def _first(parts: Any) -> Any:
+    """That of the first number, whose noise has the scale that is published."""
+    return parts if np.ndim(parts) == 0 else parts[0]
 
 
 def _center(attained: Privacy, change: Change) -> Any:
@@ -220,7 +253,8 @@ def _seen(attained: Privacy, facts: Facts) -> Facts:
 def _noise(kind: str, scale: Any, change: Change, shape: tuple[int, ...]) -> Noise:
     """The noise on numbers of this shape; a zonotope may have one more, which is dropped."""
     if kind != "k-norm":
-        return Noise(kind, scale, Independent(shape))
+        last = () if np.ndim(change.parts) == 0 else (float(change.parts[-1] / change.parts[0]),)
+        return Noise(kind, scale, Independent(shape, last))
     assert change.body is not None
     body = change.body()
     more = isinstance(body, Zonotope) and body.lengths.shape[0] > shape[0]
@@ -241,7 +275,7 @@ def _simulated(
     if not jnp.issubdtype(value.dtype, jnp.floating):
         value = value.astype(default_float())
     change = record.change(attained, facts, noise)
-    if attained.adjacency == "add-remove":
+    if attained.adjacency == "add-remove" and facts.num_users is not None:
         users = jnp.asarray(facts.num_users, value.dtype)
         center = jnp.asarray(change.center, value.dtype)
         value = users * (value - center) if record.data.mean else value - center * users
@@ -269,4 +303,4 @@ def _with_exact_noise(
     graph = Graph.of_counts(np.rint(halves * lengths).astype(np.int64))
     add_noise, scale = integer_noise(noise, attained, factor // halves, graph)
     more = len(lengths) - len(values)  # an item beyond the numbers, whose number is minus their sum
-    return add_noise(np.append(values, [-values.sum()] * more))[: len(values)], scale
+    return add_noise(np.append(values, [-values.sum()] * more))[: len(values)], halves * scale

@@ -31,18 +31,26 @@ class Change:
     """What one unit moves of whole numbers: of ``parts`` times the statistic, in the units in which data are counted.
 
     Attributes:
-        largest: c, numbers >= 0 in any order and shape, one at least positive; may be traced.
-        body: that ``factor`` times holds the change; None if K-norm noise has no shape here.
+        largest: c, numbers >= 0 in any order and shape, one at least positive; may be traced. Or what computes them.
+        body: computes what ``factor`` times holds the change; None if K-norm noise has no shape here.
         factor: whole.
-        parts: whole; a finer grid, on which the center is whole.
+        parts: whole, one for all numbers or one for each: a finer grid, on which the center is whole, or the share of
+            each number in the noise.
         center: what is subtracted from each user's numbers where the number of users is private, in published units.
+        second: computes a bound on ‖d‖₂, if one below √Σ c² is known.
     """
 
     largest: Any
     body: Callable[[], Cube | Zonotope] | None = None
     factor: int = 1
-    parts: int = 1
+    parts: Any = 1
     center: Any = 0.0
+    second: Callable[[], Any] | None = None
+
+    @property
+    def entries(self) -> Any:
+        """c, computed."""
+        return self.largest() if callable(self.largest) else self.largest
 
     def less(self, other: Change, noise: str) -> Change:
         """That of the two at which the noise is less, this one if it is equal.
@@ -72,7 +80,10 @@ class Change:
                     "K-norm noise has no shape under this promise: choose noise='laplace'."
                 )
             return float(self.factor)
-        traced = is_traced(self.largest)
-        largest = jnp.asarray(self.largest, float) if traced else np.asarray(self.largest, float)
+        if noise == "gaussian" and self.second is not None:
+            return self.second()
+        entries = self.entries
+        traced = is_traced(entries)
+        largest = jnp.asarray(entries, float) if traced else np.asarray(entries, float)
         found = largest.sum() if noise == "laplace" else (largest**2).sum() ** 0.5
         return found if traced else float(found)

@@ -26,12 +26,14 @@ class Facts:
         num_users: n; None where it is private or nothing depends on it.
         mask: ``(m,)`` bool, False for items that only pad; None: all are real.
         rules: public numbers by which data were made, such as the most points of a ballot.
+        told: what else is public, by name, such as a questionnaire; may be traced.
     """
 
     num_items: int = dataclasses.field(metadata={"static": True})
     num_users: Any = None
     mask: Mask | None = None
     rules: tuple[Any, ...] = dataclasses.field(default=(), metadata={"static": True})
+    told: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -11,7 +11,9 @@ import pkgutil
 from types import ModuleType
 
 from privrank_jax.pairwise.attack_floors import attack_floor
+from privrank_jax.pairwise.choice_noise import noisy_choices
 from privrank_jax.pairwise.choices import Choices, break_rankings
+from privrank_jax.pairwise.covariate_noise import noisy_sums, noisy_sums_and_ties
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.debiased_fit import debiased_rr
 from privrank_jax.pairwise.debiasing import debiased_sums
@@ -28,6 +30,7 @@ from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
+from privrank_jax.pairwise.tie_noise import noisy_ties
 from privrank_jax.pairwise.top_k import (
     canonical_top_k,
     one_shot_top_k,
@@ -54,7 +57,11 @@ __all__ = [
     "mixed_effects",
     "mle",
     "model_errors",
+    "noisy_choices",
     "noisy_counts",
+    "noisy_sums",
+    "noisy_sums_and_ties",
+    "noisy_ties",
     "one_shot_top_k",
     "peeling_top_k",
     "permute_and_flip_top_k",

@@ -6,7 +6,7 @@ and so on. :func:`~privrank_jax.pairwise.mle` fits it.
 
 **Sufficient statistic.** The likelihood sees choices through N alone, N_i how often i was chosen
 (:mod:`privrank_jax.pairwise.designs`). Where it is *public who was offered what* (adjacency ``flip``: only the choice
-differs), noise on N and a ridge fit to it are private (:mod:`privrank_jax.pairwise.noisy_choices`).
+differs), noise on N and a ridge fit to it are private (:mod:`privrank_jax.pairwise.choice_noise`).
 
 **Rankings have no such statistic.** The sets of the second and later choices of a ranking are what the first choices
 left over: they depend on the answers, and the fit needs them. Noise on N alone would publish a function of private

@@ -11,7 +11,7 @@ zonotope Z(G) = Σ_e [-1, 1](e_i - e_j), feature k by at most b_k, and the numbe
 ℓ₁ and √(F² + Σ_k b_k²) in ℓ₂; (S, T) by at most E + maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in ℓ₁.*
 
 Proof. The items' sums alone move by at most 2·maxcut and F (:mod:`privrank_jax.pairwise.questionnaire`), and with T by
-at most \|R_u\| + maxcut (:mod:`privrank_jax.pairwise.noisy_ties`), those of the pairs of u; none of these is less for
+at most \|R_u\| + maxcut (:mod:`privrank_jax.pairwise.tie_noise`), those of the pairs of u; none of these is less for
 more edges. ∎ For users with many comparisons this is far below Σ ‖z_r‖, as if the moves of all pairs added up. Where
 users meet few of the pairs of G, or one of them far more than others, Σ ‖z_r‖ is less.
 """

@@ -22,7 +22,7 @@ change one after the other: the change is a sum of such changes, of norm at most
 inequality. ∎
 
 Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ/c for T, with c = 11/9 for Gaussian noise
-as in :mod:`privrank_jax.pairwise.noisy_ties`. The fit is post-processing.
+as in :mod:`privrank_jax.pairwise.tie_noise`. The fit is post-processing.
 
 *Common questions.* Where users are asked about the same pairs, S alone moves far less than Σ ‖z_r‖
 (:mod:`privrank_jax.pairwise.covariate_shape`). Then T costs something: the ℓ₁ sensitivity of (S, T) is larger than that

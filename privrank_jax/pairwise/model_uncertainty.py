@@ -41,8 +41,8 @@ from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.intervals import Intervals, hardly_changes, intervals_by, reach_of
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.meetings import as_design
-from privrank_jax.pairwise.noisy_ties import noise_on_ties
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals, noise_that_was
+from privrank_jax.pairwise.tie_noise import noise_on_ties
 from privrank_jax.pairwise.uncertainty import (
     TARGETS,
     Uncertainty,

@@ -87,7 +87,7 @@ def kept_by_objective(privacy: Privacy, by: str, noise: str = "laplace") -> Priv
     if attained.adjacency == "flip":
         raise ValueError(
             f"{by} adds noise to the objective, for adjacency='replace' or 'add-remove'; under 'flip' noise on what is "
-            "counted is enough: pairwise.fit fits to what exact_noisy_counts publishes."
+            "counted is enough: pairwise.fit fits to what noisy_sums, noisy_ties or noisy_choices release."
         )
     return attained
 

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Mapping, Set
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from privrank_jax._types import Key, Numbers, PairMatrixLike, Scalar, Scores
 from privrank_jax._validate import check_choice, check_positive
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
+from privrank_jax.mechanism.additive import Additive
+from privrank_jax.pairwise.choice_noise import check_no_stages, noisy_choices
 from privrank_jax.pairwise.choices import Choices
+from privrank_jax.pairwise.covariate_noise import noisy_sums, noisy_sums_and_ties
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
 from privrank_jax.pairwise.designs import Design, Meetings
 from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts, fitted
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
-from privrank_jax.pairwise.noisy_choices import check_no_stages
-from privrank_jax.pairwise.noisy_totals import (
-    check_options,
-    noise_on_counted,
-    options_of,
-    with_noise,
-)
+from privrank_jax.pairwise.noisy_totals import known_of, noisy_counts
 from privrank_jax.pairwise.objective_perturbation import (
     TIE_SHARE,
     answer_noise,
     kept_by_objective,
     noise_in_objective,
 )
-from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
-from privrank_jax.pairwise.totals_noise import totals_noise
+from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.tie_noise import noisy_ties
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import (
     calibrate_objective_perturbation,
     default_or_given,
 )
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _BY = "perturbed_mle"
@@ -195,14 +195,14 @@ def perturbed_mle(
         "questionnaire": questionnaire is not None,
         "tie_gamma": tie_gamma is not None,
     }
-    known = options_of(data, davidson)
+    known = _options_of(data, davidson)
     if isinstance(data, WinCounts) and not davidson:
         known |= {"link", "weighted"}
     elif privacy.adjacency != "flip":
         known = set()
     elif davidson:
         known |= {"tie_gamma"}
-    check_options(given, known)
+    _check_options(given, known)
     if isinstance(data, WinCounts) and not davidson:
         kind = noise, calibration, weighted
         attained, added, ridges = _noise_on_wins(
@@ -219,8 +219,11 @@ def perturbed_mle(
             check_no_stages(data)
         design = design_of(data, davidson)[0]
         if privacy.adjacency == "flip":
-            about = _BY, noise, sensitivity, questionnaire
-            attained, added = noise_on_counted(data, privacy, davidson, *about)
+            record = noisy_choices if isinstance(data, Choices) else noisy_ties
+            if isinstance(data, CovariateTable):
+                record = noisy_sums_and_ties if davidson else noisy_sums
+            public = known_of(sensitivity=sensitivity, questionnaire=questionnaire)
+            attained, added = _noise_on(record, data, privacy, noise, public)
             ridges, tie_gamma = default_ridges(design, added, gamma, tie_gamma)
         else:
             attained = kept_by_objective(privacy, _BY, noise or "laplace")
@@ -239,6 +242,48 @@ def perturbed_mle(
     return Estimate(value, guarantee, PerturbedFit(added.scale, ridges, fit, tie_gamma))
 
 
+def _noise_on(
+    record: Additive, data: Any, privacy: Privacy, noise: str | None, public: dict[str, Any]
+) -> tuple[Privacy, Noise]:
+    """What a record attains on these data, and its noise."""
+    facts = record.data.floats(data, **public)[1]
+    attained = record.attained(privacy, record.kind(noise, privacy, public))
+    return attained, record.noise(privacy, facts, noise)
+
+
+@functools.partial(jax.jit, static_argnames=("davidson",))
+def with_noise(
+    key: Key, data: WinCounts | CovariateTable | Choices, added: Noise, davidson: bool
+) -> Float[Array, "parameters"]:
+    """What is counted, with this noise."""
+    _, counted = design_of(data, davidson)
+    return counted + added.draw(key, counted.dtype)
+
+
+def _options_of(data: object, davidson: bool) -> set[str]:
+    """The options of noise on what is counted that these data, or these win totals, have a use for."""
+    found = set() if davidson else {"sensitivity"}
+    if isinstance(data, CovariateTable | Choices):
+        return found
+    return found | {"questionnaire"} if davidson else found | {"questionnaire", "calibration"}
+
+
+def _check_options(given: Mapping[str, bool], known: Set[str]) -> None:
+    """Raise ``ValueError`` for options that are given and have no use.
+
+    Args:
+        given: whether each is.
+        known: those that have one.
+    """
+    others = sorted(name for name, told in given.items() if told and name not in known)
+    if others:
+        raise ValueError(
+            f"{', '.join(others)}: leave them out. link, calibration and weighted are for win counts with ties='half'; "
+            "tie_gamma is for ties='davidson'; a sensitivity is one of sums without ties, a questionnaire is one of "
+            "win counts, and in a fit these three are for adjacency='flip'."
+        )
+
+
 # --- win counts, with ties as half wins, under any link -----------------------------------------------
 
 
@@ -254,7 +299,9 @@ def _noise_on_wins(
     questionnaire: PairMatrixLike | None,
 ) -> tuple[Privacy, Noise, Any]:
     """What is attained, the noise, and γ, which may be 0 where the noise is on the totals."""
-    noise, attained = kept_on_totals(privacy, _BY, noise, questionnaire)
+    public = known_of(sensitivity=sensitivity, questionnaire=questionnaire)
+    noise = noisy_counts.kind(noise, privacy, public)
+    attained = of_comparisons(privacy, _BY, noise, SHAPED_NOISES)
     if weighted and not (sensitivity is None and questionnaire is None and calibration == "tight"):
         raise ValueError(
             "weighted comparisons have the tight calibration, without sensitivity and questionnaire: leave these out."
@@ -267,7 +314,7 @@ def _noise_on_wins(
             "sensitivity and questionnaire, which are about the win totals, calibrate the perturbed MLE only for "
             "adjacency='flip', link='logistic', calibration='tight'; leave them out, or use noisy_counts."
         )
-    added = totals_noise(noise, attained, wins.num_items, sensitivity, questionnaire)
+    attained, added = _noise_on(noisy_counts, wins, privacy, noise, public)
     if gamma is not None:
         return attained, added, default_or_given(gamma, 0.0, 0.0)
     return attained, added, default_gamma(wins, attained, added.variance_per_dimension())

@@ -42,12 +42,11 @@ from privrank_jax._neighbors import SHAPED_ADJACENCIES
 from privrank_jax._types import PairMatrix, PairMatrixLike, Scalar
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax.comparisons import default_float
-from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.questionnaire import counts_sensitivity
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES
-from privrank_jax.privacy.privacy import Privacy, check_privacy
+from privrank_jax.privacy.noise import SHAPED_NOISES
+from privrank_jax.privacy.privacy import Privacy
 
 
 class Changes(NamedTuple):
@@ -60,28 +59,6 @@ class Changes(NamedTuple):
 
     edges: PairMatrix | np.ndarray
     parts: int
-
-
-def kept_on_totals(
-    privacy: Privacy, by: str, noise: str | None, questionnaire: PairMatrixLike | None
-) -> tuple[str, Privacy]:
-    """The noise, by default K-norm noise where there is a shape for it, else Laplace noise; and what it attains.
-
-    Args:
-        privacy: what is asked for.
-        by: name of the mechanism.
-        noise: what was asked for.
-        questionnaire: whether there may be a shape; see :func:`read_questionnaire`.
-
-    Raises:
-        TypeError, ValueError: as :func:`~privrank_jax.pairwise.promise.of_comparisons`.
-    """
-    check_privacy(privacy)
-    if noise is None:
-        shaped = questionnaire is not None and privacy.adjacency in SHAPED_ADJACENCIES
-        noise = "k-norm" if shaped else "laplace"
-    noises = NOISES if questionnaire is None and noise != "k-norm" else SHAPED_NOISES
-    return noise, of_comparisons(privacy, by, noise, noises)
 
 
 def read_questionnaire(
@@ -211,13 +188,6 @@ def counted_sensitivity(counts: PairMatrix | np.ndarray, privacy: Privacy, norm:
             "questionnaire_sensitivity), or choose noise='k-norm'."
         )
     return counts_sensitivity(np.asarray(counts, np.int64), privacy, norm)
-
-
-def edge_list(edges: np.ndarray) -> np.ndarray:
-    """The edges of a graph one by one, ``(E, 2)``; ``edges`` as in :class:`Changes`."""
-    upper = np.triu(np.asarray(edges, np.int64), 1)
-    first, second = np.nonzero(upper)
-    return np.repeat(np.stack([first, second], axis=1), upper[first, second], axis=0)
 
 
 def noise_on_totals(

@@ -1,4 +1,4 @@
-"""Sensitivity of win totals, and the scale and shape of noise on them."""
+"""Sensitivity of win totals."""
 
 from __future__ import annotations
 
@@ -8,15 +8,9 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._types import Numbers, PairMatrix, PairMatrixLike, Scalar
+from privrank_jax._types import Numbers, PairMatrix, Scalar
 from privrank_jax._validate import check_choice, check_positive, is_traced
-from privrank_jax.pairwise.questionnaire_noise import (
-    counted_sensitivity,
-    noise_on_totals,
-    read_questionnaire,
-)
-from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.calibration import additive_scale, laplace_scale
+from privrank_jax.pairwise.questionnaire_noise import counted_sensitivity
 from privrank_jax.privacy.noise import norm_of
 from privrank_jax.privacy.privacy import Privacy
 
@@ -70,39 +64,6 @@ def totals_sensitivity(
     return change if norm == "l1" else change / 2**0.5
 
 
-def totals_noise(
-    noise: str,
-    privacy: Privacy,
-    num_items: int,
-    sensitivity: Scalar | None,
-    questionnaire: PairMatrixLike | None,
-) -> Noise:
-    """The noise on the win totals; arguments as :func:`~privrank_jax.pairwise.noisy_counts`.
-
-    Raises:
-        ValueError: K-norm noise without a questionnaire, a questionnaire that contradicts the promise, users without
-            ``contributions``.
-    """
-    counts = read_questionnaire(questionnaire, privacy, num_items, noise, sensitivity)
-    scale = scale_on_totals(noise, privacy, counts, sensitivity)
-    return noise_on_totals(noise, scale, num_items, counts, privacy.adjacency)
-
-
-def scale_on_totals(
-    noise: str,
-    privacy: Privacy,
-    counts: PairMatrix | np.ndarray | None,
-    sensitivity: Scalar | None = None,
-    *,
-    ties: bool = False,
-) -> Any:
-    """λ, σ, or 1/ε for K-norm noise; arguments and errors as for :func:`change_of_totals`."""
-    if noise == "k-norm":
-        return laplace_scale(1.0, privacy.epsilon)
-    change = change_of_totals(noise, privacy, counts, sensitivity, ties=ties)
-    return additive_scale(noise, privacy, change, change)
-
-
 def change_of_totals(
     noise: str,
     privacy: Privacy,
@@ -118,7 +79,7 @@ def change_of_totals(
         privacy: the promise.
         counts: how often each user is asked each pair, if that is public, from :func:`read_questionnaire`.
         sensitivity: the sensitivity, if the caller knows it.
-        ties: whether the number of ties is released too (:mod:`privrank_jax.pairwise.noisy_ties`); it counts where a
+        ties: whether the number of ties is released too (:mod:`privrank_jax.pairwise.tie_noise`); it counts where a
             questionnaire does: the number of questions plus the largest cut, and 2L at most.
 
     Raises:

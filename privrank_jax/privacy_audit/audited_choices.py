@@ -62,7 +62,7 @@ def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 _FIRST = np.array([0, 0, 0])
 _COUNTS: dict[str, Any] = {
-    "release": on(pairwise.noisy_counts, _choices),
+    "release": on(pairwise.noisy_choices, _choices),
     "reduce": gap,
     "sees": "the gap between the totals of items 0 and 1",
     "law": laplace(lambda data: _totals(data).astype(float)),
@@ -93,7 +93,7 @@ AUDITED = (
     audited(
         "noisy-choices-gaussian",
         "totals of choices + Gaussian noise at δ = 0.01, one user of L = 2 choices",
-        on(pairwise.noisy_counts, _choices, noise="gaussian"),
+        on(pairwise.noisy_choices, _choices, noise="gaussian"),
         neighbors=(_FIRST, np.array([1, 1, 0])),
         promise=dataclasses.replace(USER, delta=0.01),
         instances=functools.partial(_instances, most=2),

@@ -14,6 +14,7 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.private_design import noisy_design
+from privrank_jax.pairwise.published_counts import published_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
@@ -135,7 +136,7 @@ _TOTALS = (
     audited(
         "noisy-counts-users-published",
         "win totals + Laplace(L/ε) as published for users, L = 3",
-        on_wins(pairwise.noisy_counts, calibration="published"),
+        on_wins(published_counts),
         note="Cai, Algorithm 3: replacing a user moves the totals by 2L in ℓ₁, so the loss is 2ε",
         **PUBLISHED,
         **_USERS,
@@ -150,7 +151,7 @@ _TOTALS = (
     audited(
         "top-item-published",
         "the item with most wins + Laplace(L/ε) as published for users, L = 3",
-        on_wins(pairwise.noisy_counts, calibration="published"),
+        on_wins(published_counts),
         note="Cai, Algorithm 3: even the top item alone loses 2ε far from a tie",
         **PUBLISHED,
         **_TOP,

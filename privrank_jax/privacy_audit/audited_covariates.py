@@ -20,7 +20,7 @@ from privrank_jax import pairwise
 from privrank_jax._backend import product
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.pairwise.designs import outcome_odds
-from privrank_jax.pairwise.noisy_ties import tie_weight
+from privrank_jax.pairwise.tie_noise import tie_weight
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.neighbors import Instances, those_near
 from privrank_jax.privacy_audit.registry import Facts, Release
@@ -136,7 +136,7 @@ AUDITED = (
     audited(
         "covariate-sums",
         "sums of comparisons with covariates + Laplace(max ‖z‖/ε), one outcome flips",
-        _on_outcomes(pairwise.noisy_counts, _EACH),
+        _on_outcomes(pairwise.noisy_sums, _EACH),
         commands=(
             f"{_EACH_LEFT} --covariate length",
             f"{_EACH_LEFT} --covariate-group judge",
@@ -148,7 +148,7 @@ AUDITED = (
     audited(
         "covariate-sums-users",
         "sums of comparisons with covariates + Laplace(Σ‖z‖/ε), the outcomes of one user flip",
-        _on_outcomes(pairwise.noisy_counts, _TWO),
+        _on_outcomes(pairwise.noisy_sums, _TWO),
         commands=(f"{_USERS_LEFT} --covariate length:-1:2",),
         note="pairwise/covariates.py",
         **_BOTH,
@@ -157,7 +157,7 @@ AUDITED = (
     audited(
         "covariate-sums-gaussian",
         "sums of comparisons with covariates + Gaussian noise at δ = 0.01, outcomes of one user flip",
-        _on_outcomes(pairwise.noisy_counts, _TWO, noise="gaussian"),
+        _on_outcomes(pairwise.noisy_sums, _TWO, noise="gaussian"),
         commands=(f"{_USERS_LEFT} --covariate length --noise gaussian --delta 1e-6",),
         note="pairwise/covariates.py; Balle and Wang (2018)",
         neighbors=(_WON, _LOST_TWO),
@@ -177,7 +177,7 @@ AUDITED = (
     audited(
         "covariate-ties",
         "sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
-        _on_outcomes(pairwise.noisy_counts, _EACH, ties="davidson"),
+        _on_outcomes(pairwise.noisy_sums_and_ties, _EACH),
         commands=(f"{_EACH_LEFT} --covariate length --ties davidson",),
         **_ONE,
         **under_laplace(_tied, _WON, _TIED_ONE),
@@ -185,7 +185,7 @@ AUDITED = (
     audited(
         "covariate-ties-users",
         "sums with covariates and ties + Laplace(Σ‖z‖/ε), the outcomes of one user change",
-        _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson"),
+        _on_outcomes(pairwise.noisy_sums_and_ties, _TWO),
         commands=(f"{_USERS_LEFT} --covariate length:-1:2 --ties davidson",),
         **_BOTH,
         **under_laplace(_tied, _WON, _LOST_TWO),
@@ -193,7 +193,7 @@ AUDITED = (
     audited(
         "covariate-ties-gaussian",
         "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
-        _on_outcomes(pairwise.noisy_counts, _TWO, ties="davidson", noise="gaussian"),
+        _on_outcomes(pairwise.noisy_sums_and_ties, _TWO, noise="gaussian"),
         commands=(
             f"{_USERS_LEFT} --covariate length --ties davidson --noise gaussian --delta 1e-6",
         ),

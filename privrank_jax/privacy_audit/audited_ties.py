@@ -19,7 +19,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.designs import outcome_odds
-from privrank_jax.pairwise.noisy_ties import GAUSSIAN_TIE_WEIGHT
+from privrank_jax.pairwise.tie_noise import GAUSSIAN_TIE_WEIGHT
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.audited_comparisons import gap, protecting, win_matrix
@@ -110,7 +110,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts",
         "win totals and ties + Laplace(2/ε), one outcome changes",
-        on_ties(pairwise.noisy_counts, ties="davidson"),
+        on_ties(pairwise.noisy_ties),
         **protecting(FLIPPED, _EMPTY, _UNEVEN),
         **under_laplace(numbers, *_ONE_ANSWER),
         commands=("rank --method mle --unit comparison --adjacency flip --ties davidson",),
@@ -118,7 +118,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-users",
         "win totals and ties + Laplace(2L/ε), one user of L = 2 comparisons",
-        on_ties(pairwise.noisy_counts, ties="davidson"),
+        on_ties(pairwise.noisy_ties),
         **protecting(USER, _EMPTY, _UNEVEN),
         **under_laplace(numbers, *_ONE_USER),
         commands=(_COMMAND,),
@@ -126,7 +126,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-gaussian",
         "win totals and ties + Gaussian noise at δ = 0.01, one user of L = 2 comparisons",
-        on_ties(pairwise.noisy_counts, ties="davidson", noise="gaussian"),
+        on_ties(pairwise.noisy_ties, noise="gaussian"),
         neighbors=_ONE_USER,
         **protecting(dataclasses.replace(USER, delta=0.01), _EMPTY),
         reduce=gap,
@@ -138,7 +138,7 @@ AUDITED = (
     audited(
         "noisy-tie-counts-questionnaire-laplace",
         "win totals and ties + Laplace noise for a public questionnaire, answers flip",
-        on_ties(pairwise.noisy_counts, ties="davidson", questionnaire=_COUNTS, noise="laplace"),
+        on_ties(pairwise.noisy_ties, questionnaire=_COUNTS, noise="laplace"),
         **_asked(_EMPTY),
         **under_laplace(numbers, *_ALL_ANSWERS),
     ),

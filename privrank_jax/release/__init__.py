@@ -25,10 +25,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.local_borda import exact_ldp_borda
     from privrank_jax.release.mallows import exact_mallows
-    from privrank_jax.release.noisy_counts import (
-        exact_noisy_counts,
-        exact_top_k,
-    )
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
@@ -37,6 +33,7 @@ if TYPE_CHECKING:
         exact_shuffled_pair_weights,
         exact_sub_ranking_weights,
     )
+    from privrank_jax.release.top_k import exact_top_k
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -50,12 +47,11 @@ _HOMES = {
     "exact_ldp_borda": "local_borda",
     "exact_mallows": "mallows",
     "exact_noisy_design": "private_design",
-    "exact_noisy_counts": "noisy_counts",
     "exact_perturbed_mle": "perturbed_mle",
     "exact_randomized_response": "randomized_response",
     "exact_shuffled_pair_weights": "sub_rankings",
     "exact_sub_ranking_weights": "sub_rankings",
-    "exact_top_k": "noisy_counts",
+    "exact_top_k": "top_k",
     "exact_train_on_labels": "label_training",
     "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",
@@ -71,7 +67,6 @@ __all__ = [
     "exact_labels",
     "exact_ldp_borda",
     "exact_mallows",
-    "exact_noisy_counts",
     "exact_noisy_design",
     "exact_perturbed_mle",
     "exact_randomized_response",

@@ -31,10 +31,10 @@ from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.top_k import MOST_CLASSES, NOISES
+from privrank_jax.pairwise.whole_counts import doubled_totals
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.selection import canonical_change
-from privrank_jax.release.noisy_counts import doubled_totals
 
 _LOG_TWO = Fraction(6932, 10000)  # at least log 2
 

@@ -65,13 +65,13 @@ from privrank_jax.pairwise.score_stream import (
     fit_all_sums,
     parts_of,
 )
+from privrank_jax.pairwise.whole_counts import doubled_counts, doubled_totals
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.exact_strategy import ExactStrategy, Totals, strategy_of
 from privrank_jax.release.leaderboard_file import SCORES, LeaderboardError, StateFile, Step
 from privrank_jax.release.ledger_file import PROMISE, cells
-from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals
 from privrank_jax.release.published_steps import Memory
 from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 

@@ -29,18 +29,18 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.choice_noise import check_no_stages
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateTable, check_private
 from privrank_jax.pairwise.designs import ModelScores
 from privrank_jax.pairwise.maximum_likelihood import TIES, check_answers, design_of
-from privrank_jax.pairwise.noisy_choices import check_no_stages
 from privrank_jax.pairwise.objective_perturbation import (
     TIE_SHARE,
     answer_noise,
     kept_by_objective,
 )
 from privrank_jax.pairwise.perturbed_fit import calibrated_fit
-from privrank_jax.pairwise.questionnaire_noise import kept_on_totals
+from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.perturbed_models import (
@@ -168,7 +168,8 @@ def _of_counts(
     weighted: bool,
 ) -> Estimate:
     """That of win counts with half wins."""
-    noise, attained = kept_on_totals(privacy, _BY, noise, None)
+    noise = noise or "laplace"
+    attained = of_comparisons(privacy, _BY, noise)
     attained = exact_promise(attained)
     parts = 2 * WEIGHT_STEPS if weighted else 2
     counts = whole_wins(wins, parts)

@@ -24,10 +24,10 @@ from privrank_jax.pairwise.objective_perturbation import (
     LARGEST_FEATURE,
 )
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS
+from privrank_jax.pairwise.whole_counts import counts_in_parts, doubled_counts, doubled_totals
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
 from privrank_jax.release.minimizer import Likelihood, rounded_minimizer
-from privrank_jax.release.noisy_counts import counts_in_parts, doubled_counts, doubled_totals
 
 GRID = Fraction(1, 2**40)
 ROUNDING = Fraction(1, 2**30)

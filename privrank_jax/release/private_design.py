@@ -19,8 +19,8 @@ from privrank_jax.exact.integer_laplace import laplace_mechanism
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.pairwise.private_design import APPEARANCES_SHARE, DesignNoise, NoisyDesign
 from privrank_jax.pairwise.promise import of_comparisons
+from privrank_jax.pairwise.whole_counts import doubled_counts
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.noisy_counts import doubled_counts
 
 
 def exact_noisy_design(wins: WinCounts, privacy: Privacy) -> Estimate:

@@ -349,11 +349,11 @@ def releases(quick: bool) -> Iterator[Row]:
     exact = aggregation.weights.counted_weights(ranks)
     kinds: dict[str, tuple[Callable[[], Any], Callable[[jax.Array], Any]]] = {
         "Laplace noise on win totals": (
-            lambda: release.exact_noisy_counts(data, pure, noise="laplace"),
+            lambda: pairwise.noisy_counts.release(data, pure, noise="laplace"),
             lambda key: pairwise.noisy_counts(key, data, pure, noise="laplace").value,
         ),
         "Gaussian noise on win totals": (
-            lambda: release.exact_noisy_counts(data, one, noise="gaussian"),
+            lambda: pairwise.noisy_counts.release(data, one, noise="gaussian"),
             lambda key: pairwise.noisy_counts(key, data, one, noise="gaussian").value,
         ),
         "K-norm noise on Borda scores": (

@@ -13,22 +13,25 @@ import dataclasses
 import itertools
 import secrets
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from privrank_jax import pairwise
 from privrank_jax.cli.console import Refusal
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.jobs import comparisons as of_comparisons
 from privrank_jax.jobs import methods, randomize
 from privrank_jax.jobs.result import Certainty
 from privrank_jax.mechanism import Change
-from privrank_jax.pairwise import perturbed_mle
+from privrank_jax.pairwise import noisy_counts, perturbed_mle
 from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
-from privrank_jax.release import exact_bound, exact_noisy_counts
+from privrank_jax.release import exact_bound
 from privrank_jax.release import perturbed_mle as exact_scores
 from privrank_jax.release.ledger import Ledger
 from tests.cli import neighboring, replaying
@@ -247,7 +250,7 @@ def survey_leaks(folder, monkeypatch, name, adjacency="replace"):
 def test_answers_that_flip_but_are_never_missing(monkeypatch, tmp_path):
     """K-norm noise for flips, where users may be replaced by some who leave questions out."""
     monkeypatch.setattr(
-        "privrank_jax.release.noisy_counts.questionnaire_changes",
+        "privrank_jax.pairwise.questionnaire_noise.questionnaire_changes",
         lambda counts, adjacency: questionnaire_changes(counts, "flip"),
     )
     found = survey_leaks(tmp_path, monkeypatch, "silent")
@@ -363,12 +366,14 @@ def test_a_refusal_that_tells(monkeypatch, tmp_path):
 
 
 def test_noise_of_ones_own(monkeypatch, tmp_path):
+    released = noisy_counts.release
+
     def noisy(wins, privacy, **options):
-        found = exact_noisy_counts(np.zeros(4), privacy, **options)
+        found = released(WinCounts(np.zeros((4, 4))), privacy, **options)
         own = np.array([secrets.randbelow(9) - 4 for _ in range(4)])
         return dataclasses.replace(found, value=np.asarray(wins.matrix).sum(1) + own)
 
-    monkeypatch.setattr("privrank_jax.release.noisy_counts.exact_noisy_counts", noisy)
+    monkeypatch.setattr(pairwise, "noisy_counts", SimpleNamespace(release=noisy))
     assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
 
 

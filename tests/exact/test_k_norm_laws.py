@@ -22,9 +22,8 @@ from scipy import stats
 
 from privrank_jax.exact.k_norm import Tile, cube_noise, zonotope_noise
 from privrank_jax.exact.spanning_trees import Forest, Graph
-from privrank_jax.pairwise import questionnaire_counts
+from privrank_jax.pairwise import noisy_counts, questionnaire_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_noisy_counts
 from tests.exact.graphs import COMPLETE, GRAPHS
 from tests.exact.k_norm_draws import (
     assert_gauges,
@@ -35,6 +34,7 @@ from tests.exact.k_norm_draws import (
 from tests.exact.laws import LESS, RATE, assert_mean, assert_shares
 from tests.promises import user
 from tests.reference import geometry as naive
+from tests.totals import wins_of
 
 REACH = {"K2": 3, "K3": 3, "path": 3, "asked again": 3}  # radii that are enumerated; 2 for others
 
@@ -165,7 +165,7 @@ def test_noise_on_answers_to_a_questionnaire_has_its_law(adjacency, asked, name,
     privacy = Privacy(epsilon, unit="user", adjacency=adjacency, public=("questionnaire",))
     drawn = []
     for _ in range(1500):
-        found = exact_noisy_counts(totals, privacy, questionnaire=counts)
+        found = noisy_counts.release(wins_of(totals), privacy, questionnaire=counts)
         drawn.append(2 * (found.value - totals))
     assert found.guarantee.attained.epsilon == epsilon
     assert found.diagnostics.noise_scale == 1 / epsilon
@@ -182,8 +182,8 @@ def test_what_is_attained_is_pure_and_exact():
     asked = dataclasses.replace(user(0.7, 1e-6), public=("questionnaire",))
     flipped = dataclasses.replace(asked, adjacency="flip")
     for found in (
-        exact_noisy_counts(np.zeros(3), asked, questionnaire=counts),
-        exact_noisy_counts(np.zeros(3), flipped, questionnaire=counts),
+        noisy_counts.release(wins_of(np.zeros(3)), asked, questionnaire=counts),
+        noisy_counts.release(wins_of(np.zeros(3)), flipped, questionnaire=counts),
     ):
         guarantee = found.guarantee
         assert (guarantee.attained.epsilon, guarantee.attained.delta) == (0.7, 0.0)

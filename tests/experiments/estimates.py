@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from privrank_jax.pairwise import noisy_counts, perturbed_mle
+from privrank_jax.pairwise.published_counts import published_counts
 from privrank_jax.simulate.axes import flatten
 
 
@@ -17,7 +18,8 @@ def by_mle(key, wins, unit, epsilon, calibration, **options):
 def by_counts(key, wins, unit, epsilon, calibration):
     """Noisy totals N + w, turned into N - w."""
     asked = unit.promise(epsilon, calibration.adjacency)
-    found = noisy_counts(key, wins, asked, calibration=calibration.calibration)
+    published = calibration.calibration == "published"
+    found = (published_counts if published else noisy_counts)(key, wins, asked)
     return 2 * wins.totals - found.value
 
 

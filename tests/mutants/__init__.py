@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     *mutants_of(
         "pairwise/covariate_noise.py",
-        "tests/pairwise/test_covariate_mle.py",
+        "tests/release/test_covariate_sums.py",
         ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
     ),
     *mutants_of(

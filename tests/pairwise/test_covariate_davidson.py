@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import noisy_sums_and_ties
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.quick import quick_jit
@@ -62,7 +62,7 @@ def vector(value, design):
 
 @pytest.mark.parametrize(("noise", "asked"), [("laplace", FLIPS), ("gaussian", USERS)])
 def test_equals_the_naive_fit_to_the_same_noisy_statistic(noise, asked, key):
-    noisy = noisy_counts(key, TABLE, asked, noise=noise, ties="davidson")
+    noisy = noisy_sums_and_ties(key, TABLE, asked, noise=noise)
     scale = float(noisy.diagnostics.noise_scale)
     variance = (2 if noise == "laplace" else 1) * scale**2
     of_ties = variance if noise == "laplace" else variance * (9 / 11) ** 2

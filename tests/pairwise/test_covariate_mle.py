@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import noisy_sums
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
 from tests.quick import quick_jit
@@ -56,7 +56,7 @@ def vector(value, design):
 @pytest.mark.parametrize("gamma", [None, 0.7])
 def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
     matrix, design = matrix_of(TABLE.design), TABLE.design
-    noisy = noisy_counts(key, TABLE, asked, noise=noise)
+    noisy = noisy_sums(key, TABLE, asked, noise=noise)
     scale = float(noisy.diagnostics.noise_scale)
     change = covariate_sensitivity(matrix, range(len(matrix)), 1)
     if asked.unit == "user":
@@ -75,16 +75,6 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
     after = fit(design, noisy.value, ridge if gamma is None else gamma)
     np.testing.assert_allclose(vector(after.value, design), expected, atol=1e-7)
     assert int(found.diagnostics.fit.code) == int(after.diagnostics.code) == 0
-
-
-def test_the_noise_has_the_scale_that_is_told(key):
-    """Mean and standard deviation of 4,000 draws; a scale wrong by a tenth is six standard errors away."""
-    runs = jax.vmap(lambda one: noisy_counts(one, TABLE, FLIPS).value)
-    noise = np.asarray(runs(jax.random.split(key, 4000)) - TABLE.sums)
-    scale = float(noisy_counts(key, TABLE, FLIPS).diagnostics.noise_scale)
-    assert np.abs(noise).mean() == pytest.approx(scale, rel=0.03)
-    assert np.abs(noise.mean(0)).max() < 5 * scale * np.sqrt(2 / 4000)
-    assert np.abs(np.corrcoef(noise.T) - np.eye(ITEMS + 2)).max() < 0.1
 
 
 def test_without_noise_it_is_the_ridge_fit(key):
@@ -149,18 +139,9 @@ def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
         perturbed_mle(key, TABLE, asked)
 
 
-@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
-def test_noise_on_sums_protects_outcomes_only(key, adjacency):
-    asked = Privacy(1.0, unit="comparison", adjacency=adjacency)
-    with pytest.raises(ValueError, match="promise adjacency='flip'"):
-        noisy_counts(key, TABLE, asked)
-
-
 def test_bad_arguments_are_refused(key):
     with pytest.raises(TypeError, match="make a table by covariate_table"):
-        noisy_counts(key, TABLE.design, FLIPS)  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ValueError, match="questionnaire: leave them out"):
-        noisy_counts(key, TABLE, FLIPS, questionnaire=np.ones((3, 3)))
+        noisy_sums(key, TABLE.design, FLIPS)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="gamma must be positive"):
         perturbed_mle(key, TABLE, FLIPS, gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be finite and at least 0"):
@@ -176,7 +157,7 @@ def test_bad_arguments_are_refused(key):
 
 
 def test_a_public_sensitivity_may_be_given(key):
-    found = noisy_counts(key, TABLE, FLIPS, sensitivity=1.5)
+    found = noisy_sums(key, TABLE, FLIPS, sensitivity=1.5)
     assert float(found.diagnostics.noise_scale) == 1.5
     assert found.guarantee.public == ("covariates",)
     assert "the covariates of each comparison" in found.guarantee.in_words()

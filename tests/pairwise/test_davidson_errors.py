@@ -11,11 +11,11 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.mechanism import Facts
+from privrank_jax.pairwise import noisy_ties
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
-from privrank_jax.pairwise.noisy_ties import tie_noise
-from privrank_jax.pairwise.noisy_totals import with_noise
-from privrank_jax.pairwise.perturbed_fit import default_ridges
+from privrank_jax.pairwise.perturbed_fit import default_ridges, with_noise
 from tests.promises import promise
 from tests.quick import quick_jit
 
@@ -65,7 +65,7 @@ def covered(found):
 
 def test_intervals_cover_as_often_as_they_say(key):
     """Of 600 releases 95% have a standard deviation of 0.9%; without the noise in the errors far fewer are covered."""
-    law = tie_noise(promise(1.0, "user", "flip", 6, delta=1e-5), "it", 4, None, None)[1]
+    law = noisy_ties.noise(promise(1.0, "user", "flip", 6), Facts(4))
     matrices, ties = drawn(3)
     keys = jax.random.split(key, RELEASES)
     counts = jax.vmap(lambda k, w, t: with_noise(k, WinCounts(w, None, t), law, True))(

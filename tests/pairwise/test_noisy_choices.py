@@ -13,7 +13,6 @@ from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.model_uncertainty import model_errors
-from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import default_ridges
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.bodies import Noise
@@ -88,6 +87,8 @@ def test_rankings_have_no_private_totals(key):
     stages = Choices.from_rankings(LISTS, num_items=5)
     with pytest.raises(ValueError, match="break_rankings"):
         pairwise.perturbed_mle(key, stages, asked)
+    with pytest.raises(ValueError, match="break_rankings"):
+        pairwise.noisy_choices(key, stages, promise(1.0))
     with pytest.raises(ValueError, match="not public"):
         fit(stages.design, stages.totals, 1.0)
     with pytest.raises(ValueError, match="break_rankings"):
@@ -95,18 +96,3 @@ def test_rankings_have_no_private_totals(key):
     chosen = Choices.from_top1([(0, [1])], num_items=2)
     with pytest.raises(ValueError, match="gamma must be positive"):
         pairwise.perturbed_mle(key, chosen, asked, gamma=0.0)
-
-
-def test_totals_are_protected_without_sets(key):
-    """Under replacement a choice may come from another set; one more or one fewer moves a single total."""
-    chosen = Choices.from_top1([(0, [1])], num_items=2)
-    scales = {
-        adjacency: noisy_counts(
-            key, chosen, promise(1.0, "user", adjacency, 3)
-        ).diagnostics.noise_scale
-        for adjacency in ("flip", "replace", "add-remove")
-    }
-    assert scales == {"flip": 6.0, "replace": 6.0, "add-remove": 3.0}
-    stages = Choices.from_rankings(LISTS, num_items=5)
-    with pytest.raises(ValueError, match="break_rankings"):
-        noisy_counts(key, stages, promise(1.0))

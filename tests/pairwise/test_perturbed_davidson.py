@@ -11,8 +11,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise import noisy_ties
 from privrank_jax.pairwise.fits import DesignObjective
-from privrank_jax.pairwise.noisy_totals import noisy_counts
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(np.array([[0, 60, 70], [40, 0, 55], [30, 45, 0]]), ties=60)
@@ -33,7 +33,7 @@ def test_the_fit_is_that_of_the_noisy_counts(key):
     ridges = 2.0, 3.0
     for epsilon in (0.5, 0.01, math.inf):
         asked = promise(epsilon, adjacency="flip")
-        counts = noisy_counts(key, WINS, asked, ties="davidson").value
+        counts = noisy_ties(key, WINS, asked).value
         found = davidson(key, WINS, asked, gamma=ridges[0], tie_gamma=ridges[1])
         again = pairwise.fit(DESIGN, counts, *ridges)
         assert int(again.diagnostics.code) <= 1

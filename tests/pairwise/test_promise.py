@@ -10,14 +10,14 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
-from privrank_jax.release import exact_noisy_counts, exact_top_k
+from privrank_jax.release import exact_top_k
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(3.0 * (np.ones((4, 4)) - np.eye(4)))
 TIED = WinCounts.from_matrix(WINS.matrix, ties=4)
 CHOICES = pairwise.Choices.from_top1([(0, [1, 2])], num_items=3)
 MECHANISMS = {
-    "noisy_counts of choices": lambda key, asked, **_: pairwise.noisy_counts(key, CHOICES, asked),
+    "noisy_choices": lambda key, asked, **_: pairwise.noisy_choices(key, CHOICES, asked),
     "perturbed_mle of choices": lambda key, asked, **_: pairwise.perturbed_mle(key, CHOICES, asked),
     "noisy_counts": lambda key, asked, **known: pairwise.noisy_counts(key, WINS, asked, **known),
     "perturbed_mle": lambda key, asked, **known: pairwise.perturbed_mle(key, WINS, asked, **known),
@@ -30,16 +30,13 @@ MECHANISMS = {
     "permute_and_flip_top_k": lambda key, asked, **known: pairwise.permute_and_flip_top_k(
         key, WINS, asked, 2, **known
     ),
-    "noisy_counts of ties": lambda key, asked, **_: pairwise.noisy_counts(
-        key, TIED, asked, ties="davidson"
-    ),
+    "noisy_ties": lambda key, asked, **_: pairwise.noisy_ties(key, TIED, asked),
     "perturbed_mle of ties": lambda key, asked, **_: pairwise.perturbed_mle(
         key, TIED, asked, ties="davidson"
     ),
-    "exact_noisy_counts of ties": lambda key, asked, **_: exact_noisy_counts(
-        TIED, asked, ties="davidson"
+    "noisy_counts released": lambda key, asked, **known: pairwise.noisy_counts.release(
+        WINS, asked, **known
     ),
-    "exact_noisy_counts": lambda key, asked, **known: exact_noisy_counts(WINS, asked, **known),
     "exact_top_k": lambda key, asked, **known: exact_top_k(WINS, asked, 2, **known),
 }
 

@@ -9,10 +9,9 @@ import jax
 import numpy as np
 import pytest
 
+from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.pairwise import questionnaire_counts
 from privrank_jax.pairwise.questionnaire_noise import (
-    edge_list,
-    kept_on_totals,
     noise_on_totals,
     noise_shape,
     questionnaire_changes,
@@ -61,7 +60,7 @@ def differences(name, adjacency):
 def body(name, adjacency):
     counts = questionnaire_counts(QUESTIONNAIRES[name], ITEMS)
     edges, parts = questionnaire_changes(counts, adjacency)
-    return [tuple(edge) for edge in edge_list(edges).tolist()], len(edges), parts
+    return list(map(tuple, Graph.of_counts(np.asarray(edges)).edges.tolist())), len(edges), parts
 
 
 @pytest.mark.parametrize("adjacency", CHANGED)
@@ -87,19 +86,6 @@ def test_the_shape_is_that_body_in_wins(adjacency):
         lengths = np.asarray(Zonotope.of_pairs(edges, vertices).lengths) / parts
         np.testing.assert_array_equal(shape.lengths, lengths)
         assert shape.complete == (adjacency == "flip" and name in ("one pair", "triangle"))
-
-
-def test_the_default_noise_has_the_shape_where_there_is_one():
-    counts = questionnaire_counts([(0, 1)], 2)
-    chosen = {
-        adjacency: kept_on_totals(promise(adjacency), "it", None, counts)[0]
-        for adjacency in ("flip", "replace", "add-remove")
-    }
-    assert chosen == {"flip": "k-norm", "replace": "k-norm", "add-remove": "laplace"}
-    assert kept_on_totals(promise(), "it", None, None)[0] == "laplace"
-    noise, attained = kept_on_totals(promise(delta=1e-6), "it", "gaussian", counts)
-    assert (noise, attained.delta) == ("gaussian", 1e-6)
-    assert kept_on_totals(promise(delta=1e-6), "it", None, counts)[1].delta == 0
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,16 @@ import types
 import pytest
 
 from privrank_jax.exact import integer_noise as exact
+from privrank_jax.pairwise import noisy_counts
 from privrank_jax.privacy_audit import doors, replay
-from privrank_jax.release import exact_noisy_counts
 from tests.promises import promise
+from tests.totals import wins_of
 
 LAPLACE = doors.DOORS[:1]
 
 
 def noisy(totals, epsilon=1.0):
-    found = exact_noisy_counts(totals, promise(epsilon), sensitivity=2)
+    found = noisy_counts.release(wins_of(totals), promise(epsilon), sensitivity=2)
     return {"totals": found.value.tolist(), "first": int(found.value.argmax())}
 
 

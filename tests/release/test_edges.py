@@ -11,29 +11,32 @@ import pytest
 
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.pairwise import noisy_counts
 from privrank_jax.release import (
     exact_exponential,
     exact_kwiksort,
     exact_mallows,
-    exact_noisy_counts,
     exponential,
     kwiksort,
 )
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.ledger_file import LedgerError, clearly, plain
 from tests.promises import promise, user
+from tests.totals import wins_of
 
 
 def test_totals_are_taken_as_far_as_they_are_exact():
     epsilon = 1000.0  # noise other than 0 has probability below 1e-300
     for largest in (2**51, np.float32(2**23), float(2**51)):
         for sign in (1, -1):
-            found = exact_noisy_counts(np.array([sign * largest]), promise(epsilon), sensitivity=1)
-            assert found.value.tolist() == [sign * largest]
+            found = noisy_counts.release(
+                wins_of(np.array([sign * largest])), promise(epsilon), sensitivity=1
+            )
+            assert found.value.tolist() == [sign * largest, 0]
     with pytest.raises(ValueError, match="holds none beyond"):
-        exact_noisy_counts(np.array([2**51 + 1]), promise(epsilon), sensitivity=1)
+        noisy_counts.release(wins_of(np.array([2**51 + 1])), promise(epsilon), sensitivity=1)
     with pytest.raises(ValueError, match="multiples of 1/2"):
-        exact_noisy_counts(np.array([0.25]), promise(epsilon), sensitivity=1)
+        noisy_counts.release(wins_of(np.array([0.25])), promise(epsilon), sensitivity=1)
 
 
 def test_a_tie_for_the_first_place_is_a_tie():
@@ -84,7 +87,9 @@ def test_every_error_of_the_file_is_said_in_words(tmp_path, code, words):
 
 @pytest.mark.parametrize(("noise", "delta"), [("laplace", 0.0), ("gaussian", 1e-5)])
 def test_the_guarantee_of_noisy_totals_has_the_delta_that_was_asked_for(noise, delta):
-    found = exact_noisy_counts([1.0, 2.0], promise(1.0, delta=delta), sensitivity=1, noise=noise)
+    found = noisy_counts.release(
+        wins_of([1.0, 2.0]), promise(1.0, delta=delta), sensitivity=1, noise=noise
+    )
     assert (found.guarantee.epsilon, found.guarantee.delta) == (1.0, delta)
 
 
@@ -133,7 +138,9 @@ def test_the_first_text_of_a_row_must_be_text_too(tmp_path, table, column):
 
 def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
     for noise, delta in (("laplace", 0.0), ("gaussian", 1e-5)):
-        found = exact_noisy_counts([1.0], promise(0.7, delta=delta), sensitivity=3.5, noise=noise)
+        found = noisy_counts.release(
+            wins_of([1.0]), promise(0.7, delta=delta), sensitivity=3.5, noise=noise
+        )
         of_twice = discrete_gaussian(7.0, 0.7, delta) if delta else discrete_laplace(7.0, 0.7)
         assert 2 * found.diagnostics.noise_scale == of_twice[1]
 

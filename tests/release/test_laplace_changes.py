@@ -12,22 +12,18 @@ import pytest
 
 from privrank_jax.aggregation import noise_all
 from privrank_jax.aggregation.weights import counted_weights
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs import comparisons
-from privrank_jax.pairwise import questionnaire_counts
-from privrank_jax.pairwise.covariate_tables import covariate_table
+from privrank_jax.pairwise import noisy_counts, questionnaire_counts
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release import (
-    covariate_sums,
     exact_kwiksort,
-    exact_noisy_counts,
     exact_top_k,
     exact_weights,
     kwiksort,
-    noisy_counts,
     weights_in_parts,
 )
 from tests.reference import accounting as naive
+from tests.totals import wins_of
 
 EPSILON = 0.5
 OF_USERS = {"neighbors": Neighbors("user", "replace")}
@@ -45,26 +41,9 @@ def noiseless(monkeypatch):
         scales.append(math.ceil(change) / privacy.epsilon)
         return lambda values: np.asarray(values, float), scales[-1]
 
-    for module in (kwiksort, noisy_counts):
+    for module in (kwiksort,):
         monkeypatch.setattr(module, "integer_noise", integer_noise)
     return scales
-
-
-def assert_holds(release, of_users, neighbors, doubled=2):
-    """Enumerate: the k largest changes of the integers are at most the k largest of those stated, with equality."""
-    estimates = {one: release(one) for one in of_users}
-    (changes,) = {found.guarantee.changes for found in estimates.values()}
-    stated = np.cumsum(sorted(changes, reverse=True))
-    largest = 0
-    for first, second in neighbors:
-        values = (doubled * np.asarray(estimates[one].value).ravel() for one in (first, second))
-        moved = np.sort(np.abs(np.subtract(*values)))[::-1]
-        sums = np.cumsum(np.append(moved, np.zeros(len(stated))))
-        assert np.all(sums[: len(stated)] <= stated + 1e-9)
-        assert sums[-1] <= stated[-1] + 1e-9
-        largest = max(largest, sums[-1])
-    assert largest == pytest.approx(stated[-1])
-    return changes
 
 
 @pytest.fixture
@@ -75,25 +54,8 @@ def of_gaussian(monkeypatch):
         assert noise == "gaussian" or body is not None
         return lambda values: np.asarray(values, float), 3.0
 
-    for module in (kwiksort, noisy_counts, covariate_sums):
+    for module in (kwiksort,):
         monkeypatch.setattr(module, "integer_noise", integer_noise)
-
-
-def assert_rho(release, neighbors, unit):
-    """Enumerate: the largest ‖change of the integers‖²/(2σ²), σ = 3, is the ρ that is stated."""
-    estimates = {one: release(one) for pair in neighbors for one in pair}
-    (rho,) = {found.guarantee.rho for found in estimates.values()}
-    values = {one: unit * np.asarray(found.value).ravel() for one, found in estimates.items()}
-    largest = max(np.sum((values[one] - values[other]) ** 2) for one, other in neighbors)
-    assert largest / 18 <= rho <= largest / 18 * (1 + 1e-13)
-
-
-def replaced(votes):
-    return list(itertools.permutations(votes, 2))
-
-
-ORDERS = list(itertools.permutations(range(4)))
-VOTES = [*ORDERS, (0, 0, 1, 2), (1, 0, 0, 0), (0, -1, -1, -1), (0, 1, -1, -1), (-1, -1, -1, -1)]
 
 
 def test_queries_of_kwiksort(noiseless):
@@ -105,83 +67,22 @@ def test_queries_of_kwiksort(noiseless):
     assert with_fallback.guarantee.changes == ()  # whose noise is of another kind
 
 
-ANSWERS = [
-    *itertools.permutations(range(3), 2),
-    *((i, j, "tie") for i, j in ((0, 1), (0, 2), (1, 2))),
-]
-
-
-def matrix(answers):
-    wins, ties = np.zeros((3, 3)), 0
-    for i, j, *tie in answers:
-        wins[i, j] += 0.5 if tie else 1
-        wins[j, i] += 0.5 if tie else 0
-        ties += bool(tie)
-    return wins, ties
-
-
-def of_users(most, adjacency):
-    """What one user answers, and neighbors."""
-    users = [
-        user
-        for count in range(most + 1)
-        for user in itertools.combinations_with_replacement(ANSWERS, count)
-    ]
-    if adjacency == "add-remove":
-        return users, [(user, ()) for user in users]
-    if adjacency == "replace":
-        return users, list(itertools.permutations(users, 2))
-
-    def asked(user):
-        return sorted(tuple(sorted(answer[:2])) for answer in user)
-
-    return users, [
-        pair
-        for pair in itertools.permutations(users, 2)
-        if len({str(asked(one)) for one in pair}) == 1
-    ]
-
-
 @pytest.mark.parametrize(
-    ("adjacency", "stated"), [("flip", (4, 4)), ("replace", (4, 4)), ("add-remove", (4,))]
-)
-def test_totals(noiseless, adjacency, stated):
-    promise = Privacy(EPSILON, unit="user", adjacency=adjacency, contributions=2)
-    users, neighbors = of_users(2, adjacency)
-
-    def release(user):
-        return exact_noisy_counts(matrix(user)[0].sum(1), promise, noise="laplace")
-
-    assert assert_holds(release, users, neighbors) == stated
-    assert set(noiseless) == {sum(stated) / EPSILON}
-
-
-def test_totals_and_ties(noiseless):
-    promise = Privacy(EPSILON, unit="user", adjacency="flip", contributions=2)
-    users, neighbors = of_users(2, "flip")
-
-    def release(user):
-        wins, ties = matrix(user)
-        counts = WinCounts.from_matrix(wins, ties=ties)
-        return exact_noisy_counts(counts, promise, ties="davidson", noise="laplace")
-
-    assert assert_holds(release, users, neighbors) == (4, 4)
-
-
-def test_smaller_sensitivities(noiseless):
-    totals = np.array([3.0, 4.5, 2.5])
-    for promise, sensitivity, stated in (
+    ("promise", "sensitivity", "stated"),
+    [
         (Privacy(EPSILON, unit="comparison", adjacency="flip"), None, (2, 2)),
-        (Privacy(EPSILON, unit="comparison", adjacency="replace"), None, (2, 2)),
         (Privacy(EPSILON, unit="user", adjacency="flip"), 3, (3, 3)),
         (Privacy(EPSILON, unit="user", adjacency="flip"), 1.5, (2, 1)),
         (Privacy(EPSILON, unit="user", adjacency="replace", contributions=3), 4, (6, 2)),
         (Privacy(EPSILON, unit="user", adjacency="replace"), 4, (8,)),
         (Privacy(EPSILON, unit="user", adjacency="add-remove", contributions=3), None, (6,)),
-    ):
-        found = exact_noisy_counts(totals, promise, sensitivity=sensitivity).guarantee
-        assert found.changes == stated
-        assert noiseless[-1] >= sum(stated) / EPSILON
+    ],
+)
+def test_smaller_sensitivities(promise, sensitivity, stated):
+    public = {} if sensitivity is None else {"sensitivity": sensitivity}
+    found = noisy_counts.release(wins_of([3.0, 4.5, 2.5]), promise, **public)
+    assert found.guarantee.changes == stated
+    assert 2 * found.diagnostics.noise_scale >= sum(stated) / EPSILON
 
 
 def test_what_is_not_proven_states_nothing():
@@ -189,47 +90,14 @@ def test_what_is_not_proven_states_nothing():
     assert exact_top_k([3.0, 1.0], single, 1).guarantee.changes == ()
     asked = Privacy(EPSILON, unit="user", adjacency="flip", public=("questionnaire",))
     counts = questionnaire_counts(np.array([[0, 1], [1, 2]]), 3)
-    shaped = exact_noisy_counts(np.array([3.0, 4, 2]), asked, questionnaire=counts)
+    shaped = noisy_counts.release(wins_of([3.0, 4, 2]), asked, questionnaire=counts)
     assert shaped.guarantee.changes == ()
     approximate = Privacy(EPSILON, unit="comparison", adjacency="flip", delta=1e-6)
-    gaussian = exact_noisy_counts([3.0, 4.0], approximate, noise="gaussian").guarantee
+    gaussian = noisy_counts.release(wins_of([3.0, 4.0]), approximate, noise="gaussian").guarantee
     assert gaussian.changes == ()
-    ties = WinCounts.from_matrix(np.array([[0, 2.5, 1], [1.5, 0, 1], [0, 1, 0]]), ties=1.0)
-    davidson = exact_noisy_counts(
-        ties, asked, ties="davidson", questionnaire=counts, noise="laplace"
-    ).guarantee
-    assert davidson.changes == ()
 
 
 GAUSSIAN = {"delta": 1e-6, "unit": "user"}
-
-
-def test_rho_of_totals(of_gaussian):
-    neighbors = of_users(1, "flip")[1]
-    promise = Privacy(EPSILON, adjacency="flip", contributions=1, **GAUSSIAN)
-
-    def of_totals(user):
-        return exact_noisy_counts(matrix(user)[0].sum(1), promise, noise="gaussian")
-
-    assert_rho(of_totals, neighbors, 2)
-
-    def of_ties(user):
-        wins, ties = matrix(user)
-        counts = WinCounts.from_matrix(wins, ties=ties)
-        return exact_noisy_counts(counts, promise, ties="davidson", noise="gaussian")
-
-    assert_rho(of_ties, neighbors, np.array([18, 18, 18, 22]))
-
-
-def test_rho_of_covariates(of_gaussian):
-    kind = {"unit": "comparison", "adjacency": "flip", "public": ("covariates",)}
-
-    def release(outcome):
-        outcomes, columns = [outcome, 1.0], {"left": [1.0, 1.0]}
-        table = covariate_table([0, 1], [1, 0], outcomes, columns, num_items=2)
-        return exact_noisy_counts(table, Privacy(EPSILON, delta=1e-6, **kind), noise="gaussian")
-
-    assert_rho(release, [(0.0, 1.0), (0.5, 1.0)], 2)
 
 
 def test_rho_of_queries_of_kwiksort(of_gaussian):

@@ -19,11 +19,11 @@ from scipy import stats
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.exact.integer_laplace import geometric
+from privrank_jax.pairwise import noisy_counts
 from privrank_jax.release import (
     exact_bound,
     exact_kwiksort,
     exact_mallows,
-    exact_noisy_counts,
     exact_randomized_response,
     exact_sub_ranking_weights,
     exact_top_k,
@@ -40,6 +40,7 @@ from tests.exact.laws import (
     power,
 )
 from tests.promises import promise, user
+from tests.totals import wins_of
 
 PMF = {"laplace": laplace_pmf, "gaussian": gaussian_pmf}
 
@@ -82,8 +83,8 @@ def totals(request):
         for name in ("discrete_laplace", "discrete_gaussian"):
             patch.setattr(exact, name, functools.cache(getattr(exact, name)))
         found = [
-            exact_noisy_counts(
-                np.arange(8.0), promise(1.0, delta=delta), sensitivity=1.5, noise=noise
+            noisy_counts.release(
+                wins_of(np.arange(8.0)), promise(1.0, delta=delta), sensitivity=1.5, noise=noise
             )
             for _ in range(calls)
         ]

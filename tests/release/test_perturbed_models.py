@@ -172,7 +172,7 @@ NOTHING = jnp.zeros((2, 2))
     [
         (_of(**ONE_USER), _users(3), {}, "40 comparisons"),
         (table(), dataclasses.replace(ASKED, epsilon=np.inf), {}, "epsilon"),
-        (table(), dataclasses.replace(ASKED, adjacency="flip"), {}, "exact_noisy_counts"),
+        (table(), dataclasses.replace(ASKED, adjacency="flip"), {}, "noisy_sums"),
         (table(), ASKED, {"gamma": 0.1}, "gamma"),
         (table(), ASKED, {"ties": "never"}, "ties"),
         (dataclasses.replace(table(), outcomes=jnp.full(40, 0.25)), ASKED, {}, "outcomes"),

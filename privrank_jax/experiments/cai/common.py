@@ -27,11 +27,13 @@ from jaxtyping import Array
 from privrank_jax._backend import on_cpu
 from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.estimate import Estimate
 from privrank_jax.experiments.claims import minus
 from privrank_jax.links import get_link
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import calibrated_fit, perturbed_mle
+from privrank_jax.pairwise.published_counts import published_counts
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Label, labeled
@@ -145,12 +147,17 @@ def private_scores(key: Key, wins: WinCounts, scales: Array, gammas: Array) -> t
 
 
 def private_totals(
-    key: Key, wins: WinCounts, promise: Callable[[Array], Privacy], epsilons: Array, **options: Any
+    key: Key,
+    wins: WinCounts,
+    promise: Callable[[Array], Privacy],
+    epsilons: Array,
+    mechanism: Callable[..., Estimate] = noisy_counts,
+    **options: Any,
 ) -> Array:
-    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``; options of ``noisy_counts``."""
+    """Noisy counts at each ε with the noise of :func:`private_scores`, ``(E, m)``; options of the mechanism."""
 
     def count(epsilon: Array) -> Array:
-        return noisy_counts(key, wins, promise(epsilon), **options).value
+        return mechanism(key, wins, promise(epsilon), **options).value
 
     return reflected(wins, jax.vmap(count)(epsilons))
 
@@ -178,7 +185,7 @@ def private_estimates(
             wins,
             functools.partial(unit.promise, adjacency=one.adjacency),
             levels,
-            calibration=one.calibration,
+            published_counts if one.calibration == "published" else noisy_counts,
         )
         for one in CALIBRATIONS
     ]
