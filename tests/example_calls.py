@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from privrank_jax import aggregation
+from privrank_jax import aggregation, pairwise
 from privrank_jax.mechanism import Additive
 from tests.house.docstrings import WITHOUT_EXAMPLE, exported_functions
 
@@ -26,7 +26,8 @@ def examples() -> dict[str, Callable[..., Any]]:
         function = getattr(importlib.import_module(f"privrank_jax.{module.name}"), name)
         if name not in WITHOUT_EXAMPLE.get(module.name, ()) and not module.is_package:
             found[f"{module.name} {name}"] = function
-    for record in (value for value in vars(aggregation).values() if isinstance(value, Additive)):
+    packages = [*vars(aggregation).values(), *vars(pairwise).values()]
+    for record in (value for value in packages if isinstance(value, Additive)):
         found[f"{record.__module__.removeprefix('privrank_jax.')} {record.name}"] = record
     return found
 

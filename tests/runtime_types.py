@@ -44,7 +44,7 @@ EXAMPLES = (
     "aggregation.noise_totals", "aggregation.error_proofs",
     "aggregation.shuffled_pairs", "privacy.shuffling", "aggregation.footrule", "aggregation.assignments",
     "aggregation.private_footrule",
-    "exact.radius", "release.leaderboard", "release.noisy_counts", "exact.integer_noise",
+    "exact.radius", "release.leaderboard", "exact.integer_noise",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.dynamic_program",
     "aggregation.hay_sorting", "aggregation.kemeny_rule",
     "aggregation.ldp_sorting", "aggregation.ldp_plan",

@@ -85,8 +85,8 @@ def asked_alike() -> Call:
     pairs, users = np.array([(0, 1), (0, 2), (1, 2)] * 2).T, [0, 0, 0, 1, 1, 1]
     table = pairwise.covariate_table(*pairs, [1] * 6, {}, num_items=3, users=users)
     promise = Privacy(1.0, unit="user", adjacency="flip", public=("covariates",))
-    bound = inspect.signature(pairwise.noisy_counts).bind(jax.random.key(1), table, promise)
-    return Call(pairwise.noisy_counts, bound)
+    bound = inspect.signature(pairwise.noisy_sums).bind(jax.random.key(1), table, promise)
+    return Call(pairwise.noisy_sums, bound)
 
 
 def called(name: str) -> Call:

@@ -75,17 +75,17 @@ class Additive:
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (sys.modules[self.__module__], self.name)
 
-    def kind(self, noise: str | None, privacy: Privacy, public: Mapping[str, Any]) -> str:
+    def kind(self, noise: str | None, privacy: Privacy, told: Mapping[str, Any]) -> str:
         """The noise that was asked for, else the default.
 
         Args:
             noise: its kind.
             privacy: what is promised.
-            public: what else is public of the data.
+            told: what else is public of the data.
         """
         if noise is None and self.default is not None:
             check_privacy(privacy)
-            return self.default(privacy, public)
+            return self.default(privacy, told)
         return noise or self.noises[0]
 
     # --- what is public ----------------------------------------------------------------------------

@@ -28,7 +28,7 @@ are a public design, for which the theorem holds.
 
 **Integers.** Where all features are multiples of 2^{-b}, 2^{b+1}S is a vector of integers, since 2y_r and 2^b z_r are
 whole, and its sensitivity is 2^{b+1} times that of S: exact integer noise serves
-(:mod:`privrank_jax.release.covariate_sums`).
+(:mod:`privrank_jax.pairwise.covariate_noise`).
 """
 
 from __future__ import annotations

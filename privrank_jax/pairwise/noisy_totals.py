@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
 from privrank_jax._neighbors import SHAPED_ADJACENCIES
-from privrank_jax._validate import check_positive
+from privrank_jax._validate import check_positive, is_traced
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
@@ -80,7 +81,7 @@ def spread_of(attained: Privacy, every: Any) -> list[Any]:
     if attained.adjacency == "flip":
         first = -(-every // 2)
     elif attained.adjacency == "replace" and most is not None:
-        first = np.minimum(every, 2 * most) if np.ndim(every) == 0 else every
+        first = (jnp if is_traced(every, most) else np).minimum(every, 2 * most)
     else:
         return [every]
     return [first, every - first]

@@ -40,7 +40,7 @@ from privrank_jax.privacy.calibration import (
     default_or_given,
 )
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import SHAPED_NOISES
+from privrank_jax.privacy.noise import NOISES, SHAPED_NOISES
 from privrank_jax.privacy.privacy import Privacy, check_privacy
 
 _BY = "perturbed_mle"
@@ -301,7 +301,8 @@ def _noise_on_wins(
     """What is attained, the noise, and γ, which may be 0 where the noise is on the totals."""
     public = known_of(sensitivity=sensitivity, questionnaire=questionnaire)
     noise = noisy_counts.kind(noise, privacy, public)
-    attained = of_comparisons(privacy, _BY, noise, SHAPED_NOISES)
+    shaped = questionnaire is not None or noise == "k-norm"
+    attained = of_comparisons(privacy, _BY, noise, SHAPED_NOISES if shaped else NOISES)
     if weighted and not (sensitivity is None and questionnaire is None and calibration == "tight"):
         raise ValueError(
             "weighted comparisons have the tight calibration, without sensitivity and questionnaire: leave these out."

@@ -66,18 +66,18 @@ def tie_weight(noise: str) -> float:
     return GAUSSIAN_TIE_WEIGHT[0] / GAUSSIAN_TIE_WEIGHT[1] if noise == "gaussian" else 1.0
 
 
-def tie_parts(noise: str, others: int, unit: int = 1) -> Any:
+def tie_parts(noise: str, others: int, times: int = 1) -> Any:
     """By what so many numbers and T are multiplied before they get noise: c and 1, as whole numbers.
 
     Args:
         noise: its kind.
         others: how many numbers there are beside T.
-        unit: of all of them.
+        times: by what all of them are multiplied.
     """
     if noise != "gaussian":
-        return unit
+        return times
     on_ties, on_others = GAUSSIAN_TIE_WEIGHT
-    return unit * np.array([on_others] * others + [on_ties])
+    return times * np.array([on_others] * others + [on_ties])
 
 
 def noise_on_ties(kind: str, scale: Any, num_items: int) -> Noise:

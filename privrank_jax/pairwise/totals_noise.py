@@ -77,7 +77,7 @@ def change_of_totals(
     Args:
         noise: ``"laplace"`` or ``"gaussian"``.
         privacy: the promise.
-        counts: how often each user is asked each pair, if that is public, from :func:`read_questionnaire`.
+        counts: how often each user is asked each pair, if that is public, as an array.
         sensitivity: the sensitivity, if the caller knows it.
         ties: whether the number of ties is released too (:mod:`privrank_jax.pairwise.tie_noise`); it counts where a
             questionnaire does: the number of questions plus the largest cut, and 2L at most.

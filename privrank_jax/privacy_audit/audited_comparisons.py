@@ -14,7 +14,7 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.private_design import noisy_design
-from privrank_jax.pairwise.published_counts import published_counts
+from privrank_jax.pairwise.published import published_counts
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import neighbors
 from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability

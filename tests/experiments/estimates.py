@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from privrank_jax.pairwise import noisy_counts, perturbed_mle
-from privrank_jax.pairwise.published_counts import published_counts
+from privrank_jax.pairwise.published import published_counts
 from privrank_jax.simulate.axes import flatten
 
 

@@ -62,7 +62,9 @@ def described() -> set[tuple[str, str]]:
     return found
 
 
-_DIRECTIVE = re.compile(r"^\.\. (currentmodule|autofunction|autoclass):: (\S+)", re.MULTILINE)
+_DIRECTIVE = re.compile(
+    r"^\.\. (currentmodule|autofunction|autoclass|autodata):: (\S+)", re.MULTILINE
+)
 
 
 def is_exported(module: Module, name: str) -> bool:

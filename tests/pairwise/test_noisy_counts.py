@@ -11,7 +11,7 @@ from scipy.spatial import distance
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import noisy_counts, questionnaire_counts
-from privrank_jax.pairwise.published_counts import published_counts
+from privrank_jax.pairwise.published import published_counts
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import Privacy

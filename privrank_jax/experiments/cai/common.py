@@ -33,7 +33,7 @@ from privrank_jax.links import get_link
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import calibrated_fit, perturbed_mle
-from privrank_jax.pairwise.published_counts import published_counts
+from privrank_jax.pairwise.published import published_counts
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Label, labeled
