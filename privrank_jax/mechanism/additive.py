@@ -171,7 +171,10 @@ class Additive:
         numbers, facts = self.data.floats(data, **public)
         change = self.change(attained, facts, kind)
         scale = self._scale(attained, facts, kind, change)
-        value = _simulated(self, key, numbers, facts, attained, scale, kind)
+        added = None
+        if facts.told:  # not for the program, where the shape of the noise would be traced
+            added, facts = _noise(kind, scale, change, self.shape(facts)), facts.alone
+        value = _simulated(self, key, numbers, facts, attained, scale, added, kind)
         told = NoiseDiagnostics(scale, _center(attained, change))
         return Estimate(value, Guarantee(privacy, attained), told)
 
@@ -269,18 +272,20 @@ def _simulated(
     facts: Facts,
     attained: Privacy,
     scale: Any,
+    added: Noise | None,
     noise: str,
 ) -> Any:
     value = record.statistic(numbers, facts)
     if not jnp.issubdtype(value.dtype, jnp.floating):
         value = value.astype(default_float())
-    change = record.change(attained, facts, noise)
-    if attained.adjacency == "add-remove" and facts.num_users is not None:
-        users = jnp.asarray(facts.num_users, value.dtype)
-        center = jnp.asarray(change.center, value.dtype)
-        value = users * (value - center) if record.data.mean else value - center * users
-    drawn = _noise(noise, scale, change, value.shape).draw(key, value.dtype)
-    return record.finish(value + drawn, _seen(attained, facts))
+    if added is None:
+        change = record.change(attained, facts, noise)
+        if attained.adjacency == "add-remove" and facts.num_users is not None:
+            users = jnp.asarray(facts.num_users, value.dtype)
+            center = jnp.asarray(change.center, value.dtype)
+            value = users * (value - center) if record.data.mean else value - center * users
+        added = _noise(noise, scale, change, value.shape)
+    return record.finish(value + added.draw(key, value.dtype), _seen(attained, facts))
 
 
 def _with_exact_noise(

@@ -35,6 +35,11 @@ class Facts:
     rules: tuple[Any, ...] = dataclasses.field(default=(), metadata={"static": True})
     told: dict[str, Any] = dataclasses.field(default_factory=dict)
 
+    @property
+    def alone(self) -> Facts:
+        """The same without what else was told."""
+        return dataclasses.replace(self, told={})
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Data:
