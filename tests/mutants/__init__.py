@@ -196,11 +196,10 @@ MUTANTS = (
         "tests/mechanism/test_contract.py",
         ("        2,\n        second=", "        1,\n        second="),
         ("2 * change_of_totals(kind", "change_of_totals(kind"),
-        ("first = -(-every // 2)", "first = every // 4"),
     ),
     *mutants_of(
         "pairwise/tie_noise.py",
-        "tests/mechanism/test_contract.py",
+        "tests/pairwise/test_noisy_ties.py",
         ("GAUSSIAN_TIE_WEIGHT = (11, 9)", "GAUSSIAN_TIE_WEIGHT = (12, 9)"),
     ),
     *mutants_of(
