@@ -22,7 +22,7 @@ from privrank_jax.aggregation.bounds import SPLIT, report_deviation
 from privrank_jax.aggregation.error_proofs import ProvenError, proven_errors
 from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.split_weights import shrunk_weights
-from privrank_jax.data.big_rankings import RankingRows
+from privrank_jax.data.engine_counts import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs.beyond_noise import (
