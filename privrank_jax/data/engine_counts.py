@@ -356,13 +356,13 @@ def scan_long(source: Source, table: Table, form: Long) -> RankingRows:
         some, codes, levels, _, names = form.read(faults, *cells.table.columns([item, rank]))
         faults.stop()
         order, place = names.in_order()
+        codes = np.array(place, np.int64)[codes]
+        rows = held(cells.coded(some, {"item": codes, "rank": levels}))
+        _check_once(source, rows, item, order)
         users = form.users(source.name, people.users)
         if not users:
             raise DataError(f"{source.name} has no rows below its header: there is nothing to rank")
         _check_items(source.name, len(order), MOST_RANKED_ITEMS)
-        codes = np.array(place, np.int64)[codes]
-        rows = held(cells.coded(some, {"item": codes, "rank": levels}))
-        _check_once(source, rows, item, order)
         rows = rows.filter(rows["rank"] >= 0)
         each = rows.group_by("user").aggregate(number=rows.count())
         full = one_row(each.aggregate(full=each.count(where=each.number == len(order))))["full"]

@@ -63,8 +63,6 @@ def test_the_same_as_in_memory(tmp_path, backend, case):
     ):  # fmt: skip
         assert getattr(rows, name) == getattr(table, name)
     np.testing.assert_array_equal(rows.in_memory().ranks, table.ranks)
-    for here, there in zip(table.meetings([2, 0]), rows.meetings([2, 0])):
-        np.testing.assert_allclose(there, here)
     for missing in ("last", "unknown"):
         weights = dataclasses.replace(rows, missing=missing).weights()
         np.testing.assert_array_equal(weights.twice, twice_counts(table.ranks, missing))
