@@ -317,12 +317,14 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
     """Check comparisons in the engine, by a plan in which rows with the same cells say the same (``plan.by_cells``).
 
     Raises:
-        DataError: as :func:`~privrank_jax.data.comparisons.read_comparisons`; too many items for a table of all pairs.
+        DataError: as :func:`~privrank_jax.data.comparisons.read_comparisons`; too many items for a table of all pairs; the
+            file changed while it was read.
     """
     user, shared = plan.columns.get("user"), plan.but("user")
     with source.explained():
         cells = _cells(source, list(shared.columns.values()), user)
         people = check_users(source, user) if user else People(0, 1)
+    source.origin.check_unchanged()
     read = read_planned(cells.table, shared)
     _check_items(source.name, read.num_items, MOST_ITEMS)
     low, high = np.minimum(read.winners, read.losers), np.maximum(read.winners, read.losers)
@@ -440,5 +442,5 @@ def bounded_rows(rows: Relation, max_per_user: int, salt: str, content: Sequence
     drawn = drawn.mutate(_lot=said.hexdigest("sha256").substr(0, _DIGITS))
     place = ibis.row_number().over(group_by="user", order_by=["_lot", "_number"])
     drawn = drawn.mutate(_place=place)
-    kept = drawn.filter(drawn._place < most).select(*rows.columns)
+    kept = drawn.filter(drawn["_place"] < most).select(*rows.columns)
     return rows.anti_join(above, "user").union(kept)

@@ -96,8 +96,8 @@ def read(
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
             .blt, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
             input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
-            Arrow, DuckDB or Ibis, or a data frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in
-            their engine.
+            Arrow, DuckDB or Ibis, or a data frame of Spark. Parquet files, and tables of Ibis and Spark, stay
+            in their engine if they hold comparisons, or rankings with a row for each user and item.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
             nothing; None: any.
         name: of the data, for messages; default: the name of the file.
@@ -144,8 +144,8 @@ def read(
         :class:`~privrank_jax.data.Comparisons` (with covariates, ties, times and weights where columns are named),
         :class:`~privrank_jax.data.Rankings`, :class:`~privrank_jax.data.Ratings`,
         :class:`~privrank_jax.data.Choices`, :class:`~privrank_jax.data.Reports`,
-        :class:`~privrank_jax.data.SyntheticRankings` or :class:`~privrank_jax.data.Preferences`; of large tables
-        :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
+        :class:`~privrank_jax.data.SyntheticRankings` or :class:`~privrank_jax.data.Preferences`; in an
+        engine :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
