@@ -317,8 +317,8 @@ def scan_comparisons(source: Source, plan: Plan) -> ComparisonRows:
     """Check comparisons in the engine, by a plan in which rows with the same cells say the same (``plan.by_cells``).
 
     Raises:
-        DataError: as :func:`~privrank_jax.data.comparisons.read_comparisons`; too many items for a table of all pairs; the
-            file changed while it was read.
+        DataError: as :func:`~privrank_jax.data.comparisons.read_comparisons`; too many items for a table of all pairs;
+            the file changed while it was read.
     """
     user, shared = plan.columns.get("user"), plan.but("user")
     with source.explained():
