@@ -6,11 +6,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privrank_jax.data.big_comparisons import ComparisonRows
-    from privrank_jax.data.big_rankings import RankingRows
     from privrank_jax.data.choices import Choices
     from privrank_jax.data.comparisons import Comparisons, broken
     from privrank_jax.data.covariates import Covariates
+    from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
     from privrank_jax.data.errors import DataError
     from privrank_jax.data.file import File
     from privrank_jax.data.likeness import suspicions
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 
 _NAMES = {
-    "ComparisonRows": "big_comparisons",
+    "ComparisonRows": "engine_counts",
     "PreferenceFields": "preference_pairs",
     "Preferences": "preferences",
     "read_preferences": "preferences",
     "scan_preferences": "preferences",
     "write_preferences": "preferences",
-    "RankingRows": "big_rankings",
+    "RankingRows": "engine_counts",
     "Choices": "choices",
     "Comparisons": "comparisons",
     "broken": "comparisons",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
+import itertools
 import os
 import re
 import secrets
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from privrank_jax import _interrupt
-from privrank_jax.data.columns import Column, Table
+from privrank_jax.data.columns import Column, Table, encode
 from privrank_jax.data.errors import BadCell, DataError
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.likeness import MOST_NAMED
@@ -36,12 +37,8 @@ ROW = "file_row_number"  # as DuckDB names the number of a row, from 0
 _THREADS = 8  # each may use an eighth of that memory
 
 
-def connect(memory: str = MEMORY, *, ordered: bool = False) -> Any:
+def connect() -> Any:
     """Open a new in-memory DuckDB as an Ibis backend.
-
-    Args:
-        memory: limit, such as ``"1GB"``; beyond it DuckDB works on disk.
-        ordered: whether results keep the order of the rows, which takes memory.
 
     Raises:
         DataError: DuckDB or Ibis is missing.
@@ -56,9 +53,9 @@ def connect(memory: str = MEMORY, *, ordered: bool = False) -> Any:
     folder = tempfile.TemporaryDirectory(prefix="privrank-", ignore_cleanup_errors=True)
     _interrupt.remove_on_interrupt(folder.name)
     backend = ibis.duckdb.connect(
-        memory_limit=memory,
+        memory_limit=MEMORY,
         temp_directory=folder.name,
-        preserve_insertion_order=ordered,
+        preserve_insertion_order=False,
         threads=min(os.cpu_count() or 1, _THREADS),
     )
     weakref.finalize(backend, folder.cleanup)
@@ -110,17 +107,16 @@ class Source:
         return self.relation.select(**cells)
 
     def table(self) -> Table:
-        """The rows in memory, in order, as columns are asked for."""
+        """The rows in memory, in order, as columns are asked for; :class:`DataError` if the file changed."""
 
         def columns(names: Sequence[str]) -> list[Column]:
+            rows = self.relation.order_by(ROW) if self.numbered else self.relation
             if not names:
                 return []
             with self.explained():
-                wanted = self.relation.select(*map(self._cells, names))
-                if self.numbered:
-                    wanted = self.relation.order_by(ROW).select(*map(self._cells, names))
-                found = wanted.to_pyarrow()
-            return [self._column(name, found.column(k)) for k, name in enumerate(names)]
+                found = rows.select(*map(self._cells, names)).to_pyarrow()
+            self.origin.check_unchanged()
+            return [self.column(name, found.column(k)) for k, name in enumerate(names)]
 
         return Table(self.name, self.header, columns, lambda row: f"row {row + 1}")
 
@@ -130,34 +126,21 @@ class Source:
             return self.relation[column]
         return self.relation[column].cast("string").name(column)
 
-    def _column(self, name: str, cells: Any) -> Column:
+    def column(self, name: str, cells: Any) -> Column:
+        """A column of Arrow's as codes and words."""
         import pyarrow
 
-        if pyarrow.types.is_string(cells.type) or pyarrow.types.is_large_string(cells.type):
-            coded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
-            coded = coded.combine_chunks() if isinstance(coded, pyarrow.ChunkedArray) else coded
-            return Column(
-                name, coded.indices.to_numpy().astype(np.int32), coded.dictionary.to_pylist()
-            )
-        words: dict[Any, int] = {}
-        codes = [
-            words.setdefault(word_of(cell, f"{self.name}, row {row}"), len(words))
-            for row, cell in enumerate(cells.to_pylist(), start=1)
-        ]
-        return Column(name, np.array(codes, np.int32), list(words))
+        if not (pyarrow.types.is_string(cells.type) or pyarrow.types.is_large_string(cells.type)):
+            places = (f"{self.name}, row {row}" for row in itertools.count(1))
+            words = ((word_of(cell, place),) for cell, place in zip(cells.to_pylist(), places))
+            return encode(words, {name: 0})[0]
+        coded = cells.combine_chunks().dictionary_encode(null_encoding="encode")
+        coded = coded.combine_chunks() if isinstance(coded, pyarrow.ChunkedArray) else coded
+        return Column(name, coded.indices.to_numpy().astype(np.int32), coded.dictionary.to_pylist())
 
-    @contextlib.contextmanager
-    def explained(self) -> Iterator[None]:
+    def explained(self) -> contextlib.AbstractContextManager[None]:
         """Turn engine errors on a file into :class:`DataError`; leave errors of another engine as they are."""
-        if self.path is None:
-            yield
-        else:
-            with _explained(self.path):
-                yield
-
-    def check_unchanged(self) -> None:
-        """Raise :class:`DataError` if the file changed since it was opened; it is read several times."""
-        self.origin.check_unchanged()
+        return contextlib.nullcontext() if self.path is None else _explained(self.path)
 
 
 def open_parquet(path: Path) -> Source:
@@ -227,20 +210,6 @@ def _first_line(error: Exception) -> str:
     return "".join(str(error).splitlines()[:1])
 
 
-def stream(expression: Relation) -> Iterator[dict[str, Any]]:
-    """Stream the rows of a table from the engine, without holding them all."""
-    backend = expression.get_backend()
-    if (
-        backend.name == "duckdb"
-    ):  # Ibis 12 streams from there by a method that DuckDB 2 no longer has
-        cursor = backend.raw_sql(backend.compile(expression))
-        while chunk := cursor.fetchmany(65536):
-            yield from (dict(zip(expression.columns, row)) for row in chunk)
-        return
-    for batch in expression.to_pyarrow_batches():
-        yield from batch.to_pylist()
-
-
 def one_row(expression: Relation) -> dict[str, Any]:
     """The single row of an aggregate."""
     return expression.to_pyarrow().to_pylist()[0]
@@ -251,9 +220,7 @@ def held(expression: Relation) -> Relation:
     backend = expression.get_backend()
     if backend.name == "duckdb":  # Ibis 12 can't drop what it caches there, with sqlglot 30
         return backend.create_table(f"held_{secrets.token_hex(8)}", expression, temp=True)
-    expression.limit(
-        0
-    ).to_pyarrow()  # moves tables of this process to the engine, which caching does not
+    expression.limit(0).to_pyarrow()  # moves tables of this process there, as caching does not
     return expression.cache()
 
 
@@ -280,47 +247,39 @@ def check_users(source: Source, column: str) -> People:
     first = {"first": table[ROW].min()} if source.numbered else {}
     counted = table.group_by("user").aggregate(rows=table.count(), **first)
     name = counted.user
-    odd = (name == "") | name.re_search("[^!-~]") | name.lower().isin(sorted(MISSING))
     capitals = name != name.lower()
+    odd = (name == "") | name.re_search("[^!-~]") | name.lower().isin(sorted(MISSING))
     odd = odd | (capitals & name.contains("@"))  # case makes no other user of an e-mail address
     counts = {"odd": odd.sum(), "capitals": capitals.sum()}
     found = one_row(counted.aggregate(users=counted.count(), most=counted.rows.max(), **counts))
     if found["odd"]:
-        _check_odd(source, column, counted, counted.filter(odd))
-    alike = _alike(counted) if found["capitals"] else ()
-    return People(found["users"], found["most"] or 0, alike)
+        _check_odd(source, column, counted, odd)
+    alike = []
+    if found["capitals"]:
+        both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
+        pairs = both.filter(both.one != both.other).order_by("low").limit(MOST_NAMED)
+        alike = [(pair["one"], pair["other"]) for pair in pairs.to_pyarrow().to_pylist()]
+    return People(found["users"], found["most"] or 0, tuple(alike))
 
 
-def _alike(counted: Relation) -> tuple[tuple[str, str], ...]:
-    """Pairs of users whose names differ by case alone, as many as a remark names."""
-    name = counted.user
-    both = counted.group_by(low=name.lower()).aggregate(one=name.min(), other=name.max())
-    found = both.filter(both.one != both.other).order_by("low").limit(MOST_NAMED)
-    return tuple((row["one"], row["other"]) for row in found.to_pyarrow().to_pylist())
-
-
-def _check_odd(source: Source, column: str, counted: Relation, odd: Relation) -> None:
+def _check_odd(source: Source, column: str, counted: Relation, odd: Expression) -> None:
     """Check names that are not plain words: of two spellings of a name, at least one is not in its normal form."""
     import ibis
     import pyarrow
 
     suspects: dict[str, dict[str, Any]] = {}
-
-    def refuse(row: dict[str, Any], error: BadCell) -> DataError:
+    row: dict[str, Any] = {}
+    try:
+        for batch in counted.filter(odd).to_pyarrow().to_batches(max_chunksize=65536):
+            for row in batch.to_pylist():
+                name = check_present(row["user"], "user")
+                shared = person(name)
+                if shared != name and suspects.setdefault(shared, row)["user"] != name:
+                    raise named_twice("user", suspects[shared]["user"], name)
+        normal = ibis.memtable(pyarrow.table({"user": pyarrow.array(suspects, pyarrow.string())}))
+        for twin in counted.semi_join(normal, "user").limit(1).to_pyarrow().to_pylist():
+            row = suspects[twin["user"]]
+            raise named_twice("user", twin["user"], row["user"])
+    except BadCell as error:
         place = f", row {row['first'] + 1}" if "first" in row else ""
-        return DataError(f"{source.name}{place}, column {column!r}: {error}")
-
-    for row in stream(odd):
-        try:
-            name = check_present(row["user"], "user")
-            shared = person(name)
-            if shared != name and suspects.setdefault(shared, row)["user"] != name:
-                raise named_twice("user", suspects[shared]["user"], name)
-        except BadCell as error:
-            raise refuse(row, error) from None
-    if not suspects:
-        return
-    shared = ibis.memtable(pyarrow.table({"user": list(suspects)}))
-    for twin in counted.semi_join(shared, "user").limit(1).to_pyarrow().to_pylist():
-        row = suspects[twin["user"]]
-        raise refuse(row, named_twice("user", twin["user"], row["user"]))
+        raise DataError(f"{source.name}{place}, column {column!r}: {error}") from None

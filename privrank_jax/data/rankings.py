@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -273,6 +273,7 @@ def ranks_from_orders(
 def read_rankings(
     table: Table,
     *,
+    long: Callable[[Table, Long], Any] | None = None,
     user: str | None = "user",
     item: str | None = None,
     rank: str | None = None,
@@ -285,8 +286,15 @@ def read_rankings(
     num_users: int | None = None,
     cells: str | None = None,
     count: str | None = None,
-) -> Rankings:
-    """Read rankings from an opened table; :func:`privrank_jax.read` explains the arguments.
+) -> Any:
+    """Read rankings from an opened table; :func:`privrank_jax.read` explains the other arguments.
+
+    Args:
+        table: the columns.
+        long: what reads a table with a row for each user and item; default: :func:`read_long`.
+
+    Returns:
+        :class:`Rankings`, or what ``long`` returns.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it: a rank that is not a whole number from
@@ -298,13 +306,22 @@ def read_rankings(
     check_choice("cells", cells or "ranks", CELLS)
     public, name, blank = None if items is None else public_items(items), table.name, tuple(blank)
     missing = missing or meaning_of_blanks(cells)
+    check_choice("missing", missing, ("last", "unknown"))
     header = without(name, table.header, ignore)
     if order is None and is_long(name, header, item, rank):
         if item is None and rank is None:
             _check_keys(table, header, ("item", "rank", user))
         _leave_out(name, "its cells are ranks", order_separator=order_separator, count=count)
-        columns = (item or "item", rank or "rank")
-        return _long(table, header, user, columns, public, missing, num_users, cells, blank)
+        if user is None:
+            raise DataError(
+                f"{name}: rows of one item each need a column of users, or it is unclear which belong together"
+            )
+        roles = {"user": user, "item": item or "item", "rank": rank or "rank"}
+        check_not_named_ratings(name, [roles["rank"]], cells)
+        columns, unused = find_columns(name, header, roles)
+        check_no_counts(name, unused)
+        found = Long(columns, user, public, missing, num_users, cells, blank)
+        return (long or read_long)(table, found)
     _leave_out(name, "a row is a user, also of those who ranked nothing", num_users=num_users)
     named = user
     user, count = spelled_in(header, user), spelled_in(header, count)
@@ -655,91 +672,106 @@ def _check_columns(
         check_ratings_of_items(name, ends)
 
 
-def _long(
-    table: Table,
-    header: Sequence[str],
-    user: str | None,
-    columns: tuple[str, str],
-    public: tuple[str, ...] | None,
-    missing: str,
-    num_users: int | None,
-    cells: str | None,
-    blank: Iterable[str],
-) -> Rankings:
-    """A table with a row for each user and item; one without item and rank only names a user."""
-    if user is None:
-        raise DataError(
-            f"{table.name}: rows of one item each need a column of users, or it is unclear which belong together"
-        )
-    check_not_named_ratings(table.name, [columns[1]], cells)
-    roles = {"user": user, "item": columns[0], "rank": columns[1]}
-    named, unused = find_columns(table.name, header, roles)
-    check_no_counts(table.name, unused)
-    found = dict(zip(named, table.columns(list(named.values()))))
+@dataclasses.dataclass(frozen=True)
+class Long:
+    """A table with a row for each user and item, as its header and the arguments say; one without both names a user.
+
+    Attributes:
+        columns: the columns of ``user``, ``item`` and ``rank``.
+        user, missing, num_users, cells, blank: as for :func:`read_rankings`.
+        public: the list of items, if there is one.
+    """
+
+    columns: dict[str, str]
+    user: str
+    public: tuple[str, ...] | None
+    missing: str
+    num_users: int | None
+    cells: str | None
+    blank: tuple[str, ...]
+
+    def read(self, faults: Faults, item: Column, rank: Column) -> LongCells:
+        """Read cells of items and ranks, of all rows or, in an engine, of those that differ."""
+        empty = [
+            np.array(
+                [not isinstance(word, tuple) and not (word or "").strip() for word in one.words],
+                bool,
+            )[one.codes]
+            for one in (item, rank)
+        ]
+        rows = np.flatnonzero(~(empty[0] & empty[1]))
+        faults.rows = rows
+        names = Names("item", True, self.public, blank=self.blank)
+        codes = faults.read(item.take(rows), names.__getitem__)
+        rows, codes = rows[codes >= 0], codes[codes >= 0]
+        faults.rows = rows
+        levels, scale = _levels(faults, [rank.take(rows)], self.cells, None)
+        return LongCells(rows, codes, levels[0], scale, names)
+
+    def users(self, name: str, seen: int) -> int:
+        """The number of all users, of whom so many have rows in the file of this name."""
+        if self.num_users is not None and seen > self.num_users:
+            raise DataError(
+                f"{name} has rows of more users than the {self.num_users:,} that were stated: give the number of all "
+                "users who were asked, those included who ranked nothing"
+            )
+        return seen if self.num_users is None else self.num_users
+
+    def facts(self, table: Table, items: tuple[str, ...]) -> dict[str, Any]:
+        """Attributes of the rankings, but for ranks and users."""
+        seen = self.public is None
+        return {
+            "item_names": items,
+            "name": table.name,
+            "missing": self.missing,
+            "public": public_facts(seen_items=seen, seen_users=self.num_users is None),
+            "users_are": of_column(self.user),
+            **table.said(
+                notes=(cells_note(self.cells), *((SEEN_ITEMS,) * seen)),
+                unused=[one for one in table.header if one not in self.columns.values()],
+            ),
+        }
+
+
+class LongCells(NamedTuple):
+    """Cells that name an item: their rows, codes of items, ranks from 0 (-1: none), scale of ratings, and items."""
+
+    rows: np.ndarray
+    codes: np.ndarray
+    levels: np.ndarray
+    scale: np.ndarray | None
+    names: Names
+
+
+def read_long(table: Table, form: Long) -> Rankings:
+    """Read a table with a row for each user and item."""
+    user, item, rank = table.columns(list(form.columns.values()))
     faults, people = Faults(table), Names("user", False)
-    faults.some_key([found["item"], found["rank"]])
-    users = faults.read(found["user"], people.__getitem__)
-    empty = [
-        np.array(
-            [
-                not (word or "").strip() if not isinstance(word, tuple) else False
-                for word in found[role].words
-            ]
-        )
-        for role in ("item", "rank")
-    ]
-    some = (
-        ~(empty[0][found["item"].codes] & empty[1][found["rank"].codes])
-        if len(users)
-        else users > 0
-    )
-    faults.rows = np.flatnonzero(some)
-    item, rank = (found[role].take(faults.rows) for role in ("item", "rank"))
-    names = Names("item", True, public, blank=blank)
-    codes = faults.read(item, names.__getitem__)
-    ranked = np.flatnonzero(codes >= 0)
-    users, codes = users[faults.rows][ranked], codes[ranked]
-    item, rank = item.take(ranked), rank.take(ranked)
-    faults.rows = faults.rows[ranked]
+    faults.some_key([item, rank])
+    users = faults.read(user, people.__getitem__)
+    rows, codes, levels, scale, names = form.read(faults, item, rank)
+    users = users[rows]
     _, first = np.unique(np.stack([users, codes]), axis=1, return_index=True)
     again = np.ones(codes.size, bool)
     again[first] = False
     faults.where(
         again,
-        named["item"],
+        item.name,
         lambda row: (
-            f"{quoted(item.words[item.codes[row]])} is ranked twice by one user: keep one row"
+            f"{quoted(item.words[item.codes[rows[row]]])} is ranked twice by one user: keep one row"
         ),
     )
-    levels, scale = _levels(faults, [rank], cells, None)
     faults.stop()
-    if num_users is not None and len(people) > num_users:
-        raise DataError(
-            f"{table.name} has rows of more users than the {num_users:,} that were stated: give the number of all "
-            "users who were asked, those included who ranked nothing"
-        )
-    total = len(people) if num_users is None else num_users
+    total = form.users(table.name, len(people))
     _check_size(table.name, total, len(names))
     order, place = names.in_order()
     ranks = np.full((total, len(order)), -1, np.int32)
-    ranks[users, np.array(place, np.int64)[codes]] = levels[0]
-    if cells is None:
-        check_ranks_of_few(table.name, named["rank"], int(ranks.max()), len(order))
+    ranks[users, np.array(place, np.int64)[codes]] = levels
+    if form.cells is None:
+        check_ranks_of_few(table.name, rank.name, int(ranks.max()), len(order))
         check_like_ranks(table.name, *unlike_ranks(ranks, left_out=False))
-    made = _made(ranks, scale, cells)
-    seen = public is None
-    return made(
-        item_names=order,
-        user_names=tuple(people) if num_users is None else (),
-        name=table.name,
-        missing=missing,
-        public=public_facts(seen_items=seen, seen_users=num_users is None),
-        users_are=of_column(user),
-        **table.said(
-            notes=(cells_note(cells), *((SEEN_ITEMS,) * seen)),
-            unused=[one for one in table.header if one not in named.values()],
-        ),
-    )
+    user_names = tuple(people) if form.num_users is None else ()
+    return _made(ranks, scale, form.cells)(user_names=user_names, **form.facts(table, order))
 
 
 def _orders(
@@ -882,5 +914,6 @@ def _check_size(name: str, users: int, items: int) -> None:
         raise DataError(f"{name}: a ranking needs at least two items, found {items}")
     if users * items > MOST_CELLS:
         raise DataError(
-            f"{name}: {users:,} users times {items:,} items is more than this reader accepts ({MOST_CELLS:,})"
+            f"{name}: {users:,} users times {items:,} items is more than is held in memory ({MOST_CELLS:,}): write "
+            "Parquet with a row for each user and item (columns user, item, rank), which an engine counts"
         )

@@ -344,14 +344,8 @@ def check_ranks_of_items(name: str, columns: Sequence[str], ranks: np.ndarray) -
         if np.all(whole(np.delete(ranks, k, axis=1)))
     ]
     if len(found) == 1:
-        raise beside_rankings(name, columns[found[0]], unlike)
-
-
-def beside_rankings(name: str, column: str, unlike: int) -> DataError:
-    """The message on a column without which rows are rankings, ``unlike`` of which are none with it."""
-    return _no_item(
-        name, column, f"without it each row is a ranking, and with it {unlike:,} are not"
-    )
+        why = f"without it each row is a ranking, and with it {unlike:,} are not"
+        raise _no_item(name, columns[found[0]], why)
 
 
 def check_ratings_of_items(name: str, columns: Mapping[str, Ends]) -> None:

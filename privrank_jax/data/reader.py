@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ from privrank_jax.data.errors import DataError, say
 from privrank_jax.data.file import File, Origin
 from privrank_jax.data.header import spelled_in, without
 from privrank_jax.data.names import did_you_mean, form
-from privrank_jax.data.questions import grids, places_of_questions
+from privrank_jax.data.questions import places_of_questions
 from privrank_jax.data.shapes import SYNTHETIC, choice_columns, order_columns, shape_of
 from privrank_jax.data.table import OBJECTS, PARQUET, open_file, open_frame
 
@@ -95,8 +96,8 @@ def read(
         source: a file (.csv, .tsv, .jsonl, .ndjson, .json, .xlsx, .parquet; PrefLib's .soc, .soi, .toc, .toi, .cat;
             .blt, .pb, .order; all but Excel's and Parquet's also in .gz or .zst), ``"-"`` for standard
             input, a named data set such as ``"coffee"``, a dict of columns, a frame of pandas or polars, a table of
-            Arrow, DuckDB or Ibis, or a data frame of Spark. Large Parquet files, and tables of Ibis and Spark, stay in
-            their engine.
+            Arrow, DuckDB or Ibis, or a data frame of Spark. Parquet files, and tables of Ibis and Spark, stay
+            in their engine if they hold comparisons, or rankings with a row for each user and item.
         kind: what the table holds, one of ``KINDS`` or several to choose from, the first where the header says
             nothing; None: any.
         name: of the data, for messages; default: the name of the file.
@@ -143,8 +144,8 @@ def read(
         :class:`~privrank_jax.data.Comparisons` (with covariates, ties, times and weights where columns are named),
         :class:`~privrank_jax.data.Rankings`, :class:`~privrank_jax.data.Ratings`,
         :class:`~privrank_jax.data.Choices`, :class:`~privrank_jax.data.Reports`,
-        :class:`~privrank_jax.data.SyntheticRankings` or :class:`~privrank_jax.data.Preferences`; of large tables
-        :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
+        :class:`~privrank_jax.data.SyntheticRankings` or :class:`~privrank_jax.data.Preferences`; in an
+        engine :class:`~privrank_jax.data.ComparisonRows` or :class:`~privrank_jax.data.RankingRows`.
 
     Raises:
         DataError: what is wrong, where (file, line, column), and how to fix it.
@@ -426,36 +427,33 @@ def _of_table(
     if others := [key for key in given if key not in taken]:
         said = _named(given, others)
         raise DataError(f"{table.name} is read as {found}: leave out {said}")
-    return _READERS[found](table, given, file)
+    data = _READERS[found](table, given, file)
+    return data if isinstance(table, Table) else _with_origin(data, table.origin)
 
 
 def _comparisons(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
     from privrank_jax.data.comparisons import plan_of, read_planned
 
     plan = plan_of(table.name, table.header, **given)
-    if isinstance(table, Table):
-        return read_planned(table, plan)
-    if plan.by_cells:
-        from privrank_jax.data.big_comparisons import scan_comparisons
+    if isinstance(table, Table) or not plan.by_cells:
+        return read_planned(_in_memory(table), plan)
+    from privrank_jax.data.engine_counts import scan_comparisons
 
-        return scan_comparisons(table, plan)
-    return _with_origin(read_planned(table.table(), plan), table.origin)
+    return scan_comparisons(table, plan)
 
 
 def _rankings(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
     from privrank_jax.data.rankings import read_rankings
 
-    if isinstance(table, Table):
-        return read_rankings(table, **given)
-    kept = without(table.name, table.header, given.get("ignore", ()))
-    user = spelled_in(kept, given.get("user", "user"))
-    in_memory = given.get("cells") == "approvals" or bool(grids(kept))
-    in_memory = in_memory or not given.keys().isdisjoint(("order_separator", "count"))
-    if in_memory or order_columns(table.name, kept, user, given.get("order"), given.get("items")):
-        return _with_origin(read_rankings(table.table(), **given), table.origin)
-    from privrank_jax.data.big_rankings import scan_rankings
+    if isinstance(table, Table) or given.get("cells") == "approvals":
+        return read_rankings(_in_memory(table), **given)
+    from privrank_jax.data.engine_counts import scan_long
 
-    return scan_rankings(table, **given)
+    return read_rankings(table.table(), long=functools.partial(scan_long, table), **given)
+
+
+def _in_memory(table: Table | Source) -> Table:
+    return table if isinstance(table, Table) else table.table()
 
 
 def _preferences(table: Table | Source, given: dict[str, Any], file: File | None) -> Any:
@@ -478,40 +476,31 @@ def _preferences(table: Table | Source, given: dict[str, Any], file: File | None
     return scan_preferences(where, PreferenceFields(**fields), **beside)
 
 
-def _in_memory(read: Callable[..., Any]) -> Callable[..., Any]:
-    def run(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
-        if isinstance(table, Table):
-            return read(table, **given)
-        return _with_origin(read(table.table(), **given), table.origin)
-
-    return run
-
-
-def _choices(table: Table, **given: Any) -> Any:
+def _choices(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
     from privrank_jax.data.choices import read_choices
 
-    return read_choices(table, **given)
+    return read_choices(_in_memory(table), **given)
 
 
-def _reports(table: Table, **given: Any) -> Any:
+def _reports(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
     from privrank_jax.data.reports import read_reports
 
-    return read_reports(table, **given)
+    return read_reports(_in_memory(table), **given)
 
 
-def _synthetic(table: Table, **given: Any) -> Any:
+def _synthetic(table: Table | Source, given: dict[str, Any], _: File | None) -> Any:
     from privrank_jax.data.synthetic import read_synthetic_rankings
 
-    return read_synthetic_rankings(table, **given)
+    return read_synthetic_rankings(_in_memory(table), **given)
 
 
 _READERS: dict[str, Callable[..., Any]] = {
     "comparisons": _comparisons,
-    "choices": _in_memory(_choices),
+    "choices": _choices,
     "orders": _rankings,
     "rankings": _rankings,
-    "reports": _in_memory(_reports),
-    "synthetic": _in_memory(_synthetic),
+    "reports": _reports,
+    "synthetic": _synthetic,
     "preferences": _preferences,
 }
 

@@ -255,13 +255,10 @@ def sampling_of(table: Any, weights: np.ndarray | None, scores: np.ndarray, link
     if weights is None and (not several or len(table) > _MOST_CLUSTERED):
         told = {"ties": table.ties_of_pairs() if table.ties else None}
         return Sampling(told, notes=(_TOO_MANY,) if several else ())
-    if isinstance(table, Comparisons):
-        rows = {"winners": table.winners, "losers": table.losers, "tied": table.tied}
-        rows["users"] = table.users if several else np.arange(len(table))
-        rows["weights"] = np.ones(len(table)) if weights is None else weights
-    else:
-        names = ("users", "winners", "losers", "weights")
-        rows = dict(zip(names, table.wins_by_user(), strict=True))
+    held = table if isinstance(table, Comparisons) else table.in_memory()
+    rows = {"winners": held.winners, "losers": held.losers, "tied": held.tied}
+    rows["users"] = held.users if several else np.arange(len(held))
+    rows["weights"] = np.ones(len(held)) if weights is None else weights
     outcomes = clustered_covariance(scores, **rows, link=link)
     told = {"outcomes": np.asarray(outcomes)}
     if not several:

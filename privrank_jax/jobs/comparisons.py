@@ -15,9 +15,9 @@ from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._quickly import quickly
 from privrank_jax._types import Scalar
 from privrank_jax.comparisons import WinCounts, bound_contributions
-from privrank_jax.data.big_comparisons import ComparisonRows
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.data.engine_counts import ComparisonRows
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.integer_laplace import LARGEST
 from privrank_jax.exact.k_norm import zonotope_parts

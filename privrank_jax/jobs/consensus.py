@@ -25,7 +25,7 @@ from privrank_jax.aggregation.kemeny_rule import ProvenRanking
 from privrank_jax.aggregation.private_footrule import cost_deviation
 from privrank_jax.aggregation.split_weights import shrunk_weights
 from privrank_jax.aggregation.weights import counted_weights
-from privrank_jax.data.big_rankings import RankingRows
+from privrank_jax.data.engine_counts import RankingRows
 from privrank_jax.data.rankings import Approvals, Rankings
 from privrank_jax.data.synthetic import SyntheticRankings
 from privrank_jax.jobs.beyond_noise import (

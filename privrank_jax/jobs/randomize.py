@@ -25,9 +25,8 @@ from jaxtyping import Bool, Float, Int
 from privrank_jax import mallows
 from privrank_jax._types import Key
 from privrank_jax._validate import check_choice
-from privrank_jax.data.big_comparisons import ComparisonRows
-from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.comparisons import Comparisons
+from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
 from privrank_jax.data.preferences import (
     PreferenceScan,
     check_preferences_destination,

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 import jax
 
 from privrank_jax._types import Key
-from privrank_jax.data.big_comparisons import ComparisonRows
-from privrank_jax.data.big_rankings import RankingRows
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons, broken
+from privrank_jax.data.engine_counts import ComparisonRows, RankingRows
 from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.asked import Asked

@@ -7,14 +7,13 @@ import collections
 import ibis
 import numpy as np
 
-from privrank_jax.data.bounding import bounded_rows
+from privrank_jax.data.engine_counts import bounded_rows
 from tests.data.rows import kept
 
 
 def bounded(rows, limit, salt="pepper") -> collections.Counter:
     table = ibis.memtable(rows, columns=["user", "low", "high", "outcome"])
-    content = ("low", "high", "outcome")
-    return kept(bounded_rows(table, limit, salt, user="user", content=content))
+    return kept(bounded_rows(table, limit, salt, ["low", "high", "outcome"]))
 
 
 def random_rows(seed: int, users: int = 5, rows: int = 60) -> list[tuple[str, int, int, int]]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.data import DataError
+from privrank_jax.data.engine_counts import bounded_rows
 from tests.data.readers import load_comparisons, read_comparisons
 from tests.data.rows import VOTES, kept
 from tests.parquet import as_parquet, parquet
@@ -107,9 +108,9 @@ def test_bounded_counts(tmp_path, backend):
     path = parquet(tmp_path, random_votes(5, "'u{}'", "'1'|'0'"))
     rows = read_comparisons(path)
     wins = rows.win_counts(2, "salt")
-    counted = collections.Counter(row[-1] for row in kept(rows.bounded(2, "salt")).elements())
-    assert set(counted.values()) == {2}
-    assert float(wins.matrix.sum()) == sum(counted.values())
+    stay = kept(bounded_rows(rows.rows, 2, "salt", ["code"]))
+    assert set(collections.Counter(user for user, _ in stay.elements()).values()) == {2}
+    assert float(wins.matrix.sum()) == stay.total()
     np.testing.assert_array_equal(wins.matrix, rows.win_counts(2, "salt").matrix)
     assert np.any(np.asarray(wins.matrix) != np.asarray(rows.win_counts(2, "pepper").matrix))
     with pytest.raises(ValueError, match="needs a salt"):
@@ -135,26 +136,3 @@ def test_items_of_one_user_are_those_of_the_loader(tmp_path, header, rows, rare)
     user = "user" if "user" in header else None
     assert read_comparisons(path, user=user).rare_items == rare
     assert read_comparisons(as_parquet(path), user=user).rare_items == rare
-
-
-@pytest.mark.parametrize("case", ["text", "odd names"])
-def test_wins_of_users_are_those_of_their_rows(tmp_path, backend, case):
-    users, ties, options = CASES[case]
-    path = parquet(tmp_path, random_votes(3, users, ties))
-    rows = read_comparisons(path, **options)
-    who, winners, losers, wins = rows.wins_by_user()
-    found = np.zeros((rows.num_users, rows.num_items, rows.num_items))
-    np.add.at(found, (who, winners, losers), wins)
-    table = load_comparisons(path, **options)
-    wanted = np.zeros_like(found)
-    half = np.where(table.tied, 0.5, 1.0)
-    np.add.at(wanted, (table.users, table.winners, table.losers), half)
-    np.add.at(wanted, (table.users, table.losers, table.winners), 1 - half)
-    assert collections.Counter(map(bytes, found)) == collections.Counter(map(bytes, wanted))
-    np.testing.assert_allclose(found.sum(0), rows.win_counts().matrix)
-
-
-def test_without_users_there_are_no_wins_of_users(tmp_path, backend):
-    path = parquet(tmp_path, random_votes(3, "{}", "0"))
-    with pytest.raises(ValueError, match="does not say who compared"):
-        read_comparisons(path, user=None).wins_by_user()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ibis
 import pytest
 
-from privrank_jax.data import DataError
+from privrank_jax.data import DataError, engine_counts
 from privrank_jax.data.engine import Source, check_users
 from tests.data.readers import read_comparisons
 from tests.data.rows import VOTES
@@ -16,8 +16,22 @@ def test_a_file_that_changed_is_not_counted(tmp_path):
     path = parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0')"))
     rows = read_comparisons(path)
     parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0'), ('w', 'a', 'b', '0')"))
+    for again in (lambda: rows.win_counts(1, "salt"), rows.in_memory):
+        with pytest.raises(DataError, match="changed while it was read"):
+            again()
+
+
+def test_a_file_that_changes_between_its_cells_and_its_users_is_refused(tmp_path, monkeypatch):
+    path = parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0')"))
+
+    def changed(source, column):
+        found = check_users(source, column)
+        parquet(tmp_path, VOTES.format("('w', 'a', 'b', '0'), ('w', 'a', 'b', '0')"))
+        return found
+
+    monkeypatch.setattr(engine_counts, "check_users", changed)
     with pytest.raises(DataError, match="changed while it was read"):
-        rows.win_counts()
+        read_comparisons(path)
 
 
 def test_users_are_counted_and_spellings_of_one_are_refused():

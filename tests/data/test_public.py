@@ -38,7 +38,8 @@ def synthetic_rankings(users, rows):
 
 
 def ranking_rows(users, rows):
-    columns = {"user": users, **{item: [rows] * len(users) for item in ITEMS}}
+    n = len(users)
+    columns = {"user": [*users, *users], "item": ["a"] * n + ["c"] * n, "rank": [rows] * 2 * n}
     return scanned(columns, cells="ranks")
 
 
@@ -48,7 +49,7 @@ def comparison_rows(users, rows):
 
 
 def raw_table(users, rows):
-    return comparison_rows(users, rows)._source
+    return comparison_rows(users, rows).source
 
 
 def scanned(columns, **options):

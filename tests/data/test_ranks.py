@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from privrank_jax.data import DataError
 from privrank_jax.data.named_rankings import available_rankings, load_rankings
 from privrank_jax.data.ranks import cells_note, check_no_numbers_of_rows, unlike_ranks
-from tests.data.readers import load_rankings as loaded
 from tests.data.readers import read_rankings
-from tests.parquet import as_parquet
 from tests.reference import cells as reference
 
 BLANK = (None, "", "NA")
@@ -153,7 +151,7 @@ def test_no_real_file_of_ranks_is_refused(data_folder, file, user):
 
 @pytest.mark.parametrize("blank", [0.0, 0.8])
 @pytest.mark.parametrize("items", [3, 5, 50])
-def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank, backend):
+def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank):
     rng = np.random.default_rng(items)
     stars = rng.choice([1, 2, 3, 4, 5], size=(400, items), p=STARS)
     cells = [[None if rng.random() < blank else star for star in row] for row in stars.tolist()]
@@ -164,9 +162,6 @@ def test_stars_are_refused_whole_or_sparse(tmp_path, items, blank, backend):
     ):
         with pytest.raises(DataError, match=r"cells='ratings'.*cells='ranks'"):
             read_rankings(path)
-        if not blank and items in (5, 50):
-            with pytest.raises(DataError, match=r"cells='ratings'.*cells='ranks'"):
-                read_rankings(as_parquet(path))
         assert read_rankings(path, cells="ranks").notes[0] == cells_note(None)
         found = read_rankings(path, cells="ratings", items=names)
         assert found.notes[0] == cells_note("ratings")
@@ -183,29 +178,15 @@ VALUES = [[5, 4.5, -1, 5], [None, 3.5, 3.5, 100], [1, 1, 1, None], [0.5, 0.5, 0.
 
 
 @pytest.mark.parametrize("shape", [table, long_table])
-def test_ratings_become_ranks_with_their_ties(tmp_path, shape, backend):
+def test_ratings_become_ranks_with_their_ties(tmp_path, shape):
     path = shape(tmp_path / "votes.csv", RATED, "abcd")
     expected = [reference.from_ratings(row) for row in VALUES]
-    for file in (path, as_parquet(path)):
-        found = loaded(file, cells="ratings")
-        assert found.ranks.tolist() == expected
-        less = [[cell and -cell for cell in row] for row in VALUES]
-        costs = loaded(file, cells="costs")
-        assert costs.ranks.tolist() == [reference.from_ratings(row) for row in less]
-        rows = read_rankings(file, cells="costs")
-        assert rows.notes == costs.notes
-        assert costs.notes[0] == cells_note("costs")
-        rows = read_rankings(file, cells="ratings")
-        assert rows.notes == found.notes
-        if file is path:
-            continue
-        order = rows.rows.order_by("rank").to_pyarrow()
-        for user in found.user_names:
-            mine = [
-                i for u, i in zip(order["user"].to_pylist(), order["item"].to_pylist()) if u == user
-            ]
-            ranks = found.ranks[found.user_names.index(user)]
-            assert [ranks[i] for i in mine] == sorted(ranks[ranks >= 0])
+    found = read_rankings(path, cells="ratings")
+    assert found.ranks.tolist() == expected
+    less = [[cell and -cell for cell in row] for row in VALUES]
+    costs = read_rankings(path, cells="costs")
+    assert costs.ranks.tolist() == [reference.from_ratings(row) for row in less]
+    assert costs.notes[0] == cells_note("costs")
 
 
 @pytest.mark.parametrize(
@@ -303,10 +284,9 @@ ORDERS = [list(p) for p in itertools.permutations([1, 2, 3])]
         ([[7 * k + 9, *row] for k, row in enumerate(ORDERS * 2)], "ratings", "column 'nr' seems to number the rows"),
     ],
 )  # fmt: skip
-@pytest.mark.parametrize("engine", [False, True])
-def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine, backend):
+def test_columns_of_ids_are_refused(tmp_path, rows, cells, message):
     path = table(tmp_path / "votes.csv", rows, ("nr", "a", "b", "c"), users=False)
-    read, path = read_rankings, as_parquet(path) if engine else path
+    read = read_rankings
     with pytest.raises(DataError, match=message):
         read(path, user=None, cells=cells)
     assert read(path, user="nr", cells=cells).item_names == ("a", "b", "c")
@@ -318,7 +298,7 @@ def test_columns_of_ids_are_refused(tmp_path, rows, cells, message, engine, back
         assert read(path, user=None, cells="ranks").num_items == 4
 
 
-def test_genuine_columns_that_all_differ_are_kept(tmp_path, backend):
+def test_genuine_columns_that_all_differ_are_kept(tmp_path):
     cycle = [[1, 2, 3], [2, 3, 1], [3, 1, 2]]
     assert (
         read_rankings(table(tmp_path / "c.csv", cycle, "abc", users=False), user=None).num_users
@@ -327,11 +307,10 @@ def test_genuine_columns_that_all_differ_are_kept(tmp_path, backend):
     rng = np.random.default_rng(1)
     slider = rng.permutation(101)[:60].reshape(12, 5).tolist()
     path = table(tmp_path / "s.csv", slider, "abcde", users=False)
-    for file in (path, as_parquet(path)):
-        assert read_rankings(file, user=None, cells="ratings").num_users == 12
+    assert read_rankings(path, user=None, cells="ratings").num_users == 12
 
 
-def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tmp_path, backend):
+def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tmp_path):
     ten = [[k, k % 5] for k in range(10)]
     above = [[9 + 3 * k, k % 5] for k in range(11)]  # 9 to 39
     for rows, refused in (
@@ -339,12 +318,12 @@ def test_few_ratings_may_follow_each_other_and_many_may_reach_those_of_others(tm
         ([[9, 8], *above[1:]], True),
     ):  # fmt: skip
         path = table(tmp_path / "votes.csv", rows, ("nr", "a"), users=False)
-        for file, cells in ((path, "ratings"), (path, "costs"), (as_parquet(path), "ratings")):
+        for cells in ("ratings", "costs"):
             if not refused:
-                assert read_rankings(file, user=None, cells=cells).num_users == len(rows)
+                assert read_rankings(path, user=None, cells=cells).num_users == len(rows)
                 continue
             with pytest.raises(DataError, match="column 'nr' seems to number the rows"):
-                read_rankings(file, user=None, cells=cells)
+                read_rankings(path, user=None, cells=cells)
 
 
 def test_a_column_of_users_is_no_item(tmp_path):

@@ -37,14 +37,30 @@ def spark():
 def test_comparisons(spark, tmp_path, query):
     path = parquet(tmp_path, query)
     here, there = read(path), read(spark.read.parquet(str(path)))
-    for name in ("item_names", "num_users", "comparisons_per_user", "num_rows", "ties", "reading"):
+    for name in ("item_names", "num_users", "comparisons_per_user", "ties", "reading"):
         assert getattr(there, name) == getattr(here, name)
+    assert len(there) == len(here) == 2000
     np.testing.assert_array_equal(there.win_counts().matrix, here.win_counts().matrix)
     np.testing.assert_array_equal(
         there.win_counts(7, "salt").matrix, here.win_counts(7, "salt").matrix
     )
     assert there.rare_items == here.rare_items
     np.testing.assert_array_equal(there.ties_of_pairs(), here.ties_of_pairs())
+
+
+RANKS = (
+    "SELECT 'u' || u AS \"user\", 'i' || i AS item, rank() OVER (PARTITION BY u ORDER BY hash(u * 31 + i) % 5) AS rank "
+    "FROM range(50) t(u), range(5) s(i) WHERE hash(u + 9 * i) % 4 > 0"
+)
+
+
+@pytest.mark.parametrize("cells", [None, "ratings"])
+def test_rankings(spark, tmp_path, cells):
+    path = parquet(tmp_path, RANKS)
+    here, there = (read(one, cells=cells) for one in (path, spark.read.parquet(str(path))))
+    for name in ("item_names", "num_users", "partial_users", "rare_items", "notes"):
+        assert getattr(there, name) == getattr(here, name)
+    np.testing.assert_array_equal(there.weights().twice, here.weights().twice)
 
 
 def test_faults_are_refused(spark):

@@ -168,7 +168,16 @@ def test_what_was_not_ranked_is_taken_as_said_and_the_other_rule_is_named(write)
 
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_a_parquet_file_gives_the_same_consensus(write, shuffled):
-    path = rankings(write)
+    rows = (
+        "ann,Oslo,1",
+        "ann,Rome,2",
+        "ann,Bern,3",
+        "bob,Rome,1",
+        "bob,Oslo,2",
+        "bob,Bern,3",
+        "cy,Rome,1",
+    )
+    path = write(*rows, header="user,item,rank", name="rankings.csv")
     options = {"trust": "shuffled", "delta": 1e-3} if shuffled else {"method": "borda"}
     one, other = (agreed(file, seed=2, **options) for file in (path, as_parquet(path)))
     assert one.names == other.names
