@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -26,7 +27,7 @@ from privrank_jax.privacy.prefix_sums import strategy_matrices
 from privrank_jax.privacy_audit import laws
 from privrank_jax.privacy_audit.neighbors import Instances, comparison_kinds, neighbors_among
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import audited, noise_scale, on
+from privrank_jax.privacy_audit.rows import audited, on
 
 Array = jax.Array
 
@@ -164,7 +165,7 @@ _REPLACED = Privacy(1.0, unit="comparison", adjacency="replace")
 _FLIPPED_USER = dataclasses.replace(_USER, adjacency="flip")
 _BY_PART = np.tile(np.repeat([3 / 8, 1 / 4], (6, 3)), 3)  # variances are as 2/(3/4) to 1/(1/4)
 
-_TOTALS = (continual_totals, _won, _totals, noise_scale)
+_TOTALS = (continual_totals, _won, _totals, operator.itemgetter("noise_scale"))
 _SCORES = (continual_score_sums, WinCounts, _sums, lambda _: 1.0)
 
 AUDITED = (

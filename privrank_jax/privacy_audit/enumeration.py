@@ -31,8 +31,8 @@ from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import Audited, get
 
 _FACTS = (
-    *("noise_scale", "gamma", "rate", "max_queries", "gradient_scale", "cycle_scale"),
-    *("cost_deviation", "pair_scale"),
+    *("noise_scale", "gamma", "rate", "max_queries"),
+    *("gradient_scale", "cycle_scale", "pair_scale"),
 )
 
 

@@ -78,29 +78,22 @@ def reported(function: Callable[..., Any], report: Callable[..., Any] | None = N
 # --- laws of additive noise ------------------------------------------------------------------------
 
 
-def noise_scale(facts: Facts) -> float:
-    """The scale of the noise, as a release reports it."""
-    return facts["noise_scale"]
-
-
 def laplace(numbers: Numbers) -> Law:
     """The law of Laplace noise of one scale on all numbers."""
-    return lambda data, _, facts: laws.additive_laplace(numbers(data), noise_scale(facts))
+    return lambda data, _, facts: laws.additive_laplace(numbers(data), facts["noise_scale"])
 
 
-def k_norm(
-    numbers: Numbers, facets: np.ndarray, scale: Callable[[Facts], float] = noise_scale
-) -> Law:
+def k_norm(numbers: Numbers, facets: np.ndarray) -> Law:
     """The law of K-norm noise in the body with these facets."""
-    return lambda data, _, facts: laws.k_norm(numbers(data), facets, scale(facts))
+    return lambda data, _, facts: laws.k_norm(numbers(data), facets, facts["noise_scale"])
 
 
-def gaussian(numbers: Numbers, scale: Callable[[Facts], float] = noise_scale) -> Loss:
+def gaussian(numbers: Numbers) -> Loss:
     """The loss of Gaussian noise of one scale on all numbers."""
 
     def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
         shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
-        return laws.gaussian_epsilon(np.round(shifts, 12), scale(facts), privacy.delta)
+        return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
 
     return loss
 
@@ -148,7 +141,6 @@ def under_k_norm(
     second: np.ndarray,
     *,
     read: Callable[[Array], Array] | None = None,
-    law: Law | None = None,
 ) -> dict[str, Any]:
     """The same for K-norm noise in the body with these facets."""
     center, other = numbers(np.stack([first, second]))
@@ -160,7 +152,7 @@ def under_k_norm(
 
     return {
         "neighbors": (first, second),
-        "law": law or k_norm(numbers, facets),
+        "law": k_norm(numbers, facets),
         "reduce": inside,
         "sees": "how far the noise lies inside the facets next to the change",
     }
