@@ -43,10 +43,3 @@ def test_budgets_stand_in_no_items_either(privrank, write, tmp_path):
     refused = privrank(*words[:1], path, "--epsilon-column budget", "--out", tmp_path / "p.csv")
     assert "no column 'budget'" in refused.err
     assert "--ignore budget" not in refused.err
-
-
-def test_named_data_have_no_columns_to_ignore(privrank):
-    for words in (("rank", "coffee"), ("aggregate", "coffee-rankings")):
-        found = privrank(*words, "--epsilon", 1, "--ignore", "age")
-        assert found.code == 2
-        assert "leave out --ignore" in found.err

@@ -169,13 +169,6 @@ def test_names_of_items_are_text_in_a_workbook(tmp_path):
     ]
 
 
-def test_two_results_need_two_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run(*REHEARSED, "--out", "r.svg", "--plot", "r.svg")
-    assert result.exit_code == 2
-    assert not (tmp_path / "r.svg").exists()
-
-
 def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     text = "user,winner,loser\nu,a,b\nv,b,a\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from privrank_jax import pairwise
 from privrank_jax._quickly import quickly
@@ -72,23 +71,6 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, 
     assert used[2] == used[3] != used[4]
 
 
-def test_refusals(privrank, write):
-    def refused(*lines, header="user,winner,loser", options=()):
-        result = privrank(
-            "rank", as_parquet(write(*lines, header=header)), "--epsilon", 1, *options
-        )
-        assert (result.code, result.out) == (2, "")
-        assert "Traceback" not in result.err
-        return result.err
-
-    assert "row 2, column 'loser': the item is missing" in refused("u,a,b", "u,a,")
-    assert "choose one by --max-per-user" in refused("u,a,b", "u,b,a")
-    assert "--user none" in refused("a,b", header="winner,loser")
-    unnamed = refused("a,b", header="winner,loser", options=("--user", "none"))
-    assert "does not say who compared" in unnamed
-    assert "more than there are items" in refused("u,a,b", options=("--top-k", 3))
-
-
 def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, monkeypatch):
     """With adjacency flip the counts of pairs are printed from; other outcomes must not move them."""
     rng, seen = np.random.default_rng(0), []
@@ -120,7 +102,6 @@ def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, mon
     assert seen[0].sum() == 2 * 6 * 3
 
 
-SLOW = pytest.mark.slow
 BALLOTS = [f"u{k},1,2,3" if k % 3 else f"u{k},2,1," for k in range(40)]
 
 

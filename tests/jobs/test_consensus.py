@@ -132,14 +132,6 @@ def test_what_is_mostly_noise_is_not_given_as_a_distance(unanimous):
         assert "no useful bound" in said
 
 
-@pytest.mark.parametrize("method", ["kwiksort", "exponential"])
-def test_k_norm_noise_is_for_methods_that_have_a_shape(privrank, unanimous, method):
-    run = ("aggregate", unanimous, "--method", method, "--epsilon", 1, "--noise", "k-norm")
-    result = privrank(*run)
-    assert (result.code, result.out) == (2, "")
-    assert "has no k-norm noise" in result.err
-
-
 # --- what is read, promised and refused ------------------------------------------------------------
 
 ROWS = ("ann,1,2,3", "bob,2,1,3", "cy,,1,")

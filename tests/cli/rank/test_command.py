@@ -124,23 +124,6 @@ def test_public_diagnostics_do_not_depend_on_the_answers(privrank, write):
     assert found[1] == found[3]
 
 
-@pytest.mark.parametrize("method", ["counts", "scores", "none"])
-def test_the_table_says_what_is_needed(privrank, votes, method):
-    epsilon = {"counts": 1, "scores": 30, "none": None}[
-        method
-    ]  # 30: noise leaves intervals of 18 answers
-    options = () if method == "none" else ("--epsilon", epsilon, "--max-per-user", 2)
-    if method == "scores":
-        options += ("--adjacency", "flip")
-    result = privrank("rank", votes, "--method", method, *options)
-    assert result.code == 0
-    assert result.out.count("95% interval") == 1
-    assert "treated as public" in result.out
-    said = "NOT PRIVATE" if method == "none" else f"Differentially private with epsilon = {epsilon}"
-    assert said in result.out
-    assert all(f" {item} " in result.out for item in "abc")
-
-
 def test_names_from_a_file_cannot_drive_the_terminal(privrank, write):
     path = write("u1,\x1b[31mred,[bold]b[/bold]")
     result = privrank("rank", path, "--epsilon", 1)
@@ -190,13 +173,6 @@ def test_none_explains_unlinked_groups(privrank, write):
     assert given.json()["diagnostics"]["gamma"] == 2.0
 
 
-def test_none_says_that_epsilon_is_not_used(privrank, votes):
-    result = privrank("rank", votes, "--method", "none", "--epsilon", 1)
-    assert result.code == 0
-    assert "NOT PRIVATE" in result.out
-    assert "not used" in result.err
-
-
 # --- real data
 
 
@@ -214,13 +190,6 @@ def test_one_shot_uses_how_often_a_user_meets_one_item(privrank, data_folder, ho
         for k, scale in scales.items():
             document = privrank(*run, "--top-k", k, "--adjacency", adjacency).json()
             assert document["diagnostics"]["noise_scale"] == pytest.approx(scale)
-
-
-def test_cars2_asks_for_a_bound(privrank, data_folder):
-    result = privrank("rank", "cars2", "--epsilon", 1)
-    assert result.code == 2
-    assert "choose one by --max-per-user, without looking at the data" in result.err
-    assert "38" not in result.err  # the largest number of one user is that user's answer
 
 
 def test_the_voters_of_the_demo():
