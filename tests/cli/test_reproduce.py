@@ -6,7 +6,6 @@ import csv
 import dataclasses
 
 import pytest
-from rich.cells import cell_len
 
 from privrank_jax import experiments
 
@@ -34,18 +33,6 @@ def test_list(privrank):
     assert found["rdp-fig8"]["files_to_provide"] == ["sushi/sushi_rankings.csv"]
     assert (found["xu-table2"]["data"], found["xu-table2"]["files_to_provide"]) == (["cars"], [])
     assert (found["cai-fig1"]["data"], found["cai-fig1"]["files_to_provide"]) == ([], [])
-
-
-def test_the_list_says_which_data_a_user_has_to_provide(privrank, monkeypatch):
-    wide = privrank("reproduce", "--list").out
-    assert "(sushi*, apa*)" in wide
-    assert "cemspc*, immig*" in " ".join(wide.split())
-    assert "set PRIVRANK_DATA to it" in wide
-    assert "sushi/sushi_rankings.csv (BayesMallows)" in wide
-    monkeypatch.setenv("COLUMNS", "79")
-    narrow = privrank("reproduce", "--list").out.splitlines()
-    assert [line.split() for line in narrow].count(["data", "sushi*"]) == 1
-    assert max(map(cell_len, narrow[:-1])) < 80
 
 
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):
@@ -76,16 +63,6 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
     assert {row["replicates"] for row in rows} == {"8"}
     assert (folder / f"{NAME}.png").stat().st_size > 10_000
     assert not (folder / f"{NAME}.unfinished").exists()
-
-
-def test_parameters_are_listed(privrank):
-    printed = privrank("reproduce", NAME, "--list").out
-    assert "12,16,20,24,28,32" in printed
-    assert "comparisons of each user" in printed
-    assert "--set PARAMETER=VALUE" in printed
-    (study,) = privrank("reproduce", NAME, "--list", "--json").json()["studies"]
-    found = {one["name"]: one["published"] for one in study["parameters"]}
-    assert (study["name"], found["per_user"], found["users"]) == (NAME, "5", "1000")
 
 
 def test_a_changed_study_says_so_and_compares_nothing_with_print(privrank, tmp_path):

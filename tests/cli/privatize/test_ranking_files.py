@@ -138,3 +138,9 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
     mean = dict(zip(found.table.item_names, found.table.ranks.mean(axis=0)))
     ends = (min(mean, key=mean.__getitem__), max(mean, key=mean.__getitem__))
     assert ends == ("fatty tuna", "cucumber roll")
+
+
+def test_an_item_may_have_the_name_of_a_fact_on_users(privrank, private, write, tmp_path):
+    path = write("u,2,1,3", "v,3,3,1", "w,1,2,1", header="user,age,Ann,Bo")
+    private(path, "--epsilon 1 --items age,Ann,Bo --ranks --ties coin")
+    assert privrank("aggregate", tmp_path / "synthetic.csv").code == 0
