@@ -65,18 +65,6 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
     assert not (folder / f"{NAME}.unfinished").exists()
 
 
-def test_a_changed_study_says_so_and_compares_nothing_with_print(privrank, tmp_path):
-    settings = ("--set", "items=5", "--set", "users=20", "--set", "gaps=0.1")
-    result = privrank("reproduce", "xu-table8", *settings, "--replicates", 2, "--out", tmp_path)
-    assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("xu-table8 with items=5, users=20, gaps=0.1: as published, ")
-    assert result.out.count("Printed values are of the published parameters") == 1
-    assert "Beside the printed values" not in result.out
-    assert "printed mean" not in result.out
-    assert "ranking errors fall" in result.out
-    assert (tmp_path / "xu-table8-items=5-users=20-gaps=0.1.csv").exists()
-
-
 def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
     asked = []
 

@@ -148,22 +148,6 @@ def test_refusals(tmp_path, text, options, message):
     assert "votes.csv" in str(error.value) or "items" in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("votes.ods", "save the sheet as CSV"),
-        ("votes.doc", "unknown kind of file"),
-        ("none.csv", "no such file"),
-        ("none.soc", "no such file"),
-    ],
-)
-def test_other_files(tmp_path, name, message):
-    if name.startswith("votes"):
-        written(tmp_path, "x", name)
-    with pytest.raises(DataError, match=message):
-        read_rankings(tmp_path / name)
-
-
 def test_preflib_by_its_suffix(tmp_path):
     text = "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n2: 2\n"
     path = written(tmp_path, text, "votes.soi")

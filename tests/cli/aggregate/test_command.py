@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 
 from privrank_jax import aggregation, metrics
-from privrank_jax.aggregation import bounds
 from privrank_jax.data.named_rankings import load_rankings
-from privrank_jax.privacy import Privacy
 from tests.of_rankings import CONSENSUS
 
 REHEARSAL = ("--simulate", "--seed", 1)
@@ -197,19 +194,6 @@ def test_every_method_heeds_the_rule(privrank, write, method, trust, missing, fi
         assert order.index(first) < order.index("b" if first == "a" else "a")
 
 
-def test_long_files_and_preflib_files(privrank, tmp_path):
-    long = tmp_path / "long.csv"
-    long.write_text("voter,thing,place\n" + "".join(f"u{k},a,1\nu{k},b,2\n" for k in range(30)))
-    columns = ("--user", "voter", "--item", "thing", "--rank", "place")
-    run = ("--epsilon", 5, "--json", *REHEARSAL)
-    assert items(privrank("aggregate", long, *columns, *run).json()) == ["a", "b"]
-    preflib = tmp_path / "votes.soc"
-    preflib.write_text("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n30: 2,1\n")
-    document = privrank("aggregate", preflib, *run).json()
-    assert items(document) == ["y", "x"]
-    assert document["diagnostics"]["notes"] == []  # complete by its suffix: no rule is needed
-
-
 @pytest.fixture(scope="module")
 def sushi(data_folder):
     with pytest.MonkeyPatch.context() as patch:
@@ -242,18 +226,6 @@ def test_sushi_comes_near_the_best_consensus(privrank, sushi, method, trust, eps
     order = [sushi.item_names.index(name) for name in items(document)]
     assert int(metrics.kendall_distance(np.argsort(order), best)) <= most
     assert document["diagnostics"]["notes"] == [] or trust == "local"
-
-
-def test_bounds_are_printed_where_they_say_something(privrank, votes):
-    promise = Privacy(0.01, unit="user", adjacency="replace")
-    weak = privrank("aggregate", votes, "--epsilon", 0.01, "--json", *REHEARSAL).json()
-    limit = weak["diagnostics"]["expected_cost_bound"]
-    assert limit == {
-        "ratio": 5.0,
-        "additive": pytest.approx(bounds.bound("borda", 3, 40, promise).additive),
-    }
-    assert math.isfinite(limit["additive"])
-    assert "no useful bound" in privrank("aggregate", votes, "--epsilon", 0.01).out
 
 
 def test_the_winners_of_an_approval_vote_alone(privrank, write, tmp_path):

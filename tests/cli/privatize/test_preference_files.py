@@ -175,22 +175,6 @@ def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, pref
         assert run("--epsilon", 1, *named, "--force").code == 0
 
 
-@pytest.mark.parametrize("options", [("--epsilon", 1), ("--epsilon-column", "e")])
-def test_a_ledger_of_users_says_why_labels_cost_more(run, privrank, prefs, options, tmp_path):
-    path = tmp_path / "prefs.ledger"
-    make = ("--data", prefs, "--budget", 2, "--unit", "user", "--adjacency", "flip")
-    assert privrank("ledger", path, *make).code == 0
-    done = run(*options, "--ledger", path)
-    assert done.code == 2
-    asked, why = ("3", ", at epsilon 1 each: with --unit user") if 1 in options else ("16.5", ":")
-    assert f"asks for epsilon {asked}" in done.err
-    assert f"a user has up to 3{why}" in done.err
-    assert "--unit comparison" in done.err
-    alone = run("--epsilon", 3, "--unit", "user", "--ledger", path)
-    assert "Ask for less" in alone.err
-    assert "up to" not in alone.err
-
-
 @pytest.mark.parametrize("name", ["prefs.json", "prefs.json.gz", "prefs.ndjson", "prefs.parquet"])
 def test_other_kinds_of_files_give_the_same_lines(run, prefs, name, tmp_path):
     rows, path = [json.loads(line) for line in prefs.read_text().splitlines()], tmp_path / name

@@ -153,26 +153,6 @@ def test_none_takes_every_link(privrank, votes, link):
     assert items(document) == ["a", "b", "c"]
 
 
-def test_none_explains_separation_and_falls_back_to_a_ridge(privrank, write):
-    result = privrank("rank", write("u1,a,b", "u2,b,c"), "--method", "none", "--json")
-    assert result.code == 0
-    assert "no finite scores" in result.err
-    assert "gamma = 1" in result.err
-    document = result.json()
-    assert items(document) == ["a", "b", "c"]
-    assert document["diagnostics"]["separated"] is True
-    assert document["diagnostics"]["gamma"] == 1.0
-
-
-def test_none_explains_unlinked_groups(privrank, write):
-    path = write("u1,a,b", "u2,b,a", "u3,c,d", "u4,d,c")
-    result = privrank("rank", path, "--method", "none", "--json")
-    assert "2 groups of items that were never compared" in result.err
-    assert result.json()["diagnostics"]["components"] == 2
-    given = privrank("rank", path, "--method", "none", "--gamma", 2, "--json")
-    assert given.json()["diagnostics"]["gamma"] == 2.0
-
-
 # --- real data
 
 

@@ -148,11 +148,6 @@ def test_files_of_two_items_and_an_outcome_have_covariates_too(privrank, battles
     assert private.json()["guarantee"]["numerics"] == "exact"
 
 
-def test_a_rehearsal_repeats(privrank, battles):
-    run = ("rank", battles, *MLE, *FIT, "--epsilon 1 --max-per-user 1 --simulate --seed 3 --json")
-    assert privrank(*run).out == privrank(*run).out
-
-
 def test_perfect_prediction_is_told_without_privacy(privrank, write):
     path = write(*["u,a,b,a", "u,b,a,b"] * 5, header="user,winner,loser,left")
     result = privrank("rank", path, "--method", "none", "--side", "left")
@@ -205,15 +200,6 @@ def test_a_release_of_ties_beside_covariates_is_exact(privrank, drawn_battles, n
     assert 0.5 < facts["tie_parameter"] < 3
     assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
     assert "nu = " in " ".join(privrank(*run, "--ties", "davidson").out.split())
-
-
-def test_without_any_tie_the_fit_of_ties_takes_a_ridge(privrank, battles):
-    run = ("rank", battles, "--method", "none", *FIT, "--ties", "davidson", "--json")
-    result = privrank(*run)
-    assert result.code == 0, result.err
-    assert_schema(result.json())
-    assert result.json()["diagnostics"]["gamma"] == 1.0
-    assert "ridge fit with gamma = 1" in result.err
 
 
 def test_counted_rows_with_covariates_are_the_longer_file(privrank, write):
