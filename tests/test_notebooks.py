@@ -20,7 +20,6 @@ from nbclient import NotebookClient
 from tests.notebook_outputs import differences, pictures, read, visible
 
 NOTEBOOKS = sorted((Path(__file__).parent.parent / "notebooks").glob("*.ipynb"))
-TRAINS = {"private_preference_labels"}
 # Searches for garbage, in what JAX traced and keeps, and MLIR contexts take an eighth of a kernel's time.
 SETTINGS = "__import__('gc').disable(); __import__('tests.shared_contexts').shared_contexts.share_contexts()"
 LARGEST = 60_000  # bytes of a picture: all of them stay in the history of the repository
@@ -94,15 +93,6 @@ def with_few_colors(encoded: str) -> str:
     smaller = io.BytesIO()
     picture.quantize(256, method=coverage, dither=none).save(smaller, "PNG", optimize=True)
     return base64.b64encode(smaller.getvalue()).decode()
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_that_needs_more_than_its_kernel_says_so_first(path: Path) -> None:
-    notebook = read(path)
-    trains = any("import equinox" in cell.source for cell in notebook.cells)
-    assert trains == (path.stem in TRAINS)
-    if trains:
-        assert "privrank-jax[notebooks]" in notebook.cells[0].source
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -22,7 +22,6 @@ PRIVATE = [
         if trust != "shuffled"
     ),
 ]
-EXACT = ("borda", "kwiksort", "noise-all")
 
 
 def items(document):
@@ -108,42 +107,6 @@ def test_a_release_never_repeats_and_is_exact(privrank, votes):
     assert laplace["diagnostics"]["noise"] == "discrete Laplace"
 
 
-@pytest.mark.parametrize("method", EXACT)
-def test_delta_gives_gaussian_noise(privrank, votes, method):
-    run = (
-        "aggregate",
-        votes,
-        "--method",
-        method,
-        "--epsilon 1 --noise gaussian --delta 1e-5 --json",
-    )
-    document = privrank(*run).json()
-    assert document["diagnostics"]["noise"] == "rounded Gaussian"
-    assert document["guarantee"]["delta"] == 1e-5
-    assert document["guarantee"]["numerics"] == "exact"
-    assert privrank(*run, *REHEARSAL).json()["diagnostics"]["noise"] == "Gaussian"
-
-
-def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
-    # A cycle: a > b > c > a by 5, 5 and 4 of 7; the best order reverses the weakest majority.
-    lines = ["1,2,3"] * 3 + ["3,1,2"] * 2 + ["2,3,1"] * 2
-    path = write(*lines, header="a,b,c")
-    result = privrank("aggregate", path, *NOBODY, "--method", "none", "--json")
-    document = result.json()
-    assert document["guarantee"] is None
-    certificate = document["diagnostics"]["certificate"]
-    ranks = np.array([[int(c) - 1 for c in line.split(",")] for line in lines])
-    w = np.asarray(aggregation.PairWeights.from_ranks(ranks).matrix)
-    costs = [
-        sum(w[j, i] for i, j in itertools.combinations(order, 2))
-        for order in itertools.permutations(range(3))
-    ]
-    assert certificate["cost"] == pytest.approx(min(costs))
-    assert certificate["ratio"] == pytest.approx(1)
-    assert certificate["lower_bound"] == pytest.approx(min(costs))
-    assert "NOT PRIVATE" in privrank("aggregate", path, *NOBODY, "--method", "none").out
-
-
 def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, votes):
     """With fresh noise the printed cost moves, while the data's own cost stays: it is not what is printed."""
     run = ("aggregate", votes, "--method", "noise-all", "--epsilon", 0.5, "--json", "--simulate")
@@ -153,28 +116,6 @@ def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, vot
     for method in ("borda", "kwiksort", "exponential"):
         run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json", *REHEARSAL)
         assert "certificate" not in privrank(*run).json()["diagnostics"]
-
-
-def test_the_rule_for_items_that_were_not_ranked(privrank, write):
-    # Everybody ranks a alone first, or b before c; under `last` a wins, under `unknown` b has one half vote more.
-    path = write(*["1,,"] * 5, *[",1,2"] * 4, header="a,b,c")
-    best = ("aggregate", path, *NOBODY, "--method", "none", "--json")
-    last, unknown = privrank(*best).json(), privrank(*best, "--missing", "unknown").json()
-    assert items(last)[0] == "a"
-    assert unknown["diagnostics"]["missing"] == "unknown"
-    assert items(unknown).index("b") < items(unknown).index("c")
-    run = (
-        "aggregate",
-        path,
-        *NOBODY,
-        "--method borda --noise",
-        "laplace",  # on halves, so that at this budget there is none
-        "--epsilon 5000 --json --missing",
-    )
-    scores = {row["item"]: row["score"] for row in privrank(*run, "unknown").json()["ranking"]}
-    assert scores == pytest.approx({"a": 1.0, "b": 1 + 2 / 9, "c": 1 - 2 / 9})
-    scores = {row["item"]: row["score"] for row in privrank(*run, "last").json()["ranking"]}
-    assert scores == pytest.approx({"a": 10 / 9, "b": (5 * 0.5 + 4 * 2) / 9, "c": 6.5 / 9})
 
 
 @pytest.mark.parametrize(

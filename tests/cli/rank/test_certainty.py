@@ -104,15 +104,6 @@ def test_every_score_of_reports_lies_in_its_interval(privrank, tmp_path, link):
     assert not shown[1]
 
 
-def test_items_that_never_lost_are_told_apart_without_intervals(privrank, write):
-    document = privrank("rank", comparisons(write, 40, 0.0, 0), "--method", "none", "--json").json()
-    assert document["diagnostics"]["separated"]
-    assert document["diagnostics"]["told_apart"] == {
-        "from_next": 3, "of": 3, "any_two": True, "words": ""
-    }  # fmt: skip
-    assert any("no intervals" in note for note in document["diagnostics"]["notes"])
-
-
 # --- orders that are noise -------------------------------------------------------------------------
 
 COUNTS = ("--method", "counts")

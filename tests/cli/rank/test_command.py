@@ -61,15 +61,6 @@ def test_a_release_is_exact_and_never_repeats(privrank, votes):
     assert first != second
 
 
-def test_gaussian_noise_is_rounded(privrank, votes):
-    document = privrank(
-        "rank", votes, *COUNTS, "--epsilon 1 --noise gaussian --delta 1e-5 --max-per-user 2 --json"
-    ).json()
-    assert document["diagnostics"]["noise"] == "rounded Gaussian"
-    assert document["guarantee"]["delta"] == 1e-5
-    assert document["guarantee"]["numerics"] == "exact"
-
-
 def test_mle_is_an_old_name_of_scores(privrank, votes):
     run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--json", *REHEARSAL)
     assert privrank(*run, "--method", "mle").json() == privrank(*run).json()
