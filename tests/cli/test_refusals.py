@@ -61,6 +61,7 @@ CASES = [
     ("rank votes.csv --method none --unit voter", "--unit"),
     ("rank votes.csv --method none --adjacency flp", "'flip'"),
     ("rank votes.csv --method none --noise uniform", "--noise"),
+    ("rank votes.csv --epsilon 1 --max-per-user 3000000000", "--max-per-user"),
     (f"{RANK} --delta 1", "--delta"),
     (f"{RANK} --delta 0.01", "--noise gaussian"),
     (f"{RANK} --noise gaussian", "--delta"),
