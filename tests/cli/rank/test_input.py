@@ -1,4 +1,4 @@
-"""``privrank rank``: what it reads, and what it refuses."""
+"""``privrank rank``: what it reads, and how it bounds what a user gives."""
 
 from __future__ import annotations
 
@@ -48,8 +48,13 @@ def test_items_from_a_file(privrank, write, tmp_path):
     assert privrank("rank", path, "--epsilon", 1, "--items", tmp_path / "no.txt").code == 2
 
 
-# --- refusals
+def test_a_refusal_does_not_tell_how_much_a_user_gave(privrank, write):
+    result = privrank("rank", write(*["x,a,b"] * 38), "--epsilon", 1)
+    assert result.code == 2
+    assert "38" not in result.err
 
+
+# --- bounds and seeds
 
 GAUSSIAN = ("--epsilon", 1, "--noise", "gaussian", "--delta", "1e-6", "--max-per-user", 4)
 
