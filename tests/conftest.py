@@ -108,7 +108,7 @@ def pytest_unconfigure() -> None:
 # Of few tests, each of which takes as long as a file: begun first, so that no worker is left with them in the end.
 LONGEST = tuple(f"tests/test_{name}.py" for name in ("types", "notebooks", "site", "packages"))
 # These drop all compiled programs, which takes seconds where there are thousands, and the next tests trace theirs anew.
-FORGETFUL = ("tests/test_backend.py", "tests/test_memory_maps.py", "tests/mallows/test_sampling.py")
+FORGETFUL = ("tests/test_backend.py", "tests/mallows/test_sampling.py")
 # Its process runs examples of most modules, and compares what they print too.
 CHECKED_EXAMPLES = (
     "tests/test_types.py::test_examples_of_every_package_keep_the_types_of_their_signatures"

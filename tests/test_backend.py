@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,7 +19,6 @@ from privrank_jax._backend import (
 )
 from privrank_jax.aggregation import PairWeights, counting, local_weights
 from privrank_jax.simulate import worlds
-from tests import gpu_branches
 
 
 class Device:
@@ -54,13 +51,6 @@ def test_the_platform_is_that_of_the_default_device(monkeypatch):
     assert not _backend.on_cpu()
     with jax.default_device(jax.devices("cpu")[0]):
         assert _backend.on_cpu()
-
-
-def test_the_branches_for_gpus_are_taken_by_a_plug_in_only():
-    """pytest imports all modules of the tests, as it looks for examples."""
-    before = jax.default_backend
-    importlib.reload(gpu_branches)
-    assert jax.default_backend is before
 
 
 @pytest.mark.parametrize(

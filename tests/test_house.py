@@ -14,11 +14,9 @@ import pytest
 from hypothesis import settings
 
 from tests import house
-from tests.house.docstrings import described, exported, missing_sections
-from tests.house.imports import circles
+from tests.house.docstrings import described, exported
 from tests.house.picture import STORED, drawn
-from tests.house.planted import PLANTED
-from tests.sources import PACKAGE, ROOT, Module, modules
+from tests.sources import ROOT, modules
 
 LIGHT = {
     "privrank_jax",
@@ -51,54 +49,6 @@ heavy = {{"matplotlib", "duckdb", "flint", "dp_accounting", "typer", "rich", "pa
 assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_circles_are_found() -> None:
-    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"e"}}
-    assert circles(graph) == [["a", "b", "c"], ["e"]]
-    assert circles({"a": {"b", "c"}, "b": {"c"}}) == []
-
-
-# What a file breaks of these depends on the others; the other rules look at one file at a time.
-OF_ALL_FILES = {"upward_imports", "circles_of_files", "circles_of_packages", "stale_references"}
-
-
-@pytest.mark.parametrize(
-    ("rule", "path", "text", "said"), PLANTED, ids=[f"{row[0]}-{row[3]}" for row in PLANTED]
-)
-def test_what_breaks_a_rule_is_found(rule, path, text, said, monkeypatch):
-    planted = Module(PACKAGE / path, text)
-    if rule not in OF_ALL_FILES:
-        for name in tuple(modules()):
-            monkeypatch.delitem(modules(), name)
-    monkeypatch.setitem(modules(), planted.name, planted)
-    found = getattr(house, rule)()
-    assert any(said in line for line in found), found
-
-
-def test_every_rule_is_tested_by_what_breaks_it():
-    assert {row[0] for row in PLANTED} == {rule.__name__ for rule in house.RULES}
-
-
-def test_a_study_may_have_a_grid_of_budgets(monkeypatch):
-    text = "class PlantedConfig:\n    epsilons: tuple[float, ...] = (1.0, 2.0)\n"
-    planted = Module(PACKAGE / "experiments" / "planted.py", text)
-    monkeypatch.setitem(modules(), planted.name, planted)
-    assert house.default_promises() == []
-
-
-def test_missing_sections_are_found() -> None:
-    """A function that documents its arguments only, one that documents all, and one that refers to another."""
-    cases = {
-        "Args:": ["Returns", "Raises", "example"],
-        "Args: Returns: Raises: >>> ": [],
-        "Arguments, results and errors are those of g.": ["example"],
-    }
-    for text, missing in cases.items():
-        source = f"def f(x: int) -> int:\n    {text!r}\n    raise ValueError(x)"
-        (function,) = ast.parse(source).body
-        assert isinstance(function, ast.FunctionDef)
-        assert missing_sections(function) == missing
 
 
 CLOCKS = (

@@ -26,10 +26,3 @@ def test_cells_within_the_limits_are_read(tmp_path, epsilon):
 def test_cells_beyond_the_limits_are_refused(tmp_path, epsilon):
     with pytest.raises(DataError, match="line 2, column 'epsilon'"):
         read_epsilon(cells(tmp_path, epsilon), "epsilon")
-
-
-@pytest.mark.parametrize("epsilon", ["9e-10", "1.1e9"])
-def test_options_beyond_the_limits_are_refused(privrank, votes, epsilon):
-    found = privrank("rank", votes, "--epsilon", epsilon)
-    assert found.code == 2
-    assert "--epsilon" in found.err

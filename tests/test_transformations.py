@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable
@@ -28,8 +29,10 @@ class Call:
     def __init__(self, function: Callable[..., Any], bound: inspect.BoundArguments) -> None:
         self.function, self.bound = function, bound
         given = {name: in_arrays(value) for name, value in bound.arguments.items()}
-        self.leaves, self.tree = jax.tree.flatten(given)
+        found, self.tree = jax.tree_util.tree_flatten_with_path(given)
+        self.leaves = [leaf for _, leaf in found]
         self.places = [i for i, leaf in enumerate(self.leaves) if is_traceable(leaf)]
+        self.paths = [jax.tree_util.keystr(found[place][0]) for place in self.places]
 
     @property
     def values(self) -> list[Any]:
@@ -40,7 +43,9 @@ class Call:
         for place, value in zip(self.places, values):
             leaves[place] = value
         bound = copy.copy(self.bound)
-        bound.arguments = jax.tree.unflatten(self.tree, leaves)
+        bound.arguments = jax.tree.map(
+            made_anew, jax.tree.unflatten(self.tree, leaves), is_leaf=is_promise
+        )
         return self.function(*bound.args, **bound.kwargs)
 
     def kind(self) -> str:
@@ -48,6 +53,15 @@ class Call:
         shapes = [np.shape(value) for value in self.values]
         static = [leaf for leaf in self.leaves if not is_traceable(leaf)]
         return f"{self.tree} {shapes} {static}"
+
+
+def is_promise(value: Any) -> bool:
+    return isinstance(value, Privacy)
+
+
+def made_anew(value: Any) -> Any:
+    """Promises by their constructor, which looks at what they say."""
+    return dataclasses.replace(value) if is_promise(value) else value
 
 
 def in_arrays(value: Any) -> Any:

@@ -92,7 +92,7 @@ def edge_rate(
     >>> float(edge_rate(100, 1.0, 1.0)) > float(edge_rate(1000, 1.0, 1.0))
     True
     """
-    log_items, compared = _edge_sizes(num_items, probability, epsilon)
+    log_items, compared, epsilon = _edge_sizes(num_items, probability, epsilon)
     return jnp.asarray(
         statistical_constant * jnp.sqrt(log_items / compared)
         + privacy_constant * log_items / compared / epsilon
@@ -129,7 +129,7 @@ def perturbed_rate(
     True
     """
     check_nonnegative("noise_scale", noise_scale)
-    log_items, compared = _edge_sizes(num_items, probability, 1.0)
+    log_items, compared, _ = _edge_sizes(num_items, probability, 1.0)
     return jnp.asarray(
         statistical_constant * jnp.sqrt(log_items / compared)
         + noise_constant * noise_scale * log_items / compared
@@ -155,7 +155,7 @@ def edge_lower_bound(
     >>> bool(edge_lower_bound(100, 0.5, 0.5) < edge_rate(100, 0.5, 0.5))
     True
     """
-    log_items, compared = _edge_sizes(num_items, probability, epsilon)
+    log_items, compared, epsilon = _edge_sizes(num_items, probability, epsilon)
     return jnp.asarray(
         statistical_constant * jnp.sqrt(log_items / compared)
         + privacy_constant / compared / epsilon
@@ -296,14 +296,16 @@ def checked_items(num_items: Numbers) -> Array:
     return items.astype(jnp.result_type(items, float))
 
 
-def _edge_sizes(num_items: Numbers, probability: Numbers, epsilon: Numbers) -> tuple[Array, Array]:
-    """log m and mp."""
+def _edge_sizes(
+    num_items: Numbers, probability: Numbers, epsilon: Numbers
+) -> tuple[Array, Array, Numbers]:
+    """log m, mp and ε."""
     epsilon = check_epsilon(epsilon)
     check_positive("probability", probability)
     if not is_traced(probability) and np.any(np.asarray(probability) > 1):
         raise ValueError(f"probability must be at most 1, got {probability!r}.")
     items = checked_items(num_items)
-    return jnp.log(items), items * probability
+    return jnp.log(items), items * probability, epsilon
 
 
 THEOREMS = ("2.1", "2.2", "2.3", "2.4", "3.1", "3.2", "3.3", "3.4")

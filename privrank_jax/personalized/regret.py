@@ -130,8 +130,9 @@ def regret_rate(
     size = jnp.asarray(num_parameters) / num_users
     if logarithm:
         size *= -jnp.log(size)
-    # E(Ψ^γ)^{1/(γ+2)} by the largest Ψ, lest powers overflow; at γ = ∞ it is the largest.
+    # E(Ψ^γ)^{1/(γ+2)} by the largest Ψ, lest powers overflow; at γ = ∞ it is the largest, and slow = 0.
     gamma, slow = _exponents(noise_exponent)
+    gamma = jnp.where(jnp.isinf(gamma), 1.0, gamma)
     most = jnp.max(loss, axis=-1)
     relative = jnp.mean((loss / most[..., None]) ** gamma[..., None], axis=-1)
     bound = most ** (1 - 2 * slow) * relative**slow * size ** (1 - slow)

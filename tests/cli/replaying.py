@@ -205,7 +205,7 @@ def hold(folder, command, kind, *, everything=True, coins=None):
         shapes = [((), ("--json",))] * len(edits)
         if not everything:
             edits = edits[:1] + edits[1:][len(command.words) % max(len(edits) - 1, 1) :][:1]
-            shapes = [[("--json",)], [()]]
+            shapes = [[()], [("--json",)]]
         for edit, shown in zip(edits, shapes):
             more = ("--items", "e,d,c,b,a") if "items" in edit.changed else ()
             if edit.changed - {"items"} & public:

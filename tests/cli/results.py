@@ -1,15 +1,10 @@
-"""Documents that commands print as JSON, and what they say on stderr."""
+"""Documents that commands print as JSON."""
 
 from __future__ import annotations
 
 
 def items(document):
     return [row["item"] for row in document["ranking"]]
-
-
-def lines_said(result):
-    """Lines of stderr but the one that names the items of a file."""
-    return [line for line in result.err.splitlines() if ": items (" not in line]
 
 
 def assert_schema(document, scores=True):

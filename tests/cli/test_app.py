@@ -15,27 +15,6 @@ def test_version(privrank):
     assert (result.code, result.out) == (0, f"privrank {__version__}\n")
 
 
-@pytest.mark.parametrize("command", [(), ("rank",), ("privatize",), ("demo",), ("reproduce",)])
-def test_help_has_an_example(privrank, command):
-    result = privrank(*command, "--help")
-    assert result.code == 0
-    assert "Example" in result.out
-    assert "privrank " + " ".join(command) in result.out
-
-
-@pytest.mark.parametrize("command", ["rank", "aggregate", "privatize"])
-def test_help_names_the_kinds_of_files_that_are_read(privrank, command):
-    told = privrank(command, "--help").out
-    file = told[told.index("FILE  ") :]
-    assert "Excel (.xlsx)" in file[: file.index("[required]")]
-
-
-@pytest.mark.parametrize("command", ["rank", "aggregate", "plan"])
-def test_help_names_the_kinds_of_tables_that_are_written(privrank, command):
-    told = " ".join(privrank(command, "--help").out.replace("│", " ").split())
-    assert ".xlsx" in told
-
-
 def test_help_needs_no_jax():
     code = (
         "import sys; from privrank_jax.cli import app\n"

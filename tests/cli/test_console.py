@@ -163,14 +163,3 @@ def test_what_takes_long_is_said_on_a_terminal_and_erased(monkeypatch, capsys):
         raise ValueError
     assert said == ["privrank: loading…"]
     assert terminal.getvalue() == "privrank: loading…\r\x1b[K"
-
-
-def test_what_is_not_private_is_red_on_a_terminal(monkeypatch):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stdout", terminal)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    console.print_paragraphs("all is well", f"{console.NOT_PRIVATE}: no noise")
-    well, warned = terminal.getvalue().splitlines()[:2]
-    assert "\x1b[1;31m" in warned
-    assert "\x1b[1;31m" not in well

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.data.votes import SCORED, WINNERS, longer
+from tests.data.votes import WINNERS, longer
 from tests.parquet import as_parquet
 
 SEEDED = ("--simulate", "--seed", 3, "--json")
@@ -48,49 +48,6 @@ def test_a_counted_file_is_the_longer_file(privrank, tmp_path, command, text, op
     assert refused.code == 2
     assert "column 'n' looks like how often a row counts" in refused.err
     assert "say --count n" in " ".join(refused.err.split())
-
-
-def test_a_counted_ranking_is_that_many_users(privrank, write):
-    path = write("2,1,2,3", "3,2,1,3", header="n,a,b,c")
-    said = privrank("aggregate", path, "--epsilon", 1, "--count", "n", "--user", "none").out
-    assert "each of those that column 'n' counts in a row is one user" in " ".join(said.split())
-
-
-def test_counted_comparisons_are_of_one_user(privrank, write):
-    path = write("u,a,b,5", "v,b,a,1", header="user,winner,loser,n")
-    refused = privrank("rank", path, "--epsilon", 1, "--count", "n")
-    assert refused.code == 2
-    assert "gave more than 1 comparison" in refused.err
-    kept = privrank("rank", path, "--epsilon", 1, "--count", "n", "--max-per-user", 2)
-    assert kept.code == 0
-    assert "3 of 6 comparisons were left out" in kept.err
-    none = privrank("rank", path, "--epsilon", 1, "--count", "n", "--user", "none")
-    assert none.code == 2
-    assert "does not say who compared" in none.err
-
-
-def test_a_row_of_several_answers_has_no_epsilon_of_its_own(privrank, tmp_path, write):
-    path = write("u,a,b,2,1", header="user,winner,loser,n,x")
-    out = ("--out", tmp_path / "out.csv", "--epsilon-column", "x")
-    result = privrank("privatize", path, *out, "--count", "n")
-    assert (result.code, result.out) == (2, "")
-    assert "gives each row an epsilon" in " ".join(result.err.split())
-
-
-def test_goals_and_wins_are_read_by_options(privrank, write):
-    path = write("a,b,2,1", "b,c,0,3", header="left,right,home,away")
-    scored = [
-        word for name, column in SCORED.items() for word in (f"--{name.replace('_', '-')}", column)
-    ]
-    found = privrank("rank", path, "--method", "none", "--user", "none", *scored, "--json")
-    assert [row["item"] for row in found.json()["ranking"]][2] == "b"
-    wins = ("--left-wins", "home", "--right-wins", "away")
-    found = privrank("rank", path, "--method", "none", "--user", "none", *wins, "--json")
-    assert found.json()["ranking"][0]["item"] == "c"
-    twice = privrank("rank", path, "--method", "none", *scored, *wins)
-    assert "name --column left-wins=NAME and --column right-wins=NAME" in " ".join(
-        twice.err.split()
-    )
 
 
 # --- items that one user named

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 
 def test_demo(privrank, tmp_path, monkeypatch):
     from privrank_jax.cli import demo
@@ -24,18 +22,3 @@ def test_demo(privrank, tmp_path, monkeypatch):
     assert errors["counts", "kendall", 0.1] > 0.25  # noise drowns 400 users at ε = 0.1 ...
     assert errors["mle", "kendall", 5.0] < 0.06  # ... and hardly shows at ε = 5
     assert errors["mle", "kendall", None] < errors["counts", "kendall", None]
-
-
-def test_demo_in_words(privrank, tmp_path, monkeypatch):
-    from privrank_jax.cli import demo
-
-    monkeypatch.setattr(demo, "REPLICATES", 50)
-    monkeypatch.setattr(demo, "REPEATS", 500)
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    result = privrank("demo", "--out", tmp_path)
-    assert result.code == 0, result.err
-    assert "With four voters, each has a large influence" in result.out
-    assert "no privacy" in result.out
-    assert "pip install 'privrank-jax[plot]'" in result.out
-    assert "compiled 1 time(s)" in result.out
-    assert not list(tmp_path.iterdir())

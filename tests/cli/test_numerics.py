@@ -164,25 +164,3 @@ def test_what_is_refused_costs_nothing(run, privrank, files, tmp_path):
     assert refused.code == 2
     with Ledger(path) as ledger:
         assert ledger.spends() == []
-
-
-@pytest.mark.parametrize("extra", [(), ("--accept-idealized",)])
-@pytest.mark.parametrize(
-    "case",
-    [*CASES, ((*RANK, "--method", "none"),), ((*AGGREGATE, "--method", "none"),)],
-    ids=name_of,
-)
-def test_a_seed_is_for_rehearsals_alone(run, case, extra):
-    refused = run(case[0], *BUDGET, "--seed", 1, *extra)
-    assert refused.code == 2
-    assert "--seed makes the noise predictable" in refused.err
-
-
-def test_files_that_users_randomized_take_no_seed(privrank, files, tmp_path):
-    for source, command in (("comparisons", "rank"), ("rankings", "aggregate")):
-        out = tmp_path / f"private-{source}.csv"
-        assert privrank("privatize", files[source], "--out", out, *BUDGET).code == 0
-        for seed in (("--seed", 1), ("--simulate", "--seed", 1)):
-            refused = privrank(command, out, *seed)
-            assert (refused.code, refused.out) == (2, "")
-            assert "--seed" in refused.err

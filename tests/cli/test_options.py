@@ -48,13 +48,6 @@ def test_the_instance_is_the_request(run):
     assert SEEN[-1] == Request(file="votes.csv", top_k=3, given=frozenset({"file", "top_k"}))
 
 
-def test_own_options_come_before_those_of_groups(run):
-    assert Request.names() == ["file", "top_k", "user", "json"]
-    shown = run("--help").output
-    assert shown.index("--top-k") < shown.index("--user") < shown.index("--json")
-    assert "derived" not in shown
-
-
 def test_arguments_are_spelled_as_options(run):
     result = run("votes.csv", "--top-k", "0")
     assert result.exit_code == 2
@@ -75,27 +68,3 @@ def test_arguments_are_spelled_as_options(run):
 )
 def test_spelling(argument, spelled):
     assert Request.spelled(argument) == spelled
-
-
-@pytest.mark.parametrize("number", ["1_0", "1_000.5", "\uff11"])
-@pytest.mark.parametrize(
-    "options",
-    [
-        ("rank", "coffee", "--epsilon"),
-        ("rank", "coffee", "--epsilon", 1, "--simulate", "--seed"),
-        ("plan", "--items", 5, "--epsilon", 1, "--users"),
-    ],
-)
-def test_numbers_are_written_in_digits_alone(privrank, options, number):
-    result = privrank(*options, number)
-    assert (result.code, result.out) == (2, "")
-    assert "number." in result.err
-    assert number in result.err
-
-
-@pytest.mark.parametrize("option", [("--covariate", "x:-1_0:1"), ("--weight", "x:1_0")])
-def test_numbers_within_options_too(privrank, write, option):
-    path = write("u,a,b,1,a", "v,b,a,1,a", header="user,winner,loser,x,first")
-    result = privrank("rank", path, "--side", "first", *option, "--method", "none")
-    assert (result.code, result.out) == (2, "")
-    assert "give the name of a column" in result.err or "MOST must be" in result.err

@@ -10,33 +10,18 @@ Then the same with faults in the commands, each of which the replay has to see.
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import secrets
-import sys
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from privrank_jax import pairwise
 from privrank_jax.cli.console import Refusal
-from privrank_jax.comparisons import WinCounts
-from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.jobs import comparisons as of_comparisons
-from privrank_jax.jobs import methods, randomize
-from privrank_jax.jobs.result import Certainty
-from privrank_jax.mechanism import Change
-from privrank_jax.pairwise import noisy_counts, perturbed_mle
-from privrank_jax.pairwise.questionnaire_noise import questionnaire_changes
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.jobs import methods
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
-from privrank_jax.release import exact_bound
-from privrank_jax.release import perturbed_mle as exact_scores
 from privrank_jax.release.ledger import Ledger
 from tests.cli import neighboring, replaying
 from tests.cli.replaying import COMMANDS, FIRST, Command
-from tests.promises import promise
 
 slow = pytest.mark.slow
 COUNTS = Command("rank --method counts --max-per-user 2", rankings=False)
@@ -177,23 +162,6 @@ def test_a_common_questionnaire(adjacency, name, options, share, monkeypatch, tm
 
 # --- faults ----------------------------------------------------------------------------------------
 
-REPORTS = Command("privatize --ties coin", rankings=False)
-CONSENSUS_BY_LAPLACE = Command("aggregate --method borda --noise laplace", rankings=True)
-
-
-def found_by_replay(folder, command, name, adjacency="replace", kind="csv"):
-    """Violations of ε = 1 on the edit of that name, in one text."""
-    edits = command.edits("user", adjacency, kind)
-    (edit,) = (edit for edit in edits if edit.name == name)
-    (found,) = replaying.findings(folder, command, edit, kind, shapes=[("--json",)])
-    return "; ".join(found.violations(1.0))
-
-
-def changed_counts(monkeypatch, change):
-    """``change(method, data, asked)`` in place of the method ``counts``."""
-    method = of_comparisons._counts
-    monkeypatch.setattr(of_comparisons, "_counts", lambda data, asked: change(method, data, asked))
-
 
 def d_wins(data):
     """As it does in one of the neighbors of the edit ``others``."""
@@ -201,199 +169,43 @@ def d_wins(data):
     return totals[3] > totals[0]
 
 
-def test_a_sensitivity_that_is_too_small(monkeypatch, tmp_path):
-    half = 0.5 * totals_sensitivity(promise(1.0, "user", contributions=2))
-    monkeypatch.setattr(of_comparisons, "totals_sensitivity", lambda *_, **__: half)
-    found = found_by_replay(tmp_path, COUNTS, "others")
-    assert "the mechanisms lose epsilon = 2, claimed is 1 (discrete_laplace 2)" in found
-    monkeypatch.setattr("privrank_jax.mechanism.change.Change.size", lambda *_: 7.5)
-    assert "the mechanisms lose" in found_by_replay(
-        tmp_path, CONSENSUS_BY_LAPLACE, "reversed", kind="wide.csv"
-    )
+def order_of_data(method, data, asked):
+    totals = np.asarray(data.wins.matrix).sum(1)
+    return dataclasses.replace(method(data, asked), order=np.argsort(-totals, kind="stable"))
 
 
-@pytest.mark.parametrize(("method", "name"), [("borda", "zonotope"), ("noise-all", "cube")])
-def test_a_change_that_is_too_small(method, name, monkeypatch, tmp_path):
-    """K-norm noise for users of whom each moves a pair by half of what a reversed ranking does."""
-    made = Change.__init__
-    monkeypatch.setattr(
-        Change,
-        "__init__",
-        lambda one, largest, body, _, **more: made(one, largest, body, 1, **more),
-    )
-    command = Command(f"aggregate --method {method}", rankings=True)
-    found = found_by_replay(tmp_path, command, "reversed", kind="wide.csv")
-    assert f"the mechanisms lose epsilon = 2, claimed is 1 (discrete_{name} 2)" in found
+def budget_by_data(method, data, asked):
+    privacy = dataclasses.replace(data.privacy, epsilon=0.5 if d_wins(data) else 1.0)
+    return method(dataclasses.replace(data, privacy=privacy), asked)
 
 
-def test_a_shape_that_leaves_pairs_out(monkeypatch, tmp_path):
-    """A path of the items: all pairs of two from two others move along its middle. And two components."""
-    for left_out, lost in ((), "4"), (((1, 2),), "inf"):
-        monkeypatch.setattr(
-            "privrank_jax.exact.spanning_trees.Graph.of_counts",
-            lambda counts, left_out=left_out: Graph(
-                [pair for pair in itertools.pairwise(range(len(counts))) if pair not in left_out],
-                len(counts),
-            ),
-        )
-        found = found_by_replay(tmp_path, CONSENSUS, "reversed", kind="wide.csv")
-        assert f"the mechanisms lose epsilon = {lost}, claimed is 1 (discrete_zonotope" in found
+def twice_for_some(method, data, asked):
+    return [method(data, asked) for _ in range(1 + d_wins(data))][-1]
 
 
-def survey_leaks(folder, monkeypatch, name, adjacency="replace"):
-    (edit,) = (x for x in neighboring.survey_edits(adjacency) if x.name == name)
-    options = ("--adjacency", adjacency)
-    found = replaying.survey_findings(folder, monkeypatch, edit, *options)
-    return "; ".join(found.violations(1.0))
+def twice_for_all(method, data, asked):
+    return [method(data, asked) for _ in range(2)][-1]
 
 
-def test_answers_that_flip_but_are_never_missing(monkeypatch, tmp_path):
-    """K-norm noise for flips, where users may be replaced by some who leave questions out."""
-    monkeypatch.setattr(
-        "privrank_jax.pairwise.questionnaire_noise.questionnaire_changes",
-        lambda counts, adjacency: questionnaire_changes(counts, "flip"),
-    )
-    found = survey_leaks(tmp_path, monkeypatch, "silent")
-    assert "the mechanisms lose epsilon = inf, claimed is 1 (discrete_zonotope inf)" in found
+def refused_for_some(method, data, asked):
+    if d_wins(data):
+        raise Refusal("too many wins of d: leave some out, or ask others.")
+    return method(data, asked)
 
 
-def test_a_questionnaire_that_the_data_settle(monkeypatch, tmp_path):
-    """Pairs that are asked are public, those that are answered are not."""
-
-    def answered(table, *_, **__):
-        return "k-norm", table.questionnaire[: 14 if len(table) % 2 else 15]
-
-    monkeypatch.setattr(of_comparisons, "_noise", answered)
-    found = survey_leaks(tmp_path, monkeypatch, "silent")
-    assert "call 1: privrank_jax.exact.k_norm:discrete_zonotope with" in found
-
-
-def test_a_bound_that_keeps_one_comparison_more(monkeypatch, tmp_path):
-    monkeypatch.setattr(
-        of_comparisons, "exact_bound", lambda users, most: exact_bound(users, most + 1)
-    )
-    assert "the mechanisms lose epsilon = 1.5" in found_by_replay(tmp_path, COUNTS, "others")
-
-
-def test_a_ridge_that_the_data_settle(monkeypatch, tmp_path):
-    """How many comparisons there are is private, where users are replaced by others."""
-    module = sys.modules[perturbed_mle.__module__]
-    monkeypatch.setattr(module, "default_gamma", lambda wins, *_, **__: 9.0 + wins.matrix.sum())
-    assert "call 1" in found_by_replay(tmp_path, SCORES, "fewer")
-    assert found_by_replay(tmp_path, SCORES, "others") == ""
-
-
-def test_noise_of_objective_perturbation_that_is_too_small(monkeypatch, tmp_path):
-    """As if users had one comparison each."""
-    calibrated = exact_scores.calibrated_fit
-
-    def short(wins, privacy, **options):
-        return calibrated(wins, dataclasses.replace(privacy, contributions=1), **options)
-
-    monkeypatch.setattr(exact_scores, "calibrated_fit", short)
-    found = found_by_replay(tmp_path, SCORES, "others")
-    assert (
-        "claimed is 1 (perturbed_scores 1.8, laplace_mechanism 0.0225, laplace_mechanism 0.07)"
-        in found
-    )
-
-
-def test_a_number_in_a_note(monkeypatch, tmp_path):
-    notes = of_comparisons.notes_on
-
-    def telling(table):
-        return (*notes(table), f"{len(table)} comparisons were read")
-
-    monkeypatch.setattr(of_comparisons, "notes_on", telling)
-    found = found_by_replay(tmp_path, COUNTS, "fewer")
-    assert "16 comparisons were read\"', then '\"14 comparisons were read\"'" in found
-    assert found_by_replay(tmp_path, COUNTS, "others") == ""
-
-
-def test_a_branch_on_the_data(monkeypatch, tmp_path):
-    def change(method, data, asked):
-        result = method(data, asked)
-        return dataclasses.replace(result, certainty=Certainty()) if d_wins(data) else result
-
-    changed_counts(monkeypatch, change)
-    assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
-
-
-def test_an_order_that_the_data_settle(monkeypatch, tmp_path):
-    def change(method, data, asked):
-        totals = np.asarray(data.wins.matrix).sum(1)
-        return dataclasses.replace(method(data, asked), order=np.argsort(-totals, kind="stable"))
-
-    changed_counts(monkeypatch, change)
-    assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
-
-
-def test_a_budget_that_the_data_settle(monkeypatch, tmp_path):
-    def change(method, data, asked):
-        epsilon = 0.5 if d_wins(data) else data.promise.epsilon
-        privacy = dataclasses.replace(data.privacy, epsilon=epsilon)
-        return method(dataclasses.replace(data, privacy=privacy), asked)
-
-    changed_counts(monkeypatch, change)
-    assert "call 1" in found_by_replay(tmp_path, COUNTS, "others")
-
-
-def test_a_second_release_for_some_data(monkeypatch, tmp_path):
-    def change(method, data, asked):
-        if d_wins(data):
-            method(data, asked)
-        return method(data, asked)
-
-    changed_counts(monkeypatch, change)
-    found = found_by_replay(tmp_path, COUNTS, "others")
-    assert "discrete_laplace, was not made before; 1 calls of mechanisms, then 2" in found
-
-
-def test_a_release_twice_at_the_whole_budget(monkeypatch, tmp_path):
-    changed_counts(monkeypatch, lambda method, *given: [method(*given), method(*given)][0])
-    found = found_by_replay(tmp_path, COUNTS, "others")
-    assert "lose epsilon = 2, claimed is 1 (discrete_laplace 1, discrete_laplace 1)" in found
-
-
-def test_a_refusal_that_tells(monkeypatch, tmp_path):
-    def change(method, data, asked):
-        if d_wins(data):
-            raise Refusal("too many wins of d: leave some out, or ask others.")
-        return method(data, asked)
-
-    changed_counts(monkeypatch, change)
-    assert "exit code: 0, then 2" in found_by_replay(tmp_path, COUNTS, "others")
-
-
-def test_noise_of_ones_own(monkeypatch, tmp_path):
-    released = noisy_counts.release
-
-    def noisy(wins, privacy, **options):
-        found = released(WinCounts(np.zeros((4, 4))), privacy, **options)
-        own = np.array([secrets.randbelow(9) - 4 for _ in range(4)])
-        return dataclasses.replace(found, value=np.asarray(wins.matrix).sum(1) + own)
-
-    monkeypatch.setattr(pairwise, "noisy_counts", SimpleNamespace(release=noisy))
-    assert "output, line" in found_by_replay(tmp_path, COUNTS, "others")
-
-
-def test_a_number_in_a_file(monkeypatch, tmp_path):
-    write_reports = randomize.write_reports
-
-    def write(path, table, **options):
-        columns = write_reports(path, table, **options)
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(f"# {int(table.reports.sum())} reports, {first[0]}\n")
-        return columns
-
-    first = []
-    compared = randomize.randomize_comparisons
-
-    def counting(table, *given, **options):
-        first[:] = [table.ties]
-        return compared(table, *given, **options)
-
-    monkeypatch.setattr(randomize, "randomize_comparisons", counting)
-    monkeypatch.setattr(randomize, "write_reports", write)
-    assert "private.csv" in found_by_replay(tmp_path, REPORTS, "tied", "flip")
-    assert "private.csv" not in found_by_replay(tmp_path, REPORTS, "reversed", "flip")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (order_of_data, "output, line"),
+        (budget_by_data, "call 1"),
+        (twice_for_some, "1 calls of mechanisms, then 2"),
+        (twice_for_all, "lose epsilon = 2"),
+        (refused_for_some, "exit code: 0, then 2"),
+    ],
+)
+def test_a_fault_in_a_command_is_seen(change, said, monkeypatch, tmp_path):
+    method = of_comparisons._counts
+    monkeypatch.setattr(of_comparisons, "_counts", lambda data, asked: change(method, data, asked))
+    (edit,) = (x for x in COUNTS.edits("user", "replace", "csv") if x.name == "others")
+    (found,) = replaying.findings(tmp_path, COUNTS, edit, "csv", shapes=[("--json",)])
+    assert said in "; ".join(found.violations(1.0))

@@ -6,10 +6,8 @@ import csv
 import dataclasses
 
 import pytest
-from rich.cells import cell_len
 
 from privrank_jax import experiments
-from privrank_jax.experiments.claims import ENOUGH
 
 NAME = "cai-fig5"
 
@@ -35,24 +33,6 @@ def test_list(privrank):
     assert found["rdp-fig8"]["files_to_provide"] == ["sushi/sushi_rankings.csv"]
     assert (found["xu-table2"]["data"], found["xu-table2"]["files_to_provide"]) == (["cars"], [])
     assert (found["cai-fig1"]["data"], found["cai-fig1"]["files_to_provide"]) == ([], [])
-
-
-def test_the_list_says_which_data_a_user_has_to_provide(privrank, monkeypatch):
-    wide = privrank("reproduce", "--list").out
-    assert "(sushi*, apa*)" in wide
-    assert "cemspc*, immig*" in " ".join(wide.split())
-    assert "set PRIVRANK_DATA to it" in wide
-    assert "sushi/sushi_rankings.csv (BayesMallows)" in wide
-    monkeypatch.setenv("COLUMNS", "79")
-    narrow = privrank("reproduce", "--list").out.splitlines()
-    assert [line.split() for line in narrow].count(["data", "sushi*"]) == 1
-    assert max(map(cell_len, narrow[:-1])) < 80
-
-
-def test_help_names_the_replicates_that_verdicts_need(privrank):
-    assert f"below {ENOUGH} all verdicts are undecided" in " ".join(
-        privrank("reproduce", "--help").out.replace("│", " ").split()
-    )
 
 
 def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monkeypatch):
@@ -85,41 +65,6 @@ def test_an_interrupted_study_goes_on_to_the_end(privrank, small, tmp_path, monk
     assert not (folder / f"{NAME}.unfinished").exists()
 
 
-def test_parameters_are_listed(privrank):
-    printed = privrank("reproduce", NAME, "--list").out
-    assert "12,16,20,24,28,32" in printed
-    assert "comparisons of each user" in printed
-    assert "--set PARAMETER=VALUE" in printed
-    (study,) = privrank("reproduce", NAME, "--list", "--json").json()["studies"]
-    found = {one["name"]: one["published"] for one in study["parameters"]}
-    assert (study["name"], found["per_user"], found["users"]) == (NAME, "5", "1000")
-
-
-def test_a_changed_study_says_so_and_compares_nothing_with_print(privrank, tmp_path):
-    settings = ("--set", "items=5", "--set", "users=20", "--set", "gaps=0.1")
-    result = privrank("reproduce", "xu-table8", *settings, "--replicates", 2, "--out", tmp_path)
-    assert (result.code, result.err) == (0, "")
-    assert result.out.startswith("xu-table8 with items=5, users=20, gaps=0.1: as published, ")
-    assert result.out.count("Printed values are of the published parameters") == 1
-    assert "Beside the printed values" not in result.out
-    assert "printed mean" not in result.out
-    assert "ranking errors fall" in result.out
-    assert (tmp_path / "xu-table8-items=5-users=20-gaps=0.1.csv").exists()
-
-
-def test_words(privrank, small, tmp_path):
-    result = privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path)
-    assert (result.code, result.err) == (0, "")
-    for text in (
-        "8 replicates",
-        "counting recovers the top k",
-        "published code",
-        "compiled 1 program(s) in",
-    ):
-        assert text in result.out
-    assert f"{NAME}-claims.csv" in result.out
-
-
 def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
     asked = []
 
@@ -131,40 +76,3 @@ def test_fresh_starts_over(privrank, small, tmp_path, monkeypatch):
     for options in ((), ("--fresh",)):
         privrank("reproduce", NAME, "--replicates", 8, "--out", tmp_path, *options)
     assert asked == [False, True]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "reproduce --list"),
-        (("cai-fig55",), "did you mean cai-fig5"),
-        ((NAME, "--all"), "name none"),
-        ((NAME, "--set", "users"), "write PARAMETER=VALUE, such as items=12,16"),
-        ((NAME, "--set", "user=3"), "did you mean users"),
-        ((NAME, "--set", "user=3"), "as published: items=12,16,20,24,28,32, users=1000, epsilons="),
-        ((NAME, "--set", "users=few"), "users must be whole numbers of at least 1"),
-        ((NAME, "--set", "users=3", "--set", "users=4"), "set twice"),
-        ((NAME, "cai-fig1", "--set", "users=3"), "cai-fig1 has no parameter 'users'"),
-        ((NAME, "cai-fig55"), "did you mean cai-fig5"),
-        ((NAME, "cai-fig6", "--jobs", 0), "at least 1"),
-        ((NAME, "cai-fig6", "--coordinator", "auto"), "one study"),
-        ((NAME, "--replicates", 1), "take 2 or more"),
-        ((NAME, "--processes", 2), "need --coordinator"),
-        ((NAME, "--coordinator", "auto", "--process-id", 0), "need --coordinator HOST:PORT"),
-        ((NAME, "--coordinator", "here"), "neither HOST:PORT nor auto"),
-        ((NAME, "--coordinator", "here:1", "--processes", 2), "and --process-id"),
-        ((NAME, "--coordinator", "here:1", "--processes", 2, "--process-id", 2), "from 0 to 1"),
-    ],
-)
-def test_refusals(privrank, tmp_path, arguments, message):
-    result = privrank("reproduce", *arguments, "--out", tmp_path / "out")
-    assert result.code == 2
-    assert message in result.err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_study_of_real_data_says_where_they_should_be(privrank, tmp_path, monkeypatch):
-    monkeypatch.setenv("PRIVRANK_DATA", str(tmp_path))
-    result = privrank("reproduce", "cai-fig8", "--replicates", 2, "--out", tmp_path / "out")
-    assert result.code == 2
-    assert "PRIVRANK_DATA" in result.err

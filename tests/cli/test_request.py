@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax.cli.console import Refusal
-from privrank_jax.cli.request import Budget, ComparisonColumns, RankingColumns, Release
+from privrank_jax.cli.request import Budget, RankingColumns, Release
 
 
 def test_cells_are_one_thing_or_not_said():
@@ -22,14 +22,6 @@ def test_no_group_of_options_chooses_a_budget():
     assert Budget().epsilon is None
     assert "epsilon" in Budget.names()
     assert "unit" not in Budget.names()
-
-
-def test_groups_have_their_options_and_no_others():
-    text = ["separator", "encoding", "ignore"]
-    assert ComparisonColumns.names()[:2] == ["user", "column"]
-    assert {*ComparisonColumns.ROLES, *text} <= {*ComparisonColumns.names()}
-    assert set(RankingColumns.names()) >= {"user", "item", "rank", "order", "ranks", *text}
-    assert {"ledger", "simulate", "seed", "accept_idealized"} <= set(Release.names())
 
 
 def test_releases_are_private_and_promise_what_their_command_says():

@@ -147,16 +147,6 @@ def test_a_workbook_says_what_is_promised_and_what_its_columns_mean(tmp_path):
     assert words["written by"] == f"privrank_jax {__version__}"
 
 
-def test_an_order_has_no_words_for_columns_that_it_lacks(tmp_path):
-    path = tmp_path / "r.xlsx"
-    words = ("aggregate", "coffee-rankings", "--method", "none", "--out", str(path))
-    assert run(*words).exit_code == 0
-    _, about = sheets(path)
-    found = dict(about.iter_rows(values_only=True))
-    assert "NOT PRIVATE" in found["caution"]
-    assert not {"guarantee", "score", "low, high", "rank_low, rank_high"} & set(found)
-
-
 def test_names_of_items_are_text_in_a_workbook(tmp_path):
     (tmp_path / "v.csv").write_text("user,winner,loser\nu,=1+1,Škoda\nv,Škoda,=1+1\n", "utf-8")
     out = tmp_path / "r.xlsx"
@@ -167,13 +157,6 @@ def test_names_of_items_are_text_in_a_workbook(tmp_path):
         ("=1+1", "s"),
         ("Škoda", "s"),
     ]
-
-
-def test_two_results_need_two_files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run(*REHEARSED, "--out", "r.svg", "--plot", "r.svg")
-    assert result.exit_code == 2
-    assert not (tmp_path / "r.svg").exists()
 
 
 def test_the_data_and_the_ledger_are_never_overwritten(tmp_path, monkeypatch):

@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from privrank_jax import pairwise
-from privrank_jax._quickly import quickly
-from privrank_jax.cli.console import Refusal
 from privrank_jax.data import ComparisonRows
-from privrank_jax.jobs import comparisons, mechanisms
+from privrank_jax.jobs import mechanisms
 from tests.parquet import as_parquet
 
 COUNTS = ("--method", "counts")
-
-
-def test_a_release_is_that_of_the_same_csv(privrank, votes):
-    found = []
-    for path in (votes, as_parquet(votes)):
-        document = privrank("rank", path, *COUNTS, "--epsilon 900 --max-per-user 2 --json").json()
-        del document["diagnostics"]["data"]
-        found.append(document)
-    assert found[0]["guarantee"]["public"] == ["items"]
-    assert found[1] == found[0]
-
-
-def test_without_privacy(privrank, votes, monkeypatch):
-    seen = []
-
-    def watched(data, request):
-        seen.append((len(data.table), data.table.ties, np.asarray(data.wins.matrix).tolist()))
-        raise Refusal("enough seen")
-
-    monkeypatch.setattr(comparisons, "_without_privacy", watched)
-    for path in (votes, as_parquet(votes)):
-        assert "enough seen" in privrank("rank", path, "--method", "none").err
-    assert seen[0] == seen[1]
-    assert seen[0][:2] == (18, 0)
 
 
 def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, votes, monkeypatch):
@@ -69,65 +40,3 @@ def test_bounding_keeps_the_words_and_draws_from_the_operating_system(privrank, 
     assert rehearsals[0] == rehearsals[1] != rehearsals[2]
     assert len(drawn) == 1
     assert used[2] == used[3] != used[4]
-
-
-def test_refusals(privrank, write):
-    def refused(*lines, header="user,winner,loser", options=()):
-        result = privrank(
-            "rank", as_parquet(write(*lines, header=header)), "--epsilon", 1, *options
-        )
-        assert (result.code, result.out) == (2, "")
-        assert "Traceback" not in result.err
-        return result.err
-
-    assert "row 2, column 'loser': the item is missing" in refused("u,a,b", "u,a,")
-    assert "choose one by --max-per-user" in refused("u,a,b", "u,b,a")
-    assert "--user none" in refused("a,b", header="winner,loser")
-    unnamed = refused("a,b", header="winner,loser", options=("--user", "none"))
-    assert "does not say who compared" in unnamed
-    assert "more than there are items" in refused("u,a,b", options=("--top-k", 3))
-
-
-def test_which_pairs_are_compared_stays_public_when_bounded(privrank, write, monkeypatch):
-    """With adjacency flip the counts of pairs are printed from; other outcomes must not move them."""
-    rng, seen = np.random.default_rng(0), []
-    pairs = [
-        (f"u{u}", *rng.choice(list("abcd"), 2, replace=False)) for u in range(6) for _ in range(5)
-    ]
-    flips = rng.integers(2, size=len(pairs))
-    monkeypatch.setattr(mechanisms.secrets, "token_hex", lambda size=None: "one salt")
-
-    def watched(function, *arguments):
-        if function is not pairwise.fit:
-            return quickly(function, *arguments)
-        seen.append(np.asarray(arguments[0].comparisons))
-        raise Refusal("enough seen")
-
-    monkeypatch.setattr(comparisons, "quickly", watched)
-    for turned in (0 * flips, flips, 1 + 0 * flips):
-        rows = [
-            f"{u},{b},{a}" if turn else f"{u},{a},{b}" for (u, a, b), turn in zip(pairs, turned)
-        ]
-        path = as_parquet(write(*rows))
-        options = ("--method", "scores", "--adjacency", "flip", "--items", "a,b,c,d")
-        assert (
-            "enough seen"
-            in privrank("rank", path, "--epsilon", 1, "--max-per-user", 3, *options).err
-        )
-    np.testing.assert_array_equal(seen[0], seen[1])
-    np.testing.assert_array_equal(seen[0], seen[2])
-    assert seen[0].sum() == 2 * 6 * 3
-
-
-BALLOTS = [
-    f"u{k},{item},{rank}"
-    for k in range(40)
-    for rank, item in enumerate("abc"[: 2 + (k % 3 > 0)], 1)
-]
-
-
-def test_users_who_left_items_out_are_counted_for_the_holder(privrank, write):
-    other = as_parquet(write(*BALLOTS, header="user,item,rank"))
-    result = privrank("aggregate", other, "--epsilon", 1)
-    assert "14 of 40 users did not rank all items" in result.err
-    assert "14 of 40" not in result.out

@@ -93,10 +93,3 @@ def test_lists_that_are_refused(write, rows, header, said):
     path = write(*rows, header=header, name="lists.csv")
     with pytest.raises(DataError, match=said):
         pr.read(path, cells="approvals", order_separator="," if "choices" in header else None)
-
-
-def test_cells_that_are_no_ranks_lead_to_what_they_may_be(write):
-    for cell, said in (("yes", "who approves of what, say .*--approvals"), ("Tea;Milk", "--order")):
-        path = write(f"u1,{cell},", header="user,Tea,Milk", name="approvals.csv")
-        with pytest.raises(DataError, match=said):
-            pr.read(path)

@@ -8,6 +8,7 @@ import pytest
 
 from privrank_jax.data import DataError
 from tests.data.readers import read_comparisons
+from tests.parquet import parquet
 
 
 def test_no_file_and_no_parquet(tmp_path, backend):
@@ -25,3 +26,10 @@ def test_without_ibis_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ibis", None)
     with pytest.raises(DataError, match=r'pip install "privrank-jax\[tables\]"'):
         read_comparisons(path)
+
+
+@pytest.mark.parametrize("cells", ["['x']", "'x'::BLOB"])
+def test_columns_that_hold_no_text_are_named(tmp_path, cells):
+    select = f"SELECT 'a' AS \"user\", {cells} AS winner, 'y' AS loser"
+    with pytest.raises(DataError, match="'winner'"):
+        read_comparisons(parquet(tmp_path, select))

@@ -89,21 +89,6 @@ def test_refusals_in_the_words_of_the_loader(tmp_path, backend, row):
         assert said[1] == said[0]
 
 
-@pytest.mark.parametrize(
-    ("select", "options", "message"),
-    [
-        (VOTES.format("('u', 'c', 'b', '0')"), {"items": ["a", "b"]}, "row 3, column 'winner': 'c' is not in the list"),
-        (VOTES.format("('u', 'c', 'b', '0')"), {"winner": "winer"}, "did you mean 'winner'"),
-        ("SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser LIMIT 0", {}, "no rows below its header"),
-        ("SELECT 'u' AS \"user\", ['a'] AS winner, 'b' AS loser", {}, "is of type array<string>"),
-        ("SELECT 'u' AS \"user\", 'a' AS winner, 'b' AS loser, 1 AS Draw", {}, "looks like a mark of ties"),
-    ],
-)  # fmt: skip
-def test_other_refusals(tmp_path, backend, select, options, message):
-    with pytest.raises(DataError, match=message):
-        read_comparisons(parquet(tmp_path, select), **options)
-
-
 def test_bounded_counts(tmp_path, backend):
     path = parquet(tmp_path, random_votes(5, "'u{}'", "'1'|'0'"))
     rows = read_comparisons(path)

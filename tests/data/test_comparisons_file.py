@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from privrank_jax.data import Comparisons, DataError
+from tests.data.files import GOOD, HEAD, written
 from tests.data.readers import load_comparisons, read_comparisons
-from tests.data.votes import GOOD, HEAD, written
 from tests.parquet import as_parquet, parquet
 
 
@@ -185,40 +183,3 @@ def test_parquet_numbers_and_booleans(tmp_path):
     assert table.winners.tolist() == [0, 1, 2]
     assert table.losers.tolist() == [1, 2, 0]
     assert table.tied.tolist() == [True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("columns", "message"),
-    [
-        (
-            "'a' AS \"user\", NULL::VARCHAR AS winner, 'y' AS loser",
-            "row 1, column 'winner': the item",
-        ),
-        ("'a' AS \"user\", 'nan'::DOUBLE AS winner, 'y' AS loser", "the item is 'nan'"),
-        ("'a' AS \"user\", 'x' AS winner, 'x' AS loser", "compared with itself"),
-        ("'a' AS \"user\", ['x'] AS winner, 'y' AS loser", "'winner' is of type array<string>"),
-        ("'a' AS \"user\", 'x'::BLOB AS winner, 'y' AS loser", "'winner' is of type binary"),
-        ("'a' AS \"user\", 'x' AS \"Winer\", 'y' AS loser", r"did you mean 'Winer'\?"),
-        ("'a' AS \"user\", 'x' AS winner, 'y' AS loser LIMIT 0", "no rows below its header"),
-    ],
-)
-def test_parquet_refusals(tmp_path, columns, message):
-    with pytest.raises(DataError, match=message):
-        read_comparisons(parquet(tmp_path, f"SELECT {columns}"))
-
-
-@settings(
-    max_examples=100,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(
-    rows=st.lists(
-        st.tuples(st.integers(0, 5), st.permutations(range(4)), st.booleans()), min_size=1
-    )
-)
-def test_what_is_written_is_read(tmp_path, rows):
-    expected = [(f"u{user}", f"i{order[0]}", f"i{order[1]}", tie) for user, order, tie in rows]
-    lines = [",".join([*cells[:3], str(int(cells[3]))]) for cells in expected]
-    table = read_comparisons(written(tmp_path, HEAD + "\n".join(lines)))
-    assert named_rows(table) == expected

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from privrank_jax.data import DataError
+from tests.data.files import written
 from tests.data.readers import read_choices, read_comparisons, read_rankings
-from tests.data.votes import CHOICES, SCORED, WINNERS, longer, written
+from tests.data.votes import CHOICES, SCORED, WINNERS, longer
 from tests.parquet import as_parquet
 
 BATTLES = "user,model_a,model_b,winner,n\nu,a,b,tie,2\nv,b,c,model_b,3\nw,c,a,left,0\nu,c,a,c,1\n"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from privrank_jax.data import DataError
+from tests.data.files import written
 from tests.data.readers import read_rankings
-from tests.data.votes import written
 
 LISTS = "user,rank_2,rank_1,rank_3,note\nann,Rome,Oslo,Paris,x\nbob,,Paris,,y\ncy,,,,z\n"
 TEXTS = "user,order\nann,Oslo > Rome > Paris\nbob,Paris\ncy,\n"

@@ -13,27 +13,12 @@ from privrank_jax.data.shapes import (
     RIGHT,
     TIE,
     Battle,
-    advice_on,
     battle_of,
     check_outcomes,
     shape_of,
 )
 from tests.data.readers import read_comparisons
 from tests.parquet import as_parquet
-
-
-@pytest.mark.parametrize(
-    ("header", "winner", "loser", "message"),
-    [
-        (["model_a", "model_b", "winner"], "model_a", "model_b", "'winner' looks like the outcome"),
-        (["home", "away", "Result"], "home", "away", "'Result' looks like the outcome"),
-        (["m", "n", "Winner: M"], "m", "n", "'Winner: M' looks like the outcome"),
-    ],
-)
-def test_outcomes_are_refused(header, winner, loser, message):
-    with pytest.raises(DataError, match=message):
-        check_outcomes("votes.csv", [c for c in header if c not in (winner, loser)], winner, loser)
-
 
 ITEMS = "columns 'model_b' and 'model_a' look like the two items of a comparison, and 'winner' like its outcome"
 SIDES = (
@@ -73,17 +58,6 @@ def test_battles_are_refused_not_misread(tmp_path, header, winner, loser, messag
 )
 def test_columns_of_items_are_not_taken_for_outcomes(header, winner, loser):
     check_outcomes("votes.csv", [c for c in header if c not in (winner, loser)], winner, loser)
-
-
-def test_advice_is_given_where_it_applies():
-    said = advice_on(["a1", "a2", "won"])
-    assert "'a1' and 'a2' are the items and 'won' says" in said
-    assert (
-        "say left='a1' (--column left=a1), right='a2' (--column right=a2), outcome='won' "
-        "(--column outcome=won)" in said
-    )
-    assert "If 'won' says which of two items" in advice_on(["a1", "b1", "won"])
-    assert "aggregate" in advice_on(["a1", "a2"])
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from privrank_jax.data import DataError
 from privrank_jax.data.file import File
@@ -169,36 +167,3 @@ def test_files_from_before_2022_are_refused(tmp_path):
     old = "3\n1,Ann\n2,Bob\n3,Cy\n6,6,2\n5,2,1,3\n1,3,1,2\n"
     with pytest.raises(DataError, match=r"line 1: '3' is no order: .* since 2022"):
         read_preflib(written(tmp_path, old, "votes.soc"))
-
-
-def test_no_such_file_and_folder(tmp_path):
-    with pytest.raises(DataError, match="no such file"):
-        read_preflib(tmp_path / "none.soc")
-    (tmp_path / "folder.soc").mkdir()
-    with pytest.raises(DataError, match="is a folder: give one file"):
-        read_preflib(tmp_path / "folder.soc")
-
-
-ORDERS = st.dictionaries(
-    st.permutations(range(1, 5)).flatmap(lambda p: st.integers(1, 4).map(lambda k: tuple(p[:k]))),
-    st.integers(1, 5),
-    min_size=1,
-    max_size=6,
-)
-
-
-@settings(
-    max_examples=100,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(orders=ORDERS)
-def test_what_is_written_is_read(tmp_path, orders):
-    lines = [f"# ALTERNATIVE NAME {k}: x{k}" for k in range(1, 5)]
-    lines += [f"# NUMBER VOTERS: {sum(orders.values())}", f"# NUMBER UNIQUE ORDERS: {len(orders)}"]
-    lines += [f"{count}: {','.join(map(str, order))}" for order, count in orders.items()]
-    expected = []
-    for order, count in orders.items():
-        row = [order.index(k) if k in order else -1 for k in range(1, 5)]
-        expected += [row] * count
-    assert read_preflib(written(tmp_path, "\n".join(lines), "v.soi")).ranks.tolist() == expected

@@ -219,15 +219,6 @@ def test_ranks_beyond_the_number_of_items(tmp_path):
     )
 
 
-def test_the_words_for_zero_and_decimals_name_ratings(tmp_path):
-    for cell in ("0", "2.5", "-1"):
-        with pytest.raises(DataError, match=f"'{cell}' is not a rank.*ratings are read by"):
-            read_rankings(table(tmp_path / "votes.csv", [[cell, 1]], "ab"))
-    with pytest.raises(DataError, match="'best' is not a rank") as error:
-        read_rankings(table(tmp_path / "votes.csv", [["best", 1]], "ab"))
-    assert "ratings" not in str(error.value)
-
-
 def test_unknown_cells_and_orders(tmp_path):
     path = table(tmp_path / "votes.csv", [[1, 2]], "ab")
     with pytest.raises(ValueError, match="cells must be"):

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from privrank_jax.data import DataError
+from tests.data.files import written
 from tests.data.readers import read_rankings
-from tests.data.votes import written
 from tests.parquet import as_parquet
 
 

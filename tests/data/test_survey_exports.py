@@ -246,21 +246,6 @@ def test_no_row_of_answers_is_a_header(tmp_path, form):
 
 # --- keys of JSON objects
 
-ADDED = {
-    "places": {"rank_1": "A", "rank_2": "B"},
-    "long": {"item": "A", "rank": 1},
-    "question": {"Q[1]": "A", "Q[2]": "B"},
-}
-
-
-@pytest.mark.parametrize("shape", ADDED)
-def test_keys_of_one_user_do_not_change_how_others_are_read(tmp_path, shape):
-    rows = [{"user": "u", "A": 1, "B": 2}, {"user": "v", "A": 2, "B": 1}]
-    assert pr.read(written(tmp_path, json.dumps(rows), "a.json")).item_names == ("A", "B")
-    other = [*rows, {"user": "w", **ADDED[shape]}]
-    with pytest.raises(DataError, match=r"keys such as 'A' may be items too|'A' is not a rank"):
-        pr.read(written(tmp_path, json.dumps(other), "b.json"))
-
 
 def test_keys_of_json_are_no_question(tmp_path):
     rows = [{"user": "u", "Q[1]": "A", "Q[2]": "B"}, {"user": "v", "Q[1]": "B", "Q[2]": "A"}]

@@ -68,24 +68,6 @@ def test_separators_by_the_header(tmp_path, text, sign):
     assert bool(sign) == bool(table.reading)
 
 
-@pytest.mark.parametrize(
-    ("content", "named"),
-    [
-        ("", "is empty"),
-        ("\n\n", "is empty"),
-        (HEAD + "u,a,b\n", "line 2"),
-        (HEAD + 'u,a,b,0\nu,"a,b,0\n', "line 3"),
-        ("a;b\tc\n1\n", "separator="),
-        (HEAD + '{"ImportId":"1"},a,b,0\n', "second header"),
-        (b"user,winner\nu,\xff\n", "line 2"),
-    ],
-)
-def test_what_is_no_csv(tmp_path, content, named):
-    with pytest.raises(DataError, match=named) as error:
-        rows_of(opened(written(tmp_path, content)))
-    assert "votes.csv" in str(error.value)
-
-
 def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     path = written(tmp_path, GOOD)
 

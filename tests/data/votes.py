@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from pathlib import Path
 
-GOOD = "user,winner,loser,tie\nann,Oslo,Paris,0\nbob,Paris,Rome,1\nann,Oslo,Rome,\n"
-HEAD = "user,winner,loser,tie\n"
 WINNERS = "user,winner,loser,tie,n\nu,a,b,0,3\nv,b,a,1,2\nu,c,a,,0\nw,c,b,,1\nu,b,a,,2\n"
 CHOICES = "user,chosen,shown,n\nu,a,a|b,2\nv,c,a|b|c,3\nw,d,d|a,0\n"
 SCORED = {"left_score": "home", "right_score": "away"}
@@ -23,9 +20,3 @@ def longer(text: str, count: str = "n") -> str:
         row[:at] + row[at + 1 :] for row in [header, *written_out]
     )
     return out.getvalue()
-
-
-def written(tmp_path: Path, content: str | bytes, name: str = "votes.csv") -> Path:
-    path = tmp_path / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path

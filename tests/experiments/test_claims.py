@@ -172,15 +172,6 @@ def test_private_cells_and_those_without_privacy_are_told_apart():
     assert "no such cells" in beaten(rows[0], private=False).evidence
 
 
-def test_evidence_names_the_extreme_cells():
-    found = beaten(difference(0.1, num_items=20), difference(0.2, num_items=30))
-    assert found.evidence.startswith("mle minus counts in 2 cells: better in 2, worse in 0")
-    assert "mean difference +0.1500" in found.evidence
-    assert "largest +0.2000 ± 0.0100 at s, num_items = 30, ε = 1" in found.evidence
-    assert "smallest +0.1000 ± 0.0100 at s, num_items = 20" in found.evidence
-    assert "mean difference +0.0000, largest +0.0000" in beaten(difference(-1e-6)).evidence
-
-
 def test_one_replicate_or_another_pair_of_estimators_tells_nothing():
     assert beaten(difference(0.5, math.nan)).holds is None
     assert beaten(difference(0.5), difference="one-shot minus counts").holds is None

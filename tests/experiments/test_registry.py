@@ -13,25 +13,11 @@ import pytest
 
 from privrank_jax import experiments
 from privrank_jax.experiments import registry
-from privrank_jax.experiments.claims import Verdict
 from privrank_jax.simulate.axes import flatten
 from tests.experiments.alabi.shared import KEY
 from tests.experiments.rows import cells
 
 ALABI = ["alabi-central", "alabi-local", "alabi-lower-bounds"]
-OURS = [*ALABI, "cai-intervals", "continual", "hillebrand"]
-FIGURES = [f"cai-fig{number}" for number in range(1, 9)]
-RDP = [f"rdp-fig{number}" for number in (2, 4, 5, 6, 7, 8)]
-XU = [f"xu-table{n}" for n in range(2, 12)] + [f"xu-fig{n}" for n in (3, 5, 10, 14)]
-
-
-def test_every_study_of_the_papers_is_registered():
-    assert experiments.names() == sorted([*OURS, *FIGURES, *RDP, *XU])
-    for number, name in enumerate(FIGURES, start=1):
-        one = experiments.get(name)
-        assert one.paper.endswith(f"Figure {number}")
-        assert one.replicates >= 100
-    assert all(experiments.get(name).paper.startswith("Xu, Sun and Cheng") for name in XU)
 
 
 @pytest.mark.parametrize("name", experiments.names())
@@ -41,25 +27,6 @@ def test_a_study_has_claims_that_differ_and_says_what_differs(name):
     least = 1 if name in ("cai-intervals", "xu-fig14") else 2
     assert len({claim.text for claim in one.claims}) == len(one.claims) >= least
     assert one.differences or name == "cai-intervals"
-
-
-def test_unknown_name_is_answered_with_the_nearest_or_with_all():
-    with pytest.raises(ValueError, match=r"no study named 'cai-fgi1'; did you mean .*cai-fig1"):
-        experiments.get("cai-fgi1")
-    with pytest.raises(ValueError, match=r"choose one of \['alabi-central', .*'cai-fig8'"):
-        experiments.get("zzz")
-
-
-def test_studies_name_their_data():
-    found = {name: experiments.get(name) for name in experiments.names()}
-    alabi = dict.fromkeys(("alabi-central", "alabi-local"), ("sushi", "apa"))
-    assert {name: one.data for name, one in found.items() if one.data} == alabi | {
-        "cai-fig8": ("cemspc", "immig"),
-        "rdp-fig8": ("sushi",),
-        "xu-fig14": ("cars",),
-        "xu-table2": ("cars",),
-    }
-    assert {name for name, one in found.items() if one.data_optional} == set(alabi)
 
 
 @pytest.mark.parametrize("name", ["cai-fig8", "rdp-fig8", "xu-table2"])
@@ -95,11 +62,6 @@ assert not {f"privrank_jax.experiments.cai.{name}" for name in ("one_shot", "rea
 assert "matplotlib" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
-
-
-def test_verdict_in_words():
-    words = [Verdict(holds, "").word for holds in (True, False, None)]
-    assert words == ["holds", "does not hold", "undecided"]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +131,7 @@ def test_worst_cases_and_data_are_part_of_a_study(name, sizes, data_folder):
 
 
 def test_grids_of_rdp_are_those_of_the_paper():
-    fig4, fig5, fig6 = (experiments.get(name) for name in RDP[1:4])
+    fig4, fig5, fig6 = (experiments.get(f"rdp-fig{number}") for number in (4, 5, 6))
     assert (fig4.config.draws, fig4.config.items) == (10**7, (3, 4, 5))
     assert fig4.config.epsilons == tuple(0.5 + 0.25 * i for i in range(7))
     assert (fig5.replicates, fig6.replicates) == (1000, 5000)

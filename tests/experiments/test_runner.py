@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
 import math
 import re
@@ -78,14 +77,6 @@ def test_the_same_key_gives_the_same_table_and_another_key_another(users_result)
     assert again.paths == {}
 
 
-def test_an_experiment_may_stand_for_its_name():
-    experiment = dataclasses.replace(experiments.get("cai-fig6"), name="mine", claims=())
-    with pytest.raises(ValueError, match="mine has no parameter"):
-        experiments.run(RUN_KEY, experiment, 2, nothing=1)
-    with pytest.raises(ValueError, match="no study named"):
-        experiments.run(RUN_KEY, "cai-fig9", 2)
-
-
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -134,17 +125,6 @@ def test_settings_are_written_as_strict_json(users_result):
     key = jax.random.wrap_key_data(np.array(found["key"], np.uint32))
     assert key == RUN_KEY
     assert _finite({"a": (1, -math.inf, [math.inf])}) == {"a": [1, "-inf", ["inf"]]}
-
-
-def test_as_dict_is_json(users_result):
-    document = json.loads(json.dumps(users_result.as_dict(), allow_nan=False))
-    assert document["experiment"] == "cai-fig6"
-    assert document["replicates"] == 3
-    assert len(document["verdicts"]) == len(users_result.verdicts)
-    assert set(document["verdicts"][0]) == {"claim", "verdict", "evidence"}
-    assert document["differences"] == list(users_result.experiment.differences)
-    assert set(document["paths"]) >= {"csv", "claims", "config"}
-    assert document["diagnostics"]["compilations"] == 1
 
 
 def test_the_picture_is_written_and_shows_something(users_result):

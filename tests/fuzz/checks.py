@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.data import readers
 
 PARQUET_LOADERS = (
@@ -13,6 +15,12 @@ PARQUET_LOADERS = (
 )  # fmt: skip
 
 QUICK, THOROUGH = 20, 1_000  # files of each kind
+
+
+def tiers(quick: int, thorough: int = THOROUGH) -> pytest.MarkDecorator:
+    """How many ``examples`` a test has: in the quick tier, and in the thorough one."""
+    many = pytest.param(thorough, marks=pytest.mark.slow)
+    return pytest.mark.parametrize("examples", [quick, many])
 
 
 def _plain(message: str, path: Path) -> None:

@@ -17,6 +17,7 @@ from privrank_jax.data.file import File
 from privrank_jax.data.kamishima import SET_A
 from tests.fuzz import promise, strategies
 from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
+from tests.fuzz.checks import tiers
 from tests.fuzz.strategies import fuzz
 
 INTEGERS = (
@@ -53,7 +54,6 @@ RELEASE = {
     "--json": FLAG,
 }  # fmt: skip
 METHODS = ("counts", "one-shot")
-CHEAP = ("none", "auto", "exponential")  # words that other commands know
 OPTIONS = {
     "rank": {
         **RELEASE,
@@ -248,15 +248,10 @@ def command_test(command, examples):
     return run
 
 
+@tiers(12, THOROUGH)
 @pytest.mark.parametrize("command", OPTIONS)
-def test_files_and_options(command):
-    command_test(command, 12)()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", OPTIONS)
-def test_files_and_options_thoroughly(command):
-    command_test(command, THOROUGH)()
+def test_files_and_options(command, examples):
+    command_test(command, examples)()
 
 
 # --- commands that read no data
@@ -337,15 +332,7 @@ def without_data_test(command, examples):
     return run
 
 
+@tiers(10, THOROUGH)
 @pytest.mark.parametrize("command", EXTREMES)
-def test_options_alone(command):
-    without_data_test(command, 10)()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", EXTREMES)
-def test_options_alone_thoroughly(command):
-    without_data_test(command, THOROUGH)()
-
-
-# --- ledgers
+def test_options_alone(command, examples):
+    without_data_test(command, examples)()

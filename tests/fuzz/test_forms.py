@@ -20,7 +20,7 @@ from privrank_jax.data.file import File
 from tests.data import readers
 from tests.fuzz import strategies
 from tests.fuzz.as_written import csv_rows
-from tests.fuzz.checks import QUICK, THOROUGH, _plain
+from tests.fuzz.checks import QUICK, _plain, tiers
 from tests.fuzz.strategies import fuzz
 
 KINDS = ("comparisons", "outcomes", "pairs", "one-hot", "wide", "lists")
@@ -145,23 +145,14 @@ def archives_test(examples):
     return run
 
 
+@tiers(QUICK)
 @pytest.mark.parametrize("kind", KINDS)
-def test_forms(tmp_path, kind):
+def test_forms(tmp_path, kind, examples):
     for text in strategies.TEXTS[kind][0]:
         check(tmp_path, kind, text.encode())
-    forms_test(kind, QUICK)(tmp_path)
+    forms_test(kind, examples)(tmp_path)
 
 
-def test_archives(tmp_path):
-    archives_test(2 * QUICK)(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-def test_forms_thoroughly(tmp_path, kind):
-    forms_test(kind, THOROUGH)(tmp_path)
-
-
-@pytest.mark.slow
-def test_archives_thoroughly(tmp_path):
-    archives_test(THOROUGH)(tmp_path)
+@tiers(2 * QUICK)
+def test_archives(tmp_path, examples):
+    archives_test(examples)(tmp_path)

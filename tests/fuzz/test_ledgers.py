@@ -7,12 +7,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz import promise, strategies
-from tests.fuzz.cases import FLAG, NAMED, THOROUGH, numbers, words
+from tests.fuzz.cases import FLAG, NAMED, numbers, words
+from tests.fuzz.checks import tiers
 from tests.fuzz.ledgers import whole_ledger
 from tests.fuzz.strategies import fuzz
 
@@ -75,10 +75,6 @@ def ledger_test(examples):
     return run
 
 
-def test_ledgers():
-    ledger_test(12)()
-
-
-@pytest.mark.slow
-def test_ledgers_thoroughly():
-    ledger_test(2 * THOROUGH)()
+@tiers(12)
+def test_ledgers(examples):
+    ledger_test(examples)()

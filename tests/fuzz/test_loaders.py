@@ -29,7 +29,7 @@ from tests.fuzz.as_written import (
     synthetic_as_written,
     text_of,
 )
-from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain
+from tests.fuzz.checks import PARQUET_LOADERS, QUICK, _names, _plain, tiers
 from tests.fuzz.strategies import fuzz
 
 ITEMS = st.none() | st.lists(st.sampled_from(strategies.CELLS[-40:]), max_size=4)
@@ -129,19 +129,14 @@ def text_test(kind, examples):
     return run
 
 
+@tiers(QUICK)
 @pytest.mark.parametrize("kind", LOADERS)
-def test_tables(tmp_path, kind):
+def test_tables(tmp_path, kind, examples):
     for text in strategies.TEXTS[kind][0]:
         for user in ("user", None):
             suffix = ".jsonl" if kind == "objects" else ".csv"
             _check_text(tmp_path, kind, text.encode(), suffix, user, None)
-    text_test(kind, QUICK)(tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", LOADERS)
-def test_tables_thoroughly(tmp_path, kind):
-    text_test(kind, THOROUGH)(tmp_path)
+    text_test(kind, examples)(tmp_path)
 
 
 # --- PrefLib's files and Kamishima's
@@ -209,22 +204,14 @@ def orders_test(examples):
     return run
 
 
-def test_preflib(tmp_path):
-    preflib_test(2 * QUICK)(tmp_path)
+@tiers(2 * QUICK)
+def test_preflib(tmp_path, examples):
+    preflib_test(examples)(tmp_path)
 
 
-@pytest.mark.slow
-def test_preflib_thoroughly(tmp_path):
-    preflib_test(THOROUGH)(tmp_path)
-
-
-def test_orders(tmp_path):
-    orders_test(QUICK)(tmp_path)
-
-
-@pytest.mark.slow
-def test_orders_thoroughly(tmp_path):
-    orders_test(THOROUGH)(tmp_path)
+@tiers(QUICK)
+def test_orders(tmp_path, examples):
+    orders_test(examples)(tmp_path)
 
 
 def test_many_alternatives_are_read_in_a_moment(tmp_path):

@@ -12,7 +12,7 @@ from privrank_jax.data.errors import DataError
 from privrank_jax.data.reader import load, named_sets
 from privrank_jax.data.source import FILES
 from tests.fuzz import strategies
-from tests.fuzz.checks import THOROUGH
+from tests.fuzz.checks import THOROUGH, tiers
 from tests.fuzz.strategies import fuzz
 
 # Without those that are part of the package, which no folder changes.
@@ -42,13 +42,9 @@ def named_test(examples):
     return run
 
 
-def test_named_data_sets(tmp_path):
-    named_test(3)(tmp_path)
-
-
-@pytest.mark.slow
-def test_named_data_sets_thoroughly(tmp_path):
-    named_test(THOROUGH // 10)(tmp_path)
+@tiers(3, THOROUGH // 10)
+def test_named_data_sets(tmp_path, examples):
+    named_test(examples)(tmp_path)
 
 
 def test_named_data_sets_that_are_damaged_in_one_place(data_folder, tmp_path):

@@ -16,7 +16,7 @@ from privrank_jax.data.rankings import Rankings
 from privrank_jax.data.synthetic import SyntheticRankings, write_synthetic_rankings
 from tests.data import readers
 from tests.fuzz import strategies
-from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain
+from tests.fuzz.checks import PARQUET_LOADERS, QUICK, THOROUGH, _names, _plain, tiers
 from tests.fuzz.strategies import fuzz
 
 SELECTS = (
@@ -100,13 +100,9 @@ def parquet_test(examples, folder):
         _check_parquet(folder / "votes.parquet", valid[0].replace(b"u1", b"\xe9\xe9"), load)
 
 
-def test_parquet(tmp_path):
-    parquet_test(QUICK // 4, tmp_path)
-
-
-@pytest.mark.slow
-def test_parquet_thoroughly(tmp_path):
-    parquet_test(THOROUGH // 4, tmp_path)
+@tiers(QUICK // 4, THOROUGH // 4)
+def test_parquet(tmp_path, examples):
+    parquet_test(examples, tmp_path)
 
 
 def _write_and_read(path: Path, items: tuple[str, str], users: tuple[str, str]) -> None:

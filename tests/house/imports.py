@@ -3,57 +3,25 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import re
 
 from tests.sources import Function, Module, imports, modules
 
 # What stands on which floor; an import only points down, or along a floor from a package to its own modules.
-FLOORS = {
-    "_arguments": 1,
-    "_backend": 1,
-    "_balls": 1,
-    "_batches": 1,
-    "_chunks": 1,
-    "_counting": 1,
-    "_components": 1,
-    "_interrupt": 1,
-    "_limits": 1,
-    "_neighbors": 1,
-    "_promise": 1,
-    "_quickly": 1,
-    "_registry": 1,
-    "_roots": 1,
-    "_search": 1,
-    "_types": 1,
-    "_validate": 1,
-    "_whole_file": 1,
-    "_workarounds": 1,
-    "comparisons": 1,
-    "links": 1,
-    "metrics": 1,
-    "rankings": 1,
-    "estimate": 2,
-    "exact": 2,
-    "mechanism": 2,
-    "privacy": 2,
-    "aggregation": 3,
-    "mallows": 3,
-    "pairwise": 3,
-    "personalized": 3,
-    "preferences": 3,
-    "privacy_audit": 4,
-    "simulate": 4,
-    "data": 5,
-    "experiments": 5,
-    "plotting": 5,
-    "release": 5,
-    "jobs": 6,
-    "__init__": 7,
-    "__main__": 7,
-    "cli": 7,
-}
-
+# All modules at the top level with an underscore stand on the first one.
 FAMILIES = ("pairwise", "aggregation", "mallows", "personalized", "preferences")
+_LINES = (
+    ("comparisons", "links", "metrics", "rankings"),
+    ("estimate", "exact", "mechanism", "privacy"),
+    FAMILIES,
+    ("privacy_audit", "simulate"),
+    ("data", "experiments", "plotting", "release"),
+    ("jobs",),
+    ("__init__", "__main__", "cli"),
+)
+FLOORS = {home: floor for floor, line in enumerate(_LINES, start=1) for home in line}
+FLOORS |= {m.home: 1 for m in modules().values() if re.match("_[^_]", m.home)}
 
 
 def upward_imports() -> list[str]:
@@ -72,39 +40,19 @@ def upward_imports() -> list[str]:
     return wrong
 
 
-def circles(graph: dict[str, set[str]]) -> list[list[str]]:
-    """Strongly connected components of more than one node, or of one that points to itself (Tarjan)."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found = []
-
-    def visit(node: str) -> None:
-        index[node] = low[node] = len(index)
-        stack.append(node)
-        for other in sorted(graph.get(node, ())):
-            if other not in index:
-                visit(other)
-                low[node] = min(low[node], low[other])
-            elif other in stack:
-                low[node] = min(low[node], index[other])
-        if low[node] == index[node]:
-            at = stack.index(node)
-            circle = stack[at:]
-            del stack[at:]
-            if len(circle) > 1 or node in graph.get(node, ()):
-                found.append(sorted(circle))
-
-    for node in sorted(graph):
-        if node not in index:
-            visit(node)
-    return found
+def _circle(graph: dict[str, set[str]]) -> list[str]:
+    """A circle of the graph, as a complaint."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [" <-> ".join(error.args[1])]
+    return []
 
 
 def circles_of_files() -> list[str]:
     """Files that import one another in a circle, also by imports within functions."""
     graph = {name: {target for target, _, _ in imports(m)} for name, m in modules().items()}
-    return [" <-> ".join(circle) for circle in circles(graph)]
+    return _circle(graph)
 
 
 def circles_of_packages() -> list[str]:
@@ -113,7 +61,7 @@ def circles_of_packages() -> list[str]:
     for module in modules().values():
         targets = {target.split(".")[0] for target, _, _ in imports(module)}
         graph.setdefault(module.home, set()).update(targets - {module.home, ""})
-    return [" <-> ".join(circle) for circle in circles(graph)]
+    return _circle(graph)
 
 
 _OF_LIBRARIES = {"_replace", "_asdict", "_fields", "_exit"}  # of named tuples, and of os

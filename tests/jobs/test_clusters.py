@@ -97,8 +97,3 @@ def test_too_many_rows_count_as_independent(crowd, monkeypatch):
     found = fit(crowd)
     assert "clusters" not in found.facts
     assert any("independent" in note for note in found.notes)
-
-
-def test_it_is_printed(crowd, privrank):
-    said = privrank("rank", crowd, "--method", "none", "--json").json()
-    assert said["diagnostics"]["clusters"] == 40

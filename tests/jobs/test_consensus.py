@@ -77,17 +77,6 @@ def test_users_report_in_the_way_of_less_error(write, epsilon, named, mechanism,
     assert (result.guarantee.numerics, result.guarantee.trust) == (numerics, "local")
 
 
-def test_gaussian_noise_is_said_to_be_approximate(unanimous):
-    _, result = found(unanimous, method="borda", noise="gaussian", delta=1e-6)
-    assert result.guarantee.delta == 1e-6
-
-
-def test_without_privacy_there_is_no_guarantee(unanimous):
-    names, result = found(unanimous, epsilon=None)
-    assert names == ["Rome", "Oslo", "Bern"]
-    assert result.guarantee is None
-
-
 @pytest.mark.parametrize(
     ("noise", "delta"), [("k-norm", 0.0), ("laplace", 0.0), ("gaussian", 1e-6)]
 )
@@ -122,23 +111,6 @@ def test_footrule_follows_the_rule_for_items_not_ranked(write):
     unknown, _ = found(path, method="footrule", read={"missing": "unknown"})
     assert last == ["Oslo", "Rome", "Bern"]
     assert unknown != last
-
-
-def test_what_is_mostly_noise_is_not_given_as_a_distance(unanimous):
-    notes = [found(unanimous, method="footrule", epsilon=0.001, seed=seed)[1] for seed in range(4)]
-    for result in notes:
-        said = " ".join(result.notes)
-        within = 0 <= result.facts["noisy_footrule"] <= 4
-        assert ("places off on average" in said) == within
-        assert "no useful bound" in said
-
-
-@pytest.mark.parametrize("method", ["kwiksort", "exponential"])
-def test_k_norm_noise_is_for_methods_that_have_a_shape(privrank, unanimous, method):
-    run = ("aggregate", unanimous, "--method", method, "--epsilon", 1, "--noise", "k-norm")
-    result = privrank(*run)
-    assert (result.code, result.out) == (2, "")
-    assert "has no k-norm noise" in result.err
 
 
 # --- what is read, promised and refused ------------------------------------------------------------
@@ -246,13 +218,6 @@ def test_the_consensus_is_that_of_all_orders_and_its_certificate_proves_it(write
     assert "of the 3 pairs of this order, and with at least as many of any other" in result.notes[0]
     assert "without privacy" in result.title
     assert agreed(rankings(write, *FIVE), epsilon=None, xi=0.5).facts["xi"] == 0.5
-
-
-def test_what_noisy_votes_prove_is_said_of_them(write):
-    found = agreed(rankings(write, *FIVE), method="noise-all", seed=1)
-    assert any(
-        note.startswith("by the noisy votes, the average user disagrees") for note in found.notes
-    )
 
 
 @pytest.mark.parametrize("missing", ["last", "unknown"])

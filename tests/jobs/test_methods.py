@@ -167,22 +167,3 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     assert facts["noise_scale"] == 24 / 2
     assert "noise_deviation" not in facts
     assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")
-
-
-@pytest.mark.parametrize(
-    ("source", "options", "message"),
-    [
-        ("votes", ("--max-per-user", 2), "votes.csv does not say"),
-        ("cars2", ("--max-per-user", 38), "cars2 does not say"),
-        ("cemspc", ("--adjacency", "add-remove"), "--adjacency flip or"),
-        ("cemspc", ("--unit", "comparison"), "it needs --unit user"),
-        ("cemspc", ("--adjacency", "flip", "--ties", "davidson"), "ties as half wins"),
-        ("cemspc", ("--link", "laplace"), "the logistic link, --adjacency flip or"),
-        ("cemspc", ("--method", "one-shot", "--top-k", 2), "it needs --unit user"),
-    ],
-)  # fmt: skip
-def test_k_norm_noise_needs_a_questionnaire(privrank, votes, data_folder, source, options, message):
-    run = (votes if source == "votes" else source, "--epsilon", 1, "--noise", "k-norm", *options)
-    result = privrank("rank", *run)
-    assert (result.code, result.out) == (2, "")
-    assert message in " ".join(result.err.split())

@@ -10,7 +10,6 @@ import pytest
 
 from privrank_jax import Guarantee, Privacy
 from privrank_jax.jobs.result import Certainty, Ranking
-from tests import chromium
 
 VOID = {"meta", "br", "img"}
 
@@ -69,16 +68,6 @@ def test_page_is_whole_and_fetches_nothing(tmp_path, guarantee):
     assert "viewport" in text
 
 
-def test_the_guarantee_is_said_once_and_no_option_is_named(tmp_path):
-    guarantee = Guarantee(PROMISE, numerics="exact")
-    text = written(tmp_path, guarantee)
-    assert text.count(guarantee.in_words()) == 1
-    assert "drawn exactly" in text
-    assert 'class="warning"' not in text
-    assert "spends the budget again" in text
-    assert "--" not in re.sub(r"<style>.*?</style>|<svg.*?</svg>", "", text, flags=re.DOTALL)
-
-
 def test_what_must_not_be_published_says_so_first(tmp_path):
     for text, words in (
         (written(tmp_path, None), "NOT PRIVATE"),
@@ -89,17 +78,3 @@ def test_what_must_not_be_published_says_so_first(tmp_path):
         assert words in warning[1]
         assert text.index('class="warning"') < text.index("<table")
         assert "spends the budget again" not in text
-
-
-@pytest.mark.parametrize("item", ["a very " * 30, "verylong" * 30])
-def test_a_long_name_leaves_the_other_columns_in_sight(item, tmp_path):
-    path = chromium.program()
-    if path is None:
-        pytest.skip("no Chromium is installed")
-    text = written(tmp_path, Guarantee(PROMISE), item=item)
-    scrolled = ".scroll { overflow-x: auto; }"
-    assert scrolled in text
-    (tmp_path / "page.html").write_text(text.replace(scrolled, ""), "utf-8")  # so that it counts
-    with chromium.browser(path) as running:
-        for width in (chromium.PHONE, 500, chromium.DESK):
-            assert running.open(tmp_path / "page.html", width).width <= width

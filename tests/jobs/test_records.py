@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-import privrank_jax as pr
 from privrank_jax.aggregation import exponential
 from privrank_jax.aggregation.error_proofs import proven_errors
 from privrank_jax.jobs.mechanisms import MECHANISMS
@@ -54,12 +51,6 @@ def test_all_that_a_curator_can_draw_is_planned(method):
     assert {row.function for row in rows} == {MECHANISMS[name].simulated.partition(":")[2]}
 
 
-@pytest.mark.parametrize(("function", "methods"), [(pr.consensus, CONSENSUS), (pr.rank, RANK)])
-def test_the_function_says_which_there_are(function, methods):
-    for name in methods:
-        assert f'``"{name}"``' in function.__doc__
-
-
 def test_a_trust_that_does_not_fit_is_refused_with_those_that_do():
     with pytest.raises(ValueError, match=r"needs someone who holds all.*use borda, kwiksort"):
         check_trust(CONSENSUS["weights"], "local", CONSENSUS)
@@ -73,9 +64,3 @@ def test_the_page_has_the_table_of_the_records():
     """After a change of a record: ``python -m tests.methods_table``."""
     page = methods_table.PAGE.read_text(encoding="utf-8")
     assert methods_table.written(page) == page
-
-
-@pytest.mark.parametrize("name", CONSENSUS)
-def test_the_page_on_releases_says_how_it_is_drawn(name):
-    page = methods_table.PAGE.with_name("releases.md").read_text(encoding="utf-8")
-    assert re.search(rf"^\| `aggregate`:.*\b{name}\b.* \|", page, re.MULTILINE)

@@ -122,15 +122,6 @@ def test_of_scores_alone_it_is_said_that_every_rule_is_the_same(unanimous):
     assert not any("every rule" in note for note in plain.notes)
 
 
-def test_the_holder_hears_of_the_method_that_spends_all_on_scores(unanimous):
-    def told(**asked):
-        return any("--method borda" in one for one in agreed(unanimous, seed=1, **asked).warnings)
-
-    assert told(rule="borda")
-    assert not told(rule="copeland")
-    assert not told(rule="borda", trust="local", epsilon=1000)
-
-
 def test_of_a_private_number_of_users_leads_are_published(unanimous):
     """Sixty users agree: half of how many more have Rome ahead of Oslo is 30."""
     added = Privacy(100.0, unit="user", adjacency="add-remove")
@@ -218,17 +209,6 @@ def test_intervals_hold_what_is_shown(unanimous):
     assert (ends["rank_low"].tolist(), ends["rank_high"].tolist()) == ([0, 1, 0], [2, 1, 2])
 
 
-@pytest.mark.parametrize("rule", RULES)
-def test_a_report_says_nothing_of_kemeny(unanimous, rule, tmp_path):
-    found = agreed(unanimous, rule=rule, seed=1, epsilon=30)
-    found.report(tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    for false in ("Kemeny", "disagree", "proven"):
-        assert false not in page
-    assert RULES[rule].title.replace("'", "&#x27;") in page
-    assert page.count("<svg") == 1
-
-
 # --- what is refused -------------------------------------------------------------------------------
 
 
@@ -254,12 +234,6 @@ def test_noise_on_all_weights_is_for_users_who_are_replaced():
     for asked in ({"method": "noise-all"}, {"trust": "local"}):
         with pytest.raises(ValueError, match="a consensus protects users who are replaced"):
             consensus.Asked(rule="schulze", **asked).check(added)
-
-
-@pytest.mark.parametrize("name", ["stv", "IRV", "hare", "instant_runoff", "ranked-choice voting"])
-def test_rules_that_need_whole_ballots_are_refused_with_what_serves(name):
-    with pytest.raises(ValueError, match=r"need whole ballots.*Take ranked-pairs or schulze"):
-        check_rule(name, 0.0)
 
 
 def test_xi_is_for_kemeny(unanimous):

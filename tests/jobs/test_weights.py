@@ -91,37 +91,6 @@ def test_a_parquet_file_is_held_in_memory(games):
     np.testing.assert_allclose(fit(as_parquet(games))[1].scores, fit(games)[1].scores, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--weight", "p:0"), "MOST must be positive and finite"),
-        (("--weight", "p:inf"), "MOST must be positive and finite"),
-        (
-            ("--weight", "p", "--ties", "davidson"),
-            "go neither with covariates nor with --ties davidson",
-        ),
-        (("--weight", "p", "--covariate", "x"), "go neither with covariates"),
-    ],
-)
-def test_what_is_not_weighted_is_refused(privrank, games, options, message):
-    refused = privrank("rank", games, "--method", "none", *options)
-    assert refused.code == 2
-    assert message in refused.err
-
-
-def test_other_shapes_of_files_and_weights_of_0_are_refused(write, privrank):
-    for header, row, message in (
-        ("user,chosen,shown,p", "u,a,a|b,1", "no column 'winner'"),
-        ("user,rank_1,rank_2,p", "u,a,b,1", "--weight"),
-        ("user,winner,loser,p", "u,a,b,0", "all weights in votes.csv are 0"),
-    ):
-        path = write(row, header=header)
-        ignored = ("--ignore", "p") if "rank_1" in header else ()
-        refused = privrank("rank", path, "--method", "none", "--weight", "p", *ignored)
-        assert refused.code == 2
-        assert message in refused.err
-
-
 def test_names_with_colons_are_names():
     assert Request(source="f", weight="a:b").weights == ("a:b", None)
     assert Request(source="f", weight="a:b:2").weights == ("a:b", 2.0)

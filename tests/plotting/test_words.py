@@ -89,13 +89,3 @@ def test_a_reader_is_told_each_sentence_once_and_other_warnings_stay(tmp_path):
         warnings.warn("old", DeprecationWarning, stacklevel=1)
     assert len(told) == 1
     assert [str(one.message) for one in found] == ["old"]
-
-
-def test_the_command_tells_it_in_a_sentence_without_a_path(privrank, write, tmp_path):
-    votes = write(f"u,{LACKING},b", name="v.csv")
-    files = ("--plot", tmp_path / "a.png", "--report", tmp_path / "a.html")
-    run = privrank("rank", votes, "--method", "none", *files)
-    assert run.code == 0, run.err
-    (line,) = [line for line in run.err.splitlines() if "font" in line]
-    assert line.startswith("Warning: the font of the picture lacks 2 of the characters")
-    assert "UserWarning" not in run.err

@@ -8,7 +8,7 @@ import duckdb
 import numpy as np
 import pytest
 
-from privrank_jax.simulate import StudyResult, write_csv, write_parquet
+from privrank_jax.simulate import write_csv, write_parquet
 from tests.simulate.rows import RESULT, row
 
 
@@ -46,27 +46,6 @@ def test_a_table_prints_what_varies_and_says_what_does_not():
         assert all(len(line) >= end and line[end - 1] != " " for line in lines[1:])
     assert RESULT._repr_html_() == f"<pre>{html.escape(str(RESULT))}</pre>"
     assert "&quot;bit, 2" in RESULT._repr_html_()
-
-
-def test_a_repr_is_one_short_line():
-    assert (
-        repr(RESULT)
-        == "<StudyResult 's': 3 rows by epsilon, link of error, time; print it for the table>"
-    )
-    many = StudyResult("long", [row(num_items=index) for index in range(1000)])
-    assert (
-        repr(many)
-        == "<StudyResult 'long': 1,000 rows by num_items of error; print it for the table>"
-    )
-    assert repr(StudyResult("none", [])) == "<StudyResult 'none': 0 rows; print it for the table>"
-
-
-def test_a_long_table_prints_its_beginning():
-    text = str(StudyResult("long", [row(num_items=index) for index in range(1000)]))
-    assert "long: 1,000 rows" in text
-    assert text.endswith("... and 960 more rows")
-    assert len(text.splitlines()) == 43
-    assert str(StudyResult("none", [])) == "none: 0 rows"
 
 
 def test_columns_values_and_what_rows_lack():

@@ -58,27 +58,6 @@ def test_workbook_round_trip(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_workbook_shows_few_digits_in_columns_that_fit(tmp_path):
-    path = tmp_path / "table.xlsx"
-    rows = [
-        {"name": "short", "small": 0.0012345678, "large": 12345.678, "whole": 3, "huge": 1e30},
-        {"name": "n" * 200, "small": 0.0001, "large": -1.5, "whole": 40, "huge": 1.5},
-    ]
-    write_workbook(rows, path, guarantee=[("=promise", "=words " * 50)])
-    table, about = openpyxl.load_workbook(path).worksheets
-    formats = [cell.number_format for cell in table[2]]
-    assert formats == ["General", "0.000000", "0", "General", "General"]
-    assert [row["small"] for row in rows] == [table["B2"].value, table["B3"].value]
-    widths = [table.column_dimensions[name].width for name in "ABCD"]
-    assert widths == [82, 10, 7, 7]  # the widest cell, and room to its sides
-    assert (table["A3"].alignment.wrap_text, table["A2"].alignment.wrap_text) == (True, None)
-    assert table.freeze_panes == "A2"
-    assert [(cell.value, cell.data_type) for cell in about[1]] == [
-        ("=promise", "s"),
-        ("=words " * 50, "s"),
-    ]
-
-
 @pytest.mark.parametrize(
     "text", ["=1+1", '=HYPERLINK("//x")', "+1", "-1", "@a", "#N/A", "1", "é=ß"]
 )

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import numpy as np
 import pytest
 
 from privrank_jax import aggregation, metrics
-from privrank_jax.aggregation import bounds
 from privrank_jax.data.named_rankings import load_rankings
-from privrank_jax.privacy import Privacy
 from tests.of_rankings import CONSENSUS
 
 REHEARSAL = ("--simulate", "--seed", 1)
@@ -25,9 +22,6 @@ PRIVATE = [
         if trust != "shuffled"
     ),
 ]
-EXACT = ("borda", "kwiksort", "noise-all")
-
-GAUSSIAN = ("--epsilon", 1, "--noise", "gaussian", "--delta", 1e-6)
 
 
 def items(document):
@@ -85,17 +79,6 @@ def test_json_of_every_private_method(privrank, votes, method, trust):
         assert "seed" not in released["diagnostics"]
 
 
-def test_the_text_of_a_release(privrank, votes):
-    result = privrank("aggregate", votes, "--epsilon", 2, "--method", "borda")
-    assert result.code == 0
-    assert "votes.csv: consensus of 40 rankings of 3 items, by noisy Borda scores" in result.out
-    assert "Differentially private with epsilon = 2" in result.out
-    assert "all that the user answered" in result.out
-    assert "5 times the fewest possible pairs plus" in result.out
-    assert "5 of 40 users did not rank all items" in result.err
-    assert "5 of 40" not in result.out
-
-
 def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     few = write("1,2,3", "3,2,1", header="a,b,c")
     run = ("aggregate", few, *NOBODY, "--epsilon", 0.5, "--trust", "local")
@@ -106,14 +89,6 @@ def test_too_few_users_to_ask_for_a_pair_each(privrank, write):
     assert "local trust and --method borda" in refused.err
     orders = privrank(*run[:-3], 30, "--trust", "local", "--method", "noise-all", "--json").json()
     assert orders["diagnostics"]["items_per_user"] == 3  # at such ε all users may order all items
-
-
-def test_local_trust_says_that_the_users_were_simulated(privrank, votes):
-    run = ("aggregate", votes, "--epsilon", 2, "--trust", "local", "--accept-idealized")
-    result = privrank(*run)
-    assert "the users' reports were drawn here, from a file of raw rankings" in result.out
-    assert "each user's answers are randomized on their own" in result.out
-    assert "floating-point" in result.err
 
 
 def test_a_release_never_repeats_and_is_exact(privrank, votes):
@@ -132,42 +107,6 @@ def test_a_release_never_repeats_and_is_exact(privrank, votes):
     assert laplace["diagnostics"]["noise"] == "discrete Laplace"
 
 
-@pytest.mark.parametrize("method", EXACT)
-def test_delta_gives_gaussian_noise(privrank, votes, method):
-    run = (
-        "aggregate",
-        votes,
-        "--method",
-        method,
-        "--epsilon 1 --noise gaussian --delta 1e-5 --json",
-    )
-    document = privrank(*run).json()
-    assert document["diagnostics"]["noise"] == "rounded Gaussian"
-    assert document["guarantee"]["delta"] == 1e-5
-    assert document["guarantee"]["numerics"] == "exact"
-    assert privrank(*run, *REHEARSAL).json()["diagnostics"]["noise"] == "Gaussian"
-
-
-def test_without_privacy_the_certificate_is_that_of_kemeny(privrank, write):
-    # A cycle: a > b > c > a by 5, 5 and 4 of 7; the best order reverses the weakest majority.
-    lines = ["1,2,3"] * 3 + ["3,1,2"] * 2 + ["2,3,1"] * 2
-    path = write(*lines, header="a,b,c")
-    result = privrank("aggregate", path, *NOBODY, "--method", "none", "--json")
-    document = result.json()
-    assert document["guarantee"] is None
-    certificate = document["diagnostics"]["certificate"]
-    ranks = np.array([[int(c) - 1 for c in line.split(",")] for line in lines])
-    w = np.asarray(aggregation.PairWeights.from_ranks(ranks).matrix)
-    costs = [
-        sum(w[j, i] for i, j in itertools.combinations(order, 2))
-        for order in itertools.permutations(range(3))
-    ]
-    assert certificate["cost"] == pytest.approx(min(costs))
-    assert certificate["ratio"] == pytest.approx(1)
-    assert certificate["lower_bound"] == pytest.approx(min(costs))
-    assert "NOT PRIVATE" in privrank("aggregate", path, *NOBODY, "--method", "none").out
-
-
 def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, votes):
     """With fresh noise the printed cost moves, while the data's own cost stays: it is not what is printed."""
     run = ("aggregate", votes, "--method", "noise-all", "--epsilon", 0.5, "--json", "--simulate")
@@ -177,28 +116,6 @@ def test_the_certificate_of_noise_all_is_that_of_the_noisy_weights(privrank, vot
     for method in ("borda", "kwiksort", "exponential"):
         run = ("aggregate", votes, "--method", method, "--epsilon", 1, "--json", *REHEARSAL)
         assert "certificate" not in privrank(*run).json()["diagnostics"]
-
-
-def test_the_rule_for_items_that_were_not_ranked(privrank, write):
-    # Everybody ranks a alone first, or b before c; under `last` a wins, under `unknown` b has one half vote more.
-    path = write(*["1,,"] * 5, *[",1,2"] * 4, header="a,b,c")
-    best = ("aggregate", path, *NOBODY, "--method", "none", "--json")
-    last, unknown = privrank(*best).json(), privrank(*best, "--missing", "unknown").json()
-    assert items(last)[0] == "a"
-    assert unknown["diagnostics"]["missing"] == "unknown"
-    assert items(unknown).index("b") < items(unknown).index("c")
-    run = (
-        "aggregate",
-        path,
-        *NOBODY,
-        "--method borda --noise",
-        "laplace",  # on halves, so that at this budget there is none
-        "--epsilon 5000 --json --missing",
-    )
-    scores = {row["item"]: row["score"] for row in privrank(*run, "unknown").json()["ranking"]}
-    assert scores == pytest.approx({"a": 1.0, "b": 1 + 2 / 9, "c": 1 - 2 / 9})
-    scores = {row["item"]: row["score"] for row in privrank(*run, "last").json()["ranking"]}
-    assert scores == pytest.approx({"a": 10 / 9, "b": (5 * 0.5 + 4 * 2) / 9, "c": 6.5 / 9})
 
 
 @pytest.mark.parametrize(
@@ -216,109 +133,6 @@ def test_every_method_heeds_the_rule(privrank, write, method, trust, missing, fi
         # Exact noise turns this order with probability below 1e-9.
         order = items(privrank(*run, "--epsilon", 40, "--json", *rehearsal).json())
         assert order.index(first) < order.index("b" if first == "a" else "a")
-
-
-def test_long_files_and_preflib_files(privrank, tmp_path):
-    long = tmp_path / "long.csv"
-    long.write_text("voter,thing,place\n" + "".join(f"u{k},a,1\nu{k},b,2\n" for k in range(30)))
-    columns = ("--user", "voter", "--item", "thing", "--rank", "place")
-    run = ("--epsilon", 5, "--json", *REHEARSAL)
-    assert items(privrank("aggregate", long, *columns, *run).json()) == ["a", "b"]
-    preflib = tmp_path / "votes.soc"
-    preflib.write_text("# ALTERNATIVE NAME 1: x\n# ALTERNATIVE NAME 2: y\n30: 2,1\n")
-    document = privrank("aggregate", preflib, *run).json()
-    assert items(document) == ["y", "x"]
-    assert document["diagnostics"]["notes"] == []  # complete by its suffix: no rule is needed
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "--epsilon is missing"),
-        (("--epsilon", 0), "--epsilon must be positive, got 0"),
-        (("--epsilon", -1), "--epsilon must be "),
-        (("--epsilon", "nan"), "--epsilon must be positive, got nan"),
-        (("--epsilon", "inf"), "--epsilon must be "),
-        (("--epsilon", 1e-12), "noise alone"),
-        (("--epsilon", 1, "--delta", 1), "--delta must be at least 0 and below 1"),
-        (("--epsilon", 1, "--delta", "nan"), "--delta must be"),
-        (("--epsilon", 1, "--method", "bordda"), "got 'bordda' (did you mean 'borda'"),
-        (("--epsilon", 1, "--trust", "remote"), "--trust must be one of"),
-        (("--method", "none", "--trust", "remote"), "--trust must be one of"),
-        (("--method", "none", "--noise", "uniform"), "--noise must be one of"),
-        (("--epsilon", 1, "--missing", "first"), "missing must be 'last' or 'unknown'"),
-        (("--epsilon", 1, "--seed", 1), "--seed makes the noise predictable"),
-        (("--epsilon", 1, "--xi", 0.1), "--xi is for the methods"),
-        (("--method", "none", "--xi", -1), "--xi must be finite"),
-        (("--method", "none", "--xi", "nan"), "--xi must be finite"),
-        (("--epsilon", 1, "--method", "exponential", "--trust", "local"), "exponential needs someone"),
-        (("--epsilon", 1, "--delta", 1e-6), "say --noise gaussian; or leave delta out"),
-        (("--epsilon", 1, "--noise", "gaussian"), "--noise gaussian needs a --delta above 0"),
-        (("--epsilon", 1, "--noise", "normal"), "--noise must be one of 'k-norm', 'laplace', 'gaussian'"),
-        ((*GAUSSIAN, "--method", "exponential"), "has no gaussian noise"),
-        ((*GAUSSIAN, "--trust", "local"), "has no gaussian noise"),
-        (("--epsilon", 1, "--items", "a,b,x"), "no column for the item 'x'"),
-        (("--epsilon", 1, "--items", "a,a"), "item named twice"),
-        (("--epsilon", 1, "--user", "voter"), "no column 'voter'"),
-        (("--epsilon", 1, "--rank", "place"), "no column 'item'"),
-    ],
-)  # fmt: skip
-def test_refused_options(privrank, votes, arguments, message):
-    result = privrank("aggregate", votes, *arguments)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-
-
-@pytest.mark.parametrize(
-    ("lines", "header", "message"),
-    [
-        ([], "user,a,b", "no rows below its header"),
-        (["u,1,2", "v,1,x"], "user,a,b", "line 3, column 'b': 'x' is not a rank"),
-        (["u,1,2"], "user,a,a", "votes.csv: item named twice, 'a' and 'a'"),
-        (["1,2"], "a,b", "Name the column that says who ranked, --user COLUMN, or say --user none"),
-        (["u,5,4,4"] * 2, "user,a,b,c", "'5' is not a rank, 1 = best, of 3 items: ratings are read "
-         "by --higher-is-better or --lower-is-better, ranks, whatever they look like, by --ranks"),
-        (["u,1,2", "u,2,1"], "user,a,b", "user 'u' has two rows"),
-        (["u,a,b"], "user,winner,loser", "`privrank rank`"),
-        (["u,2,1"], "user,Rank_1,Rank_2", "are places, but all their cells are numbers"),
-    ],
-)  # fmt: skip
-def test_refused_files(privrank, write, lines, header, message):
-    result = privrank("aggregate", write(*lines, header=header), "--epsilon", 1)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-
-
-def test_refused_sources(privrank, tmp_path):
-    (tmp_path / "empty.soc").write_text("")
-    for source, message in [
-        (tmp_path / "none.soc", "no such file"),
-        (tmp_path / "empty.soc", "is empty"),
-        ("shushi", "neither a file nor a named data set (did you mean 'sushi'"),
-        ("coffee", "a consensus is of rankings, not of Comparisons (coffee)"),
-    ]:
-        result = privrank("aggregate", source, "--epsilon", 1)
-        assert result.code == 2
-        assert message in result.err
-
-
-def test_methods_say_what_is_too_large_or_too_few_for_them(privrank, write):
-    many = ",".join(f"i{k}" for k in range(21))
-    path = write("u," + ",".join(map(str, range(1, 22))), header=f"user,{many}")
-    result = privrank("aggregate", path, "--epsilon", 1, "--method", "exponential")
-    assert result.code == 2
-    assert "takes at most 20; votes.csv has 21" in result.err
-    run = ("aggregate", path, "--epsilon", 1, "--method", "kwiksort", "--trust", "local")
-    result = privrank(*run, *REHEARSAL)
-    assert result.code == 2
-    assert "1 users for 21 items: use --method borda" in result.err
-
-
-def test_options_without_use_are_mentioned(privrank, votes):
-    result = privrank("aggregate", votes, "--method", "none", "--epsilon", 1)
-    assert result.code == 0
-    assert "adds no noise" in result.err
-    assert "gives almost no protection" in privrank("aggregate", votes, "--epsilon", 20).err
 
 
 @pytest.fixture(scope="module")
@@ -353,18 +167,6 @@ def test_sushi_comes_near_the_best_consensus(privrank, sushi, method, trust, eps
     order = [sushi.item_names.index(name) for name in items(document)]
     assert int(metrics.kendall_distance(np.argsort(order), best)) <= most
     assert document["diagnostics"]["notes"] == [] or trust == "local"
-
-
-def test_bounds_are_printed_where_they_say_something(privrank, votes):
-    promise = Privacy(0.01, unit="user", adjacency="replace")
-    weak = privrank("aggregate", votes, "--epsilon", 0.01, "--json", *REHEARSAL).json()
-    limit = weak["diagnostics"]["expected_cost_bound"]
-    assert limit == {
-        "ratio": 5.0,
-        "additive": pytest.approx(bounds.bound("borda", 3, 40, promise).additive),
-    }
-    assert math.isfinite(limit["additive"])
-    assert "no useful bound" in privrank("aggregate", votes, "--epsilon", 0.01).out
 
 
 def test_the_winners_of_an_approval_vote_alone(privrank, write, tmp_path):

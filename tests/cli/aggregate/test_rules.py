@@ -11,7 +11,6 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.jobs.rules import RULES, scores_by
-from privrank_jax.release.ledger import Ledger
 
 REHEARSAL = ("--simulate", "--seed", 1)
 
@@ -81,28 +80,6 @@ def test_without_privacy_it_is_exact(privrank, votes, tmp_path):
     assert privrank("aggregate", votes, "--method", "none", "--matrix", path).code == 0
     _, weights = matrix_of(path)
     np.testing.assert_array_equal(weights, [[0, 0, 0], [1, 0, 1 / 8], [1, 7 / 8, 0]])
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--method", "borda", "--matrix", "m.csv"), "a --matrix consists: take weights, noise-all, or leave --method"),
-        (("--matrix", "m.parquet"), "--matrix m.parquet: give a file that ends in .csv, .tsv, .xlsx, .json"),
-        (("--matrix", "m.csv", "--out", "m.csv"), "need a file each"),
-        (("--rule", "stv"), "--rule stv: instant run-off and the single transferable vote"),
-        (("--rule", "median"), "--rule must be one of kemeny"),
-    ],
-)  # fmt: skip
-def test_refusals_spend_nothing(privrank, votes, tmp_path, monkeypatch, options, words):
-    monkeypatch.chdir(tmp_path)
-    ledger = tmp_path / "votes.ledger"
-    made = privrank("ledger", ledger, "--budget", 2, "--data", votes)
-    assert made.code == 0, made.err
-    result = privrank("aggregate", votes, "--epsilon", 1, "--ledger", ledger, *options)
-    assert (result.code, result.out) == (2, "")
-    assert words in result.err
-    assert not Ledger(ledger).spends()
-    assert not list(tmp_path.glob("m.*"))
 
 
 def test_synthetic_rankings_are_ranked_by_debiased_pairs(privrank, write, tmp_path):

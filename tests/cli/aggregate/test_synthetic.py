@@ -85,19 +85,3 @@ def test_items_that_nobody_ranked_together_and_budgets_too_small(privrank, write
     result = privrank("aggregate", tiny, "--user", "none", "--method", "none")
     assert (result.code, "--method borda" in result.err) == (2, True)
     assert privrank("aggregate", tiny, "--user", "none").code == 0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--epsilon", 1), "does not apply"),
-        (("--trust", "local"), "does not apply"),
-        (("--method", "kwiksort"), "--method of synthetic rankings must be one of"),
-        (("--simulate",), "--simulate does not apply: "),
-        (("--higher-is-better",), "privrank: "),
-    ],
-)
-def test_options_of_raw_rankings_are_refused(privrank, synthetic, options, message):
-    result = privrank("aggregate", synthetic, *options)
-    assert (result.code, result.out) == (2, "")
-    assert message in " ".join(result.err.split())

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 import privrank_jax as pr
-from tests.cli.results import items, lines_said
+from tests.cli.results import items
 from tests.data.readers import read_reports
 from tests.parquet import as_parquet
 
@@ -181,56 +181,6 @@ def test_every_format_holds_the_same(privrank, private, write, tmp_path):
         np.testing.assert_array_equal(table.first, [0, 0])
         np.testing.assert_array_equal(table.second, [1, 2])
         np.testing.assert_array_equal(table.reports, tables[0].reports)
-
-
-def test_a_file_that_exists_is_kept(privrank, votes, tmp_path):
-    out = tmp_path / "out.csv"
-    out.write_text("precious")
-    result = privrank("privatize", votes, "--epsilon", 1, "--out", out)
-    assert (result.code, out.read_text()) == (2, "precious")
-    assert "--force" in result.err
-    assert "spend epsilon twice" in result.err
-    before = votes.read_text()
-    result = privrank("privatize", votes, "--epsilon", 1, "--out", votes, "--force")
-    assert (result.code, votes.read_text()) == (2, before)
-    assert "answers would be lost" in result.err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "--epsilon is missing"),
-        (("--epsilon", 0), "--epsilon must be"),
-        (("--epsilon", "inf"), "--epsilon must be a positive number"),
-        (("--epsilon", "nan"), "--epsilon must be a positive number"),
-        (("--epsilon", 1e-12), "noise alone"),
-        (("--epsilon", 1, "--epsilon-column", "user"), "not both"),
-        (("--epsilon-column", "budgt"), "no column 'budgt'"),
-        (("--epsilon-column", "user"), "no column 'user'"),
-        (("--epsilon", 1, "--ties", "coins"), "did you mean 'coin'"),
-        (("--epsilon", 1, "--seed", 1), "add --simulate"),
-        (("--epsilon", 1, "--winner", "winer"), "no column 'winer'"),
-        (("--epsilon", 1, "--user", "voter"), "--user none"),
-        (("--epsilon", 1, "--out", "x.xlsx"), "unknown kind of file"),
-        (("--epsilon", 1, "--out", "/no/such/folder/x.csv"), "there is no folder"),
-    ],
-)
-def test_refusals(privrank, votes, tmp_path, options, message):
-    out = () if "--out" in options else ("--out", tmp_path / "out.csv")
-    result = privrank("privatize", votes, *options, *out)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert len([line for line in lines_said(result) if "items (" not in line]) == 1
-    assert list(tmp_path.iterdir()) == [votes]
-
-
-def test_reports_are_not_randomized_twice(privrank, private, votes, tmp_path):
-    private(votes, "--epsilon", 1)
-    result = privrank(
-        "privatize", tmp_path / "private.csv", "--epsilon", 1, "--out", tmp_path / "b.csv"
-    )
-    assert result.code == 2
-    assert "already" in result.err
 
 
 def test_cemspc_keeps_london_first(privrank, private, data_folder, tmp_path):

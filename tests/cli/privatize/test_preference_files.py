@@ -97,23 +97,6 @@ def test_many_labels_of_few_users_are_told_to_be_worth_little(run, tmp_path):
     assert "max-per-user" not in seen[1].err
 
 
-@pytest.mark.parametrize(
-    ("options", "advised"),
-    [
-        (("--epsilon", 10, "--unit", "user", "--max-per-user", 1), 5),  # users have three labels
-        (("--epsilon", 3, "--unit", "user"), 1),
-        (("--epsilon", 10, "--unit", "user"), None),
-        (("--epsilon", 6, "--unit", "user", "--max-per-user", 3), None),
-        (("--epsilon", 0.1), None),
-        (("--epsilon-column", "e"), None),
-    ],
-)
-def test_another_limit_is_advised_where_labels_would_say_more(run, options, advised):
-    said = run(*options).err
-    assert ("labels that were not randomized" in said) == (advised is not None)
-    assert advised is None or f"with --max-per-user {advised} as much as" in said
-
-
 def test_personal_epsilon_and_no_users(run, tmp_path):
     done = run("--epsilon-column", "e", "--drop-user", "--json", out="out.jsonl.gz")
     assert done.json()["guarantee"]["also"][0]["epsilon"] == 2.5 + 5.5 + 8.5
@@ -155,40 +138,6 @@ def test_a_ledger_counts_it(run, privrank, prefs, unit, tmp_path):
     assert not (tmp_path / "more.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--epsilon", 1, "--winner", "a", "--ranks"), "leave out --ranks"),
-        (("--epsilon", 1, "--keep", "score_chosen"), "'score_chosen' can't be kept"),
-        (("--epsilon", 1, "--max-per-user", 2), "needs --unit user"),
-        (("--epsilon", 1, "--unit", "user", "--max-per-user", 0), "at least 1"),
-        (("--epsilon", 1, "--unit", "rank"), "--unit"),
-        (("--epsilon", 1, "--unit", "user", "--user", "none"), "name the field of --user"),
-        (("--epsilon-column", "e", "--unit", "user"), "give one epsilon"),
-        (("--epsilon", 1, "--prompt", "question"), "line 1: no field 'question'"),
-        (("--epsilon", 1, "--chosen", "better"), "name that of the chosen answer by --chosen"),
-        ((), "--epsilon is missing"),
-    ],
-)
-def test_refusals(run, options, said, tmp_path):
-    done = run(*options)
-    assert done.code == 2
-    assert said in done.err
-    assert not (tmp_path / "out.jsonl").exists()
-
-
-def test_other_files_are_refused(run, privrank, prefs, tmp_path):
-    assert "written as JSON Lines" in run("--epsilon", 1, out="out.csv").err
-    assert run("--epsilon", 1).code == 0
-    again = run("--epsilon", 1, source=tmp_path / "out.jsonl", out="more.jsonl")
-    assert "holds randomized answers already" in again.err
-    assert "is the file of the answers" in run("--epsilon", 1, out="prefs.jsonl").err
-    votes = tmp_path / "votes.csv"
-    votes.write_text("user,winner,loser\nu,a,b\n")
-    refused = run("--epsilon", 1, "--unit", "user", source=votes, out="out.csv")
-    assert "--unit and --max-per-user are for preferences" in refused.err
-
-
 def test_equal_answers(run, prefs, tmp_path):
     rows = [{"chosen": "a", "rejected": other} for other in "bacc"]
     prefs.write_text("\n".join(map(json.dumps, rows)))
@@ -224,30 +173,6 @@ def test_lines_that_could_not_be_joined_again_cost_no_budget(run, privrank, pref
         assert opened.spends() == []
     for named in (("--keep", "question"), ("--prompt", "none"), ("--prompt", "question")):
         assert run("--epsilon", 1, *named, "--force").code == 0
-
-
-def test_fields_left_out_are_named_with_the_option_that_keeps_them(run):
-    """For the holder alone: the fields of the first line may follow its answer."""
-    done = run("--epsilon", 1)
-    left = "fields left out: score_chosen, topic, e; --keep keeps one"
-    assert left in " ".join(done.err.split())
-    assert "fields left out" not in done.out
-
-
-@pytest.mark.parametrize("options", [("--epsilon", 1), ("--epsilon-column", "e")])
-def test_a_ledger_of_users_says_why_labels_cost_more(run, privrank, prefs, options, tmp_path):
-    path = tmp_path / "prefs.ledger"
-    make = ("--data", prefs, "--budget", 2, "--unit", "user", "--adjacency", "flip")
-    assert privrank("ledger", path, *make).code == 0
-    done = run(*options, "--ledger", path)
-    assert done.code == 2
-    asked, why = ("3", ", at epsilon 1 each: with --unit user") if 1 in options else ("16.5", ":")
-    assert f"asks for epsilon {asked}" in done.err
-    assert f"a user has up to 3{why}" in done.err
-    assert "--unit comparison" in done.err
-    alone = run("--epsilon", 3, "--unit", "user", "--ledger", path)
-    assert "Ask for less" in alone.err
-    assert "up to" not in alone.err
 
 
 @pytest.mark.parametrize("name", ["prefs.json", "prefs.json.gz", "prefs.ndjson", "prefs.parquet"])

@@ -140,71 +140,7 @@ def test_named_sets_and_repeated_rehearsals(private, data_folder, tmp_path):
     assert ends == ("fatty tuna", "cucumber roll")
 
 
-@pytest.mark.parametrize(
-    ("lines", "header", "options", "message"),
-    [
-        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--winner", "a"), "no column 'loser'"),
-        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--item", "a"), "no column 'rank'"),
-        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--item", "a", "--tie", "b"), "leave out"),
-        (("u,1,7",), "user,a,b", ("--epsilon", 1), "'7' is not a rank, 1 = best, of 2 items"),
-        (("u,1,x",), "user,a,b", ("--epsilon", 1), "'x' is not a rank"),
-        (("u,1",), "user,a,b", ("--epsilon", 1), "2 fields where the header has 3"),
-        (("u,1,2,1",), "user,a,b,a", ("--epsilon", 1), "item named twice"),
-        (("u,,",), "user,a,b", ("--epsilon", 1), "1 of 1 users did not rank all items"),
-        (("u,1,2", "u,1,2"), "user,a,b", ("--epsilon", 1), "two rows"),
-        (("u,1,2",), "user,a,b", ("--epsilon", 1e-12), "noise alone"),
-        (("u,1,2,0",), "user,a,b,e", ("--epsilon-column", "e"), "'0' is not a usable epsilon"),
-        (("1,2",), "a,user", ("--epsilon", 1, "--user", "none"), "would be ranked as an item: leave out --user none"),
-        (("1,2",), "a,user", ("--epsilon", 1, "--user", "none", "--items", "a,user"), "an item is named 'user'"),
-        (("1,2",), "a,b", ("--epsilon", 1), "who ranked, --user COLUMN, or say --user none: then each row"),
-        (("v1,1,2",), "by,a,b", ("--epsilon", 1), "the column that says who ranked, --user COLUMN"),
-        (("v1,1,2",), "by,a,b", ("--epsilon", 1, "--user", "none"), "'v1' is not a rank"),
-        (("1,1,2", "2,2,1", "3,1,2"), "by,a,b", ("--epsilon", 1, "--user", "none"), "--user by; if it is no"),
-        (("u,1,2",), "user,rank1,rank2", ("--epsilon", 1), "are places, but all their cells"),
-        (("u,5,4,4", "v,4,5,1"), "user,a,b,c", ("--epsilon", 1), "'5' is not a rank, 1 = best, of 3 items"),
-        (("u,2,2,2", "v,3,3,2"), "user,a,b,c", ("--epsilon", 1), "ranks, whatever they look like, by --ranks"),
-        (("u,1,2",), "user,a,b", ("--epsilon", 1, "--ranks", "--higher-is-better"), "not more than one"),
-        (("u,1,2",), "user,winner,loser", ("--epsilon", 1, "--ranks"), "columns winner and loser"),
-    ],
-)  # fmt: skip
-def test_refusals(privrank, write, tmp_path, lines, header, options, message):
-    path = write(*lines, header=header)
-    result = privrank("privatize", path, *options, "--out", tmp_path / "out.csv")
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-    assert list(tmp_path.iterdir()) == [path]
-
-
-@pytest.mark.parametrize(
-    ("source", "options", "message"),
-    [
-        ("sushi", ("--epsilon-column", "e"), "without budgets"),
-        ("sushi", ("--epsilon", 1, "--winner", "w"), "leave out --column winner=NAME"),
-        ("cemspc", ("--epsilon", 1, "--rank", "r"), "leave out --rank"),
-        ("sushi", ("--epsilon", 1, "--items", "a,b"), "leave out --items"),
-    ],
-)
-def test_refusals_of_named_sets(privrank, data_folder, tmp_path, source, options, message):
-    result = privrank("privatize", source, *options, "--out", tmp_path / "out.csv")
-    assert (result.code, message in result.err) == (2, True)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_file_without_users_says_what_a_row_is_taken_for(privrank, private, write, tmp_path):
-    words = "each row is taken for all that one user ranked"
-    path = write("1,2", "2,1", header="a,b")
-    result, _ = private(path, "--epsilon", 1, "--user", "none")
-    assert words in result.out
-    assert f"Next: privrank aggregate {tmp_path / 'synthetic.csv'} --user none" in " ".join(
-        result.out.split()
-    )
-    for source in (path, tmp_path / "synthetic.csv"):
-        budget = ("--epsilon", 1) if source == path else ()
-        assert (
-            "--user none: then each row is a different user"
-            in privrank("aggregate", source, *budget).err
-        )
-        assert words in privrank("aggregate", source, *budget, "--user", "none").out
-    path = write("u,1,2", "v,2,1", header="user,a,b")
-    assert words not in private(path, "--epsilon", 1)[0].out
-    assert words not in privrank("aggregate", path, "--epsilon", 1).out
+def test_an_item_may_have_the_name_of_a_fact_on_users(privrank, private, write, tmp_path):
+    path = write("u,2,1,3", "v,3,3,1", "w,1,2,1", header="user,age,Ann,Bo")
+    private(path, "--epsilon 1 --items age,Ann,Bo --ranks --ties coin")
+    assert privrank("aggregate", tmp_path / "synthetic.csv").code == 0

@@ -9,7 +9,6 @@ from privrank_jax import pairwise
 from privrank_jax.data import broken, read
 from tests.cli.results import assert_schema
 
-MLE = ("--method", "scores", "--adjacency", "flip")
 RANKS = ("u1,a,b,", "u2,b,a,c", "u3,a,c,b", "u4,c,a,", "u5,a,b,c")
 
 
@@ -42,7 +41,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, choices):
 @pytest.mark.parametrize(
     ("method", "scale"),
     [
-        (MLE, 2.0),  # 2L/ε
+        (("--method", "scores", "--adjacency", "flip"), 2.0),  # 2L/ε
         (("--method", "counts"), 2.0),
         ((), 14 / 3),  # (4 + V)L/ε, V = 2/3
         (("--adjacency", "add-remove"), 8 / 3),
@@ -77,29 +76,6 @@ def test_users_keep_as_many_choices_as_was_said(privrank, choices):
         "rank", choices, "--epsilon", 1, "--max-per-user", 1, "--simulate", "--seed", 1
     )
     assert "120 of 240 choices were left out" in " ".join(result.err.split())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--noise", "gaussian", "--delta", "1e-6"), "who was shown what is public"),
-        (
-            ("--method", "one-shot", "--top-k", 2),
-            "one-shot is for comparisons: take --method counts",
-        ),
-        ((*MLE, "--ties", "davidson"), "without ties, other links"),
-        ((*MLE, "--gamma", 0), "--gamma must be positive"),
-        (("--noise", "k-norm"), "leave --noise and delta out"),
-        (("--winner", "chosen", "--chosen", "chosen"), "leave out --column winner=NAME"),
-        ((*MLE, "--side", "shown"), "no column 'winner'"),
-    ],
-)
-def test_what_choices_have_no_use_for_is_refused_before_anything_is_read(
-    privrank, choices, options, message
-):
-    result = privrank("rank", choices, "--epsilon", 1, "--max-per-user", 2, *options)
-    assert (result.code, result.out) == (2, "")
-    assert message in " ".join(result.err.split())
 
 
 def test_where_no_fit_is_finite_a_ridge_is(privrank, write_lines):

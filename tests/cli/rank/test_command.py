@@ -61,15 +61,6 @@ def test_a_release_is_exact_and_never_repeats(privrank, votes):
     assert first != second
 
 
-def test_gaussian_noise_is_rounded(privrank, votes):
-    document = privrank(
-        "rank", votes, *COUNTS, "--epsilon 1 --noise gaussian --delta 1e-5 --max-per-user 2 --json"
-    ).json()
-    assert document["diagnostics"]["noise"] == "rounded Gaussian"
-    assert document["guarantee"]["delta"] == 1e-5
-    assert document["guarantee"]["numerics"] == "exact"
-
-
 def test_mle_is_an_old_name_of_scores(privrank, votes):
     run = ("rank", votes, "--epsilon", 1, "--max-per-user", 2, "--json", *REHEARSAL)
     assert privrank(*run, "--method", "mle").json() == privrank(*run).json()
@@ -124,23 +115,6 @@ def test_public_diagnostics_do_not_depend_on_the_answers(privrank, write):
     assert found[1] == found[3]
 
 
-@pytest.mark.parametrize("method", ["counts", "scores", "none"])
-def test_the_table_says_what_is_needed(privrank, votes, method):
-    epsilon = {"counts": 1, "scores": 30, "none": None}[
-        method
-    ]  # 30: noise leaves intervals of 18 answers
-    options = () if method == "none" else ("--epsilon", epsilon, "--max-per-user", 2)
-    if method == "scores":
-        options += ("--adjacency", "flip")
-    result = privrank("rank", votes, "--method", method, *options)
-    assert result.code == 0
-    assert result.out.count("95% interval") == 1
-    assert "treated as public" in result.out
-    said = "NOT PRIVATE" if method == "none" else f"Differentially private with epsilon = {epsilon}"
-    assert said in result.out
-    assert all(f" {item} " in result.out for item in "abc")
-
-
 def test_names_from_a_file_cannot_drive_the_terminal(privrank, write):
     path = write("u1,\x1b[31mred,[bold]b[/bold]")
     result = privrank("rank", path, "--epsilon", 1)
@@ -170,33 +144,6 @@ def test_none_takes_every_link(privrank, votes, link):
     assert items(document) == ["a", "b", "c"]
 
 
-def test_none_explains_separation_and_falls_back_to_a_ridge(privrank, write):
-    result = privrank("rank", write("u1,a,b", "u2,b,c"), "--method", "none", "--json")
-    assert result.code == 0
-    assert "no finite scores" in result.err
-    assert "gamma = 1" in result.err
-    document = result.json()
-    assert items(document) == ["a", "b", "c"]
-    assert document["diagnostics"]["separated"] is True
-    assert document["diagnostics"]["gamma"] == 1.0
-
-
-def test_none_explains_unlinked_groups(privrank, write):
-    path = write("u1,a,b", "u2,b,a", "u3,c,d", "u4,d,c")
-    result = privrank("rank", path, "--method", "none", "--json")
-    assert "2 groups of items that were never compared" in result.err
-    assert result.json()["diagnostics"]["components"] == 2
-    given = privrank("rank", path, "--method", "none", "--gamma", 2, "--json")
-    assert given.json()["diagnostics"]["gamma"] == 2.0
-
-
-def test_none_says_that_epsilon_is_not_used(privrank, votes):
-    result = privrank("rank", votes, "--method", "none", "--epsilon", 1)
-    assert result.code == 0
-    assert "NOT PRIVATE" in result.out
-    assert "not used" in result.err
-
-
 # --- real data
 
 
@@ -214,13 +161,6 @@ def test_one_shot_uses_how_often_a_user_meets_one_item(privrank, data_folder, ho
         for k, scale in scales.items():
             document = privrank(*run, "--top-k", k, "--adjacency", adjacency).json()
             assert document["diagnostics"]["noise_scale"] == pytest.approx(scale)
-
-
-def test_cars2_asks_for_a_bound(privrank, data_folder):
-    result = privrank("rank", "cars2", "--epsilon", 1)
-    assert result.code == 2
-    assert "choose one by --max-per-user, without looking at the data" in result.err
-    assert "38" not in result.err  # the largest number of one user is that user's answer
 
 
 def test_the_voters_of_the_demo():

@@ -7,7 +7,6 @@ import json
 
 import jax
 import numpy as np
-import pytest
 
 import privrank_jax as pr
 from privrank_jax.jobs.result import Certainty, Ranking
@@ -69,10 +68,3 @@ def test_what_has_no_errors_is_refused(privrank, write, tmp_path):
     assert "there are no probabilities" in found.err
     assert not path.exists()
     assert "a" in found.out
-
-
-@pytest.mark.parametrize("name", ["p.parquet", "p.png"])
-def test_only_tables_can_hold_them(privrank, tmp_path, name):
-    found = privrank("rank", "coffee", *OPTIONS, "--probabilities", tmp_path / name)
-    assert found.code == 2
-    assert "give a file that ends in .csv" in found.err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from privrank_jax.data import DataError, read
 from privrank_jax.pairwise import debiased_rr
 from tests.cli.results import assert_schema, items
 
@@ -66,20 +65,6 @@ def test_intervals_widen_with_less_information(privrank, write):
     assert width(1) > 1.5 * width(3) > width(3)
 
 
-def test_the_table_says_what_is_needed(privrank, private):
-    result = privrank("rank", private, "--top-k", 2)
-    assert result.code == 0
-    assert "95% interval" in result.out
-    assert "each user's answers are randomized on their own" in result.out
-    assert "spends nothing" in result.out
-    assert "epsilon = 3" in result.out
-    assert "As well, with epsilon" in result.out
-    assert (
-        sum(line.split()[1:2] in (["a"], ["b"], ["c"], ["d"]) for line in result.out.split("\n"))
-        == 2
-    )
-
-
 def test_items_users_and_parquet(privrank, private, tmp_path):
     found = privrank("rank", private, "--items", "d,c,b,a,e", "--json").json()
     assert set(items(found)) == set("abcde")
@@ -93,54 +78,3 @@ def test_items_users_and_parquet(privrank, private, tmp_path):
     duckdb.sql(f"COPY (SELECT * FROM read_csv('{private}')) TO '{path}' (FORMAT parquet)")
     same = privrank("rank", path, "--json").json()
     assert same["ranking"] == privrank("rank", private, "--json").json()["ranking"]
-
-
-def test_a_file_with_answers_is_no_file_of_reports(privrank, write):
-    path = write("u1,a,b,1,1", header="user,winner,loser,report,epsilon")
-    assert "--epsilon is missing" in privrank("rank", path).err
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--epsilon", 1), "post-processing"),
-        (("--delta", 0.1), "post-processing"),
-        (("--method", "counts"), "--method does not apply: "),
-        (("--unit", "user", "--simulate"), "--unit, --simulate"),
-        (("--max-per-user", 1), "--max-per-user"),
-        (("--link", "probit"), "--link must be one of"),
-        (("--gamma", -1), "--gamma must be"),
-        (("--gamma", "nan"), "--gamma must be"),
-        (("--level", 1), "--level must lie"),
-        (("--top-k", 0), "--top-k must be at least 1"),
-        (("--top-k", 5), "more than there are items"),
-        (("--user", "voter"), "no column 'voter'"),
-        (("--items", "a,b"), "not in the list of items"),
-    ],
-)
-def test_refusals(privrank, private, options, message):
-    result = privrank("rank", private, *options)
-    assert (result.code, result.out) == (2, "")
-    assert message in result.err
-
-
-@pytest.mark.parametrize(
-    ("lines", "header", "message"),
-    [
-        ((), HEADER, "no rows below its header"),
-        (("u1,a,b,2,1",), HEADER, "line 2, column 'report': '2' is not a report"),
-        (("u1,a,b,1,0",), HEADER, "line 2, column 'epsilon': '0' is not a usable epsilon"),
-        (("u1,a,b,1,inf",), HEADER, "is not a usable epsilon"),
-        (("u1,a,a,1,1",), HEADER, "compared with itself"),
-        (("u1,a,b,1",), "user,item_1,item_2,report", "no column 'epsilon'"),
-        (("u1,a,b,1,1",), "user,item_1,item_3,report,epsilon", "no column 'item_2'"),
-        ((",a,b,1,1",), HEADER, "the user is missing"),
-    ],
-)
-def test_files_that_are_refused(privrank, write, lines, header, message):
-    path = write(*lines, header=header)
-    with pytest.raises(DataError) as error:
-        read(path, kind="reports")
-    assert message in str(error.value)
-    result = privrank("rank", path)
-    assert (result.code, result.out) == (2, "")

@@ -84,16 +84,6 @@ def test_with_the_laplace_link_scores_are_exact_without_intervals(privrank, answ
     assert privrank(*run).json()["ranking"] != document["ranking"]
 
 
-@pytest.mark.parametrize(
-    ("gamma", "said"), [(5, "gamma = 5.0 is below 44.4444"), (0, "--gamma must be positive")]
-)
-def test_a_ridge_that_is_too_small_is_refused_with_a_remedy(privrank, answers, gamma, said):
-    refused = privrank("rank", answers, *BOUND, "--gamma", gamma)
-    assert (refused.code, refused.out) == (2, "")
-    assert said in refused.err
-    assert "leave it out for a" in refused.err
-
-
 def test_a_ridge_above_the_least_is_kept(privrank, answers):
     facts = privrank("rank", answers, *BOUND, "--gamma", 60, "--json").json()["diagnostics"]
     assert facts["gamma"] == 60

@@ -73,19 +73,6 @@ def test_a_release_is_exact_and_says_what_is_public(privrank, battles):
     )
 
 
-def test_the_table_tells_the_coefficients(privrank, battles):
-    result = privrank(
-        "rank", battles, *MLE, "--side", "left", "--covariate", "length:-1:1.5", "--unit", "comparison",
-        "--epsilon", 50, "--noise", "gaussian", "--delta", 1e-6,
-    )  # fmt: skip
-    assert result.code == 0, result.err
-    assert "covariates held equal" in result.out
-    assert "covariate length: " in result.out
-    assert " log-odds per unit (95% interval " in result.out
-    words = " ".join(result.out.split())
-    assert "the covariates of each comparison, and which item was shown first" in words
-
-
 @pytest.fixture(scope="module")
 def survey(tmp_path_factory):
     """40 users answer the same six questions on four items, of which either is shown first; every seventh is tied."""
@@ -161,50 +148,6 @@ def test_files_of_two_items_and_an_outcome_have_covariates_too(privrank, battles
     assert private.json()["guarantee"]["numerics"] == "exact"
 
 
-def test_a_rehearsal_repeats(privrank, battles):
-    run = ("rank", battles, *MLE, *FIT, "--epsilon 1 --max-per-user 1 --simulate --seed 3 --json")
-    assert privrank(*run).out == privrank(*run).out
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--method", "counts", *FIT), "leave --method and --link out"),
-        (("--method", "scores", *FIT), "is private, so its range can't be read from the data"),
-        (("--covariate-group", "kind", "--side", "left"), "no column 'kind'"),
-        ((*GIVEN, "--noise", "gaussian", "--delta", "1e-6"), "have one kind of noise"),
-        ((*MLE, "--covariate", "length"), "more one item has, but not which: give --side COLUMN"),
-        ((*MLE, "--covariate", "length:3:1", "--side", "left"), "the lower first"),
-        ((*MLE, "--covariate", "length:x:1", "--side", "left"), "the lower first"),
-        ((*MLE, *FIT, "--covariate", "length:0:1"), "--covariate length is given twice"),
-        ((*MLE, *FIT, "--link", "laplace"), "leave --method and --link out"),
-        ((*MLE, *FIT, "--noise", "k-norm", "--max-per-user", "9"), "no covariates, and ties as half wins"),
-        ((*MLE, *FIT, "--gamma", "0"), "--gamma must be positive"),
-        ((*MLE, "--covariate-group", "length"), "give --side COLUMN"),
-        ((*MLE, "--side", "right"), "no column 'right'"),
-        ((*MLE, *FIT), "a user of battles.csv gave more than 1 comparison"),
-    ],
-)  # fmt: skip
-def test_what_can_not_be_fitted_is_refused(privrank, battles, options, message):
-    result = privrank("rank", battles, "--epsilon", 1, *options)
-    assert result.code == 2
-    assert message in result.err, result.err
-
-
-def test_a_named_data_set_has_no_covariates(privrank):
-    result = privrank("rank", "cars", "--epsilon", 1, *MLE, *FIT)
-    assert result.code == 2
-    assert "cars is a named data set with its own columns" in result.err
-
-
-def test_collinear_columns_are_named(privrank, write):
-    rows = ["u1,a,b,a,1,2", "u2,b,a,b,2,4", "u3,a,b,b,-1,-2", "u4,b,a,a,0,0"]
-    path = write(*rows, header="user,winner,loser,left,length,twice")
-    result = privrank("rank", path, "--epsilon", 1, *MLE, *FIT, "--covariate", "twice")
-    assert result.code == 2
-    assert "covariate 'twice' can't be told apart from 'length'" in result.err
-
-
 def test_perfect_prediction_is_told_without_privacy(privrank, write):
     path = write(*["u,a,b,a", "u,b,a,b"] * 5, header="user,winner,loser,left")
     result = privrank("rank", path, "--method", "none", "--side", "left")
@@ -257,26 +200,6 @@ def test_a_release_of_ties_beside_covariates_is_exact(privrank, drawn_battles, n
     assert 0.5 < facts["tie_parameter"] < 3
     assert facts["tie_parameter_low"] < facts["tie_parameter"] < facts["tie_parameter_high"]
     assert "nu = " in " ".join(privrank(*run, "--ties", "davidson").out.split())
-
-
-def test_without_any_tie_the_fit_of_ties_takes_a_ridge(privrank, battles):
-    run = ("rank", battles, "--method", "none", *FIT, "--ties", "davidson", "--json")
-    result = privrank(*run)
-    assert result.code == 0, result.err
-    assert_schema(result.json())
-    assert result.json()["diagnostics"]["gamma"] == 1.0
-    assert "ridge fit with gamma = 1" in result.err
-
-
-def test_groups_are_published_under_public_covariates_alone(privrank, write):
-    """However many groups there are, or the refusal would tell."""
-    for second in ("pro", "amateur"):
-        rows = [f"u{k},a,b,a,{second if k else 'pro'}" for k in range(9)]
-        path = write(*rows, header="user,winner,loser,first,grp")
-        run = ("rank", path, "--epsilon", 1, "--side", "first", "--covariate-group", "grp")
-        refused = privrank(*run)
-        assert (refused.code, refused.out) == (2, "")
-        assert "groups of judges" in refused.err
 
 
 def test_counted_rows_with_covariates_are_the_longer_file(privrank, write):
