@@ -30,11 +30,6 @@ from privrank_jax import (
 )
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.critical_values import critical_value
-from privrank_jax.pairwise.release_planner import (
-    epsilon_for_release,
-    planned_release,
-    users_for_release,
-)
 from privrank_jax.privacy import Privacy
 
 KEY = jax.random.key(20261129)
@@ -294,56 +289,7 @@ case(
     "rank_centrality", lambda wins: value(pairwise.rank_centrality(WinCounts(wins), 1.0)), wins=WINS
 )
 case("bounded_weights", pairwise.bounded_weights, weights=[0.51, 4.07, 99.0], most=8.0)
-case(
-    "planned_error",
-    pairwise.planned_error,
-    scores=THETA,
-    epsilon=[1.0, 2.0],
-    num_users=900.0,
-    share_observed=0.7,
-)
-case(
-    "users_needed", pairwise.users_needed, scores=THETA, epsilon=1.0, target=0.1, share_observed=0.7
-)
-case(
-    "users_needed [upper]",
-    functools.partial(pairwise.users_needed, criterion="upper"),
-    scores=THETA,
-    epsilon=1.0,
-    target=0.1,
-    confidence=0.9,
-)
-case(
-    "epsilon_needed",
-    pairwise.epsilon_needed,
-    scores=THETA,
-    num_users=900.0,
-    target=0.2,
-    share_observed=0.7,
-)
 case("critical_value", critical_value, alpha=0.05, share=[0.1, 0.5, 0.9])
-case(
-    "planned_release",
-    lambda epsilon, num_users: planned_release(
-        THETA, flips(epsilon, adjacency="replace"), num_users
-    ),
-    epsilon=1.0,
-    num_users=900.0,
-)
-case(
-    "users_for_release",
-    lambda epsilon, target: users_for_release(THETA, flips(epsilon, adjacency="replace"), target),
-    epsilon=1.0,
-    target=0.2,
-)
-case(
-    "epsilon_for_release",
-    lambda num_users, target: epsilon_for_release(
-        THETA, flips(1.0, adjacency="replace"), num_users, target
-    ),
-    num_users=900.0,
-    target=0.2,
-)
 case(
     "standard_errors",
     functools.partial(pairwise.standard_errors, noise="laplace"),

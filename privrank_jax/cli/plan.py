@@ -12,22 +12,21 @@ from privrank_jax.cli.options import command
 from privrank_jax.cli.request import Saved
 
 HELP = (
-    "Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect.\n\n"
-    "Users randomize their own answers: each compares pairs of items and flips each answer with probability "
-    "1/(1 + e^epsilon) before sending it, so that epsilon counts for one answer. Give two of --epsilon, --target and "
-    "--users to get the third; all three tell how many more users the target takes. With --trust central a curator "
-    "publishes scores, as privrank rank does, and epsilon counts for a user. With --rankings each user has a "
-    "whole ranking, a curator collects them, epsilon counts for a user, and every method of privrank aggregate is "
-    "listed with the error that is proven, whatever the users prefer, and the one to expect. Uses no data.\n\n"
+    "Plan a survey, scores, a consensus or points: how many users, which epsilon, or what error. Uses no data.\n\n"
+    "Give two of --epsilon, --target and --users to get the third; all three tell how many more users it takes. The "
+    "release itself is simulated in a crowd of the model, and every number has the standard error of that. --error "
+    "says what the target is about. Unless --trust says otherwise, users randomize their own answers, and epsilon "
+    "counts for one answer; with --trust central a curator publishes scores, as privrank rank does, and epsilon counts "
+    "for a user, as with --rankings, --points and --labels. What is proven of rankings stands beside it.\n\n"
     "Examples:\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1\n\n"
     "  privrank plan --items 10 --epsilon 1 --epsilon-max 3 --share-observed 0.5 --users 500\n\n"
     "  privrank plan --items 10 --users 2000 --target 0.1 --json\n\n"
     "  privrank plan --items 10 --epsilon 1 --target 0.1 --trust shuffled --delta 1e-8     (one answer per user)\n\n"
     "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.02 --error pairs\n\n"
-    "  privrank plan --rankings --items 10 --users 1000 --epsilon 1 --plot plan.png\n\n"
-    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --method weights --confidence 0.95\n\n"
-    "  privrank plan --rankings --rule copeland --items 10 --epsilon 1 --target 0.1\n\n"
+    "  privrank plan --trust central --items 30 --epsilon 1 --max-per-user 10 --target 0.05 --error first --top-k 3\n\n"
+    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.5 --plot plan.png\n\n"
+    "  privrank plan --rankings --items 10 --epsilon 1 --target 0.3 --error place --rule copeland\n\n"
     "  privrank plan --points 0-1 --items 11 --epsilon 1 --target 0.02\n\n"
     "  privrank plan --labels --users 10000 --epsilon 1 --max-per-user 5"
 )
@@ -80,8 +79,7 @@ class Design(Saved):
         float | None,
         typer.Option(
             metavar="A",
-            help="Error wanted: largest error of a score, in units of scores; with --rankings the pairs per user that "
-            "the consensus may cost above the best one.",
+            help="Error wanted, see --error; with --labels the number of labels without privacy that say as much.",
         ),
     ] = None
     users: Annotated[int | None, typer.Option(metavar="N", help="Number of users.")] = None
@@ -103,8 +101,8 @@ class Design(Saved):
         float | None,
         typer.Option(
             metavar="Q",
-            help="The error must stay below --target with this probability; with --rankings the proven one. Default: "
-            "on average.",
+            help="The error must stay below --target with this probability. Default: on average; 0.95 for the largest "
+            "error of --points.",
         ),
     ] = None
     trust: Annotated[
@@ -131,7 +129,7 @@ class Design(Saved):
         str | None,
         typer.Option(
             metavar="NAME",
-            help="With --rankings: plan for one method only, as of privrank aggregate.",
+            help="With --rankings: a method of privrank aggregate. Default: weights, or borda where users randomize.",
         ),
     ] = None
     max_per_user: Annotated[
@@ -162,22 +160,42 @@ class Design(Saved):
             "--near", help="With --trust central: opponents are near in strength, else random."
         ),
     ] = False
+    ties: Annotated[
+        float,
+        typer.Option(
+            metavar="P",
+            help="With --trust central: share of ties between equal items; they are fitted.",
+        ),
+    ] = 0.0
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            metavar="T",
+            help="With --trust central: a leaderboard after each of T steps; errors are those of the last.",
+        ),
+    ] = None
     error: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="With --trust central, what --target is: largest (error of a score) or pairs (share of pairs in the "
-            "wrong order).",
+            help="What --target is: largest (error of a score, or of mean points by the noise), pairs (share in the "
+            "wrong order), first (chance that the first --top-k items are not in the right order), place (mean error) "
+            "or, with --rankings, cost (pairs per user above the best order). Default: cost, else largest.",
         ),
-    ] = "largest"
+    ] = None
+    top_k: Annotated[
+        int | None,
+        typer.Option(metavar="K", help="Of --error first: how many items; 3 by default."),
+    ] = None
     rule: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="With --rankings: plan the majorities that private weights tell, as privrank aggregate --rule ranks "
-            "by them; --target is the least lead of a majority, a share of users, that must surely be told.",
+            help="With --rankings: the rule that orders the private weights, as of privrank aggregate --rule.",
         ),
     ] = None
+    draws: Annotated[int, typer.Option(metavar="N", help="Simulated releases.")] = 500
+    seed: Annotated[int, typer.Option(metavar="N", help="Of the simulation.")] = 0
     optimum: Annotated[
         float | None,
         typer.Option(
@@ -193,10 +211,10 @@ def plan(design: Design) -> None:
     """Plan a survey, or a consensus of rankings: how many users, which epsilon, or what error to expect."""
     design.check_files()
     names = [name for name in design.names() if name not in ("out", "plot", "json")]
-    with busy("planning"):
+    with busy("planning") as advance:
         from privrank_jax.jobs.plan import plan as solve
 
-        found = solve(**{name: getattr(design, name) for name in names})
+        found = solve(**{name: getattr(design, name) for name in names}, progress=advance)
     if design.json:
         print_json(found.to_dict())
     else:
