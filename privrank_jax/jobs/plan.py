@@ -339,14 +339,14 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
     if design.trusted == "shuffled":
         from privrank_jax.jobs.plan_worlds import world_of
 
-        low = high = world_of(design).epsilon(found["users"], low)
+        low = high = world_of(design).of_answer(found["users"], low)
         facts |= {"local_epsilon": low, "question": design.question}
     else:
         high = design.epsilon_max or low
         facts |= {"epsilon_max": high}
         facts |= {"epsilon_per_user": high * max(design.answers_per_user, 1.0)}
-    told = np.mean(np.asarray(report_information(np.linspace(low, high, 65))))
-    informed = found["users"] * float(told)
+    budgets = low + (np.arange(64) + 0.5) / 64 * (high - low)
+    informed = found["users"] * float(np.mean(np.asarray(report_information(budgets))))
     facts |= {"effective_users": informed}
     facts |= {"rate": float(local_rate(design.items, informed, design.share_answered))}
     rows = [

@@ -230,10 +230,6 @@ class Design(types.SimpleNamespace):
                 "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
                 "epsilon, shuffling adds no privacy."
             )
-        if self.rankings and self.points is not None and not self.labels:
-            raise ValueError(
-                "users give rankings (--rankings) or points (--points): leave one of them out."
-            )
         if self.kind != "labels":
             self._check_errors()
         self._check_method()

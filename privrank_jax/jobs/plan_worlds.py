@@ -35,6 +35,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax import aggregation, pairwise
+from privrank_jax._backend import product
 from privrank_jax._promise import Privacy
 from privrank_jax._types import Key, PairMatrix, Ranks, Scores
 from privrank_jax._workarounds.xla import compiled
@@ -76,14 +77,14 @@ class World:
     Attributes:
         crowd: (generator, draws) -> arrays with an axis of draws.
         errors: (key, crowd of one draw, n, ε, setting) -> errors by name.
-        epsilon: (n, ε) -> ε of an answer, on the host; where nobody hides it ε itself.
+        of_answer: (n, ε) -> ε of an answer, on the host, which is larger where a shuffler hides its sender.
         setting: (n, ε) -> what the program depends on, on the host.
         share: of the usual number of draws, where one takes long.
     """
 
     crowd: Callable[[np.random.Generator, int], Any]
     errors: Callable[..., Errors]
-    epsilon: Callable[[float, float], float] = lambda users, epsilon: epsilon
+    of_answer: Callable[[float, float], float] = lambda users, epsilon: epsilon
     setting: Callable[[float, float], Hashable] = lambda users, epsilon: None
     share: float = 1.0
 
@@ -110,7 +111,7 @@ class Simulation:
     def __call__(self, users: float, epsilon: float) -> dict[str, np.ndarray]:
         """Errors of all draws, ``(draws,)`` each, by name."""
         setting = self._world.setting(users, epsilon)
-        hidden = math.inf if math.isinf(epsilon) else self._world.epsilon(users, epsilon)
+        hidden = math.inf if math.isinf(epsilon) else self._world.of_answer(users, epsilon)
         arguments = self._keys, self._crowd, np.float64(users), np.float64(hidden)
         if setting not in self._programs:
             one = functools.partial(self._world.errors, setting=setting)
@@ -218,7 +219,7 @@ def _survey(design: Design) -> World:
             asked = jnp.floor(users * dealt) + 0 * asked
         won = binomial(crowd[1], asked, told)
         lean, weight = coefficients(budgets, True, True, "randomized-response")
-        sums = DebiasedSums.from_pairs(lean @ (won - asked / 2), weight @ asked)
+        sums = DebiasedSums.from_pairs(product(lean, won - asked / 2), product(weight, asked))
         return _of_scores(design, scores_from_sums(sums, link).value, true)
 
     def local(users: float, epsilon: float) -> float:
