@@ -142,24 +142,12 @@ def footrule_scale(items: Count, attained: Privacy, noise: str) -> Numbers:
     return additive_scale(noise, attained, 1.0 if noise == "k-norm" else moved * 1.0, moved**0.5)
 
 
-def count_variance(items: Count, noise: str) -> Numbers:
-    """Variance of the noise on one prefix count at scale 1.
-
-    Args:
-        items: m, may be traced.
-        noise: as for :func:`footrule_scale`.
-
-    >>> count_variance(2, "k-norm")  # (d + 1)(d + 2)/3, d = 2
-    4.0
-    """
-    dimension = 1.0 * items * (items - 1)
-    cube = (dimension + 1) * (dimension + 2) / 3
-    return {"k-norm": cube, "laplace": 2.0, "gaussian": 1.0}[noise]
-
-
 def _spread(items: Count, noise: str) -> Numbers:
     """Root mean square of the noise on a cost, less the mean of its row, at scale 1: of a walk of m - 1 steps."""
-    return (count_variance(items, noise) * 2 * (1.0 * items * items - 1) / (3 * items)) ** 0.5
+    dimension = 1.0 * items * (items - 1)
+    cube = (dimension + 1) * (dimension + 2) / 3
+    of_count = {"k-norm": cube, "laplace": 2.0, "gaussian": 1.0}[noise]
+    return (of_count * 2 * (1.0 * items * items - 1) / (3 * items)) ** 0.5
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))

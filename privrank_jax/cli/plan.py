@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,178 +32,125 @@ HELP = (
 )
 
 
+def _option(metavar: str, help: str) -> Any:
+    return typer.Option(metavar=metavar, help=help)
+
+
+def _flag(name: str, help: str) -> Any:
+    return typer.Option(name, help=help)
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Design(Saved):
     """A survey to plan: the options of one run."""
 
-    items: Annotated[
-        int | None, typer.Option(metavar="M", help="Number of items; of labels none.")
-    ] = None
+    items: Annotated[int | None, _option("M", "Number of items; of labels none.")] = None
     rankings: Annotated[
-        bool, typer.Option("--rankings", help="Plan a consensus of whole rankings, one per user.")
-    ] = False
+        bool, _flag("--rankings",
+            "Plan a consensus of whole rankings, one per user.")
+    ] = False  # fmt: skip
     points: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SCALE",
-            help="Plan totals of points on this scale, such as 0-5, as of privrank aggregate --method scores; 0-1 for "
-            "approvals.",
-        ),
-    ] = None
+        str | None, _option("SCALE",
+            "Plan totals of points on this scale, such as 0-5, as of privrank aggregate --method scores; 0-1 for "
+            "approvals.")
+    ] = None  # fmt: skip
     limit: Annotated[
-        int | None,
-        typer.Option(
-            metavar="K", help="With --points: the most items that a user may give points to."
-        ),
-    ] = None
+        int | None, _option("K",
+            "With --points: the most items that a user may give points to.")
+    ] = None  # fmt: skip
     labels: Annotated[
-        bool,
-        typer.Option(
-            "--labels",
-            help="Plan preference labels for training, --max-per-user of each user, as of privrank privatize; --target "
-            "is as how many labels without privacy they are to count.",
-        ),
-    ] = False
+        bool, _flag("--labels",
+            "Plan preference labels for training, --max-per-user of each user, as of privrank privatize; --target is "
+            "as how many labels without privacy they are to count.")
+    ] = False  # fmt: skip
     epsilon: Annotated[
-        float | None,
-        typer.Option(
-            help="Privacy budget of one answer, with --epsilon-max the smallest of them; of a user with --rankings, "
-            "--points, --labels, --trust central or --trust shuffled."
-        ),
-    ] = None
+        float | None, _option("FLOAT",
+            "Privacy budget of one answer, with --epsilon-max the smallest of them; of a user with --rankings, "
+            "--points, --labels, --trust central or --trust shuffled.")
+    ] = None  # fmt: skip
     epsilon_max: Annotated[
-        float | None,
-        typer.Option(help="Users choose budgets evenly between --epsilon and this."),
-    ] = None
+        float | None, _option("FLOAT",
+            "Users choose budgets evenly between --epsilon and this.")
+    ] = None  # fmt: skip
     target: Annotated[
-        float | None,
-        typer.Option(
-            metavar="A",
-            help="Error wanted, see --error; with --labels the number of labels without privacy that say as much.",
-        ),
-    ] = None
-    users: Annotated[int | None, typer.Option(metavar="N", help="Number of users.")] = None
-    share_observed: Annotated[
-        float, typer.Option(metavar="P", help="Share of all pairs that a user is asked.")
-    ] = 1.0
+        float | None, _option("A",
+            "Error wanted, see --error; with --labels the number of labels without privacy that say as much.")
+    ] = None  # fmt: skip
+    users: Annotated[int | None, _option("N", "Number of users.")] = None
+    share_observed: Annotated[float, _option("P", "Share of all pairs that a user is asked.")] = 1.0
     spread: Annotated[
-        float,
-        typer.Option(
-            metavar="S",
-            help="Scores to plan for, evenly from -S to S. At 1 the best of them beats the worst "
-            "88 times of 100 (logistic).",
-        ),
-    ] = 1.0
-    link: Annotated[
-        str, typer.Option(metavar="NAME", help="Model: logistic, normal or laplace.")
-    ] = "logistic"
+        float, _option("S",
+            "Scores to plan for, evenly from -S to S. At 1 the best of them beats the worst 88 times of 100 "
+            "(logistic).")
+    ] = 1.0  # fmt: skip
+    link: Annotated[str, _option("NAME", "Model: logistic, normal or laplace.")] = "logistic"
     confidence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="Q",
-            help="The error must stay below --target with this probability. Default: on average; 0.95 for the largest "
-            "error of --points.",
-        ),
-    ] = None
+        float | None, _option("Q",
+            "The error must stay below --target with this probability. Default: on average; 0.95 for the largest "
+            "error of --points.")
+    ] = None  # fmt: skip
     trust: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="local (each user randomizes the answers), shuffled (each user answers one question, and a shuffler "
+        str | None, _option("NAME",
+            "local (each user randomizes the answers), shuffled (each user answers one question, and a shuffler "
             "hides who sent which answer; needs --delta) or central (a curator sees all answers; the default with "
-            "--rankings; of comparisons it plans the scores of privrank rank, and needs --max-per-user).",
-        ),
-    ] = None
-    delta: Annotated[
-        float, typer.Option(metavar="D", help="Of shuffled reports, or of Gaussian noise.")
-    ] = 0.0
+            "--rankings; of comparisons it plans the scores of privrank rank, and needs --max-per-user).")
+    ] = None  # fmt: skip
+    delta: Annotated[float, _option("D", "Of shuffled reports, or of Gaussian noise.")] = 0.0
     question: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Shuffled comparisons: secret (each user draws one of the pairs, and nobody else learns which) or "
-            "public (it is known who answers for which pair, equally many for each).",
-        ),
-    ] = "secret"
+        str, _option("NAME",
+            "Shuffled comparisons: secret (each user draws one of the pairs, and nobody else learns which) or public "
+            "(it is known who answers for which pair, equally many for each).")
+    ] = "secret"  # fmt: skip
     method: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="With --rankings: a method of privrank aggregate. Default: weights, or borda where users randomize.",
-        ),
-    ] = None
+        str | None, _option("NAME",
+            "With --rankings: a method of privrank aggregate. Default: weights, or borda where users randomize.")
+    ] = None  # fmt: skip
     max_per_user: Annotated[
-        int | None,
-        typer.Option(
-            metavar="L",
-            help="With --trust central: comparisons of each user, as for privrank rank.",
-        ),
-    ] = None
+        int | None, _option("L",
+            "With --trust central: comparisons of each user, as for privrank rank.")
+    ] = None  # fmt: skip
     adjacency: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="With --trust central, --rankings or --points: replace, or add-remove (the number of users is "
-            "private); of --trust central flip too.",
-        ),
-    ] = "replace"
+        str, _option("NAME",
+            "With --trust central, --rankings or --points: replace, or add-remove (the number of users is private); "
+            "of --trust central flip too.")
+    ] = "replace"  # fmt: skip
     exposure: Annotated[
-        float,
-        typer.Option(
-            metavar="POWER",
-            help="With --trust central: items are shown in proportion to 1/rank^POWER, 0 equally often.",
-        ),
-    ] = 0.0
+        float, _option("POWER",
+            "With --trust central: items are shown in proportion to 1/rank^POWER, 0 equally often.")
+    ] = 0.0  # fmt: skip
     near: Annotated[
-        bool,
-        typer.Option(
-            "--near", help="With --trust central: opponents are near in strength, else random."
-        ),
-    ] = False
+        bool, _flag("--near",
+            "With --trust central: opponents are near in strength, else random.")
+    ] = False  # fmt: skip
     ties: Annotated[
-        float,
-        typer.Option(
-            metavar="P",
-            help="With --trust central: share of ties between equal items; they are fitted.",
-        ),
-    ] = 0.0
+        float, _option("P",
+            "With --trust central: share of ties between equal items; they are fitted.")
+    ] = 0.0  # fmt: skip
     steps: Annotated[
-        int | None,
-        typer.Option(
-            metavar="T",
-            help="With --trust central: a leaderboard after each of T steps; errors are those of the last.",
-        ),
-    ] = None
+        int | None, _option("T",
+            "With --trust central: a leaderboard after each of T steps; errors are those of the last.")
+    ] = None  # fmt: skip
     error: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="What --target is: largest (error of a score, or of mean points by the noise), pairs (share in the "
-            "wrong order), first (chance that the first --top-k items are not in the right order), place (mean error) "
-            "or, with --rankings, cost (pairs per user above the best order). Default: cost, else largest.",
-        ),
-    ] = None
+        str | None, _option("NAME",
+            "What --target is: largest (error of a score, or of mean points by the noise), pairs (share in the wrong "
+            "order), first (chance that the first --top-k items are not in the right order), place (mean error) or, "
+            "with --rankings, cost (pairs per user above the best order). Default: cost, else largest.")
+    ] = None  # fmt: skip
     top_k: Annotated[
-        int | None,
-        typer.Option(metavar="K", help="Of --error first: how many items; 3 by default."),
-    ] = None
+        int | None, _option("K",
+            "Of --error first: how many items; 3 by default.")
+    ] = None  # fmt: skip
     rule: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="With --rankings: the rule that orders the private weights, as of privrank aggregate --rule.",
-        ),
-    ] = None
-    draws: Annotated[int, typer.Option(metavar="N", help="Simulated releases.")] = 500
-    seed: Annotated[int, typer.Option(metavar="N", help="Of the simulation.")] = 0
+        str | None, _option("NAME",
+            "With --rankings: the rule that orders the private weights, as of privrank aggregate --rule.")
+    ] = None  # fmt: skip
+    draws: Annotated[int, _option("N", "Simulated releases.")] = 500
+    seed: Annotated[int, _option("N", "Of the simulation.")] = 0
     optimum: Annotated[
-        float | None,
-        typer.Option(
-            metavar="K",
-            help="With --rankings: the best order costs at most K pairs per user, as is publicly known. Default: "
-            "nothing is known.",
-        ),
-    ] = None
+        float | None, _option("K",
+            "With --rankings: the best order costs at most K pairs per user, as is publicly known. Default: nothing "
+            "is known.")
+    ] = None  # fmt: skip
 
 
 @command

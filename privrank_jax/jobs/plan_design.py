@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
@@ -204,79 +204,80 @@ class Design(types.SimpleNamespace):
             value = getattr(self, name)
             if value is not None and not fits(value):
                 raise ValueError(f"{_option(name)} must be {words}, got {value}.")
-        if self.epsilon_max is not None and not (self.epsilon or math.inf) <= self.epsilon_max:
-            raise ValueError(
-                "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users."
-            )
-        if [self.epsilon, self.target, self.users].count(None) > 1:
-            raise ValueError(
-                "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third."
-            )
         for name in (*_UNUSED[self.kind], *_UNUSED[self.trusted]):
             if getattr(self, name) != defaults[name].default:
                 raise ValueError(
                     f"{_option(name)} does not apply to {_WHAT[self.kind]}, trust={self.trusted!r}: leave it out."
                 )
-        if self.trusted != (only := _TRUSTS.get(self.kind, self.trusted)):
-            raise ValueError(
-                f"{_WHAT[self.kind]} are planned for trust={only!r} (--trust {only}) alone."
-            )
-        if self.kind in ("consensus", "points") and self.adjacency == "flip":
-            raise ValueError(
-                f"{_WHAT[self.kind]} protect users under adjacency replace or add-remove."
-            )
-        if self.trusted == "shuffled" and not self.delta:
-            raise ValueError(
-                "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
-                "epsilon, shuffling adds no privacy."
-            )
-        if self.kind != "labels":
-            self._check_errors()
-        self._check_method()
+        for wrong, words in (*self._refused(), *(self._of_rankings() if self.rankings else ())):
+            if wrong:
+                raise ValueError(words)
 
-    def _check_errors(self) -> None:
+    def _refused(self) -> Iterator[tuple[bool, str]]:
+        """What does not go together, and what to do."""
+        what, most = _WHAT[self.kind], self.epsilon_max
+        yield (
+            most is not None and not (self.epsilon or math.inf) <= most,
+            "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users.",
+        )
+        yield (
+            [self.epsilon, self.target, self.users].count(None) > 1,
+            "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third.",
+        )
+        only = _TRUSTS.get(self.kind, self.trusted)
+        yield self.trusted != only, f"{what} are planned for trust={only!r} (--trust {only}) alone."
+        balloted = self.kind in ("consensus", "points")
+        yield (
+            balloted and self.adjacency == "flip",
+            f"{what} protect users under adjacency replace or add-remove.",
+        )
+        yield (
+            self.trusted == "shuffled" and not self.delta,
+            "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
+            "epsilon, shuffling adds no privacy.",
+        )
         fitting = ("cost", *OF_ORDER) if self.kind == "consensus" else ERRORS[:-1]
-        if self.goal not in fitting:
-            raise ValueError(
-                f"error (--error) of {_WHAT[self.kind]} is {', '.join(fitting)}, not {self.goal}."
-            )
-        if self.goal in OF_ORDER and not self.spread:
-            raise ValueError(
-                "items that are equally good have no right order: take a spread (--spread) above 0."
-            )
-        if self.goal == "first" and self.confidence is not None:
-            raise ValueError(
-                "the error of the first items is a chance already: leave confidence (--confidence) out."
-            )
+        yield (
+            self.goal not in fitting,
+            f"error (--error) of {what} is {', '.join(fitting)}, not {self.goal}.",
+        )
+        yield (
+            self.goal in OF_ORDER and not self.spread,
+            "items that are equally good have no right order: take a spread (--spread) above 0.",
+        )
+        yield (
+            self.goal == "first" and self.confidence is not None,
+            "the error of the first items is a chance already: leave confidence (--confidence) out.",
+        )
+        yield (
+            self.kind == "scores" and self.max_per_user is None,
+            'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.',
+        )
+        yield (
+            self.steps is not None and bool(self.ties),
+            "a leaderboard counts ties as half wins: leave ties (--ties) out.",
+        )
 
-    def _check_method(self) -> None:
-        if self.kind == "scores" and self.max_per_user is None:
-            raise ValueError(
-                'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'
-            )
-        if self.steps is not None and self.ties:
-            raise ValueError("a leaderboard counts ties as half wins: leave ties (--ties) out.")
-        if self.kind != "consensus":
-            return
-        if self.adjacency == "add-remove" and (
-            self.trusted != "central" or self.named not in _ADDED
-        ):
-            raise ValueError(
-                "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with "
-                f"method {' or '.join(_ADDED)}: take trust='central' and leave method (--method) out."
-            )
-        most = MOST_ENUMERATED if self.named == "exponential" else math.inf
-        if self.items > most or (self.named, self.trusted) == ("kwiksort", "local"):
-            raise ValueError(
-                f"{self.named} is not simulated here (exponential is, for up to {MOST_ENUMERATED} items, kwiksort with "
-                "trust='central'): take another method (--method)."
-            )
-        record = CONSENSUS[self.named]
+    def _of_rankings(self) -> Iterator[tuple[bool, str]]:
+        record, most = CONSENSUS[self.named], MOST_ENUMERATED
+        added = " or ".join(_ADDED)
+        yield (
+            self.adjacency == "add-remove"
+            and (self.trusted != "central" or self.named not in _ADDED),
+            "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with "
+            f"method {added}: take trust='central' and leave method (--method) out.",
+        )
+        too_many = self.named == "exponential" and self.items > most
+        yield (
+            too_many or (self.named, self.trusted) == ("kwiksort", "local"),
+            f"{self.named} is not simulated here (exponential is, for up to {most} items, kwiksort with "
+            "trust='central'): take another method (--method).",
+        )
         check_trust(record, self.trusted, CONSENSUS)
-        if self.rule is not None and not record.solves:
-            raise ValueError(
-                f"{self.named} has no weights of all pairs, which a rule (--rule) ranks by: leave one of them out."
-            )
+        yield (
+            self.rule is not None and not record.solves,
+            f"{self.named} has no weights of all pairs, which a rule (--rule) ranks by: leave one of them out.",
+        )
 
     @property
     def named(self) -> str:
@@ -314,6 +315,8 @@ class Design(types.SimpleNamespace):
 
     def title(self) -> str:
         """What is planned, in one line."""
+        if self.kind == "labels":
+            return f"preference labels, {self.max_per_user or 1} of each user"
         if self.kind == "points":
             limited = f", at most {self.limit} items of one user" if self.limit else ""
             return f"points from {self.points} of {self.items} items{limited}"
@@ -373,24 +376,30 @@ class Design(types.SimpleNamespace):
             whole = f"what the user gave, at most {self.max_per_user:,} comparisons,"
         return f"A user is protected with {found}: against a change in which {whole} {change}."
 
-    def wanted(self) -> str:
-        """What the target asks for, in words."""
-        sure = "on average" if self.certainty is None else f"with probability {self.certainty:g}"
-        first = f"the first {self.shown_first} are in the right order but for a chance of at most"
-        of_order = "pairs per user above the best order"
-        return {
-            "largest": f"a largest error of a {self.scored} of at most {self.target:g} {sure}",
-            "pairs": f"at most {self.target:g} of all pairs in the wrong order {sure}",
-            "place": f"a mean error of a place of at most {self.target:g} {sure}",
-            "cost": f"a cost of at most {self.target:g} {of_order} {sure}",
-            "first": f"a release in which {first} {self.target:g}",
-        }[self.goal]
+    def figure(
+        self,
+        points: list[dict[str, float]],
+        lines: dict[str, str],
+        what: str,
+        plan: tuple[float, float],
+        epsilon: float,
+    ) -> Callable[[], Any]:
+        """What makes the figure of ``lines`` through points by users."""
+
+        def draw() -> Any:
+            from privrank_jax.plotting import planned_errors
+
+            told = {"title": self.title(), "guarantee_text": self.protected(epsilon)}
+            return planned_errors(points, lines, plan, target=self.target, y_label=what, **told)
+
+        return draw
 
     def reached(self, epsilon: float, needed: int | None) -> str:
         """How the target is reached: by so many users, or by this ε."""
         if self.target is None:
             return "Give a target (--target) in place of the users or of epsilon to get these."
-        goal = self.wanted()
+        goal = f"a {self.errors()[self.goal]} of at most {self.target:g}"
+        goal += f", with probability {self.certainty:g}" if self.certainty else ", on average"
         if self.epsilon is None:
             return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
         if self.users is None:

@@ -81,30 +81,18 @@ def plan_labels(design: Design) -> Plan:
         ("of choices on which nine of ten users agree", f"{found['worth_of_clear_labels']:,.4g}"),
         ("of hard choices, if each user gave one label", f"{found['worth_of_one_label_each']:,.4g}"),
     ]  # fmt: skip
-    title = f"{users * each:,} preference labels, randomized by {users:,} users"
     opening = (
         "In this plan users randomize their own labels before sending them (--trust local), as privrank privatize "
         "does. epsilon counts for a user, and is divided among the user's labels."
     )
     answer = f"These labels count as {found['worth']:,.4g} without privacy."
-
-    def draw() -> object:
-        from privrank_jax.plotting import planned_errors
-
-        points = [
-            {"users": one, "hard": one * of_user(epsilon), "clear": one * of_user(epsilon, _CLEAR)}
-            for one in (users / 10, users, users * 10)
-        ]  # fmt: skip
-        return planned_errors(
-            points,
-            {"hard": "hard choices", "clear": "nine of ten agree"},
-            (users, found["worth"]),
-            target=design.target,
-            guarantee_text=design.protected(epsilon),
-            title=title,
-            y_label="labels without privacy that say as much",
-        )
-
+    points = [
+        {"users": one, "hard": one * of_user(epsilon), "clear": one * of_user(epsilon, _CLEAR)}
+        for one in (users / 10, users, users * 10)
+    ]
+    lines = {"hard": "hard choices", "clear": "nine of ten agree"}
+    what = "labels without privacy that say as much"
+    draw = design.figure(points, lines, what, (users, found["worth"]), epsilon)
     columns = {"plan": [row[0] for row in rows], "": [row[1] for row in rows]}
-    paragraphs = (answer, design.protected(epsilon))
-    return Plan(title, opening, columns, paragraphs, found, [found], (), draw)
+    told = (answer, design.protected(epsilon))
+    return Plan(design.title(), opening, columns, told, found, [found], (), draw)

@@ -37,6 +37,7 @@ from jaxtyping import Array, Float
 from privrank_jax import aggregation, pairwise
 from privrank_jax._backend import product
 from privrank_jax._promise import Privacy
+from privrank_jax._search import furthest
 from privrank_jax._types import Key, PairMatrix, Ranks, Scores
 from privrank_jax._workarounds.xla import compiled
 from privrank_jax.aggregation.auto import choose_report
@@ -46,7 +47,7 @@ from privrank_jax.aggregation.majority_rules import RULES
 from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
 from privrank_jax.aggregation.sub_rankings import best_size, told_chance, weights_of_leads
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.jobs.plan_design import Design
+from privrank_jax.jobs.plan_design import OF_ORDER, Design
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.continual import continual_totals
@@ -58,15 +59,22 @@ from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 
 Errors = dict[str, Array]
+Measured = tuple[float, float | None]
+"""A number, and its standard error, None where the slope of the error is unknown."""
 
-_EXACT = (
-    8.0  # mean up to which quantiles of binomial laws are exact, and numbers that they then reach
-)
-_REACHED = 32
+_EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach
 _BUDGETS = 8  # that stand for those of users between --epsilon and --epsilon-max
 _NEAR = 0.5  # spread of the strengths of opponents, where they are near
 _POOL = 4096  # rankings
 _MANY = 1 << 22  # places in rankings of a mean
+_EPSILONS, _OF_REPORTS = (1e-6, 1e4), (1e-4, 15.0)  # among which ε is sought; of users' own reports
+_SHARP, _AROUND = (
+    1e-3,
+    0.15,
+)  # of logarithms: tolerance of an answer, and how far around it its slope is taken
+_SEARCHED = 20  # simulated points of a search
+_PAIRS, _FEWEST = 1 << 22, 16  # of items in all draws of a crowd; draws
+LEVEL = 0.95  # of upper errors, unless another one is asked for
 _REPORTS = 128  # users whose reports are drawn at once
 
 
@@ -89,27 +97,45 @@ class World:
     share: float = 1.0
 
 
-class Simulation:
-    """A world, simulated at any numbers of users and ε with the same random numbers.
+class Solver:
+    """Errors of a design at any number of users and ε, and the least of either that reaches its target.
 
     Args:
-        world: what is simulated.
-        draws: how many times.
-        seed: of all random numbers.
-        advance: is called after each point.
+        design: what is planned.
     """
 
-    def __init__(
-        self, world: World, draws: int, seed: int = 0, advance: Callable[[], None] = lambda: None
-    ) -> None:
-        self.draws = draws = max(round(draws * world.share), 2)
-        self._world, self._advance = world, advance
-        self._crowd = world.crowd(np.random.default_rng(seed), draws)
-        self._keys = jax.random.split(jax.random.key(seed), draws)
+    def __init__(self, design: Design) -> None:
+        searches = 0 if design.target is None else 1 if design.epsilon is None else 2
+        self._design, self._done, self._all = design, 0, 10 + searches * _SEARCHED
+        self._world = world_of(design)
+        most = max(_PAIRS // design.pairs, _FEWEST)
+        self.draws = max(round(min(design.draws, most) * self._world.share), 2)
+        self._crowd = self._world.crowd(np.random.default_rng(design.seed), self.draws)
+        self._keys = jax.random.split(jax.random.key(design.seed), self.draws)
         self._programs: dict[Hashable, Any] = {}
+        self._epsilons = _EPSILONS if design.trusted == "central" else _OF_REPORTS
+        self.at = functools.cache(self._at)
 
-    def __call__(self, users: float, epsilon: float) -> dict[str, np.ndarray]:
-        """Errors of all draws, ``(draws,)`` each, by name."""
+    def _at(self, users: float, epsilon: float) -> dict[str, dict[str, float]]:
+        """Means, quantiles and their standard errors, by name of the error."""
+        found, level, number = {}, self._design.certainty or LEVEL, self.draws
+        around = np.array([0, -1, 1]) * math.sqrt(level * (1 - level) / number) + level
+        for name, drawn in self._drawn(users, epsilon).items():
+            if name not in OF_ORDER or self._design.spread:
+                errors = np.asarray(drawn)
+                upper, low, high = np.quantile(errors, np.clip(around, 0, 1))
+                found[name] = {
+                    "mean": float(np.mean(errors)),
+                    "standard_error": float(np.std(errors, ddof=1) / math.sqrt(number)),
+                    "upper": float(upper),
+                    "upper_standard_error": float(high - low) / 2,
+                }
+        self._done += 1
+        if self._design.progress is not None:
+            self._design.progress(min(self._done / self._all, 1.0))
+        return found
+
+    def _drawn(self, users: float, epsilon: float) -> Errors:
         setting = self._world.setting(users, epsilon)
         hidden = math.inf if math.isinf(epsilon) else self._world.of_answer(users, epsilon)
         arguments = self._keys, self._crowd, np.float64(users), np.float64(hidden)
@@ -117,16 +143,58 @@ class Simulation:
             one = functools.partial(self._world.errors, setting=setting)
             lowered = jax.jit(jax.vmap(one, in_axes=(0, 0, None, None))).lower(*arguments)
             self._programs[setting] = compiled(lowered, optimized="some")
-        found = self._programs[setting](*arguments)
-        self._advance()
-        return {name: np.asarray(errors) for name, errors in found.items()}
+        return self._programs[setting](*arguments)
+
+    def error(self, users: float, epsilon: float) -> Measured:
+        """The error that the target is about."""
+        found = self.at(users, epsilon)[self._design.goal]
+        if self._design.certainty is None:
+            return found["mean"], found["standard_error"]
+        return found["upper"], found["upper_standard_error"]
+
+    def users_needed(self, epsilon: float) -> Measured:
+        """The number of users that reaches the target, and its standard error."""
+        most = self._design.most_users
+        found = self._least(lambda users: self.error(users, epsilon), (1.0, float(most)))
+        if found is None:
+            raise ValueError(
+                f"the target takes more than {most:,} users, if it can be reached at all: take a larger target "
+                "(--target) or epsilon (--epsilon), or another error (--error)."
+            )
+        return found
+
+    def epsilon_needed(self, users: int) -> Measured:
+        """ε that reaches the target, and its standard error."""
+        found = self._least(lambda epsilon: self.error(users, epsilon), self._epsilons)
+        if found is None:
+            clear, target = self.error(users, math.inf)[0], self._design.target
+            raise ValueError(
+                f"{users:,} users are too few for any epsilon up to {self._epsilons[1]:g}: without privacy the error "
+                f"would be {clear:.3g}, against a target (--target) of {target:g}; take more users."
+            )
+        return found
+
+    def _least(
+        self, error_at: Callable[[float], Measured], ends: tuple[float, float]
+    ) -> Measured | None:
+        def reaches(log: float) -> bool:
+            return error_at(math.exp(log))[0] <= self._design.target
+
+        low, high = map(math.log, ends)
+        if not reaches(high):
+            return None
+        if reaches(low):
+            return ends[0], 0.0
+        log = furthest(reaches, high, low, absolute=_SHARP)
+        sides = (error_at(math.exp(log + side))[0] for side in (-_AROUND, _AROUND))
+        value, fall = math.exp(log), (next(sides) - next(sides)) / (2 * _AROUND)
+        return value, value * (error_at(value)[1] or 0.0) / fall if fall > 0 else None
 
 
-def world_of(design: Design, method: str = "") -> World:
-    """The world of a design; of a consensus by a method of :data:`SIMULATED`."""
-    if design.kind == "consensus":
-        return _consensus(design, method)
-    return {"survey": _survey, "scores": _scores, "points": _points}[design.kind](design)
+def world_of(design: Design) -> World:
+    """The world of a design."""
+    kinds = {"survey": _survey, "scores": _scores, "consensus": _consensus, "points": _points}
+    return kinds[design.kind](design)
 
 
 def _promised(design: Design, epsilon: Any, **more: Any) -> Privacy:
@@ -173,8 +241,9 @@ def binomial(deviate: Array, trials: Any, chance: Any) -> Array:
         mass *= jnp.maximum(trials - number, 0) / (number + 1) * small / (1 - small)
         return mass, total, found + (level > total)
 
-    start = jnp.exp(trials * jnp.log1p(-small)), jnp.zeros_like(mean + level)
-    few = jax.lax.fori_loop(0, _REACHED, below, (start[0] + 0 * start[1], start[1], start[1]))[2]
+    none = jnp.zeros_like(mean + level)
+    start = none + jnp.exp(trials * jnp.log1p(-small)), none, none
+    few = jax.lax.fori_loop(0, _REACHED, below, start)[2]
     found = jnp.where(mean > _EXACT, jnp.clip(jnp.round(near), 0, trials), few)
     return jnp.where(swapped, trials - found, found)
 
@@ -310,51 +379,32 @@ def _solved(design: Design, weights: PairMatrix) -> Ranks:
     return ranks_from_scores(RULES[design.rule](weights))
 
 
-def _by_borda(design: Design, key: Key, counted: Any, promise: Privacy, noise: str) -> Ranks:
-    found = aggregation.dp_borda(key, counted, promise, noise=noise)
-    return ranks_from_scores(found.value)
+def _of_weights(design: Design, method: str, weights: PairMatrix) -> Ranks:
+    if method == "borda":
+        return ranks_from_scores(jnp.sum(weights, axis=1))
+    summed = design.adjacency == "add-remove"  # not shares of users
+    return _solved(design, weights if summed else jnp.clip(weights, 0, 1))
 
 
-def _by_weights(design: Design, key: Key, counted: Any, promise: Privacy, noise: str) -> Ranks:
-    found = aggregation.private_weights(key, counted, promise, noise=noise).value
-    summed = design.adjacency == "add-remove"
-    return _solved(design, found if summed else jnp.clip(found, 0, 1))
+SIMULATED: dict[str, tuple[str, Callable[..., Ranks]]] = {
+    "borda": ("k-norm", lambda _, *given, noise: ranks_from_scores(aggregation.dp_borda(*given, noise=noise).value)),
+    "weights": ("k-norm", lambda design, *given, noise: _of_weights(
+        design, "", aggregation.private_weights(*given, noise=noise).value)),
+    "noise-all": ("k-norm", lambda design, *given, noise: _of_weights(
+        design, "", aggregation.noise_all(*given, noise=noise).value)),
+    "footrule": ("k-norm", lambda _, *given, noise: aggregation.assignment(
+        aggregation.dp_footrule(*given, noise=noise).value)),
+    "kwiksort": ("laplace", lambda _, *given, noise: aggregation.dp_kwiksort(*given, noise=noise, split=SPLIT).value),
+    "exponential": ("", lambda _, *given, noise: aggregation.exponential_kemeny(*given).value),
+}  # fmt: skip
+"""Methods of a curator: their usual noise, and (design, key, votes, promise) -> ranks. Of reports they are others."""
 
-
-def _by_noise_all(design: Design, key: Key, counted: Any, promise: Privacy, noise: str) -> Ranks:
-    found = aggregation.noise_all(key, counted, promise, noise=noise).value
-    return _solved(design, jnp.clip(found, 0, 1))
-
-
-def _by_footrule(design: Design, key: Key, counted: Any, promise: Privacy, noise: str) -> Ranks:
-    found = aggregation.dp_footrule(key, counted, promise, noise=noise)
-    return aggregation.assignment(found.value)
-
-
-def _by_kwiksort(design: Design, key: Key, counted: Any, promise: Privacy, noise: str) -> Ranks:
-    return aggregation.dp_kwiksort(key, counted, promise, noise=noise, split=SPLIT).value
-
-
-def _by_exponential(design: Design, key: Key, counted: Any, promise: Privacy, noise: str) -> Ranks:
-    return aggregation.exponential_kemeny(key, counted, promise).value
-
-
-SIMULATED: dict[str, Callable[..., Ranks]] = {
-    "borda": _by_borda,
-    "weights": _by_weights,
-    "noise-all": _by_noise_all,
-    "footrule": _by_footrule,
-    "kwiksort": _by_kwiksort,
-    "exponential": _by_exponential,
-}
-"""Methods of a curator; those of users' reports are borda and noise-all."""
-
-_LEAST = {"kwiksort": "laplace", "exponential": "none"}  # their noise, if it is not K-norm noise
 _TWO_SETS, _TOO_FEW = "subset-selection", "too few users for all pairs"
 
 
-def _consensus(design: Design, method: str) -> World:
+def _consensus(design: Design) -> World:
     """A consensus of rankings, with the noise that the method takes where none is named."""
+    method = design.named
     items, trust, true = design.items, design.trusted, _true(design)
     first, second = _pairs_of(items)
     pool, lead = _pool(items, design.spread), 1 / (1 + np.exp(true[second] - true[first]))
@@ -390,16 +440,15 @@ def _consensus(design: Design, method: str) -> World:
         if at_mean is not None:
             counts = 4 * users * (at_mean + drawn["places"] / jnp.sqrt(users))
             counted = aggregation.PositionHistograms(jnp.round(counts).astype(int), users)
-        noise = "gaussian" if design.delta else _LEAST.get(method, "k-norm")
-        return SIMULATED[method](design, key, counted, _promised(design, epsilon), noise)
+        usual, release = SIMULATED[method]
+        noise = "gaussian" if design.delta else usual
+        return release(design, key, counted, _promised(design, epsilon), noise=noise)
 
     def errors(key: Key, drawn: Any, users: Array, epsilon: Array, setting: Any) -> Errors:
         ahead = jnp.clip(lead + drawn["lead"].astype(float) / jnp.sqrt(users), 0, 1)
         weights = _matrix(items, ahead, 1 - ahead)
         ranks = ranked(key, drawn, weights, users, epsilon, setting)
-        best = jnp.minimum(
-            *(_cost(weights, one) for one in (local_search(weights), np.arange(items)))
-        )
+        best = jnp.minimum(_cost(weights, local_search(weights)), _cost(weights, np.arange(items)))
         found = {"cost": jnp.maximum(_cost(weights, ranks) - best, 0), **_of_order(design, ranks)}
         lost = jnp.nan if setting == _TOO_FEW else 0.0
         return {name: error + lost for name, error in found.items()}
@@ -417,12 +466,6 @@ def _consensus(design: Design, method: str) -> World:
 def _cost(weights: PairMatrix, ranks: Any) -> Array:
     """Pairs per user in another order."""
     return jnp.sum(jnp.where(ranks[:, None] > ranks, weights, 0))
-
-
-def _of_weights(design: Design, method: str, weights: PairMatrix) -> Ranks:
-    if method == "borda":
-        return ranks_from_scores(jnp.sum(weights, axis=1))
-    return _solved(design, jnp.clip(weights, 0, 1))
 
 
 def _asked(design: Design, method: str, users: float, epsilon: float) -> Hashable:
@@ -466,7 +509,9 @@ def _points(design: Design) -> World:
     rules = {"most": high - low, "limit": design.limit}
     chance = 1 / (1 + np.exp(-_true(design)))
     chance *= min(1.0, (design.limit or design.items) / chance.sum())
-    noise = points_noise(design)
+    noise = "gaussian"
+    if not design.delta:
+        noise = least_noise(design.items, _promised(design, 1.0), **rules)
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
         totals = binomial(crowd, users * (high - low), chance)
@@ -479,11 +524,3 @@ def _points(design: Design) -> World:
         }
 
     return World(_normal(design.items), errors)
-
-
-def points_noise(design: Design) -> str:
-    """The noise on totals: of least variance."""
-    if design.delta:
-        return "gaussian"
-    low, high = scale_of(design.points)
-    return least_noise(design.items, _promised(design, 1.0), most=high - low, limit=design.limit)

@@ -244,17 +244,6 @@ def test_what_is_proven_stands_beside_a_consensus():
     rows = aggregation.proven_errors(6, 400, user(0.5))
     costs = {(row.method, row.noise): row.cost(3) for row in rows}
     assert costs == {(one["method"], one["noise"]): one["proven_cost"] for one in found["methods"]}
-    for options in ({}, {"method": "borda", "optimum": 0.1}, {"trust": "local", "confidence": 0.9}):
-        given = {"items": 6, "rankings": True, "epsilon": 1, "target": 0.8, "draws": 50, **options}
-        needed = plan(**given).facts["proven_needed"]
-        ends = (int(needed["value"] * share) for share in (1, 0.98))
-        told = {"trust": options.get("trust", "central"), "confidence": options.get("confidence")}
-        named = {"method": needed["method"], "noise": needed["noise"]}
-        above, below = (
-            aggregation.proven_errors(6, one, user(1.0), **told, **named) for one in ends
-        )
-        optimum = options.get("optimum")
-        assert above[0].cost(optimum) <= 0.8 < below[0].cost(optimum)
 
 
 def test_users_who_come_or_go():
