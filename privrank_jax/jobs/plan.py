@@ -225,7 +225,7 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
     if design.trusted == "shuffled":
         from privrank_jax.jobs.plan_worlds import world_of
 
-        low = high = world_of(design).of_answer(found["users"], low)
+        low = high = world_of(design).asked(found["users"], low)[0]
         facts |= {"local_epsilon": low, "question": design.question}
     else:
         of_user = high * max(design.answers_per_user, 1.0)

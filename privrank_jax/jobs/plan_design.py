@@ -209,74 +209,57 @@ class Design(types.SimpleNamespace):
                 raise ValueError(
                     f"{_option(name)} does not apply to {_WHAT[self.kind]}, trust={self.trusted!r}: leave it out."
                 )
-        for wrong, words in (*self._refused(), *(self._of_rankings() if self.rankings else ())):
+        what, most, only = _WHAT[self.kind], self.epsilon_max, _TRUSTS.get(self.kind, self.trusted)
+        fitting = ("cost", *OF_ORDER) if self.kind == "consensus" else ERRORS[:-1]
+        balloted = self.kind in ("consensus", "points")
+        for wrong, words in (
+            (most is not None and not (self.epsilon or math.inf) <= most,
+             "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users."),
+            ([self.epsilon, self.target, self.users].count(None) > 1,
+             "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third."),
+            (self.trusted != only, f"{what} are planned for trust={only!r} (--trust {only}) alone."),
+            (balloted and self.adjacency == "flip",
+             f"{what} protect users under adjacency replace or add-remove."),
+            (self.trusted == "shuffled" and not self.delta,
+             "shuffled answers need a delta (--delta) above 0, such as 1/n**2 for n users: else it adds no privacy."),
+            (self.goal not in fitting, f"error (--error) of {what} is {', '.join(fitting)}, not {self.goal}."),
+            (self.goal in OF_ORDER and not self.spread,
+             "items that are equally good have no right order: take a spread (--spread) above 0."),
+            (self.goal == "first" and self.confidence is not None,
+             "the error of the first items is a chance already: leave confidence (--confidence) out."),
+            (self.kind == "scores" and self.max_per_user is None,
+             'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'),
+            (self.steps is not None and self.ties,
+             "a leaderboard counts ties as half wins: leave ties (--ties) out."),
+            *(self._refused_of_rankings() if self.kind == "consensus" else ()),
+        ):  # fmt: skip
             if wrong:
                 raise ValueError(words)
 
-    def _refused(self) -> Iterator[tuple[bool, str]]:
-        """What does not go together, and what to do."""
-        what, most = _WHAT[self.kind], self.epsilon_max
-        yield (
-            most is not None and not (self.epsilon or math.inf) <= most,
-            "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users.",
-        )
-        yield (
-            [self.epsilon, self.target, self.users].count(None) > 1,
-            "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third.",
-        )
-        only = _TRUSTS.get(self.kind, self.trusted)
-        yield self.trusted != only, f"{what} are planned for trust={only!r} (--trust {only}) alone."
-        balloted = self.kind in ("consensus", "points")
-        yield (
-            balloted and self.adjacency == "flip",
-            f"{what} protect users under adjacency replace or add-remove.",
-        )
-        yield (
-            self.trusted == "shuffled" and not self.delta,
-            "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
-            "epsilon, shuffling adds no privacy.",
-        )
-        fitting = ("cost", *OF_ORDER) if self.kind == "consensus" else ERRORS[:-1]
-        yield (
-            self.goal not in fitting,
-            f"error (--error) of {what} is {', '.join(fitting)}, not {self.goal}.",
-        )
-        yield (
-            self.goal in OF_ORDER and not self.spread,
-            "items that are equally good have no right order: take a spread (--spread) above 0.",
-        )
-        yield (
-            self.goal == "first" and self.confidence is not None,
-            "the error of the first items is a chance already: leave confidence (--confidence) out.",
-        )
-        yield (
-            self.kind == "scores" and self.max_per_user is None,
-            'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.',
-        )
-        yield (
-            self.steps is not None and bool(self.ties),
-            "a leaderboard counts ties as half wins: leave ties (--ties) out.",
-        )
-
-    def _of_rankings(self) -> Iterator[tuple[bool, str]]:
+    def _refused_of_rankings(self) -> Iterator[tuple[bool, str]]:
         record, most = CONSENSUS[self.named], MOST_ENUMERATED
-        added = " or ".join(_ADDED)
+        alone = self.trusted == "central" and self.named in _ADDED
         yield (
-            self.adjacency == "add-remove"
-            and (self.trusted != "central" or self.named not in _ADDED),
-            "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with "
-            f"method {added}: take trust='central' and leave method (--method) out.",
+            self.adjacency == "add-remove" and not alone,
+            (
+                "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with method "
+                f"{' or '.join(_ADDED)}: take trust='central' and leave method (--method) out."
+            ),
         )
         too_many = self.named == "exponential" and self.items > most
         yield (
             too_many or (self.named, self.trusted) == ("kwiksort", "local"),
-            f"{self.named} is not simulated here (exponential is, for up to {most} items, kwiksort with "
-            "trust='central'): take another method (--method).",
+            (
+                f"{self.named} is not simulated here (exponential is, for up to {most} items, kwiksort with "
+                "trust='central'): take another method (--method)."
+            ),
         )
         check_trust(record, self.trusted, CONSENSUS)
         yield (
             self.rule is not None and not record.solves,
-            f"{self.named} has no weights of all pairs, which a rule (--rule) ranks by: leave one of them out.",
+            (
+                f"{self.named} has no weights of all pairs, which a rule (--rule) ranks by: leave one of them out."
+            ),
         )
 
     @property
@@ -300,8 +283,11 @@ class Design(types.SimpleNamespace):
 
     @property
     def share_of_scores(self) -> float:
-        """Share of ε that is for scores; the rest is for intervals, as of ``pairwise.private_design.DESIGN_SHARE``."""
-        return 1.0 if self.adjacency == "flip" or self.steps is not None else 0.9
+        """Share of ε that is for scores; the rest is for intervals."""
+        from privrank_jax.pairwise.private_design import DESIGN_SHARE
+
+        whole = self.adjacency == "flip" or self.steps is not None
+        return 1.0 if whole else 1 - DESIGN_SHARE
 
     def errors(self) -> dict[str, str]:
         """Names of errors, and what they are."""
@@ -331,13 +317,12 @@ class Design(types.SimpleNamespace):
 
     def opening(self, facts: Mapping[str, Any]) -> str:
         """Who sees which answers, and what ε counts for."""
-        what = "rankings" if self.kind == "consensus" else "answers"
-        what = "ballots" if self.kind == "points" else what
-        published = {
-            "survey": "",
-            "scores": "scores with noise, as privrank rank does",
-            "consensus": "a noisy consensus, as privrank aggregate does",
-            "points": "noisy totals, as privrank aggregate --method scores does",
+        what, published = {
+            "survey": ("answers", ""),
+            "scores": ("answers", "scores with noise, as privrank rank does"),
+            "consensus": ("rankings", "a noisy consensus, as privrank aggregate does"),
+            "points": ("ballots", "noisy totals, as privrank aggregate --method scores does"),
+            "labels": ("labels", ""),
         }[self.kind]
         if self.steps is not None:
             published = f"a leaderboard with noise after each of {self.steps} steps"
@@ -353,12 +338,10 @@ class Design(types.SimpleNamespace):
             opening += f"{facts['epsilon_per_user']:.3g} in all."
         if "local_epsilon" in facts:
             opening += f" Whoever sees an answer with its sender, as the shuffler does: {facts['local_epsilon']:.3g}."
-        if self.share_of_scores < 1 and self.kind == "scores":
+        if self.kind == "scores" and self.share_of_scores < 1:
             opening += " A tenth of it is for intervals (rank --intervals none keeps it)."
         if self.adjacency == "add-remove":
-            opening += (
-                " A user can't be told from none, and how many users there are is not published."
-            )
+            opening += " How many users there are is not published."
         return opening
 
     def protected(self, epsilon: float) -> str:

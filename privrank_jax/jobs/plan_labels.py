@@ -48,12 +48,11 @@ def plan_labels(design: Design) -> Plan:
                 f"{most:,} labels can't count as {design.target:,g} without privacy: take more users (--users), or a "
                 "smaller target (--target)."
             )
-        ends = math.log(LARGEST_EPSILON), math.log(SMALLEST_EPSILON)
-        epsilon = math.exp(
-            furthest(
-                lambda log: users * of_user(math.exp(log)) >= design.target, *ends, absolute=1e-6
-            )
+        ends = LARGEST_EPSILON, SMALLEST_EPSILON
+        enough = furthest(
+            lambda one: users * of_user(float(one)) >= design.target, *ends, relative=1e-6
         )
+        epsilon = float(enough)
     elif design.target is not None:
         needed = math.ceil(design.target / of_user(epsilon))
     users = users or needed or 1
@@ -81,10 +80,6 @@ def plan_labels(design: Design) -> Plan:
         ("of choices on which nine of ten users agree", f"{found['worth_of_clear_labels']:,.4g}"),
         ("of hard choices, if each user gave one label", f"{found['worth_of_one_label_each']:,.4g}"),
     ]  # fmt: skip
-    opening = (
-        "In this plan users randomize their own labels before sending them (--trust local), as privrank privatize "
-        "does. epsilon counts for a user, and is divided among the user's labels."
-    )
     answer = f"These labels count as {found['worth']:,.4g} without privacy."
     points = [
         {"users": one, "hard": one * of_user(epsilon), "clear": one * of_user(epsilon, _CLEAR)}
@@ -95,4 +90,4 @@ def plan_labels(design: Design) -> Plan:
     draw = design.figure(points, lines, what, (users, found["worth"]), epsilon)
     columns = {"plan": [row[0] for row in rows], "": [row[1] for row in rows]}
     told = (answer, design.protected(epsilon))
-    return Plan(design.title(), opening, columns, told, found, [found], (), draw)
+    return Plan(design.title(), design.opening(found), columns, told, found, [found], (), draw)

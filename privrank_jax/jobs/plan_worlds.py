@@ -32,7 +32,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Int
 
 from privrank_jax import aggregation, pairwise
 from privrank_jax._backend import product
@@ -85,15 +85,14 @@ class World:
     Attributes:
         crowd: (generator, draws) -> arrays with an axis of draws.
         errors: (key, crowd of one draw, n, ε, setting) -> errors by name.
-        of_answer: (n, ε) -> ε of an answer, on the host, which is larger where a shuffler hides its sender.
-        setting: (n, ε) -> what the program depends on, on the host.
+        asked: (n, ε) -> ε of an answer, which is larger where a shuffler hides its sender, and what else the program
+            depends on; on the host, for finite ε.
         share: of the usual number of draws, where one takes long.
     """
 
     crowd: Callable[[np.random.Generator, int], Any]
     errors: Callable[..., Errors]
-    of_answer: Callable[[float, float], float] = lambda users, epsilon: epsilon
-    setting: Callable[[float, float], Hashable] = lambda users, epsilon: None
+    asked: Callable[[float, float], tuple[float, Hashable]] = lambda users, epsilon: (epsilon, None)
     share: float = 1.0
 
 
@@ -136,9 +135,10 @@ class Solver:
         return found
 
     def _drawn(self, users: float, epsilon: float) -> Errors:
-        setting = self._world.setting(users, epsilon)
-        hidden = math.inf if math.isinf(epsilon) else self._world.of_answer(users, epsilon)
-        arguments = self._keys, self._crowd, np.float64(users), np.float64(hidden)
+        of_answer, setting = epsilon, None
+        if not math.isinf(epsilon):
+            of_answer, setting = self._world.asked(users, epsilon)
+        arguments = self._keys, self._crowd, np.float64(users), np.float64(of_answer)
         if setting not in self._programs:
             one = functools.partial(self._world.errors, setting=setting)
             lowered = jax.jit(jax.vmap(one, in_axes=(0, 0, None, None))).lower(*arguments)
@@ -276,7 +276,7 @@ def _survey(design: Design) -> World:
     ahead, parts = np.asarray(link.cdf(true[first] - true[second])), 1
     if design.epsilon_max is not None:
         parts = _BUDGETS
-    dealt = design.share_answered if shuffled and design.question == "public" else None
+    dealt = shuffled and design.question == "public"
 
     def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
         high = epsilon if design.epsilon_max is None else design.epsilon_max
@@ -284,20 +284,27 @@ def _survey(design: Design) -> World:
         budgets = jnp.where(jnp.isinf(epsilon), jnp.inf, budgets)
         told = 0.5 + jnp.tanh(budgets / 2)[:, None] * (ahead - 0.5)
         asked = binomial(crowd[0], users / parts, design.share_answered)
-        if dealt is not None:
-            asked = jnp.floor(users * dealt) + 0 * asked
+        if dealt:
+            asked = jnp.floor(users * design.share_answered) + 0 * asked
         won = binomial(crowd[1], asked, told)
         lean, weight = coefficients(budgets, True, True, "randomized-response")
         sums = DebiasedSums.from_pairs(product(lean, won - asked / 2), product(weight, asked))
         return _of_scores(design, scores_from_sums(sums, link).value, true)
 
-    def local(users: float, epsilon: float) -> float:
-        among = int(users) if dealt is None else int(users) // design.pairs
-        told = {"question": design.question}
-        return shuffled_local_epsilon(max(among, 1), epsilon, design.delta, **told)
-
     crowd = _normal(2, parts, design.pairs)
-    return World(crowd, errors, local) if shuffled else World(crowd, errors)
+    return (
+        World(crowd, errors, functools.partial(_shuffled, design))
+        if shuffled
+        else World(crowd, errors)
+    )
+
+
+def _shuffled(design: Design, users: float, epsilon: float) -> tuple[float, Hashable]:
+    """The largest ε of an answer whose shuffling leaves ``epsilon``, among those to the same public question or all."""
+    public = design.question == "public"
+    among, told = int(users) // (design.pairs if public else 1), {"question": design.question}
+    few = _TOO_FEW if design.rankings and users < design.pairs else None
+    return shuffled_local_epsilon(max(among, 1), epsilon, design.delta, **told), few
 
 
 def _shares(design: Design, true: np.ndarray) -> np.ndarray:
@@ -357,20 +364,10 @@ def _scores(design: Design) -> World:
 # --- rankings ---------------------------------------------------------------------------------------
 
 
-@functools.lru_cache(maxsize=2)
-def _pool(items: int, spread: float) -> np.ndarray:
-    """Ranks of users, ``(pool, items)``."""
-    users = max(_POOL * 40 // max(items, 40), 16)
-    drawn = np.random.default_rng(1).gumbel(size=(users, items))
-    return np.argsort(np.argsort(-(drawn + np.linspace(spread, -spread, items)), axis=1), axis=1)
-
-
-def _mean_places(items: int, spread: float) -> Float[np.ndarray, "items items"]:
-    """Share of users who have each item at each place, of more rankings."""
-    users = max(_MANY // items, 1000)
-    drawn = np.random.default_rng(2).gumbel(size=(users, items))
-    order = np.argsort(-(drawn + np.linspace(spread, -spread, items)), axis=1)
-    return np.stack([np.bincount(one, minlength=items) for one in order.T], axis=1) / users
+def _orders(seed: int, users: int, items: int, spread: float) -> Int[np.ndarray, "users items"]:
+    """Orders of items by users of the Plackett-Luce model."""
+    drawn = np.random.default_rng(seed).gumbel(size=(users, items))
+    return np.argsort(-(drawn + np.linspace(spread, -spread, items)), axis=1)
 
 
 def _solved(design: Design, weights: PairMatrix) -> Ranks:
@@ -407,12 +404,17 @@ def _consensus(design: Design) -> World:
     method = design.named
     items, trust, true = design.items, design.trusted, _true(design)
     first, second = _pairs_of(items)
-    pool, lead = _pool(items, design.spread), 1 / (1 + np.exp(true[second] - true[first]))
+    pool = np.argsort(
+        _orders(1, max(_POOL * 40 // max(items, 40), 16), items, design.spread), axis=1
+    )
+    lead = 1 / (1 + np.exp(true[second] - true[first]))
     ahead_of = (pool[:, first] < pool[:, second]).astype(np.float32)
     at_places = at_mean = None
     if method == "footrule" and trust == "central":
         at_places = np.eye(items, dtype=np.float32)[pool].reshape(len(pool), -1)
-        at_mean = _mean_places(items, design.spread)
+        order = _orders(2, max(_MANY // items, 1000), items, design.spread)
+        counts = [np.bincount(one, minlength=items) for one in order.T]
+        at_mean = np.stack(counts, axis=1) / len(order)
 
     def crowd(source: np.random.Generator, draws: int) -> dict[str, np.ndarray]:
         normal = source.standard_normal((draws, len(pool))).astype(np.float32)
@@ -453,14 +455,11 @@ def _consensus(design: Design) -> World:
         lost = jnp.nan if setting == _TOO_FEW else 0.0
         return {name: error + lost for name, error in found.items()}
 
-    def local(users: float, epsilon: float) -> float:
-        return shuffled_local_epsilon(max(int(users), 1), epsilon, design.delta)
-
+    if trust == "central":
+        return World(crowd, errors)
     if trust == "shuffled":
-        return World(crowd, errors, local, lambda users, _: _TOO_FEW if users < len(lead) else None)
-    if trust == "local":
-        return World(crowd, errors, setting=functools.partial(_asked, design, method), share=0.2)
-    return World(crowd, errors)
+        return World(crowd, errors, functools.partial(_shuffled, design))
+    return World(crowd, errors, functools.partial(_asked, design, method), share=0.2)
 
 
 def _cost(weights: PairMatrix, ranks: Any) -> Array:
@@ -468,17 +467,16 @@ def _cost(weights: PairMatrix, ranks: Any) -> Array:
     return jnp.sum(jnp.where(ranks[:, None] > ranks, weights, 0))
 
 
-def _asked(design: Design, method: str, users: float, epsilon: float) -> Hashable:
-    """Of how many items each user tells the order, or that it is two sets of items; None where nothing is hidden."""
+def _asked(design: Design, method: str, users: float, epsilon: float) -> tuple[float, Hashable]:
+    """Of how many items each user tells the order, or that it is two sets of items."""
     items, users = design.items, int(min(users, 1e9))
-    if math.isinf(epsilon):
-        return None
-    if method == "borda":
-        promise = Privacy(epsilon, unit="user", adjacency="replace")
-        if choose_report(items, users, promise) == _TWO_SETS:
-            return _TWO_SETS
-        return _TOO_FEW if users < design.pairs else 2
-    return items if users < design.pairs else int(best_size(items, users, epsilon))
+    if method != "borda":
+        size = items if users < design.pairs else int(best_size(items, users, epsilon))
+        return epsilon, size
+    promise = Privacy(epsilon, unit="user", adjacency="replace")
+    if choose_report(items, users, promise) == _TWO_SETS:
+        return epsilon, _TWO_SETS
+    return epsilon, _TOO_FEW if users < design.pairs else 2
 
 
 def _by_reports(

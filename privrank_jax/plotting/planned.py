@@ -26,7 +26,6 @@ def planned_errors(
     plan: tuple[float, float],
     *,
     target: float | None = None,
-    x_label: str = "users",
     y_label: str = "largest error of a score",
     guarantee_text: str = "",
     title: str | None = None,
@@ -38,7 +37,6 @@ def planned_errors(
         lines: from columns to what they hold.
         plan: number of users, and the error that the target is about.
         target: error that was asked for. Default: none was.
-        x_label: what the users are.
         y_label: what the error is.
         guarantee_text: what is protected, written below the figure.
         title: title of the figure.
@@ -66,7 +64,7 @@ def planned_errors(
         axis.axhline(target, color="black", linewidth=1.0, linestyle=":", label="asked for")
     axis.plot(*plan, "*", color="black", markersize=12, label="this plan")
     style(axis, True, True)
-    axis.set_xlabel(x_label)
+    axis.set_xlabel("users")
     axis.set_ylabel(y_label)
     legend_below(figure, ncols=2, handlelength=3.2)
     return finished(figure, title, guarantee_text)
