@@ -25,7 +25,7 @@ from privrank_jax.rankings import ranks_from_scores
 from tests import of_rankings
 from tests.promises import user
 
-ITEMS, DRAWS = 5, 300
+ITEMS, DRAWS = 5, 1500
 TRUE = np.linspace(1, -1, ITEMS)
 FIRST, SECOND = np.triu_indices(ITEMS, 1)
 CENTRAL = {"trust": "central", "max_per_user": 4}
@@ -186,7 +186,7 @@ FRESH = {
 @pytest.mark.parametrize("name", FRESH)
 def test_it_errs_as_crowds_that_are_drawn_user_by_user(name, key):
     options, once = FRESH[name]
-    found = plan(ITEMS, **{"epsilon": 1.0, "draws": 1000, **options}).facts
+    found = plan(ITEMS, **{"epsilon": 1.0, "draws": 6000, **options}).facts
     errors = found["error"][found["error_of_target"]]
     with jax.enable_x64(True):
         drawn = jax.vmap(lambda one: once(one, options["users"]))(jax.random.split(key, DRAWS))
