@@ -138,10 +138,17 @@ def _simulated(design: Design) -> Plan:
     numbers = {min(max(round(users * _STEP**k), 1), design.most_users) for k in range(-2, 3)}
     curve = [(one, solver.at(one, epsilon), solver.at(one, math.inf)) for one in sorted(numbers)]
     errors, clear = solver.at(users, epsilon), solver.at(users, math.inf)
-    if math.isnan(errors[design.goal]["mean"]):
+    numbers = [
+        number for part in (errors, clear) for one in part.values() for number in one.values()
+    ]
+    if not all(map(math.isfinite, numbers)):
+        few = design.rankings and design.trusted != "central" and users < design.pairs
         raise ValueError(
             f"{users:,} users are too few to ask each about one of {design.pairs:,} pairs, as exact reports require: "
             "take more users (--users), or trust='central' (--trust central)."
+            if few
+            else "this design is beyond what can be simulated: take scores that are closer (spread, --spread), or "
+            "options nearer to their usual values."
         )
     found = design.told(*_FACTS, *_FACTS_OF.get(design.kind, ()))
     found |= {"users": users, "users_needed": None, "more_users": None, "epsilon": epsilon}

@@ -335,6 +335,7 @@ CONSENSUS = {"rankings": True}
         ({**CENTRAL, "error": "pairs", "spread": 0}, "no right order"),
         ({**CENTRAL, "error": "first", "confidence": 0.9}, "confidence"),
         ({"top_k": 9}, "top_k"),
+        ({"spread": 1e300}, "beyond what can be simulated"),
         ({"draws": 1}, "draws"),
         ({"rule": "copeland"}, "rule"),
         ({"limit": 2}, "limit"),
