@@ -115,6 +115,7 @@ class Solver:
         self._epsilons = _EPSILONS if design.trusted == "central" else _OF_REPORTS
         self.at = functools.cache(self._at)
 
+    @np.errstate(over="ignore", invalid="ignore")  # what is no number is refused in the end
     def _at(self, users: float, epsilon: float) -> dict[str, dict[str, float]]:
         """Means, quantiles and their standard errors, by name of the error."""
         found, level, number = {}, self._design.certainty or LEVEL, self.draws
