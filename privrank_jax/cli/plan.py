@@ -32,12 +32,11 @@ HELP = (
 )
 
 
-def _option(metavar: str, help: str) -> Any:
-    return typer.Option(metavar=metavar, help=help)
-
-
-def _flag(name: str, help: str) -> Any:
-    return typer.Option(name, help=help)
+def _option(name: str, help: str) -> Any:
+    """An option, by its metavar, or a flag."""
+    if name.startswith("--"):
+        return typer.Option(name, help=help)
+    return typer.Option(metavar=name, help=help)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -46,7 +45,7 @@ class Design(Saved):
 
     items: Annotated[int | None, _option("M", "Number of items; of labels none.")] = None
     rankings: Annotated[
-        bool, _flag("--rankings",
+        bool, _option("--rankings",
             "Plan a consensus of whole rankings, one per user.")
     ] = False  # fmt: skip
     points: Annotated[
@@ -59,7 +58,7 @@ class Design(Saved):
             "With --points: the most items that a user may give points to.")
     ] = None  # fmt: skip
     labels: Annotated[
-        bool, _flag("--labels",
+        bool, _option("--labels",
             "Plan preference labels for training, --max-per-user of each user, as of privrank privatize; --target is "
             "as how many labels without privacy they are to count.")
     ] = False  # fmt: skip
@@ -119,7 +118,7 @@ class Design(Saved):
             "With --trust central: items are shown in proportion to 1/rank^POWER, 0 equally often.")
     ] = 0.0  # fmt: skip
     near: Annotated[
-        bool, _flag("--near",
+        bool, _option("--near",
             "With --trust central: opponents are near in strength, else random.")
     ] = False  # fmt: skip
     ties: Annotated[

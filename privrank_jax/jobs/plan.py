@@ -214,10 +214,7 @@ def _flat(facts: dict[str, Any], head: str = "") -> dict[str, Any]:
     return found
 
 
-# --- what stands beside the simulation --------------------------------------------------------------
-
-_Beside = tuple[list[tuple[str, ...]], dict[str, Any]]
-"""Rows of the table, and facts."""
+_Beside = tuple[list[tuple[str, ...]], dict[str, Any]]  # rows of the table, and facts
 
 
 def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:

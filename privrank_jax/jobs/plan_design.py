@@ -102,7 +102,7 @@ class Plan:
         return frame_of(self.rows)
 
     def plot(self) -> Any:
-        """A figure of errors by the number of users, or of what each method costs; and of the target.
+        """A figure of errors, or of what labels are worth, by the number of users; and of the target.
 
         Raises:
             ImportError: matplotlib is not installed.

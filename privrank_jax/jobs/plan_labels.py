@@ -62,7 +62,6 @@ def plan_labels(design: Design) -> Plan:
         "users_needed": needed,
         "more_users": None if needed is None else max(needed - (design.users or 0), 0),
         "labels_per_user": each,
-        "labels": users * each,
         "epsilon": epsilon,
         "epsilon_of_label": epsilon / each,
         "worth": users * of_user(epsilon),

@@ -205,7 +205,7 @@ def _promised(design: Design, epsilon: Any, **more: Any) -> Privacy:
 def _of_order(design: Design, ranks: Ranks) -> Errors:
     """Errors of an order of items of which the first is the best."""
     apart = jnp.triu(ranks[:, None] > ranks, 1)
-    true, first = jnp.arange(len(ranks)), min(design.top_k or 3, len(ranks))
+    true, first = jnp.arange(len(ranks)), design.shown_first
     return {
         "pairs": jnp.sum(apart) / design.pairs,
         "first": jnp.any(ranks[:first] != true[:first]).astype(float),
@@ -497,9 +497,6 @@ def _by_reports(
     found = aggregation.sub_ranking_weights(key, given, promise, size=asked).value
     exact = np.stack([(given[:, [item]] < given).mean(axis=0) for item in range(design.items)])
     return _of_weights(design, method, weights + scale * (found - exact))
-
-
-# --- points -----------------------------------------------------------------------------------------
 
 
 def _points(design: Design) -> World:
