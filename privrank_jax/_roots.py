@@ -49,17 +49,6 @@ def bracketed_root(function: Callable[[Array], Array], low: Array, high: Array) 
     return differentiable_where(above & (root < high), root)
 
 
-def log_root(function: Callable[[Array], Array], low: Array, high: Array) -> Array:
-    """The same on a logarithmic scale, for positive roots whose order of magnitude is unknown.
-
-    Args:
-        function: as for :func:`bracketed_root`.
-        low: > 0, as for :func:`bracketed_root`.
-        high: as for :func:`bracketed_root`.
-    """
-    return jnp.exp(bracketed_root(lambda x: function(jnp.exp(x)), jnp.log(low), jnp.log(high)))
-
-
 def square_root(x: Array) -> Array:
     """√max(x, 0), with derivative 0 where x <= 0, for variances that may round to 0 and lengths that may be 0."""
     none = x <= 0

@@ -29,7 +29,7 @@ EXAMPLES = (
     "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
     "privacy.unbounded_sums",
     "privacy.cube_lattice", "privacy.zcdp", "privacy.guarantee",
-    "pairwise.maximum_likelihood", "pairwise.debiasing", "pairwise.planner", "pairwise.uncertainty",
+    "pairwise.maximum_likelihood", "pairwise.debiasing", "pairwise.uncertainty",
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.choice_noise",
     "pairwise.clustered_errors", "pairwise.weighted_comparisons",

@@ -119,7 +119,7 @@ def released(votes, ledger):
 def test_during_compilation(tmp_path):
     planned = ("plan", "--items", "300", "--users", "100", "--epsilon", "1")
     process = start(*planned, JAX_LOG_COMPILES="1", XDG_CACHE_HOME=str(tmp_path))
-    read_until(process, "Compiling jit(_planned_error)")
+    read_until(process, "Compiling jit(errors)")
     code, out, said = finish(process)
     assert (code, out, said) == (130, "", "privrank: interrupted")
 

@@ -23,7 +23,6 @@ from privrank_jax.aggregation.kemeny_rule import kemeny
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
 from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.noisy_weights import noise_all
-from privrank_jax.aggregation.planned_errors import planned_costs
 from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.aggregation.query_budgets import query_budget
 from privrank_jax.aggregation.scores import PointTotals, dp_scores
@@ -57,7 +56,6 @@ __all__ = [
     "local_search",
     "local_weights",
     "noise_all",
-    "planned_costs",
     "private_weights",
     "proven_errors",
     "query_budget",

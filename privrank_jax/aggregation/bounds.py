@@ -198,10 +198,13 @@ def bound(
     check_choice("method", method, tuple(names))
     noise = next(iter(known)) if noise is None else noise
     check_choice("noise", noise, tuple(known))
-    replaced, of_noise = as_replaced(privacy, known[noise], num_users)
-    if replaced is not privacy and method == "weights":
-        settings.setdefault("focus", 0.0)
-    own = of_one_user(replaced, known[noise], num_users)
+    of_noise = num_users
+    if privacy.adjacency == "add-remove" and trust == "central" and method in SUMMED:
+        # as the head of this module proves
+        privacy, of_noise = dataclasses.replace(privacy, adjacency="replace"), 2 * num_users
+        if method == "weights":
+            settings.setdefault("focus", 0.0)
+    own = _of_one_user(privacy, known[noise], num_users)
     settings |= {"noise": noise, "chance": None if confidence is None else 1 - confidence}
     formula = functools.partial(known[noise].formula, num_items, of_noise, **settings)
     found = formula(own) if trust == "central" else quickly(formula, float(own.epsilon))
@@ -236,36 +239,14 @@ class Row(NamedTuple):
         return self.remark.startswith(_SOLVED)
 
 
-def of_one_user(privacy: Privacy, row: Any, num_users: int) -> Privacy:
-    """What a method attains where ``privacy`` is asked for; of shuffled reports what each of them keeps by itself.
-
-    Args:
-        privacy: what is asked for.
-        row: has the ``method``, ``function``, ``trust`` and ``noise``.
-        num_users: n.
-    """
+def _of_one_user(privacy: Privacy, row: Row, users: int) -> Privacy:
+    """What a method attains; of shuffled reports what each of them keeps by itself."""
     if row.trust != "shuffled":
         noises = [one.noise for one in ROWS if (one.method, one.trust) == (row.method, row.trust)]
         return of_rankings(privacy, row.function, row.noise, noises)
     attained = promise_of_shuffled(privacy, row.function)
-    local = shuffled_local_epsilon(num_users, attained.epsilon, attained.delta)
+    local = shuffled_local_epsilon(users, attained.epsilon, attained.delta)
     return dataclasses.replace(attained, epsilon=local, delta=0.0)
-
-
-def as_replaced(privacy: Privacy, row: Any, num_users: int) -> tuple[Privacy, int]:
-    """The promise, and of how many users, whose means have the noise of this release, divided by n.
-
-    Of users who may be added or removed they are 2n who may be replaced; proof at the head of this module.
-
-    Args:
-        privacy: what is asked for; returned itself unless it is add-remove of :data:`SUMMED`.
-        row: has the ``method`` and ``trust``.
-        num_users: n.
-    """
-    summed = row.method in SUMMED and row.trust == "central"
-    if not summed or privacy.adjacency != "add-remove":
-        return privacy, num_users
-    return dataclasses.replace(privacy, adjacency="replace"), 2 * num_users
 
 
 def report_deviation(num_items: int, num_users: int, epsilon: float, mechanism: str) -> float:

@@ -1,4 +1,4 @@
-r"""What is proven of every private consensus: one table of ratios and additive errors, and the method of least cost.
+r"""What is proven of every private consensus: one table of ratios and additive errors,.
 
 **Rows.** A row bounds the Kemeny cost of one method, E K(σ, w) ≤ ratio·OPT + additive, whatever the rankings; with a
 confidence the cost itself. Proofs and constants: :mod:`~privrank_jax.aggregation.bounds`.
@@ -18,8 +18,8 @@ so up to logarithms no method needs fewer users for an error of this size. How f
 theorems do not say. Borda's ratio 5 and its factor 2 of the noise are attained by some crowds
 (:mod:`~privrank_jax.aggregation.borda_theorem`). The means of sums and ranges of central noise are exact, or bounded to
 within 13 %; those of local reports bound a mean by a root mean square, 1.25 times it for
-normal errors. But errors rarely all count: cost lies far below these bounds in most crowds, see
-:mod:`~privrank_jax.aggregation.planned_errors`.
+normal errors. But errors rarely all count: cost lies far below these bounds in most crowds, as
+:func:`~privrank_jax.plan` simulates them.
 """
 
 from __future__ import annotations
@@ -74,9 +74,9 @@ class ProvenError:
             ValueError: a negative estimate.
 
         >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-        >>> row = least_proven_error(10, 10_000, privacy, optimum=10.0)
-        >>> row.method, round(row.cost(10.0), 2)
-        ('exponential', 0.14)
+        >>> (row,) = proven_errors(10, 10_000, privacy, method="exponential")
+        >>> round(row.cost(10.0), 2)
+        0.14
         """
         highest = self.pairs / 2
         if optimum is not None:
@@ -145,34 +145,3 @@ def proven_errors(
             ProvenError(**told, **proven._asdict(), pure=pure and trust != "shuffled", pairs=pairs)
         )
     return tuple(found)
-
-
-def least_proven_error(
-    num_items: int,
-    num_users: int,
-    privacy: Privacy,
-    *,
-    trust: str = "central",
-    optimum: float | None = None,
-    xi: float = 0.0,
-    confidence: float | None = None,
-) -> ProvenError:
-    """The method of least proven cost (ratio - 1)·OPT + additive, from public facts only.
-
-    Args:
-        num_items, num_users, privacy, trust, xi, confidence: as for :func:`proven_errors`.
-        optimum: public upper estimate of OPT, in pairs per user, such as the cost of a former consensus; None if there
-            is none.
-
-    Returns:
-        Its row; ``row.cost(optimum)`` is the least.
-
-    Raises:
-        ValueError: as :func:`proven_errors`; a negative estimate.
-
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> [least_proven_error(50, 3_000, privacy, optimum=o).method for o in (0.0, None)]
-    ['borda', 'noise-all']
-    """
-    rows = proven_errors(num_items, num_users, privacy, trust=trust, xi=xi, confidence=confidence)
-    return min(rows, key=lambda row: (row.cost(optimum), row.additive))

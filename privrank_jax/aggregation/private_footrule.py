@@ -75,22 +75,10 @@ def cost_deviation(num_items: Count, scale: Numbers, noise: str) -> Numbers:
     (0.803, 1.032)
     """
     items = 1.0 * num_items
-    return scale * (count_variance(items, noise) * 2 * (items * items - 1) / (3 * items)) ** 0.5
-
-
-def count_variance(items: Numbers, noise: str) -> Numbers:
-    """Variance of the noise on one prefix count at scale 1.
-
-    Args:
-        items: m, may be traced.
-        noise: as for :func:`cost_deviation`.
-
-    >>> count_variance(2, "k-norm")  # (d + 1)(d + 2)/3, d = 2
-    4.0
-    """
-    dimension = 1.0 * items * (items - 1)
+    dimension = items * (items - 1)
     cube = (dimension + 1) * (dimension + 2) / 3
-    return {"k-norm": cube, "laplace": 2.0, "gaussian": 1.0}[noise]
+    of_count = {"k-norm": cube, "laplace": 2.0, "gaussian": 1.0}[noise]
+    return scale * (of_count * 2 * (items * items - 1) / (3 * items)) ** 0.5
 
 
 def _behind(histograms: Any, facts: Facts) -> Any:

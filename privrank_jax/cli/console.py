@@ -27,6 +27,7 @@ Side = Literal["left", "right"]
 
 NOT_PRIVATE = "NOT PRIVATE"  # how a paragraph begins that says so
 _NO_TERMINAL_WIDTH = 110
+_BAR = 20  # characters of a bar of progress
 _NARROW = 80  # columns of a terminal, below which a table that does not fit is printed as records
 CUT = 1  # exit code when the reader of stdout closed it before the end
 REFUSED = 2
@@ -151,17 +152,25 @@ def _to_stderr(head: str, style: str, message: str) -> None:
 
 
 @contextlib.contextmanager
-def busy(what: str) -> Iterator[None]:
+def busy(what: str) -> Iterator[Callable[[float], None]]:
     """Say on a terminal what the command does before it can print anything, and erase it in the end.
+
+    Yields a function that draws a bar of the share that is done.
 
     Args:
         what: a few words, which fit a narrow terminal.
     """
     shown = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+    def advance(share: float) -> None:
+        if shown:
+            bar = "█" * round(_BAR * share)
+            typer.echo(f"\rprivrank: {what} {bar:░<{_BAR}} {share:4.0%}", err=True, nl=False)
+
     if shown:
         typer.echo(f"privrank: {what}…", err=True, nl=False)
     try:
-        yield
+        yield advance
     finally:
         if shown:
             typer.echo("\r\x1b[K", err=True, nl=False)

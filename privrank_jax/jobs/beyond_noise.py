@@ -24,7 +24,6 @@ from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
-from privrank_jax.privacy.privacy import Privacy
 
 LEVEL = 0.95
 
@@ -256,48 +255,23 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
         pairs = num_items * (num_items - 1) // 2
         return _independent_reach(drawn, asked.noise_drawn, pairs, step)
     about, promise = drawn.estimate.diagnostics, drawn.guarantee.promise
-    scales = [float(getattr(about, f"{part}_scale", 0.0)) for part in ("gradient", "cycle")]
-    users = 0.5 / step
-    given = {"noise": asked.noise_drawn, "exact": drawn.exact}
-    found = reach_on_weights(num_items, promise, scales[0] * users, scales[1] * users, **given)
-    return None if found is None else found / users
-
-
-def reach_on_weights(
-    num_items: int,
-    promise: Privacy,
-    gradient_scale: float,
-    cycle_scale: float,
-    *,
-    noise: str,
-    exact: bool = True,
-    level: float = LEVEL,
-) -> float | None:
-    """Half-width that holds the noise of all private weights before shrinkage, in users, also before there are data.
-
-    Args:
-        num_items: m.
-        promise: what is promised.
-        gradient_scale: σ_g, in users.
-        cycle_scale: σ_c, in users; infinite if weights are made of scores alone, of which None is said.
-        noise: ``"k-norm"``, which spends all of the budget on pairs, or all on scores; or ``"gaussian"``.
-        exact: whether the noise is exact, or that of the simulated twin.
-        level: the probability with which it holds all.
-    """
-    if not math.isfinite(cycle_scale):
+    gradient, cycle = (
+        float(getattr(about, f"{part}_scale", 0.0)) for part in ("gradient", "cycle")
+    )
+    if not math.isfinite(cycle):
         return None
-    pairs, (change, _) = num_items * (num_items - 1) // 2, unit_of(promise, 1)
-    if noise == "k-norm":
-        rate = float(promise.epsilon) / change
-        if exact:
-            return 0.5 * cube_lattice_reach(pairs, level, rate)
-        return Noise("k-norm", 0.5 / rate, Cube.of_pairs(num_items)).reach(level)
+    users, pairs = 0.5 / step, num_items * (num_items - 1) // 2
+    if asked.noise_drawn == "k-norm":  # all of the budget is spent on pairs
+        rate = float(promise.epsilon) / unit_of(promise, 1)[0]
+        if drawn.exact:
+            return 0.5 * cube_lattice_reach(pairs, LEVEL, rate) / users
+        return Noise("k-norm", 0.5 / rate, Cube.of_pairs(num_items)).reach(LEVEL) / users
     # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
     # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
-    square = (num_items - 1) * gradient_scale**2
-    square += (num_items - 1) * (num_items - 2) / 2 * cycle_scale**2
-    reach = Noise.independent("gaussian", math.sqrt(square / pairs), pairs).reach(level)
-    return reach + exact
+    square = (num_items - 1) * (gradient * users) ** 2
+    square += (num_items - 1) * (num_items - 2) / 2 * (cycle * users) ** 2
+    reach = Noise.independent("gaussian", math.sqrt(square / pairs), pairs).reach(LEVEL)
+    return (reach + drawn.exact) / users
 
 
 def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
@@ -309,42 +283,15 @@ def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
         drawn: the release.
     """
     items, promise = totals.num_items, drawn.guarantee.promise
-    rules = {"most": totals.most, "limit": totals.limit, "noise": noise}
-    if drawn.exact:
-        return reach_on_totals(items, promise, **rules, scale=drawn.scale)
-    added = dp_scores.noise(promise, Facts(items, rules=(totals.most, totals.limit)), noise)
-    return dataclasses.replace(added, scale=drawn.scale).reach(LEVEL)
-
-
-def reach_on_totals(
-    num_items: int,
-    promise: Privacy,
-    *,
-    most: int,
-    limit: int | None,
-    noise: str,
-    scale: float | None = None,
-    level: float = LEVEL,
-) -> float:
-    """The same for exact noise of this kind, before there are data.
-
-    Args:
-        num_items: m.
-        promise: what is promised.
-        most, limit: as of :class:`~privrank_jax.aggregation.PointTotals`.
-        noise: its kind.
-        scale: that of the release; None: that of its simulated twin, of which exact Gaussian noise has a few percent
-            more.
-        level: the probability with which it holds all.
-    """
-    change = points_change(num_items, promise, most, limit, noise)
+    if not drawn.exact:
+        added = dp_scores.noise(promise, Facts(items, rules=(totals.most, totals.limit)), noise)
+        return dataclasses.replace(added, scale=drawn.scale).reach(LEVEL)
+    change = points_change(items, promise, totals.most, totals.limit, noise)
     step = 1 / change.parts
     if noise == "k-norm":
         rate = float(promise.epsilon) / change.factor
-        return step * cube_lattice_reach(num_items, level, rate)
-    if scale is None:
-        scale = float(dp_scores.scale(promise, Facts(num_items, rules=(most, limit)), noise))
-    return Noise.independent(noise, scale, num_items).reach(level) + step
+        return step * cube_lattice_reach(items, LEVEL, rate)
+    return _independent_reach(drawn, noise, items, step)
 
 
 def _independent_reach(drawn: Drawn, noise: str, numbers: int, step: float) -> float:

@@ -6,18 +6,19 @@ import dataclasses
 import inspect
 import math
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from privrank_jax._limits import LARGEST_EPSILON, SMALLEST_EPSILON
 from privrank_jax._neighbors import ADJACENCIES
-from privrank_jax._search import furthest
 from privrank_jax._validate import check_choice
-from privrank_jax.jobs.methods import CONSENSUS
+from privrank_jax.jobs.methods import CONSENSUS, check_trust
 from privrank_jax.jobs.result import frame_of, html_of, text_of
 from privrank_jax.jobs.rules import KEMENY, RULES
 
-METHODS = (*(name for name, of in CONSENSUS.items() if not of.lists), "hay-kwiksort")
+METHODS = tuple(name for name, of in CONSENSUS.items() if not of.lists and name != "scores")
+OF_ORDER = ("pairs", "first", "place")
+ERRORS = ("largest", *OF_ORDER, "cost")
 _CHOICES: dict[str, tuple[Any, ...]] = {
     "link": ("logistic", "normal", "laplace"),
     "question": ("secret", "public"),
@@ -25,28 +26,22 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "rule": (None, KEMENY, *RULES),
     "method": (None, *METHODS),
     "adjacency": ADJACENCIES,
-    "error": ("largest", "pairs"),
+    "error": (None, *ERRORS),
 }
-MOST_USERS, MOST_SHUFFLED = 10**15, 10**9
-_MOST_ITEMS = {
-    **{"survey": 5_000, "scores": 300, "consensus": 200, "majorities": 200},
-    **{"points": 10_000, "labels": 0},
-}
-_MOST_PER_USER, _MOST_EXPOSURE = 10**6, 10.0
-_CRUDE = 0.5  # beyond this error the theory, one linear step, is too crude to plan with
-_STEPS, _WIDTH = 8, 10  # numbers of users in a picture, and their factor to either side of the plan
+MOST_USERS, MOST_SHUFFLED, MOST_ENUMERATED = 10**15, 10**9, 12
+_MOST_ITEMS = {"survey": 300, "scores": 300, "consensus": 100, "points": 1_000, "labels": 0}
+_MOST_PER_USER, _MOST_EXPOSURE, _MOST_STEPS, _MOST_DRAWS = 10**6, 10.0, 32, 100_000
 _OF_SURVEYS = ("link", "share_observed", "epsilon_max", "question")
-_OF_SCORES = ("max_per_user", "exposure", "near", "error")
+_OF_SCORES = ("max_per_user", "exposure", "near", "ties", "steps")
 _OF_RANKINGS = ("rankings", "method", "optimum", "rule")
 _UNUSED = {  # by what is planned, and by the trust
     "survey": (*_OF_RANKINGS, "limit", *_OF_SCORES, "adjacency"),
-    "scores": (*_OF_RANKINGS, "limit", *_OF_SURVEYS, "delta"),
+    "scores": (*_OF_RANKINGS, "limit", *_OF_SURVEYS),
     "consensus": (*_OF_SURVEYS, "limit", *_OF_SCORES),
-    "majorities": ("method", "optimum", *_OF_SURVEYS, "limit", *_OF_SCORES),
-    "points": (*_OF_RANKINGS, *_OF_SURVEYS, "spread", *_OF_SCORES),
+    "points": (*_OF_RANKINGS, *_OF_SURVEYS, *_OF_SCORES),
     "labels": (
         *(*_OF_RANKINGS, *_OF_SURVEYS, "items", "points", "limit", "spread", "confidence", "delta"),
-        *("adjacency", "exposure", "near", "error"),
+        *("adjacency", "exposure", "near", "ties", "steps", "error", "top_k"),
     ),
     "local": ("delta",),
     "shuffled": ("share_observed", "epsilon_max"),
@@ -56,14 +51,10 @@ _WHAT = {
     "survey": "a survey of comparisons",
     "scores": "scores that a curator publishes",
     "consensus": "a consensus of rankings",
-    "majorities": "majorities of private weights",
     "points": "totals of points",
     "labels": "preference labels",
 }
-_TRUSTS = {
-    **dict.fromkeys(("points", "majorities"), "central"),
-    "labels": "local",
-}
+_TRUSTS = {"points": "central", "labels": "local"}
 _ADDED = ("borda", "weights")  # as of aggregation.bounds.SUMMED, which takes time to import
 
 
@@ -111,7 +102,7 @@ class Plan:
         return frame_of(self.rows)
 
     def plot(self) -> Any:
-        """A figure of errors by the number of users, or of what each method costs; and of the target.
+        """A figure of errors, or of what labels are worth, by the number of users; and of the target.
 
         Raises:
             ImportError: matplotlib is not installed.
@@ -130,7 +121,7 @@ class Design(types.SimpleNamespace):
         if self.points is not None:
             return "points"
         if self.rankings:
-            return "consensus" if self.rule is None else "majorities"
+            return "consensus"
         return "scores" if self.trusted == "central" else "survey"
 
     @property
@@ -145,16 +136,26 @@ class Design(types.SimpleNamespace):
         return MOST_SHUFFLED if self.trusted == "shuffled" else MOST_USERS
 
     @property
-    def criterion(self) -> str:
+    def goal(self) -> str:
         """The error that the target refers to."""
-        if self.error == "pairs":
-            return "wrong_pairs"
-        return "expected" if self.confidence is None else "upper"
+        return self.error or ("cost" if self.kind == "consensus" else "largest")
 
     @property
-    def certainty(self) -> float:
-        """The probability with which the upper error holds: as given, or the usual one."""
-        return self.confidence or 0.95
+    def certainty(self) -> float | None:
+        """The probability with which the error stays below the target; None: on average."""
+        if self.confidence is None and self.kind == "points" and self.goal == "largest":
+            return 0.95
+        return self.confidence
+
+    @property
+    def scored(self) -> str:
+        """What an item has that errors are of."""
+        return "mean of points" if self.kind == "points" else "score"
+
+    @property
+    def shown_first(self) -> int:
+        """How many items the error of the first is about."""
+        return min(self.top_k or 3, self.items)
 
     @property
     def pairs(self) -> int:
@@ -169,7 +170,7 @@ class Design(types.SimpleNamespace):
     @property
     def answers_per_user(self) -> float:
         """Expected number of comparisons of one user."""
-        return self.share_answered * self.items * (self.items - 1) / 2
+        return self.share_answered * self.pairs
 
     def check(self, defaults: Mapping[str, inspect.Parameter]) -> None:
         """Refuse options that are out of range or don't go together."""
@@ -178,7 +179,7 @@ class Design(types.SimpleNamespace):
         most, many = _MOST_ITEMS[self.kind], self.most_users
         if self.items is None and self.kind != "labels":
             raise ValueError("give the number of items (--items).")
-        largest = 0.5 if self.error == "pairs" else math.inf  # a coin has half of all pairs wrong
+        largest = {"pairs": 0.5, "first": 1.0}.get(self.goal, math.inf)
         budgets = f"from {SMALLEST_EPSILON:g} to {LARGEST_EPSILON:g}; 1 is usual"
         for name, fits, words in (
             ("items", lambda m: 2 <= m <= most or not most, f"from 2 to {most:,} here"),
@@ -194,201 +195,194 @@ class Design(types.SimpleNamespace):
             ("optimum", lambda k: 0 <= k < math.inf, "finite and at least 0"),
             ("exposure", lambda p: 0 <= p <= _MOST_EXPOSURE, f"from 0 to {_MOST_EXPOSURE:g}"),
             ("max_per_user", lambda n: 1 <= n <= _MOST_PER_USER, f"from 1 to {_MOST_PER_USER:,}"),
+            ("ties", lambda p: 0 <= p < 1, "at least 0 and below 1"),
+            ("steps", lambda t: 1 <= t <= _MOST_STEPS, f"from 1 to {_MOST_STEPS}"),
+            ("top_k", lambda k: 1 <= k <= (self.items or k), "from 1 to the number of items"),
+            ("draws", lambda d: 2 <= d <= _MOST_DRAWS, f"from 2 to {_MOST_DRAWS:,}"),
+            ("seed", lambda k: 0 <= k < 2**63, "at least 0 and below 2**63"),
         ):
             value = getattr(self, name)
             if value is not None and not fits(value):
                 raise ValueError(f"{_option(name)} must be {words}, got {value}.")
-        if self.epsilon_max is not None and not (self.epsilon or math.inf) <= self.epsilon_max:
-            raise ValueError(
-                "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users."
-            )
-        if [self.epsilon, self.target, self.users].count(None) > 1:
-            raise ValueError(
-                "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third."
-            )
         for name in (*_UNUSED[self.kind], *_UNUSED[self.trusted]):
             if getattr(self, name) != defaults[name].default:
                 raise ValueError(
                     f"{_option(name)} does not apply to {_WHAT[self.kind]}, trust={self.trusted!r}: leave it out."
                 )
-        if self.trusted != (only := _TRUSTS.get(self.kind, self.trusted)):
-            raise ValueError(
-                f"{_WHAT[self.kind]} are planned for trust={only!r} (--trust {only}) alone."
-            )
-        if self.adjacency == "flip" and self.kind not in ("survey", "scores", "labels"):
-            raise ValueError(
-                f"{_WHAT[self.kind]} protect users under adjacency replace or add-remove."
-            )
-        added = self.kind == "consensus" and self.adjacency == "add-remove"
-        if added and (self.trusted != "central" or self.method not in (None, *_ADDED)):
-            raise ValueError(
-                "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with "
-                f"method {' or '.join(_ADDED)}: take trust='central' and leave method (--method) out."
-            )
-        if self.trusted == "shuffled" and not self.delta:
-            raise ValueError(
-                "shuffled answers need a delta (--delta) above 0; a common choice is 1/n**2 for n users. With pure "
-                "epsilon, shuffling adds no privacy."
-            )
-        if self.rankings and self.points is not None and not self.labels:
-            raise ValueError(
-                "users give rankings (--rankings) or points (--points): leave one of them out."
-            )
-        if self.kind == "scores" and self.max_per_user is None:
-            raise ValueError(
-                'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'
-            )
+        what, most, only = _WHAT[self.kind], self.epsilon_max, _TRUSTS.get(self.kind, self.trusted)
+        fitting = ("cost", *OF_ORDER) if self.kind == "consensus" else ERRORS[:-1]
+        balloted = self.kind in ("consensus", "points")
+        for wrong, words in (
+            (most is not None and not (self.epsilon or math.inf) <= most,
+             "epsilon_max (--epsilon-max) needs a smaller epsilon (--epsilon), that of the most careful users."),
+            ([self.epsilon, self.target, self.users].count(None) > 1,
+             "give two of epsilon (--epsilon), target (--target) and users (--users) to get the third."),
+            (self.trusted != only, f"{what} are planned for trust={only!r} (--trust {only}) alone."),
+            (balloted and self.adjacency == "flip",
+             f"{what} protect users under adjacency replace or add-remove."),
+            (self.trusted == "shuffled" and not self.delta,
+             "shuffled answers need a delta (--delta) above 0, such as 1/n**2 for n users: else it adds no privacy."),
+            (self.goal not in fitting, f"error (--error) of {what} is {', '.join(fitting)}, not {self.goal}."),
+            (self.goal in OF_ORDER and not self.spread,
+             "items that are equally good have no right order: take a spread (--spread) above 0."),
+            (self.goal == "first" and self.confidence is not None,
+             "the error of the first items is a chance already: leave confidence (--confidence) out."),
+            (self.kind == "scores" and self.max_per_user is None,
+             'trust="central" needs max_per_user (--max-per-user), the number of comparisons of each user.'),
+            (self.steps is not None and self.ties,
+             "a leaderboard counts ties as half wins: leave ties (--ties) out."),
+            *(self._refused_of_rankings() if self.kind == "consensus" else ()),
+        ):  # fmt: skip
+            if wrong:
+                raise ValueError(words)
 
-    def settled(self, users_at: Callable[[float], float]) -> tuple[float, int, int | None]:
-        """ε, the number of users, and that which the target takes, None where ε is found or there is no target.
+    def _refused_of_rankings(self) -> Iterator[tuple[bool, str]]:
+        record, most = CONSENSUS[self.named], MOST_ENUMERATED
+        alone = self.trusted == "central" and self.named in _ADDED
+        yield (
+            self.adjacency == "add-remove" and not alone,
+            (
+                "users who are added or removed (--adjacency add-remove) are protected by a curator alone, with method "
+                f"{' or '.join(_ADDED)}: take trust='central' and leave method (--method) out."
+            ),
+        )
+        too_many = self.named == "exponential" and self.items > most
+        yield (
+            too_many or (self.named, self.trusted) == ("kwiksort", "local"),
+            (
+                f"{self.named} is not simulated here (exponential is, for up to {most} items, kwiksort with "
+                "trust='central'): take another method (--method)."
+            ),
+        )
+        check_trust(record, self.trusted, CONSENSUS)
+        yield (
+            self.rule is not None and not record.solves,
+            (
+                f"{self.named} has no weights of all pairs, which a rule (--rule) ranks by: leave one of them out."
+            ),
+        )
 
-        Args:
-            users_at: how many users the target takes at an ε; fewer at a larger one.
-        """
-        if self.epsilon is None:
-            return least_epsilon(lambda one: users_at(one) <= self.users), self.users, None
-        needed = None if self.target is None else whole_users(users_at(self.epsilon))
-        return self.epsilon, self.users or needed or 1, needed
-
-    def counted(self, users: int, needed: int | None) -> dict[str, Any]:
-        """The facts on numbers of users."""
-        more = None if needed is None else max(needed - (self.users or 0), 0)
-        return {"users": users, "users_needed": needed, "more_users": more}
-
-    def protected(self, epsilon: float) -> str:
-        """What is protected of a user who gives one ballot to a curator."""
-        change = {"replace": "is replaced by any other", "add-remove": "is added or removed"}
-        found = f"A user is protected with epsilon = {epsilon:.3g}"
-        found += f", delta = {self.delta:g}" * bool(self.delta)
-        return f"{found}: against a change in which a user, with the whole ballot, {change[self.adjacency]}."
+    @property
+    def named(self) -> str:
+        """The method of a consensus: as given, else the one that serves any crowd, or that a rule needs."""
+        if self.method is not None:
+            return self.method
+        if self.trusted != "central":
+            return "noise-all" if self.rule else "borda"
+        return "weights" if self.rule or self.adjacency == "replace" else "borda"
 
     def told(self, *names: str) -> dict[str, Any]:
         """Facts of the design, by name."""
-        inner = {"trust": "trusted", "confidence": "certainty", "share_observed": "share_answered"}
+        inner = {"trust": "trusted", "share_observed": "share_answered", "error_of_target": "goal"}
         return {name: getattr(self, inner.get(name, name)) for name in names}
 
-    def solution(
-        self,
-        facts: dict[str, Any],
-        rows: list[tuple[str, str]],
-        title: str,
-        opening: str,
-        paragraphs: tuple[str, ...],
-        errors: Callable[[int], tuple[Any, Any]],
-    ) -> Plan:
-        """The plan of comparisons.
+    @property
+    def of_answers(self) -> bool:
+        """Whether ε counts for one answer, not for a user."""
+        return self.kind == "survey" and self.trusted == "local"
 
-        Args:
-            facts: its numbers.
-            rows: of the table, but for users: what they are, and their text.
-            title: what is planned, in one line.
-            opening: who sees what.
-            paragraphs: the answer, and, last, what is protected.
-            errors: finds the error at a number of users, and that without privacy.
-        """
-        table = [("users", f"{facts['users']:,}"), *rows]
-        if (needed := facts["users_needed"]) is not None:
-            without = f"{facts['users_needed_without_privacy']:,}"
-            table.insert(1, ("users needed for the target", f"{needed:,}"))
-            table.insert(2, ("users needed without privacy", without))
-        flat = {
-            f"{name}_{part}" if part else name: one
-            for name, value in facts.items()
-            for part, one in (value.items() if isinstance(value, dict) else [("", value)])
+    @property
+    def share_of_scores(self) -> float:
+        """Share of ε that is for scores; the rest is for intervals."""
+        from privrank_jax.pairwise.private_design import DESIGN_SHARE
+
+        whole = self.adjacency == "flip" or self.steps is not None
+        return 1.0 if whole else 1 - DESIGN_SHARE
+
+    def errors(self) -> dict[str, str]:
+        """Names of errors, and what they are."""
+        return {
+            "largest": f"largest error of a {self.scored}",
+            "cost": "cost above the best order, pairs per user",
+            "pairs": "share of pairs in the wrong order",
+            "first": f"chance that the first {self.shown_first} are not in the right order",
+            "place": "mean error of a place",
         }
-        error = facts["error"]["expected"]
-        crude = f"an error of {error:.2g} is too large for the theory to be exact; take it as a sign that this survey "
-        crude += "is too small."
-        columns = {"plan": [row[0] for row in table], "": [row[1] for row in table]}
-        warnings = (crude,) if error > _CRUDE else ()
 
-        def draw() -> Any:
-            import jax
+    def title(self) -> str:
+        """What is planned, in one line."""
+        if self.kind == "labels":
+            return f"preference labels, {self.max_per_user or 1} of each user"
+        if self.kind == "points":
+            limited = f", at most {self.limit} items of one user" if self.limit else ""
+            return f"points from {self.points} of {self.items} items{limited}"
+        if self.kind == "consensus":
+            rule = f", ranked by {self.rule}" if self.rule else ""
+            return f"{self.items} items ({self.pairs} pairs), rankings, method {self.named}{rule}"
+        shown = f"{self.link} model"
+        if self.kind == "scores":
+            shown = f"shown ∝ 1/rank^{self.exposure:g}" if self.exposure else "shown equally often"
+            shown += ", opponents near in strength" * self.near
+        return f"{self.items} items, {shown}, scores from {-self.spread:g} to {self.spread:g}"
 
-            from privrank_jax.plotting import planned_errors
+    def opening(self, facts: Mapping[str, Any]) -> str:
+        """Who sees which answers, and what ε counts for."""
+        what, published = {
+            "survey": ("answers", ""),
+            "scores": ("answers", "scores with noise, as privrank rank does"),
+            "consensus": ("rankings", "a noisy consensus, as privrank aggregate does"),
+            "points": ("ballots", "noisy totals, as privrank aggregate --method scores does"),
+            "labels": ("labels", ""),
+        }[self.kind]
+        if self.steps is not None:
+            published = f"a leaderboard with noise after each of {self.steps} steps"
+        seen = {
+            "central": f"a curator sees all {what} and publishes only {published}",
+            "local": f"users randomize their own {what} before sending them, so that nobody else sees one as meant",
+            "shuffled": f"users randomize their own {what} before sending them, and a shuffler hides who sent which",
+        }[self.trusted]  # fmt: skip
+        opening = f"In this plan {seen} (--trust {self.trusted}). epsilon counts for a user."
+        if self.of_answers:
+            many = f"a user with about {self.answers_per_user:.4g} answers has epsilon = "
+            opening = f"In this plan {seen} (--trust local). epsilon counts for one answer; {many}"
+            opening += f"{facts['epsilon_per_user']:.3g} in all."
+        if "local_epsilon" in facts:
+            opening += f" Whoever sees an answer with its sender, as the shuffler does: {facts['local_epsilon']:.3g}."
+        if self.kind == "scores" and self.share_of_scores < 1:
+            opening += " A tenth of it is for intervals (rank --intervals none keeps it)."
+        if self.adjacency == "add-remove":
+            opening += " How many users there are is not published."
+        return opening
 
-            pairs = self.error == "pairs"
-            meant = "wrong_pairs" if pairs else "expected"
-            curves = {
-                meant: "expected",
-                "upper": f"not exceeded with probability {self.certainty:g}",
-            }
-            points = []
-            for users in numbers_near(facts["users"], self.most_users):
-                with jax.enable_x64(self.kind != "survey"):
-                    error, clear = errors(users)
-                ours = {name: float(getattr(error, name)) for name in (meant, "upper")}
-                points.append({"users": users, **ours, "clear": float(getattr(clear, meant))})
-            if pairs:
-                del curves["upper"]
-            return planned_errors(
-                points,
-                {**curves, "clear": "expected, without privacy"},
-                (facts["users"], facts["error"][self.criterion]),
-                target=self.target,
-                guarantee_text=paragraphs[-1],
-                title=title,
-                y_label="share of pairs in the wrong order"
-                if pairs
-                else "largest error of a score",
-            )
+    def protected(self, epsilon: float) -> str:
+        """What is protected."""
+        found = f"epsilon = {epsilon:.3g}" + f", delta = {self.delta:g}" * bool(self.delta)
+        if self.of_answers:
+            return f"One answer is protected with {found}; fewer of a user (--share-observed) protect users better."
+        change = {
+            "flip": "is answered differently",
+            "replace": "is replaced by any other",
+            "add-remove": "is added or removed",
+        }[self.adjacency]
+        whole = "all that the user gave"
+        if self.kind == "scores":
+            whole = f"what the user gave, at most {self.max_per_user:,} comparisons,"
+        return f"A user is protected with {found}: against a change in which {whole} {change}."
 
-        return Plan(title, opening, columns, paragraphs, facts, [flat], warnings, draw)
-
-    def of_noise(
+    def figure(
         self,
-        facts: dict[str, Any],
-        rows: list[tuple[str, str]],
-        title: str,
-        opening: str,
-        paragraphs: tuple[str, ...],
-        error: float,
-        y_label: str,
-    ) -> Plan:
-        """The plan of ballots that a curator adds up: the noise alone counts, whatever the users say.
-
-        Args:
-            facts: its numbers.
-            rows: of the table, but for users: what they are, and their text.
-            title: what is planned, in one line.
-            opening: who sees what.
-            paragraphs: the answer, and, last, what is protected.
-            error: that the target is about, times the number of users, on which it does not depend.
-            y_label: what it is.
-        """
-        users, needed = facts["users"], facts["users_needed"]
-        table = [("users", f"{users:,}"), *rows]
-        if needed is not None:
-            table.insert(1, ("users needed for the target", f"{needed:,}"))
+        points: list[dict[str, float]],
+        lines: dict[str, str],
+        what: str,
+        plan: tuple[float, float],
+        epsilon: float,
+    ) -> Callable[[], Any]:
+        """What makes the figure of ``lines`` through points by users."""
 
         def draw() -> Any:
             from privrank_jax.plotting import planned_errors
 
-            return planned_errors(
-                [{"users": one, "upper": error / one} for one in numbers_near(users, MOST_USERS)],
-                {"upper": f"not exceeded with probability {self.certainty:g}"},
-                (users, error / users),
-                target=self.target,
-                guarantee_text=paragraphs[-1],
-                title=title,
-                y_label=y_label,
-            )
+            told = {"title": self.title(), "guarantee_text": self.protected(epsilon)}
+            return planned_errors(points, lines, plan, target=self.target, y_label=what, **told)
 
-        columns = {"plan": [row[0] for row in table], "": [row[1] for row in table]}
-        return Plan(title, opening, columns, paragraphs, facts, [facts], (), draw)
+        return draw
 
-    def answer(self, epsilon: float, needed: int | None, otherwise: str) -> str:
-        """The answer to what was asked, in one sentence; ``otherwise``: where there is no target."""
+    def reached(self, epsilon: float, needed: int | None) -> str:
+        """How the target is reached: by so many users, or by this ε."""
         if self.target is None:
-            return otherwise
-        on = "on average" if self.confidence is None else f"in {self.confidence:.0%} of surveys"
-        goal = f"a largest error of at most {self.target:g} {on}"
-        if self.error == "pairs":
-            goal = f"at most {self.target:g} of all pairs in the wrong order"
-        return self.reached(goal, epsilon, needed)
-
-    def reached(self, goal: str, epsilon: float, needed: int | None) -> str:
-        """How the goal is reached: by so many users, or by this ε."""
+            return "Give a target (--target) in place of the users or of epsilon to get these."
+        goal = f"a {self.errors()[self.goal]} of at most {self.target:g}"
+        goal += f", with probability {self.certainty:g}" if self.certainty else ", on average"
         if self.epsilon is None:
             return f"For {goal}, {self.users:,} users may each have epsilon = {epsilon:.3g}."
         if self.users is None:
@@ -400,61 +394,3 @@ class Design(types.SimpleNamespace):
 
 def _option(name: str) -> str:
     return f"{name} (--{name.replace('_', '-')})"
-
-
-def whole_users(users: Any, most: int = MOST_USERS) -> int:
-    """A number of users that were found to be needed, as a whole one, reduced by a millionth for float32 rounding.
-
-    Args:
-        users: the number.
-        most: the largest one.
-
-    Raises:
-        ValueError: it is larger, or NaN.
-
-    >>> whole_users(3.2), whole_users(0.0)
-    (4, 1)
-    """
-    if not float(users) <= most:
-        raise ValueError(
-            f"the target takes more than {most:,} users, if it can be reached at all: take a larger target (--target) "
-            "or epsilon (--epsilon), or a smaller spread (--spread)."
-        )
-    return max(math.ceil(float(users) * (1 - 1e-6)), 1)
-
-
-def least_epsilon(reached: Callable[[float], bool]) -> float:
-    """The least ε of those that plans take which suffices, to a thousandth.
-
-    Args:
-        reached: whether an ε does; a larger one does as well.
-
-    Raises:
-        ValueError: none does.
-
-    >>> round(least_epsilon(lambda epsilon: epsilon >= 0.3), 3)
-    0.3
-    """
-    low, high = SMALLEST_EPSILON, LARGEST_EPSILON
-    if reached(low):
-        return low
-    if not reached(high):
-        raise ValueError(
-            "no epsilon is enough for the target (--target): take another, or more users (--users)."
-        )
-    ends = math.log(high), math.log(low)
-    return math.exp(furthest(lambda log: reached(math.exp(log)), *ends, absolute=1e-3))
-
-
-def numbers_near(users: int, most: int) -> list[int]:
-    """Numbers of users about a plan, evenly spaced on a logarithmic axis; the plan's is one of them.
-
-    Args:
-        users: that of the plan.
-        most: the largest number.
-
-    >>> numbers_near(1000, 10**15)[::4], numbers_near(1, 10**15)[0], numbers_near(10**15, 10**15)[-1] == 10**15
-    ([100, 1000, 10000], 1, True)
-    """
-    steps = (_WIDTH ** (2 * k / _STEPS - 1) for k in range(_STEPS + 1))
-    return sorted({min(max(round(users * step), 1), most) for step in steps})

@@ -38,7 +38,7 @@ import numpy as np
 from jax.scipy.special import betainc
 from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Real
 
-from privrank_jax._roots import log_root
+from privrank_jax._roots import bracketed_root
 from privrank_jax._types import (
     Epsilon,
     Key,
@@ -230,8 +230,9 @@ def _most_likely_epsilon(center: Ranks, wins: Real[Array, "items items"]) -> Flo
         weights = jnp.where(steps, jnp.exp(-theta * places), 0)
         return jnp.sum(jnp.sum(places * weights, axis=1) / jnp.sum(weights, axis=1))
 
-    low, high = jnp.asarray(_DECAYS, turned.dtype)
-    found = (items - 1) * log_root(lambda theta: expected(theta) - turned, low, high)
+    ends = jnp.log(jnp.asarray(_DECAYS, turned.dtype))
+    log = bracketed_root(lambda log: expected(jnp.exp(log)) - turned, *ends)
+    found = (items - 1) * jnp.exp(log)
     return jnp.where(turned >= pairs / 2, 0, jnp.where(against == 0, jnp.inf, found))
 
 

@@ -27,7 +27,6 @@ from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.pairwise.model_uncertainty import model_errors
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
-from privrank_jax.pairwise.planner import epsilon_needed, planned_error, users_needed
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.tie_noise import noisy_ties
@@ -50,7 +49,6 @@ __all__ = [
     "covariate_table",
     "debiased_rr",
     "debiased_sums",
-    "epsilon_needed",
     "fit",
     "interval_estimates",
     "minimize",
@@ -66,13 +64,11 @@ __all__ = [
     "peeling_top_k",
     "permute_and_flip_top_k",
     "perturbed_mle",
-    "planned_error",
     "quasi_variances",
     "questionnaire_counts",
     "rank_centrality",
     "rank_intervals",
     "standard_errors",
-    "users_needed",
 ]
 
 

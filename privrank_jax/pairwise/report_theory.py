@@ -1,10 +1,10 @@
 r"""Theory of scores from randomized answers: rates, the chance that the fit is convex, errors of rankings.
 
 Notation: m items, answers to a share p of the pairs from users at ε_l, I = Σ_l tanh²(ε_l/2) effective users
-(:func:`~privrank_jax.pairwise.planner.effective_users`; the paper writes LB(ε)), links F with Σθ = 0 and all scores
-within κ of each other. Rates hold up to a constant that the paper does not specify, an argument here; the lower bound
-1/√(mpI) of its Theorem 3 is :func:`~privrank_jax.pairwise.planner.local_rate`, and the error with its constants is
-:func:`~privrank_jax.pairwise.planned_error`.
+(:func:`~privrank_jax.privacy.local.report_information` of each; the paper writes LB(ε)), links F with Σθ = 0 and all
+scores within κ of each other. Rates hold up to a constant that the paper does not specify, an argument here; the lower
+bound 1/√(mpI) of its Theorem 3 is :func:`local_rate`, and the error with its constants is what
+:func:`~privrank_jax.plan` simulates.
 
 **A flipped answer** (Lemma 1) says that i beats j with probability 1/2 + (F - 1/2) tanh(ε/2), which belongs to no
 scores of the same link: the log odds of i against k are not the sum of those of i against j and j against k
@@ -40,7 +40,6 @@ from jaxtyping import Array, Float
 from privrank_jax._types import Epsilon, Numbers, NumbersLike, ScoresLike
 from privrank_jax._validate import check_epsilon, check_nonnegative, check_positive
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.planner import local_rate
 from privrank_jax.pairwise.theory import checked_items
 
 
@@ -69,6 +68,40 @@ def reported_chance(
     epsilon = check_epsilon(epsilon)
     lean = get_link(link).cdf(jnp.asarray(difference, float)) - 0.5
     return 0.5 + lean * jnp.tanh(0.5 * jnp.asarray(epsilon))
+
+
+def local_rate(
+    num_items: Numbers,
+    effective_users: Numbers,
+    share_observed: Numbers = 1.0,
+    *,
+    constant: Numbers = 1.0,
+) -> Float[Array, "..."]:
+    """The paper's rate of ‖θ̂ - θ‖_∞, C/√(m p Σ_l tanh²(ε_l/2)), log factor left out (S.1.4, Theorem 3).
+
+    It serves to compare designs; errors in units of θ are what ``privrank plan`` simulates.
+
+    Args:
+        num_items: m.
+        effective_users: Σ_l tanh²(ε_l/2).
+        share_observed: p, the share of all pairs that each user is asked.
+        constant: C.
+
+    Returns:
+        The rate; the arguments broadcast.
+
+    Raises:
+        ValueError: an argument not positive.
+
+    >>> round(float(local_rate(10, 40.0, 0.25)), 6)
+    0.1
+    """
+    check_positive("num_items", num_items)
+    check_positive("effective_users", effective_users)
+    check_positive("share_observed", share_observed)
+    return jnp.asarray(constant) / jnp.sqrt(
+        jnp.asarray(num_items * effective_users * share_observed, float)
+    )
 
 
 def report_rate(

@@ -10,7 +10,7 @@ from privrank_jax.plotting.curves import study_curves
 from privrank_jax.plotting.frame import LINES, MARKERS, PALETTE, check_picture, save
 from privrank_jax.plotting.intervals import ranking_intervals
 from privrank_jax.plotting.maps import method_map, utility_map
-from privrank_jax.plotting.planned import planned_costs, planned_errors
+from privrank_jax.plotting.planned import planned_errors
 from privrank_jax.plotting.revealed import Guess, best_guesses, changed_leaderboards
 from privrank_jax.plotting.shapes_of_noise import noise_shapes
 
@@ -26,7 +26,6 @@ __all__ = [
     "event_probabilities",
     "method_map",
     "noise_shapes",
-    "planned_costs",
     "planned_errors",
     "ranking_intervals",
     "save",

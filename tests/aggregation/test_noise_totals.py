@@ -8,7 +8,7 @@ import pytest
 
 from privrank_jax.aggregation import PositionHistograms, dp_footrule
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
-from privrank_jax.aggregation.private_footrule import footrule_scale
+from privrank_jax.mechanism import Facts
 from privrank_jax.privacy.noise import SHAPED_NOISES
 from tests.promises import user
 
@@ -51,7 +51,7 @@ def test_ranges_hold_what_footrule_draws(items, noise, key):
     run = jax.vmap(lambda k: dp_footrule(k, histograms, promise, noise=noise).value)
     places = np.arange(items)
     clear = np.abs(places[:, None] - places)
-    unit = float(footrule_scale(items, promise, noise)) / 1000
+    unit = float(dp_footrule.scale(promise, Facts(items, 1000), noise))
     errors = (np.asarray(run(jax.random.split(key, 2_000))) - clear) / unit
     sums = np.ptp(errors, axis=2).sum(axis=1)
     slack = 5 * sums.std() / 2_000**0.5

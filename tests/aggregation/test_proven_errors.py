@@ -1,4 +1,4 @@
-"""The table of what is proven, and the method of least proven cost."""
+"""The table of what is proven."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax.aggregation import bounds
-from privrank_jax.aggregation.error_proofs import least_proven_error
 from tests.promises import reported, user
 from tests.reference import borda as reference_borda
 
@@ -98,16 +97,6 @@ def test_cost_at_the_ends():
     assert dataclasses.replace(row, additive=np.inf).cost(0.0) == 6
     with pytest.raises(ValueError, match="optimum must"):
         row.cost(-1.0)
-
-
-def test_the_least_cost_is_the_least():
-    promise = user(0.3, 1e-6)
-    for optimum in (0.0, 5.0, 100.0, None):
-        rows = aggregation.proven_errors(30, 2000, promise)
-        least = least_proven_error(30, 2000, promise, optimum=optimum)
-        assert least.cost(optimum) == min(row.cost(optimum) for row in rows)
-    assert least_proven_error(30, 2000, promise, optimum=0.0).method == "borda"
-    assert least_proven_error(5, 10**6, promise, optimum=3.0).ratio == 1
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import planned_error
-from privrank_jax.pairwise.planner import effective_users
 from privrank_jax.pairwise.report_theory import (
     convexity_bound,
     ranking_error_rate,
@@ -95,16 +92,7 @@ def test_lemma_4_says_nothing_of_the_laplace_link_whose_mean_is_convex_all_the_s
     assert np.linalg.eigvalsh(hessian(theta, chance, epsilon, chance, 1, "laplace"))[1] > 0.1
 
 
-def test_the_rate_grows_as_the_planned_error_does():
-    """The planner has constants: its largest error over the rate changes little while both fall by a factor of 25."""
-    ratios, errors = [], []
-    for items, users in itertools.product((10, 40, 160), (100, 10_000)):
-        plan = planned_error(jnp.zeros(items), 1.0, users, share_observed=0.5)
-        rate = report_rate(items, float(plan.effective_users), 0.5)
-        errors.append(float(plan.expected))
-        ratios.append(errors[-1] / float(rate))
-    assert max(errors) > 20 * min(errors)
-    assert max(ratios) < 1.25 * min(ratios)
+def test_the_rate_is_that_of_the_paper():
     twice = report_rate(20, 50.0, 0.3, constant=2.0)
     assert float(twice) == pytest.approx(2 * math.sqrt(math.log(20) / (20 * 50 * 0.3)))
 
@@ -145,9 +133,3 @@ def test_errors_of_rankings_are_below_their_rates_and_not_far_from_them(link, ga
 def test_bad_arguments_are_refused(call, says):
     with pytest.raises(ValueError, match=says):
         call()
-
-
-def test_effective_users_enter_as_the_paper_writes_them():
-    epsilon = np.array([0.5, 1.0, 4.0])
-    told = sum(((math.exp(e) - 1) / (math.exp(e) + 1)) ** 2 for e in epsilon)  # L B(ε)
-    assert float(effective_users(epsilon)) == pytest.approx(told, rel=1e-6)

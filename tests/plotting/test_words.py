@@ -31,8 +31,6 @@ def test_names_titles_and_guarantees_are_no_mathematics():
     assert drawn(ranked(MATHEMATICS), words)
     assert drawn(ranked("a", title=MATHEMATICS), words)
     assert drawn(ranked("a", guarantee_text=MATHEMATICS), words)
-    rows = [{"method": MATHEMATICS, "proven_cost": 2.0, "expected_cost": 0.5}]
-    assert drawn(plotting.planned_costs(rows, most=10.0), words)
     row = {"metric": "m", "group": MATHEMATICS, "other": 1, "mean": 1.0, "standard_error": 0.1}
     rows = [{**row, "x": x} for x in (1, 2)]
     assert drawn(plotting.study_curves(rows, "x", curve="group"), words)

@@ -1,0 +1,522 @@
+r"""Crowds, mechanisms and errors of plans: what happens once, from a key, a number of users n and ε, to errors.
+
+Nothing is derived a second time: a world draws a crowd and calls the function that simulates the release. n and ε are
+traced, and standard normal numbers of the crowd and keys of the noise are the same at all n and ε, so that errors at
+different ones differ little by chance.
+
+**Comparisons.** Items have scores evenly from S to -S. n users are counted, not drawn one by one: how often a pair is
+compared and who wins are quantiles of binomial laws, exact up to a mean of 8 and by Cornish and Fisher's expansion
+beyond; the total number of comparisons thus varies a little. An item of rank r by exposure is shown in proportion to
+1/r^power, in an order that has nothing to do with the scores; where opponents are near, in proportion to
+exp(-(θ_i - θ_j)²/2s²), s = 1/2, too. A share of ties between equal items makes Davidson's model.
+
+**Rankings** are those of the Plackett-Luce model with these scores. Means over n users are those of a fixed pool of
+rankings plus 1/√n times a weighted sum with normal weights: the normal limit of n draws from the pool. Reports of users
+who randomize rankings are drawn for a part of the pool, and their deviation is scaled to n users; reports of pairs to a
+shuffler are counted.
+
+**Points.** An item gets a point, of those that there are, with probability 1/(1 + e^-θ).
+
+**Errors**: of scores against true ones, of mean points and of the cost in pairs per user against the same users without
+noise, all others against the true order.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from privrank_jax import aggregation, pairwise
+from privrank_jax._backend import product
+from privrank_jax._promise import Privacy
+from privrank_jax._search import furthest
+from privrank_jax._types import Key, PairMatrix, Ranks, Scores
+from privrank_jax._workarounds.xla import compiled
+from privrank_jax.aggregation.auto import choose_report
+from privrank_jax.aggregation.bounds import SPLIT
+from privrank_jax.aggregation.local_moves import local_search
+from privrank_jax.aggregation.majority_rules import RULES
+from privrank_jax.aggregation.scores import PointTotals, dp_scores, least_noise
+from privrank_jax.aggregation.sub_rankings import best_size, told_chance, weights_of_leads
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.jobs.plan_design import OF_ORDER, Design
+from privrank_jax.jobs.points import scale_of
+from privrank_jax.links import get_link
+from privrank_jax.pairwise.continual import continual_totals
+from privrank_jax.pairwise.debiased_fit import scores_from_sums
+from privrank_jax.pairwise.debiasing import DebiasedSums, coefficients
+from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
+from privrank_jax.pairwise.score_stream import continual_score_sums, fit_score_sums
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
+from privrank_jax.rankings import ranks_from_scores
+
+Errors = dict[str, Array]
+Measured = tuple[float, float | None]
+"""A number, and its standard error, None where the slope of the error is unknown."""
+
+_EXACT, _REACHED = 8.0, 32  # up to which mean quantiles of binomial laws are exact; what they reach
+_BUDGETS = 8  # that stand for those of users between --epsilon and --epsilon-max
+_NEAR = 0.5  # spread of the strengths of opponents, where they are near
+_POOL = 4096  # rankings
+_MANY = 1 << 22  # places in rankings of a mean
+_EPSILONS, _OF_REPORTS = (1e-6, 1e4), (1e-4, 15.0)  # among which ε is sought; of users' own reports
+_SHARP, _AROUND = (
+    1e-3,
+    0.15,
+)  # of logarithms: tolerance of an answer, and how far around it its slope is taken
+_SEARCHED = 20  # simulated points of a search
+_PAIRS, _FEWEST = 1 << 22, 16  # of items in all draws of a crowd; draws
+LEVEL = 0.95  # of upper errors, unless another one is asked for
+_REPORTS = 128  # users whose reports are drawn at once
+
+
+@dataclasses.dataclass(frozen=True)
+class World:
+    """What happens once.
+
+    Attributes:
+        crowd: (generator, draws) -> arrays with an axis of draws.
+        errors: (key, crowd of one draw, n, ε, setting) -> errors by name.
+        asked: (n, ε) -> ε of an answer, which is larger where a shuffler hides its sender, and what else the program
+            depends on; on the host, for finite ε.
+        share: of the usual number of draws, where one takes long.
+    """
+
+    crowd: Callable[[np.random.Generator, int], Any]
+    errors: Callable[..., Errors]
+    asked: Callable[[float, float], tuple[float, Hashable]] = lambda users, epsilon: (epsilon, None)
+    share: float = 1.0
+
+
+class Solver:
+    """Errors of a design at any number of users and ε, and the least of either that reaches its target.
+
+    Args:
+        design: what is planned.
+    """
+
+    def __init__(self, design: Design) -> None:
+        searches = 0 if design.target is None else 1 if design.epsilon is None else 2
+        self._design, self._done, self._all = design, 0, 10 + searches * _SEARCHED
+        self._world = world_of(design)
+        most = max(_PAIRS // design.pairs, _FEWEST)
+        self.draws = max(round(min(design.draws, most) * self._world.share), 2)
+        self._crowd = self._world.crowd(np.random.default_rng(design.seed), self.draws)
+        self._keys = jax.random.split(jax.random.key(design.seed), self.draws)
+        self._programs: dict[Hashable, Any] = {}
+        self._epsilons = _EPSILONS if design.trusted == "central" else _OF_REPORTS
+        self.at = functools.cache(self._at)
+
+    @np.errstate(over="ignore", invalid="ignore")  # what is no number is refused in the end
+    def _at(self, users: float, epsilon: float) -> dict[str, dict[str, float]]:
+        """Means, quantiles and their standard errors, by name of the error."""
+        found, level, number = {}, self._design.certainty or LEVEL, self.draws
+        around = np.array([0, -1, 1]) * math.sqrt(level * (1 - level) / number) + level
+        for name, drawn in self._drawn(users, epsilon).items():
+            if name not in OF_ORDER or self._design.spread:
+                errors = np.asarray(drawn)
+                upper, low, high = np.quantile(errors, np.clip(around, 0, 1))
+                found[name] = {
+                    "mean": float(np.mean(errors)),
+                    "standard_error": float(np.std(errors, ddof=1) / math.sqrt(number)),
+                    "upper": float(upper),
+                    "upper_standard_error": float(high - low) / 2,
+                }
+        self._done += 1
+        if self._design.progress is not None:
+            self._design.progress(min(self._done / self._all, 1.0))
+        return found
+
+    def _drawn(self, users: float, epsilon: float) -> Errors:
+        of_answer, setting = epsilon, None
+        if not math.isinf(epsilon):
+            of_answer, setting = self._world.asked(users, epsilon)
+        arguments = self._keys, self._crowd, np.float64(users), np.float64(of_answer)
+        if setting not in self._programs:
+            one = functools.partial(self._world.errors, setting=setting)
+            lowered = jax.jit(jax.vmap(one, in_axes=(0, 0, None, None))).lower(*arguments)
+            self._programs[setting] = compiled(lowered, optimized="some")
+        return self._programs[setting](*arguments)
+
+    def error(self, users: float, epsilon: float) -> Measured:
+        """The error that the target is about."""
+        found = self.at(users, epsilon)[self._design.goal]
+        if self._design.certainty is None:
+            return found["mean"], found["standard_error"]
+        return found["upper"], found["upper_standard_error"]
+
+    def users_needed(self, epsilon: float) -> Measured:
+        """The number of users that reaches the target, and its standard error."""
+        most = self._design.most_users
+        found = self._least(lambda users: self.error(users, epsilon), (1.0, float(most)))
+        if found is None:
+            raise ValueError(
+                f"the target takes more than {most:,} users, if it can be reached at all: take a larger target "
+                "(--target) or epsilon (--epsilon), or another error (--error)."
+            )
+        return found
+
+    def epsilon_needed(self, users: int) -> Measured:
+        """ε that reaches the target, and its standard error."""
+        found = self._least(lambda epsilon: self.error(users, epsilon), self._epsilons)
+        if found is None:
+            clear, target = self.error(users, math.inf)[0], self._design.target
+            raise ValueError(
+                f"{users:,} users are too few for any epsilon up to {self._epsilons[1]:g}: without privacy the error "
+                f"would be {clear:.3g}, against a target (--target) of {target:g}; take more users."
+            )
+        return found
+
+    def _least(
+        self, error_at: Callable[[float], Measured], ends: tuple[float, float]
+    ) -> Measured | None:
+        def reaches(log: float) -> bool:
+            return error_at(math.exp(log))[0] <= self._design.target
+
+        low, high = map(math.log, ends)
+        if not reaches(high):
+            return None
+        if reaches(low):
+            return ends[0], 0.0
+        log = furthest(reaches, high, low, absolute=_SHARP)
+        sides = (error_at(math.exp(log + side))[0] for side in (-_AROUND, _AROUND))
+        value, fall = math.exp(log), (next(sides) - next(sides)) / (2 * _AROUND)
+        return value, value * (error_at(value)[1] or 0.0) / fall if fall > 0 else None
+
+
+def world_of(design: Design) -> World:
+    """The world of a design."""
+    kinds = {"survey": _survey, "scores": _scores, "consensus": _consensus, "points": _points}
+    return kinds[design.kind](design)
+
+
+def _promised(design: Design, epsilon: Any, **more: Any) -> Privacy:
+    return Privacy(epsilon, unit="user", adjacency=design.adjacency, delta=design.delta, **more)
+
+
+def _of_order(design: Design, ranks: Ranks) -> Errors:
+    """Errors of an order of items of which the first is the best."""
+    apart = jnp.triu(ranks[:, None] > ranks, 1)
+    true, first = jnp.arange(len(ranks)), design.shown_first
+    return {
+        "pairs": jnp.sum(apart) / design.pairs,
+        "first": jnp.any(ranks[:first] != true[:first]).astype(float),
+        "place": jnp.mean(jnp.abs(ranks - true).astype(float)),
+    }
+
+
+def _of_scores(design: Design, scores: Scores, true: Any) -> Errors:
+    largest = jnp.max(jnp.abs(scores - true))
+    return {"largest": largest, **_of_order(design, ranks_from_scores(scores))}
+
+
+def binomial(deviate: Array, trials: Any, chance: Any) -> Array:
+    """The quantile of a binomial law at the same level as ``deviate`` of the normal law.
+
+    Args:
+        deviate: standard normal numbers.
+        trials: n >= 0.
+        chance: p.
+
+    >>> binomial(jnp.array([-1.0, 0.0, 1.0]), 100.0, 0.3).tolist(), binomial(jnp.array(1.5), 2.0, 0.5).tolist()
+    ([25.0, 30.0, 35.0], 2.0)
+    """
+    swapped = chance > 0.5
+    rare, deviate = jnp.minimum(chance, 1 - chance), jnp.where(swapped, -deviate, deviate)
+    mean = trials * rare
+    near = mean + jnp.sqrt(mean * (1 - rare)) * deviate + (1 - 2 * rare) * (deviate**2 - 1) / 6
+    level = jax.scipy.special.ndtr(deviate)
+    small = jnp.where(mean > _EXACT, 0, rare)
+
+    def below(number: Any, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        mass, total, found = state
+        total += mass
+        mass *= jnp.maximum(trials - number, 0) / (number + 1) * small / (1 - small)
+        return mass, total, found + (level > total)
+
+    none = jnp.zeros_like(mean + level)
+    start = none + jnp.exp(trials * jnp.log1p(-small)), none, none
+    few = jax.lax.fori_loop(0, _REACHED, below, start)[2]
+    found = jnp.where(mean > _EXACT, jnp.clip(jnp.round(near), 0, trials), few)
+    return jnp.where(swapped, trials - found, found)
+
+
+def _normal(*shape: int) -> Callable[[np.random.Generator, int], Any]:
+    return lambda source, draws: source.standard_normal((draws, *shape))
+
+
+def _pairs_of(items: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.triu_indices(items, 1)
+
+
+def _matrix(items: int, upper: Array, lower: Array) -> PairMatrix:
+    first, second = _pairs_of(items)
+    empty = jnp.zeros((items, items), upper.dtype)
+    return empty.at[first, second].set(upper).at[second, first].set(lower)
+
+
+def _true(design: Design) -> np.ndarray:
+    return np.linspace(design.spread, -design.spread, design.items)
+
+
+# --- comparisons ------------------------------------------------------------------------------------
+
+
+def _survey(design: Design) -> World:
+    """Users randomize their answers, which a fit debiases; a shuffler may hide who sent which."""
+    link, true, shuffled = get_link(design.link), _true(design), design.trusted == "shuffled"
+    first, second = _pairs_of(design.items)
+    ahead, parts = np.asarray(link.cdf(true[first] - true[second])), 1
+    if design.epsilon_max is not None:
+        parts = _BUDGETS
+    dealt = shuffled and design.question == "public"
+
+    def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
+        high = epsilon if design.epsilon_max is None else design.epsilon_max
+        budgets = epsilon + (jnp.arange(parts) + 0.5) / parts * (high - epsilon)
+        budgets = jnp.where(jnp.isinf(epsilon), jnp.inf, budgets)
+        told = 0.5 + jnp.tanh(budgets / 2)[:, None] * (ahead - 0.5)
+        asked = binomial(crowd[0], users / parts, design.share_answered)
+        if dealt:
+            asked = jnp.floor(users * design.share_answered) + 0 * asked
+        won = binomial(crowd[1], asked, told)
+        lean, weight = coefficients(budgets, True, True, "randomized-response")
+        sums = DebiasedSums.from_pairs(product(lean, won - asked / 2), product(weight, asked))
+        return _of_scores(design, scores_from_sums(sums, link).value, true)
+
+    crowd = _normal(2, parts, design.pairs)
+    return (
+        World(crowd, errors, functools.partial(_shuffled, design))
+        if shuffled
+        else World(crowd, errors)
+    )
+
+
+def _shuffled(design: Design, users: float, epsilon: float) -> tuple[float, Hashable]:
+    """The largest ε of an answer whose shuffling leaves ``epsilon``, among those to the same public question or all."""
+    public = design.question == "public"
+    among, told = int(users) // (design.pairs if public else 1), {"question": design.question}
+    few = _TOO_FEW if design.rankings and users < design.pairs else None
+    return shuffled_local_epsilon(max(among, 1), epsilon, design.delta, **told), few
+
+
+def _shares(design: Design, true: np.ndarray) -> np.ndarray:
+    """Share of all comparisons that each pair has."""
+    items = design.items
+    order = np.random.default_rng(0).permutation(items)[::-1]  # has nothing to do with the scores
+    shown = (1.0 + order) ** -float(design.exposure)
+    met = shown * (1 - np.eye(items))
+    if design.near:
+        apart = np.square(true[:, None] - true) + np.where(np.eye(items), np.inf, 0.0)
+        closest = apart.min(1, keepdims=True)  # of each item, so that not all of its weights vanish
+        met *= np.exp((closest - apart) / (2 * _NEAR**2))
+    met *= (shown / met.sum(1) if design.near else shown)[:, None]
+    return (met + met.T)[_pairs_of(items)] / met.sum()
+
+
+def _scores(design: Design) -> World:
+    """A curator publishes scores, once or after each of some steps."""
+    items, most, true = design.items, design.max_per_user, _true(design)
+    shares, noise = _shares(design, true), "gaussian" if design.delta else "laplace"
+    first, second = _pairs_of(items)
+    ahead = np.asarray(get_link("logistic").cdf(true[first] - true[second]))
+    even = 2 * design.ties / (1 - design.ties) * np.sqrt(ahead * (1 - ahead))
+    ties, steps = "davidson" if design.ties else "half", design.steps
+
+    def fitted(key: Key, wins: WinCounts, promise: Privacy) -> Scores:
+        if steps is None:
+            found = pairwise.perturbed_mle(key, wins, promise, ties=ties, noise=noise).value
+            return getattr(found, "scores", found)
+        # Noise does not depend on when comparisons arrive: all do in the last step.
+        if design.adjacency == "flip":
+            totals = jnp.zeros((steps, items)).at[-1].set(wins.totals)
+            found = continual_totals(key, totals, promise, noise=noise)
+            met, variance = wins.comparisons, found.diagnostics.deviations[-1] ** 2
+            ridge = least_risk_gamma(jnp.sum(met) / items, variance)
+            return pairwise.fit(pairwise.Counts(met), found.value[-1], ridge).value
+        arrived = jnp.zeros((steps, items, items)).at[-1].set(wins.matrix)
+        found = continual_score_sums(key, WinCounts(arrived), promise, noise=noise)
+        told = found.diagnostics
+        pairs = 0.0 if told.pair_deviations is None else told.pair_deviations[-1]
+        return fit_score_sums(found.value[-1], items, told.deviations[-1], pairs)
+
+    kept = design.share_of_scores
+
+    def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
+        met = binomial(crowd[0], users * most, shares)
+        tied = binomial(crowd[1], met, even / (1 + even)) if design.ties else 0 * met
+        won = binomial(crowd[2], met - tied, ahead)
+        wins = _matrix(items, won + tied / 2, met - won - tied / 2)
+        counted = WinCounts(wins, ties=jnp.sum(tied) if design.ties else None)
+        scores = fitted(key, counted, _promised(design, kept * epsilon, contributions=most))
+        return _of_scores(design, scores, true)
+
+    return World(_normal(3, design.pairs), errors, share=1.0 if steps is None else 0.2)
+
+
+# --- rankings ---------------------------------------------------------------------------------------
+
+
+def _orders(seed: int, users: int, items: int, spread: float) -> Int[np.ndarray, "users items"]:
+    """Orders of items by users of the Plackett-Luce model."""
+    drawn = np.random.default_rng(seed).gumbel(size=(users, items))
+    return np.argsort(-(drawn + np.linspace(spread, -spread, items)), axis=1)
+
+
+def _solved(design: Design, weights: PairMatrix) -> Ranks:
+    if design.rule in (None, "kemeny"):
+        return local_search(weights)
+    return ranks_from_scores(RULES[design.rule](weights))
+
+
+def _of_weights(design: Design, method: str, weights: PairMatrix) -> Ranks:
+    if method == "borda":
+        return ranks_from_scores(jnp.sum(weights, axis=1))
+    summed = design.adjacency == "add-remove"  # not shares of users
+    return _solved(design, weights if summed else jnp.clip(weights, 0, 1))
+
+
+SIMULATED: dict[str, tuple[str, Callable[..., Ranks]]] = {
+    "borda": ("k-norm", lambda _, *given, noise: ranks_from_scores(aggregation.dp_borda(*given, noise=noise).value)),
+    "weights": ("k-norm", lambda design, *given, noise: _of_weights(
+        design, "", aggregation.private_weights(*given, noise=noise).value)),
+    "noise-all": ("k-norm", lambda design, *given, noise: _of_weights(
+        design, "", aggregation.noise_all(*given, noise=noise).value)),
+    "footrule": ("k-norm", lambda _, *given, noise: aggregation.assignment(
+        aggregation.dp_footrule(*given, noise=noise).value)),
+    "kwiksort": ("laplace", lambda _, *given, noise: aggregation.dp_kwiksort(*given, noise=noise, split=SPLIT).value),
+    "exponential": ("", lambda _, *given, noise: aggregation.exponential_kemeny(*given).value),
+}  # fmt: skip
+"""Methods of a curator: their usual noise, and (design, key, votes, promise) -> ranks. Of reports they are others."""
+
+_TWO_SETS, _TOO_FEW = "subset-selection", "too few users for all pairs"
+
+
+def _consensus(design: Design) -> World:
+    """A consensus of rankings, with the noise that the method takes where none is named."""
+    method = design.named
+    items, trust, true = design.items, design.trusted, _true(design)
+    first, second = _pairs_of(items)
+    pool = np.argsort(
+        _orders(1, max(_POOL * 40 // max(items, 40), 16), items, design.spread), axis=1
+    )
+    lead = 1 / (1 + np.exp(true[second] - true[first]))
+    ahead_of = (pool[:, first] < pool[:, second]).astype(np.float32)
+    at_places = at_mean = None
+    if method == "footrule" and trust == "central":
+        at_places = np.eye(items, dtype=np.float32)[pool].reshape(len(pool), -1)
+        order = _orders(2, max(_MANY // items, 1000), items, design.spread)
+        counts = [np.bincount(one, minlength=items) for one in order.T]
+        at_mean = np.stack(counts, axis=1) / len(order)
+
+    def crowd(source: np.random.Generator, draws: int) -> dict[str, np.ndarray]:
+        normal = source.standard_normal((draws, len(pool))).astype(np.float32)
+        normal = (normal - normal.mean(axis=1, keepdims=True)) / math.sqrt(len(pool))
+        found = {"lead": normal @ ahead_of}
+        if at_places is not None:
+            found["places"] = (normal @ at_places).reshape(draws, items, items)
+        if trust == "shuffled":
+            found["answers"] = source.standard_normal((draws, 2, len(lead)))
+        return found
+
+    def ranked(
+        key: Key, drawn: Any, weights: Array, users: Array, epsilon: Array, asked: Any
+    ) -> Ranks:
+        if trust == "local":
+            return _by_reports(design, method, key, pool, asked, weights, users, epsilon)
+        if trust == "shuffled":
+            upper = weights[_pairs_of(items)]
+            answers = binomial(drawn["answers"][0], users, 1 / len(lead))
+            chance = told_chance(2, epsilon)
+            told = binomial(drawn["answers"][1], answers, 0.5 + chance * (upper - 0.5))
+            found = weights_of_leads(told, answers, chance, num_items=items)
+            return _of_weights(design, method, found)
+        counted: Any = aggregation.PairWeights(weights, users)
+        if at_mean is not None:
+            counts = 4 * users * (at_mean + drawn["places"] / jnp.sqrt(users))
+            counted = aggregation.PositionHistograms(jnp.round(counts).astype(int), users)
+        usual, release = SIMULATED[method]
+        noise = "gaussian" if design.delta else usual
+        return release(design, key, counted, _promised(design, epsilon), noise=noise)
+
+    def errors(key: Key, drawn: Any, users: Array, epsilon: Array, setting: Any) -> Errors:
+        ahead = jnp.clip(lead + drawn["lead"].astype(float) / jnp.sqrt(users), 0, 1)
+        weights = _matrix(items, ahead, 1 - ahead)
+        ranks = ranked(key, drawn, weights, users, epsilon, setting)
+        best = jnp.minimum(_cost(weights, local_search(weights)), _cost(weights, np.arange(items)))
+        found = {"cost": jnp.maximum(_cost(weights, ranks) - best, 0), **_of_order(design, ranks)}
+        lost = jnp.nan if setting == _TOO_FEW else 0.0
+        return {name: error + lost for name, error in found.items()}
+
+    if trust == "central":
+        return World(crowd, errors)
+    if trust == "shuffled":
+        return World(crowd, errors, functools.partial(_shuffled, design))
+    return World(crowd, errors, functools.partial(_asked, design, method), share=0.2)
+
+
+def _cost(weights: PairMatrix, ranks: Any) -> Array:
+    """Pairs per user in another order."""
+    return jnp.sum(jnp.where(ranks[:, None] > ranks, weights, 0))
+
+
+def _asked(design: Design, method: str, users: float, epsilon: float) -> tuple[float, Hashable]:
+    """Of how many items each user tells the order, or that it is two sets of items."""
+    items, users = design.items, int(min(users, 1e9))
+    if method != "borda":
+        size = items if users < design.pairs else int(best_size(items, users, epsilon))
+        return epsilon, size
+    promise = Privacy(epsilon, unit="user", adjacency="replace")
+    if choose_report(items, users, promise) == _TWO_SETS:
+        return epsilon, _TWO_SETS
+    return epsilon, _TOO_FEW if users < design.pairs else 2
+
+
+def _by_reports(
+    design: Design, method: str, key: Key, pool: np.ndarray, asked: Any, weights: Array, users: Array, epsilon: Array
+) -> Ranks:  # fmt: skip
+    """Reports of a part of the pool; their deviation from what these users say is scaled to n users."""
+    if asked in (None, _TOO_FEW):
+        return _of_weights(design, method, weights)
+    each = asked not in (_TWO_SETS, design.items)  # is asked about a pair of its own, at least
+    number = -(-_REPORTS // design.pairs) * design.pairs if each else _REPORTS
+    given, scale = pool[np.arange(number) % len(pool)], jnp.sqrt(number / users)
+    promise = Privacy(epsilon, unit="user", adjacency="replace")
+    if asked == _TWO_SETS:
+        found = aggregation.ldp_borda(key, given, promise, mechanism=_TWO_SETS).value
+        moved = found - (design.items - 1 - given.mean(axis=0))
+        return ranks_from_scores(jnp.sum(weights, axis=1) + scale * moved)
+    found = aggregation.sub_ranking_weights(key, given, promise, size=asked).value
+    exact = np.stack([(given[:, [item]] < given).mean(axis=0) for item in range(design.items)])
+    return _of_weights(design, method, weights + scale * (found - exact))
+
+
+def _points(design: Design) -> World:
+    """A curator publishes totals of points."""
+    low, high = scale_of(design.points)
+    rules = {"most": high - low, "limit": design.limit}
+    chance = 1 / (1 + np.exp(-_true(design)))
+    chance *= min(1.0, (design.limit or design.items) / chance.sum())
+    noise = "gaussian"
+    if not design.delta:
+        noise = least_noise(design.items, _promised(design, 1.0), **rules)
+
+    def errors(key: Key, crowd: Array, users: Array, epsilon: Array, setting: None) -> Errors:
+        totals = binomial(crowd, users * (high - low), chance)
+        data = PointTotals(totals, users, **rules)
+        found = dp_scores(key, data, _promised(design, epsilon), noise=noise)
+        moved = found.value + users * found.diagnostics.middle - totals
+        return {
+            "largest": jnp.max(jnp.abs(moved)) / users,
+            **_of_order(design, ranks_from_scores(found.value)),
+        }
+
+    return World(_normal(design.items), errors)
