@@ -209,7 +209,7 @@ def privatize(request: Request) -> None:
     warn(*made.warnings)
     method = "mallows" if made.kind == "rankings" else "randomized response"
     try:
-        spending.spend_and_report(made.guarantee, method, request.out)
+        spending.spend_and_report(made.guarantee, method, request.out, rehearsal=made.rehearsal)
     except BudgetExhausted as error:
         raise BudgetExhausted(f"{error}{_why_so_much(request, made, spending)}") from None
     _print(request, made, made.write(request.out))

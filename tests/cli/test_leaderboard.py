@@ -21,7 +21,7 @@ from privrank_jax.jobs import schedule
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.release import Ledger
-from privrank_jax.release.leaderboard_file import stored_terms
+from privrank_jax.release.leaderboard import stored_board
 from tests.cli import replaying
 
 HEADER = "user,winner,loser,when"
@@ -62,7 +62,9 @@ def scores(result):
 def wins(state):
     """Exact wins of the three items until the end of each step, as the state keeps them."""
     with contextlib.closing(sqlite3.connect(state)) as connection:
-        rows = connection.execute("SELECT counts FROM steps ORDER BY step").fetchall()
+        rows = connection.execute(
+            "SELECT counts FROM steps WHERE step > 0 ORDER BY step"
+        ).fetchall()
     return (np.cumsum([json.loads(row) for (row,) in rows], 0)[:, :3] / 2).tolist()
 
 
@@ -249,7 +251,7 @@ def test_a_rehearsal_leaves_no_state(run, tmp_path):
     assert found.json()["guarantee"]["numerics"] == "simulation"
     assert "rehearsal" in found.json()["guarantee"]["note"]
     run(*ROWS, more=more)
-    assert stored_terms(tmp_path / "board.state") is None
+    assert stored_board(tmp_path / "board.state") is None
 
 
 def test_one_spend_pays_for_all_steps(run, privrank, tmp_path):
@@ -324,7 +326,7 @@ def test_the_key_of_all_noise_stays_with_the_owner(run, privrank, tmp_path):
     path, state, ledger = (tmp_path / name for name in ("votes.csv", "board.state", "votes.ledger"))
     path.write_text("\n".join((HEADER, *ROWS)) + "\n")
     found = run(*ROWS, more=paying(privrank, path, ledger))
-    key = sqlite3.connect(state).execute("SELECT key FROM board").fetchone()[0]
+    key = sqlite3.connect(state).execute("SELECT key FROM boards").fetchone()[0]
     assert len(bytes.fromhex(key)) == 32
     others = b"".join(one.read_bytes() for one in tmp_path.iterdir() if one != state)
     assert key.encode() not in others + (found.out + found.err).encode()

@@ -76,7 +76,6 @@ PARTS_OF_PROMISES = {
     "privacy_audit.neighbors neighbors_among",
     "privacy_audit.neighbors questionnaires",
     "privacy_audit.drawn_noise noise_draws",
-    "release.ledger_file from_cells",
     "simulate.worlds.reports draw_report_sums",
     "simulate.worlds.reports mechanism_sums",
 }

@@ -166,7 +166,7 @@ def test_a_ledger_pays_once(tmp_path):
         first = published(tmp_path / "board", data=data, ledger=ledger)
         later = published(tmp_path / "board", "2024-01-05", grown, ledger=ledger)
         (spend,) = ledger.spends()
-        assert spend.method == f"scores, {first.paid_as}"
+        assert spend.method.endswith(f"leaderboard {first.facts['state']}")
         assert "earlier run has paid" in later.facts["ledger"]
         with pytest.raises(ValueError, match="has other content"):
             published(tmp_path / "other", data=grown, ledger=ledger)

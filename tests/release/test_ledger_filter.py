@@ -12,8 +12,8 @@ import pytest
 
 from privrank_jax.jobs.spending import price
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
+from privrank_jax.release.decimals import noise_cell, noise_from
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, create
-from privrank_jax.release.ledger_file import noise_cell, noise_from
 from privrank_jax.release.ledger_filter import Filter
 from tests.reference import accounting as naive
 from tests.release.ledgers import USERS, promise
