@@ -25,7 +25,7 @@ to which scores are fitted. Else X holds wins, losses and pair counts, drawn in 
 disk.
 
 **One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
-secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
+secret stream (:mod:`privrank_jax.release.entropy`) whose label is the terms of the leaderboard and all of X_1,
 ..., X_t. So a step that is drawn again from the same data, by a copy or an older state, comes out the same, bit for
 bit, and one that is drawn from other data has independent noise, never the same noise, which would reveal what has
 changed.
@@ -78,11 +78,11 @@ from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.decimals import cells
+from privrank_jax.release.entropy import KEY_BYTES, SecretStream
 from privrank_jax.release.exact_strategy import ExactStrategy, Totals, strategy_of
 from privrank_jax.release.integer_noise import exact_promise
 from privrank_jax.release.ledger import Ledger
 from privrank_jax.release.noisy_counts import doubled_counts, doubled_totals
-from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
 from privrank_jax.release.store import LeaderboardError, Row, Store
 
 _NO_END = "without end"
@@ -243,11 +243,8 @@ class Leaderboard:
 
     def _tell(self, witnesses: list[str]) -> None:
         """Bring all memories up to date, which refuse steps other than those that they have."""
-        if witnesses:
-            for memory in self._memories:
-                memory.check_witnesses(self.identifier, witnesses)
-            for memory in self._memories:
-                memory.remember(self.identifier, witnesses)
+        for memory in self._memories if witnesses else ():
+            memory.remember(self.identifier, witnesses)
 
     @property
     def published(self) -> int:

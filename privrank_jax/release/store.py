@@ -195,7 +195,7 @@ class Store:
         query = "SELECT witness FROM steps WHERE board = ? AND step > 0 ORDER BY step"
         return [row["witness"] for row in self.run(query, (board,))]
 
-    def check_witnesses(self, board: str, witnesses: Sequence[str]) -> int:
+    def check_witnesses(self, board: str, witnesses: list[str]) -> int:
         """Refuse steps other than those that were published; the number of those that are known."""
         known = self.witnesses(board)
         for step, (one, other) in enumerate(zip(known, witnesses), 1):
@@ -208,7 +208,7 @@ class Store:
                 )
         return len(known)
 
-    def remember(self, board: str, witnesses: Sequence[str]) -> None:
+    def remember(self, board: str, witnesses: list[str]) -> None:
         """Keep those that are not known yet, on disk when this returns; a step 0 names the leaderboard.
 
         Args:
@@ -218,7 +218,7 @@ class Store:
         Raises:
             LeaderboardError: other ones are known. None is kept.
         """
-        if witnesses and self.check_witnesses(board, witnesses) >= len(witnesses):
+        if witnesses and self.witnesses(board)[: len(witnesses)] == witnesses:
             return
         with self.writing():
             known = self.check_witnesses(board, witnesses)

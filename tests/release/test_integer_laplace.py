@@ -10,8 +10,8 @@ import pytest
 
 from privrank_jax.release import integer_laplace as module
 from privrank_jax.release.balls import Uniform
+from privrank_jax.release.entropy import SecretStream
 from privrank_jax.release.integer_laplace import decide, integer_laplace, laplace_mechanism
-from privrank_jax.release.secret_stream import SecretStream
 from tests.release.laws import assert_mean, assert_shares, laplace_pmf, power
 
 STREAM = SecretStream(bytes(32))
