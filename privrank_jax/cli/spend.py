@@ -63,16 +63,6 @@ class Spending(Payment):
         self.unshown = ""
 
     @property
-    def paid_for_all(self) -> bool:
-        """Whether the release has several runs, so that a later one shows again what this one did not."""
-        return bool(self.paid_as)
-
-    @property
-    def unit(self) -> str | None:
-        """What the ledger protects; None without one."""
-        return None if self.ledger is None else self.ledger.account.budget.unit
-
-    @property
     def _name(self) -> str:
         return "" if self.ledger is None else printable(self.ledger.path.name)
 

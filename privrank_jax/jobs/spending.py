@@ -87,10 +87,10 @@ class Payment:
             return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
         if self.number is None:
             source = self._content() or "", self._data  # they were read between two checks
-            ledger.check_data(*source)
             used, noise = price(guarantee, ledger)
             self._check_covers(ledger, used)
             if rehearsal:
+                ledger.check_data(*source)
                 ledger.check(used, **noise)
                 return ""
             told: dict[str, Any] = {
@@ -123,23 +123,6 @@ class Payment:
     def _holding(self, paid: Privacy) -> AbstractContextManager[None]:
         """What goes on while the budget is spent."""
         return contextlib.nullcontext()
-
-
-def paid(ranking: Paid, ledger: Ledger | None, *, sha256: str, name: str, job: str) -> Paid:
-    """The ranking after its budget was spent, with a note of what is left; a rehearsal spends nothing.
-
-    Args:
-        ranking: the result.
-        ledger: of the data; None: nothing is to be spent.
-        sha256: checksum of the data.
-        name: of the data.
-        job: that made the ranking, for readers of the ledger.
-
-    Raises:
-        LedgerError: nothing was spent.
-        ValueError: a ranking without a guarantee, or with numbers that are not finite.
-    """
-    return Payment(ledger, lambda: sha256, name, job).pay(ranking)
 
 
 def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]]:

@@ -69,23 +69,6 @@ from privrank_jax.release.decimals import (
 from privrank_jax.release.ledger_filter import Filter
 from privrank_jax.release.store import WAIT, BudgetExhausted, LedgerError, Row, Store, now
 
-__all__ = [
-    "Account",
-    "BudgetExhausted",
-    "DataSet",
-    "Ledger",
-    "LedgerError",
-    "Privacy",
-    "Spend",
-    "amount",
-    "content_sha256",
-    "create",
-    "in_words",
-    "noise_cell",
-    "numbers",
-    "plain",
-]
-
 
 @dataclasses.dataclass(frozen=True)
 class Account:

@@ -13,11 +13,7 @@ from decimal import Decimal
 
 import pytest
 
-from privrank_jax.release.ledger import (
-    Ledger,
-    LedgerError,
-)
-from tests.release.ledgers import spent
+from privrank_jax.release.ledger import Ledger
 
 # Real processes. A spender prints one byte per result, after it was spent; it needs no JAX, so it starts at once.
 SPENDER = """
@@ -36,14 +32,6 @@ while True:
                 ledger.mark_printed(number)
     except BudgetExhausted:
         sys.exit(3)
-"""
-MAKER = """
-import os, sys
-from privrank_jax.release.ledger import Privacy, create
-budget = Privacy(1, unit="user", adjacency="replace")
-os.write(1, b"r")
-sys.stdin.read(1)
-create(sys.argv[1], budget, data="votes.csv", sha256="0" * 64)
 """
 
 
@@ -108,44 +96,9 @@ def kill_at_random(path, epsilon, rounds, seed):
     return amid, before
 
 
-def test_kills_free_no_budget(made):
-    amid, total = kill_at_random(made(5), "0.001", rounds=5, seed=1)
-    assert amid >= 5
-    assert total > 0
-
-
-@pytest.mark.slow
-def test_two_hundred_kills_free_no_budget(made):
+@pytest.mark.parametrize("rounds", [5, pytest.param(100, marks=pytest.mark.slow)])
+def test_kills_free_no_budget(made, rounds):
     path = made(25)
-    amid, total = kill_at_random(path, "0.001", rounds=100, seed=2)
-    assert amid >= 195
-    assert total > Decimal("0.1")
-    with Ledger(path) as ledger:
-        states = [one.state for one in ledger.spends()]
-    assert states.count("spent") > 10  # killed between spending and printing, or just after
-
-
-@pytest.mark.slow
-def test_a_making_cut_short_leaves_no_budget_or_a_whole_one(tmp_path):
-    chance = random.Random(3)
-    outcomes = set()
-    for round in range(60):
-        path = tmp_path / f"{round}.ledger"
-        process = subprocess.Popen(
-            [sys.executable, "-c", MAKER, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        ready(process)
-        start(process)
-        time.sleep(chance.uniform(0, 0.012))
-        process.kill()
-        process.communicate()
-        if not path.exists():
-            outcomes.add("none")
-            continue
-        try:
-            assert spent(path) == 0
-            outcomes.add("whole")
-        except LedgerError as error:
-            assert "empty" in str(error)  # noqa: PT017 - either outcome will do
-            outcomes.add("empty")
-    assert "whole" in outcomes
+    amid, total = kill_at_random(path, "0.001", rounds, seed=rounds)
+    assert amid >= rounds
+    assert total > Decimal("0.001") * (rounds - 1)

@@ -66,9 +66,9 @@ def test_making(made, tmp_path):
     assert spent(path) == 0
     strange.touch(0o644)  # what a creation leaves that was cut short
     assert Store.find(strange, LedgerError) is None
-    create(strange, promise(1), data="it's", sha256="0" * 64)
+    create(strange, promise(1), data="it's \udcff", sha256="0" * 64)  # no valid text
     with Ledger(strange) as ledger:
-        assert ledger.account.data == "it's"
+        assert ledger.account.data == r"it's \udcff"
 
 
 def test_of_two_that_make_a_file_one_does(tmp_path, monkeypatch):
@@ -135,6 +135,8 @@ def test_a_ledger_of_version_seven_goes_on(tmp_path):
     with Ledger(path, series="years") as ledger:
         ledger.store.remember("board", ["first", "second", "third"])
         assert ledger.store.witnesses("board") == ["first", "second", "third"]
+        assert ledger.store.run("PRAGMA journal_mode") == [{"journal_mode": "delete"}]
+        assert ledger.store.run("SELECT * FROM boards") == []
         assert ledger.spend(promise("0.1"), source=source) == 3
         assert ledger.spends()[-1].data_set == 1
     assert [one.name for one in tmp_path.glob("ledger*")] == ["ledger"]
