@@ -114,25 +114,22 @@ class Store:
             return None
         if not path.is_file():
             raise error(f"{path} is not a file, so it is not {error.what}.")
-        found = cls(path, error, wait)
-        try:
-            found._verify()
+        with contextlib.ExitStack() as stack:
+            found = cls(path, error, wait)
+            stack.callback(found.close)
             if found.filled:
+                found._verify()
+                stack.pop_all()
                 return found
-        except BaseException:
-            found.close()
-            raise
-        found.close()
         return None
 
     @classmethod
     def make(cls, path: Path, error: type[StoreError]) -> Store:
         """A file that may be new, for :meth:`fill` to make the tables."""
         try:
-            handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-            if not os.fstat(handle).st_size:
-                os.fchmod(handle, 0o600)
-            os.close(handle)
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            if not path.stat().st_size:  # what a creation left that was cut short
+                path.chmod(0o600)
         except OSError as problem:
             raise error(f"{path} can't be made ({problem.strerror}).") from problem
         return cls(path, error)
@@ -236,8 +233,6 @@ class Store:
 
     def _verify(self) -> None:
         """Refuse a file of something else, of another version, that others may read, or that is damaged."""
-        if not self.filled:
-            return
         application = self.run("PRAGMA application_id")[0]["application_id"]
         version = self.run("PRAGMA user_version")[0]["user_version"]
         if application not in (_APPLICATION, _OLD_BOARD):
@@ -266,6 +261,8 @@ class Store:
     def _bring_up(self) -> None:
         """Give a ledger of version 7 the tables of today, with all that it has."""
         with self.writing():
+            if self.run("PRAGMA user_version")[0]["user_version"] != 7:  # another process did
+                return
             for old, new in _OF_SEVEN.items():
                 names = [row["name"] for row in self.run(f"PRAGMA table_info({old})")]
                 self.run(f"ALTER TABLE {old} RENAME TO former")
@@ -275,7 +272,13 @@ class Store:
                 self.run("DROP TABLE former")
             self._make("boards")
             self.run(f"PRAGMA user_version = {VERSION}")
-        self.run("PRAGMA journal_mode = DELETE")
+        wait = self.run("PRAGMA busy_timeout")[0]["timeout"]
+        self.run("PRAGMA busy_timeout = 0")
+        with contextlib.suppress(
+            self.error
+        ):  # kept while others have it open: as safe, but two files
+            self.run("PRAGMA journal_mode = DELETE")
+        self.run(f"PRAGMA busy_timeout = {wait}")
 
     @contextlib.contextmanager
     def _clearly(self) -> Iterator[None]:

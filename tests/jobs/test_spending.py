@@ -37,8 +37,9 @@ def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
     data, large = pr.read(votes), pr.Privacy(2.5, unit="comparison", adjacency="flip")
     weaker = pr.Privacy(1.0, unit="comparison", adjacency="add-remove")
     for source, promise in ((data, large), (data, weaker), (pr.read(other), PROMISE)):
-        with pytest.raises(LedgerError):
-            pr.rank(source, promise, method="counts", ledger=ledger)
+        for key in (None, jax.random.key(0)):
+            with pytest.raises(LedgerError):
+                pr.rank(source, promise, method="counts", ledger=ledger, key=key)
     with pytest.raises(ValueError, match="leave out the ledger"):
         pr.rank(data, None, ledger=ledger)
     rehearsed = pr.rank(data, PROMISE, method="counts", key=jax.random.key(0), ledger=ledger)

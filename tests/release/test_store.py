@@ -105,7 +105,8 @@ PRAGMA user_version = 7;
 """
 
 
-def test_a_ledger_of_version_seven_goes_on(tmp_path):
+@pytest.mark.parametrize("at_once", [False, True])
+def test_a_ledger_of_version_seven_goes_on(tmp_path, at_once, monkeypatch):
     """Its spends, numbers, series, slack and published steps, and the data by which it is known."""
     path, now = tmp_path / "ledger", tmp_path / "now"
     create(now, promise(3, "1e-5"), data="votes.csv", sha256="ab" * 32, slack="1e-6")
@@ -128,6 +129,15 @@ def test_a_ledger_of_version_seven_goes_on(tmp_path):
         old.execute(f"INSERT INTO published {steps}")
         old.commit()
     path.chmod(0o600)
+    bring_up = Store._bring_up
+
+    def late(self):
+        monkeypatch.setattr(Store, "_bring_up", bring_up)
+        Ledger(path).close()
+        bring_up(self)
+
+    if at_once:
+        monkeypatch.setattr(Store, "_bring_up", late)
     for _ in range(2):
         with Ledger(path, series="years") as ledger:
             found = ledger.account, ledger.spends(), ledger.left(), ledger.series
@@ -135,7 +145,9 @@ def test_a_ledger_of_version_seven_goes_on(tmp_path):
     with Ledger(path, series="years") as ledger:
         ledger.store.remember("board", ["first", "second", "third"])
         assert ledger.store.witnesses("board") == ["first", "second", "third"]
-        assert ledger.store.run("PRAGMA journal_mode") == [{"journal_mode": "delete"}]
+        assert ledger.store.run("PRAGMA journal_mode") == [
+            {"journal_mode": "wal" if at_once else "delete"}
+        ]
         assert ledger.store.run("SELECT * FROM boards") == []
         assert ledger.spend(promise("0.1"), source=source) == 3
         assert ledger.spends()[-1].data_set == 1
