@@ -194,27 +194,6 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
         assert refused.total() > 3
 
 
-def test_gaussian_noise_counts_by_rho(made):
-    """Its δ is no part of the budget's, which are all slack; they compose to nearly the budget."""
-    rho = 0.0081
-    path = made(3)
-    with Ledger(path) as ledger:
-        with pytest.raises(BudgetExhausted):
-            ledger.check(promise("0.05", "1e-5"))
-        count = int(ledger.account.filter.most / (float(ledger.account.filter.order) * rho))
-        for _ in range(count):
-            ledger.spend(promise("0.05", "1e-5"), rho=rho)
-        with pytest.raises(BudgetExhausted):
-            ledger.spend(promise("0.05", "1e-5"), rho=rho)
-        # The plain sum, though its ε is not used up, is over since the first release.
-        assert ledger.spent()[0] < 2
-        assert ledger.left()[0] < Decimal("0.2")
-        assert ledger.left()[1] == 0
-        assert [one.rho for one in ledger.spends()] == [Decimal("0.0081")] * count
-    assert count > 15
-    assert 0.93 * 3 < naive.canonne_kamath_steinke_epsilon(count * rho, 1e-6) <= 3
-
-
 def test_a_ledger_beyond_its_rule_is_damaged(made, monkeypatch):
     path = made(3)
     with Ledger(path) as ledger:

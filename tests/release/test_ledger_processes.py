@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -35,28 +36,23 @@ while True:
 """
 
 
-def spender(path, epsilon, per_opening):
-    run = [sys.executable, "-c", SPENDER, path, str(epsilon), str(per_opening)]
-    return subprocess.Popen(run, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-
-def ready(process):
-    assert os.read(process.stdout.fileno(), 1) == b"r"
-
-
-def start(process):
-    process.stdin.write(b"g")
-    process.stdin.flush()
+def spenders(path, epsilon, *per_opening):
+    """Processes that spend, and begin at once."""
+    run = [sys.executable, "-c", SPENDER, path, str(epsilon)]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    processes = [subprocess.Popen([*run, str(number)], **pipes) for number in per_opening]
+    for process in processes:
+        assert os.read(process.stdout.fileno(), 1) == b"r"
+    for process in processes:
+        process.stdin.write(b"g")
+        process.stdin.flush()
+    return processes
 
 
 @pytest.mark.parametrize(("epsilon", "budget", "paid"), [("0.1", "1.05", 10), ("0.07", "2.1", 30)])
 def test_eight_processes_cannot_overspend(made, epsilon, budget, paid):
     path = made(budget)
-    processes = [spender(path, epsilon, 1 + k % 2) for k in range(8)]
-    for process in processes:
-        ready(process)
-    for process in processes:
-        start(process)
+    processes = spenders(path, epsilon, *[1, 2] * 4)
     printed = [process.communicate()[0] for process in processes]
     assert [process.returncode for process in processes] == [3] * 8
     assert sum(map(len, printed)) == paid
@@ -73,11 +69,7 @@ def kill_at_random(path, epsilon, rounds, seed):
     before = Decimal(0)
     shown = amid = 0
     for _ in range(rounds):
-        processes = [spender(path, epsilon, chance.choice([1, 5])) for _ in range(2)]
-        for process in processes:
-            ready(process)
-        for process in processes:
-            start(process)
+        processes = spenders(path, epsilon, *chance.choices([1, 5], k=2))
         # From the first result on, so that few are killed before they do anything; half of them at once, amid a spend.
         select.select([process.stdout for process in processes], [], [])
         time.sleep(chance.choice([0, chance.uniform(0, 0.02)]))
