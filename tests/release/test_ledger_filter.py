@@ -166,7 +166,7 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
     with Ledger(made(2, delta, slack)) as ledger:
         one, most = ledger.account.filter, float(delta) - float(slack)
         of_ledger = naive.LedgerRule(2.0, float(delta), float(slack), float(one.order))
-        state, refused, over = of_ledger.start, Counter(), 0
+        state, refused, over, known = of_ledger.start, Counter(), 0, []
         for _ in range(40):
             epsilon, rho = (Decimal(draw.choice(["0.05", "0.2", "0.45"])) for _ in range(2))
             failure = Decimal(draw.choice(["0", "0.01", "0.003"]))
@@ -182,6 +182,7 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
             else:
                 state = after
                 ledger.spend(promise(epsilon, failure), **noise)
+                known.append((noise.get("changes", ()), noise.get("rho")))
             left = ledger.left()
             assert float(left[1]) == pytest.approx(most - state[1], abs=1e-12)
             plain = Decimal(2) - ledger.spent()[0] if state[3] else 0
@@ -189,6 +190,7 @@ def test_a_ledger_keeps_the_rule_for_any_mixture(made, delta, slack, seed):
             over += not state[3]
         kept = ledger.spends()
         assert over > 0
+        assert [(one.changes, one.rho) for one in kept] == known
         assert ledger.spent()[1] == sum(one.privacy.delta for one in kept)
         assert ledger.spent()[0] == sum(one.privacy.epsilon for one in kept)
         assert refused.total() > 3
