@@ -218,7 +218,7 @@ def test_the_second_one_does_not_wait(votes, ledger):
 
 def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
     with Ledger(ledger) as found:
-        found._connection.execute("BEGIN IMMEDIATE")
+        found.store.run("BEGIN IMMEDIATE")
         patch = (
             "from privrank_jax.release.ledger import Ledger\n"
             "spend = Ledger.spend\n"
@@ -230,7 +230,7 @@ def test_a_ledger_in_use_does_not_hold_it(votes, ledger):
         process = driven(*released(votes, ledger), patch=patch)
         read_until(process, "spending")
         code, out, said = finish(process)
-        found._connection.execute("ROLLBACK")
+        found.store.run("ROLLBACK")
     assert (code, out) == (130, "")
     assert said == (
         "privrank: interrupted; epsilon 1 may have been spent: `privrank ledger votes.ledger` shows whether it was"

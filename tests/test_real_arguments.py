@@ -100,7 +100,8 @@ for noise in ("laplace", "gaussian"):
 # What these work on is not to be traced.
 HOST = {
     "choose_report", "proven_errors", "pure_lower_bound", "approximate_lower_bound",
-    "private_by_queries", "local_by_queries", "choose_method", "bound", "kemeny", "clustered_covariance", "covariate_table",
+    "private_by_queries", "local_by_queries", "choose_method", "bound", "kemeny", "clustered_covariance",
+    "covariate_table",
     "convexity_bound", "compose", "calibrate_gaussian", "shuffled_delta",
     "shuffled_epsilon", "shuffled_local_epsilon", "shuffled_pair_weights", "gaussian_zcdp", "pure_zcdp", "zcdp_delta",
     "zcdp_epsilon",

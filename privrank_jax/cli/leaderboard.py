@@ -24,9 +24,7 @@ from privrank_jax.cli.request import (
 )
 
 if TYPE_CHECKING:
-    from privrank_jax.cli.spend import Spending
     from privrank_jax.jobs.leaderboard import Board
-    from privrank_jax.release.ledger import Ledger
 
 HELP = (
     "Publish a leaderboard after every day (or hour, week, month), all under one privacy budget.\n\n"
@@ -128,13 +126,7 @@ def leaderboard(request: Request) -> None:
     from privrank_jax.cli.spend import Spending
     from privrank_jax.jobs.leaderboard import leaderboard as publish_steps
 
-    payers: list[Spending] = []
-
-    def begin(paid_as: str, promise: Privacy) -> Ledger | None:
-        payers.append(Spending("leaderboard", request, paid_as=paid_as))
-        payers[0].check(promise)
-        return payers[0].ledger
-
+    spending = Spending("leaderboard", request)
     alone = request.unit == "comparison" and request.user is None
     board = publish_steps(
         read_data(request, ("comparisons",), **({"user": None} if alone else {})),
@@ -147,10 +139,10 @@ def leaderboard(request: Request) -> None:
         ),
         **{name: getattr(request, name) for name in _PASSED},
         key=request.key,
-        ledger=begin,
+        ledger=spending,
     )
     first = functools.partial(_print_steps, board) if len(board.steps) > 1 else None
-    publish(board, request, "leaderboard", *payers, first=first)
+    publish(board, request, "leaderboard", None if request.simulate else spending, first=first)
 
 
 _PASSED = (

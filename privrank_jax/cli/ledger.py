@@ -233,15 +233,17 @@ def _users(request: Request, data: File, header: list[str], *, trained: bool) ->
 
 
 def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
-    account, spends, left, spent = found.account, found.spends(), found.left(), found.spent()
-    budget = numbers(account.budget)
+    account, spends, series = found.account, found.spends(), found.series
+    budget, left, spent = numbers(account.budget), found.left(), found.spent()
     together = None if delta is None else _together(account, spends, delta)
+    sets = [(one, found.spent(one.number)) for one in found.data_sets()] if series else []
     if as_json:
+        of_sets = [{**vars(one), "spent": _pair(of)} for one, of in sets]
         print_json(
             {
                 "ledger": str(found.path),
                 "data": account.data,
-                **_series_facts(found),
+                **({"series": series, "data_sets": of_sets} if series else {}),
                 **_facts(account.budget),
                 "created": account.created,
                 "budget": _pair(budget),
@@ -262,31 +264,35 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
             }
         )
         return
-    series = found.series
-    rows = [
-        (
-            str(one.number),
-            *((str(one.data_set),) if series else ()),
-            one.time[:19].replace("T", " "),
-            one.command,
-            one.method,
-            *map(plain, numbers(one.privacy)),
-            _briefly(one.privacy),
-            one.trust,
-            one.state,
-        )
-        for one in spends
-    ]
-    title = _title(found)
-    if rows:
-        number, *headings = _HEADINGS
-        of: tuple[tuple[str, Side], ...] = (("data set", "right"),) if series else ()
-        print_table(title, (number, *of, *headings), rows)
+    if spends:
+        table = [
+            {
+                "no.": str(one.number),
+                **({"data set": str(one.data_set)} if series else {}),
+                "time (UTC)": one.time[:19].replace("T", " "),
+                "command": one.command,
+                "method": one.method,
+                **dict(zip(("epsilon", "delta"), map(plain, numbers(one.privacy)))),
+                "protects": _briefly(one.privacy),
+                "trust": one.trust,
+                "state": one.state,
+            }
+            for one in spends
+        ]
+        _print_rows(_title(found), table)
     else:
         named = f" --series {shlex.quote(series)}" if series else ""
-        print_paragraphs(title, _NOTHING_SPENT.format(found.path.name + named))
+        print_paragraphs(_title(found), _NOTHING_SPENT.format(found.path.name + named))
     if series:
-        _print_data_sets(found)
+        counts = collections.Counter(one.data_set for one in spends)
+        table = [
+            {"data set": str(one.number), "name": one.data, "joined": one.time[:10]}
+            | {"releases": str(counts[one.number])}
+            | dict(zip(("epsilon", "delta"), map(plain, of)))
+            for one, of in sets
+        ]
+        _print_rows(f"The data sets of the series {series!r}", table)
+        print_paragraphs(_SUM)
     print_paragraphs(
         f"Left: {in_words(*left, budget[1])} of {in_words(*budget)}. Spent: {in_words(*spent, budget[1])}."
     )
@@ -305,28 +311,12 @@ def _show(found: Ledger, delta: Decimal | None, *, as_json: bool) -> None:
         )
 
 
-def _series_facts(found: Ledger) -> dict[str, object]:
-    """The series and what was spent from each of its data sets; nothing for a ledger of one data set."""
-    if not found.series:
-        return {}
-    sets = [{**vars(one), "spent": _pair(found.spent(one.number))} for one in found.data_sets()]
-    return {"series": found.series, "data_sets": sets}
-
-
-def _print_data_sets(found: Ledger) -> None:
-    counts = collections.Counter(one.data_set for one in found.spends())
-    rows = [
-        (
-            str(one.number),
-            one.data,
-            one.time[:10],
-            str(counts[one.number]),
-            *map(plain, found.spent(one.number)),
-        )
-        for one in found.data_sets()
+def _print_rows(title: str, rows: list[dict[str, str]]) -> None:
+    """A table of rows with the same headings."""
+    sides: list[tuple[str, Side]] = [
+        (name, "right" if name in _NUMBERS else "left") for name in rows[0]
     ]
-    print_table(f"The data sets of the series {found.series!r}", _SETS, rows)
-    print_paragraphs(_SUM)
+    print_table(title, sides, [list(row.values()) for row in rows])
 
 
 def _title(found: Ledger) -> str:
@@ -389,22 +379,4 @@ _SUM = (
     "In the worst case the same person is in all of these data sets, so what is spent from them adds up: whatever one "
     "person answered in each may change."
 )
-_SETS: tuple[tuple[str, Side], ...] = (
-    ("data set", "right"),
-    ("name", "left"),
-    ("joined", "left"),
-    ("releases", "right"),
-    ("epsilon", "right"),
-    ("delta", "right"),
-)
-_HEADINGS: tuple[tuple[str, Side], ...] = (
-    ("no.", "right"),
-    ("time (UTC)", "left"),
-    ("command", "left"),
-    ("method", "left"),
-    ("epsilon", "right"),
-    ("delta", "right"),
-    ("protects", "left"),
-    ("trust", "left"),
-    ("state", "left"),
-)
+_NUMBERS = ("no.", "data set", "releases", "epsilon", "delta")

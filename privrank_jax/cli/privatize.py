@@ -209,7 +209,7 @@ def privatize(request: Request) -> None:
     warn(*made.warnings)
     method = "mallows" if made.kind == "rankings" else "randomized response"
     try:
-        spending.spend_and_report(made.guarantee, method, request.out)
+        spending.spend_and_report(made.guarantee, method, request.out, rehearsal=made.rehearsal)
     except BudgetExhausted as error:
         raise BudgetExhausted(f"{error}{_why_so_much(request, made, spending)}") from None
     _print(request, made, made.write(request.out))
@@ -257,8 +257,8 @@ def _read(request: Request) -> tuple[Any, float | np.ndarray]:
 
 def _why_so_much(request: Request, made: Randomized, spending: Spending) -> str:
     """Why a ledger that counts users asks for more than the epsilon of a label; who answered what is public."""
-    most = made.most_labels
-    if spending.unit != "user" or request.unit == "user" or most < 2:
+    most, ledger = made.most_labels, spending.ledger
+    if ledger is None or ledger.account.budget.unit != "user" or request.unit == "user" or most < 2:
         return ""
     share = "" if request.epsilon is None else " with --unit user they share one epsilon;"
     each = "" if request.epsilon is None else f", at epsilon {request.epsilon:g} each"

@@ -91,7 +91,7 @@ def _lost(error: OSError, done: Sequence[str], spending: Spending | None) -> NoR
         raise Refusal(f"{what}. {kept}".strip()) from error
     again = "Run it again to see it: that spends nothing more."
     lost = "What was not shown is lost: with --out FILE a result is kept in a file, too."
-    advice = again if spending is not None and spending.paid_for_all else kept or lost
+    advice = again if spending is not None and spending.paid_as else kept or lost
     raise Refusal(f"{unshown}: {what}. {advice}") from error
 
 

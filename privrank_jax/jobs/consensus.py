@@ -59,7 +59,7 @@ from privrank_jax.jobs.methods import (
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.jobs.result import Certainty, Ranking, best_first
 from privrank_jax.jobs.rules import RULES, check_rule, explained, scores_by, tied_at_least_cost
-from privrank_jax.jobs.spending import paid
+from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import consensus_of_synthetic
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm
@@ -179,7 +179,7 @@ def consensus(
         raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
     ranking = agreed(data, privacy, asked, source)
     sha256 = "" if isinstance(data, SyntheticRankings) else data.sha256
-    return paid(ranking, ledger, sha256=sha256, name=ranking.facts["data"], job="aggregate")
+    return Payment(ledger, lambda: sha256, ranking.facts["data"], "aggregate").pay(ranking)
 
 
 def agreed(

@@ -1,9 +1,9 @@
 """A leaderboard that is published again and again, from data that grow, under one budget for all steps.
 
-**Order of what happens.** The noise of new steps is drawn and is on disk in the state before anything else; then the
-budget of all steps is spent, if this state has not spent it; then the leaderboards are returned, to be shown. Killed at
-any point, a later run shows what was drawn, draws nothing twice, and finds in the ledger that this state has paid. The
-ledger remembers the published steps as well, so that an older copy of the state can't draw one of them from other data.
+**Order of what happens.** New steps are on disk (:mod:`privrank_jax.release.leaderboard`); then the budget of all steps
+is spent, unless this leaderboard has spent it, or in the same transaction if the state is the ledger's file; then the
+leaderboards are returned, to be shown. Killed at any point, a later run shows what was drawn, draws nothing twice, and
+finds in the ledger whether this leaderboard has paid.
 
 **What is public.** When steps end, how many have been published, the items, and under ``flip`` who compared what and
 when. Which steps a run publishes depends on the clock or on ``until``, never on which rows have arrived: rows that come
@@ -22,7 +22,6 @@ import functools
 import json
 import math
 import os
-from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -57,15 +56,14 @@ from privrank_jax.jobs.result import (
     each_by_itself,
 )
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
-from privrank_jax.jobs.spending import paid, was_paid
+from privrank_jax.jobs.spending import Payment
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.prefix_sums import usual_strategy
-from privrank_jax.release.leaderboard import strategy_for
-from privrank_jax.release.leaderboard_file import stored_terms
+from privrank_jax.release.leaderboard import stored_board, strategy_for
 from privrank_jax.release.ledger import Ledger
 
 _NOISES = ("laplace", "gaussian")
@@ -82,11 +80,9 @@ class Board(Ranking):
 
     Attributes:
         steps: the leaderboard of each published step; intervals has the latest alone.
-        paid_as: what a ledger calls all steps together; "" in a rehearsal.
     """
 
     steps: tuple[Ranking, ...] = ()
-    paid_as: str = ""
 
     @property
     def history(self) -> list[dict[str, str]]:
@@ -113,7 +109,7 @@ def leaderboard(
     top_k: int | None = None,
     level: float = 0.95,
     key: Key | None = None,
-    ledger: Ledger | Callable[[str, Privacy], Ledger | None] | None = None,
+    ledger: Ledger | Payment | None = None,
 ) -> Board:
     """Publish the steps that have ended, and return the leaderboards of all published steps.
 
@@ -140,9 +136,7 @@ def leaderboard(
         top_k: how many items are shown. Default: all.
         level: confidence of the intervals.
         key: makes a rehearsal with simulated noise, without a state.
-        ledger: pays for all steps before anything is returned; nothing where an earlier call has. Or a function that
-            is given what a ledger calls the steps and the promise before anything is drawn, and returns the ledger that
-            remembers what is published; then the caller pays.
+        ledger: pays for all steps before anything is returned; nothing where an earlier call has. Or how it is paid.
 
     Returns:
         The leaderboard of the latest step, with those of all steps.
@@ -167,7 +161,7 @@ def leaderboard(
     rehearsal = key is not None
     if state is None and not rehearsal:
         raise ValueError("a leaderboard needs a state (--state), which keeps what was drawn.")
-    known = None if state is None or rehearsal else stored_terms(state)
+    known = None if state is None or rehearsal else stored_board(state)
     if not isinstance(data, Comparisons):
         raise ValueError(f"a leaderboard takes comparisons in memory, got {what_is(data)}.")
     users = getattr(data, "users_are", "") if privacy.unit == "user" else ""
@@ -187,33 +181,23 @@ def leaderboard(
         raise ValueError(
             f"{data.name} does not say when each comparison was made: give times (--time), one for each."
         )
-    items = None if known is None else tuple(json.loads(known["items"]))
+    items = None if known is None else tuple(json.loads(known["terms"]["items"]))
     flip, limit = privacy.adjacency == "flip", privacy.contributions
     arrivals = arrivals_of(data, when, job.schedule, limit, flip, items)
     check_items(data.name, arrivals.data.num_items, _MOST_ITEMS, top_k)
     rare = check_rare_items(data, written=False) if known is None else ()
-    if isinstance(ledger, Ledger):
-        pays, sha256 = ledger, getattr(data, "sha256", "")
-        begin = functools.partial(_begin, ledger, sha256)
-    else:
-        pays, sha256, begin = None, "", ledger
+    asked = isinstance(ledger, Payment)
+    payment = ledger if asked else Payment(ledger, lambda: data.sha256, data.name, "leaderboard")
     with jax.enable_x64(True):
         if state is None or rehearsal:
             found = job.rehearse(arrivals)
         else:
-            found = job.publish(arrivals, state, begin, fixed=until is not None)
+            if known is not None:
+                payment.paid_as = job.paid_as(known["identifier"])
+            payment.check(job.promise.for_any_user())
+            found = job.publish(arrivals, state, payment, fixed=until is not None)
         board = job.board(arrivals, found, rare)
-    return paid(
-        board, pays, sha256=sha256, name=data.name, job="leaderboard", paid_as=board.paid_as
-    )
-
-
-def _begin(ledger: Ledger, sha256: str, paid_as: str, promise: Privacy) -> Ledger:
-    """Refuse what the ledger does not allow, unless it was paid for before the data grew."""
-    if not was_paid(ledger, paid_as):
-        ledger.check_data(sha256, "this data set")
-        ledger.check(promise)
-    return ledger
+    return board if asked else payment.pay(board)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -268,7 +252,7 @@ class _Job:
         self,
         arrivals: Arrivals,
         state: str | os.PathLike[str],
-        begin: Callable[[str, Privacy], Ledger | None] | None,
+        payment: Payment,
         *,
         fixed: bool,
     ) -> _Published:
@@ -280,12 +264,9 @@ class _Job:
             steps=self.schedule.steps,
             noise=self.noise,
             schedule=self.schedule.words,
+            ledger=payment.ledger,
         ) as board:
-            ledger = None
-            if begin is not None:
-                ledger = begin(self.paid_as(board.identifier), self.promise.for_any_user())
-            if ledger is not None:
-                board.remember_in(ledger)
+            payment.paid_as = self.paid_as(board.identifier)
             done = board.published
             known = board.remembered  # more than the state has, if an older copy was put back
             last = max(known, self.schedule.ended)
@@ -300,7 +281,9 @@ class _Job:
             if last > done:
                 notes = [step.text for step in counted[done:]]
                 counts = fresh.sums if self.fits_sums else fresh.totals
-                board.publish(counts(done, last), notes, after=done)
+                promised = board.guarantee.for_any_user()
+                pay = functools.partial(payment.spend, promised, "scores")
+                board.publish(counts(done, last), notes, after=done, pay=pay)
             scores = board.scores(self.gamma) if self.fits_sums else None
             return _Published(
                 board.sums, scores, board.diagnostics, board.guarantee, counted, board.identifier
@@ -375,8 +358,7 @@ class _Job:
                 *private_remark(*arrivals.left_out(found.counted)),
             ),
         }
-        paid_as = self.paid_as(found.identifier) if found.identifier else ""
-        return Board(**{**vars(latest), **changed}, steps=tuple(steps), paid_as=paid_as)
+        return Board(**{**vars(latest), **changed}, steps=tuple(steps))
 
     def ranking(
         self,

@@ -52,7 +52,7 @@ from privrank_jax.jobs.comparisons import kept_rows
 from privrank_jax.jobs.mechanisms import REHEARSAL, Randomness, Sampled, sample
 from privrank_jax.jobs.reports import reports_guarantee
 from privrank_jax.jobs.result import frame_of
-from privrank_jax.jobs.spending import price
+from privrank_jax.jobs.spending import Payment
 from privrank_jax.jobs.synthetic import rankings_guarantee
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
@@ -208,19 +208,8 @@ def randomize(
     source = Randomness(key, accept_idealized=accept_idealized)
     asked = {"unit": unit, "ties": ties, "public": tuple(public), "max_per_user": max_per_user}
     made = randomized(data, epsilon, source, keep_users=keep_users, **asked)
-    if ledger is not None:
-        ledger.check_data(data.sha256, made.name)
-        used, _ = price(made.guarantee, ledger)
-        ledger.check(used)
-        if not made.rehearsal:
-            ledger.spend(
-                used,
-                trust=made.guarantee.trust,
-                numerics=made.guarantee.numerics,
-                command="privatize",
-                method="randomized answers",
-                source=(data.sha256, made.name),
-            )
+    payment = Payment(ledger, lambda: data.sha256, made.name, "privatize")
+    payment.spend(made.guarantee, "randomized answers", rehearsal=made.rehearsal)
     return made
 
 

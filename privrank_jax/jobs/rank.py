@@ -21,7 +21,7 @@ from privrank_jax.jobs.covariates import rank_covariates
 from privrank_jax.jobs.mechanisms import Randomness
 from privrank_jax.jobs.reports import rank_reports
 from privrank_jax.jobs.result import Ranking
-from privrank_jax.jobs.spending import paid
+from privrank_jax.jobs.spending import Payment
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.ledger import Ledger
 
@@ -109,7 +109,7 @@ def rank(
     if ledger is not None and privacy is None:
         raise ValueError("without privacy there is nothing to pay for: leave out the ledger.")
     ranking = ranked(data, privacy, asked, source)
-    return paid(ranking, ledger, sha256=data.sha256, name=data.name, job="rank")
+    return Payment(ledger, lambda: data.sha256, data.name, "rank").pay(ranking)
 
 
 def ranked(data: Data, privacy: Privacy | None, asked: Asked, source: Randomness) -> Ranking:

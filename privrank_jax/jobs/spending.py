@@ -1,8 +1,11 @@
-"""Paying for a result from a ledger before anything of it is returned."""
+"""Paying for a result from a ledger before anything of it is returned or shown."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from privrank_jax._neighbors import COVERS
@@ -16,65 +19,110 @@ if TYPE_CHECKING:
 Paid = TypeVar("Paid", bound=Ranking)
 
 
-def paid(
-    ranking: Paid, ledger: Ledger | None, *, sha256: str, name: str, job: str, paid_as: str = ""
-) -> Paid:
-    """The ranking after its budget was spent, with a note of what is left; a rehearsal spends nothing.
+class Payment:
+    """The payment of one result, which is made once; without a ledger nothing is to be paid.
 
     Args:
-        ranking: the result.
-        ledger: of the data; None: nothing is to be spent.
-        sha256: checksum of the data.
+        ledger: of the data; None: there is none.
+        content: gives the checksum of the data; None where they can't be read, "" where they have none.
         name: of the data.
-        job: that made the ranking, for readers of the ledger.
-        paid_as: what the ledger calls a ranking of several runs, the first of which pays for all: its method ends with
-            this. "" for a ranking of one run.
+        job: that makes the result, for readers of the ledger.
 
-    Raises:
-        LedgerError: nothing was spent.
-        ValueError: a ranking without a guarantee, or with numbers that are not finite.
+    Attributes:
+        paid_as: what the ledger calls a result of several runs, the first of which pays for all: its method ends with
+            this. "" for a result of one run.
+        number: of the spend; None where nothing was spent.
     """
-    ranking.check_finite()
-    name = name or "this data set"
-    if ledger is None:
-        return ranking
-    if ranking.guarantee is None:
-        raise ValueError("a ranking without a guarantee can't be paid for: leave out the ledger.")
-    if was_paid(ledger, paid_as):
-        words = f"budget: an earlier run has paid for all steps ({ledger.path.name})"
-    else:
-        ledger.check_data(sha256, name)
-        used, noise = price(ranking.guarantee, ledger)
-        ledger.check(used, **noise)
-        if ranking.rehearsal:
-            return ranking
-        method = str(ranking.facts["method"])
-        ledger.spend(
-            used,
-            **noise,
-            trust=ranking.guarantee.trust,
-            numerics=ranking.guarantee.numerics,
-            command=job,
-            method=f"{method}, {paid_as}" if paid_as else method,
-            source=(sha256, name),
+
+    def __init__(
+        self, ledger: Ledger | None, content: Callable[[], str | None], name: str, job: str
+    ) -> None:
+        self.ledger, self.paid_as = ledger, ""
+        self.number: int | None = None
+        self._content, self._data, self._job = content, name or "this data set", job
+
+    def _was_paid(self, ledger: Ledger) -> bool:
+        """Whether an earlier run has paid for all; its data may have grown since."""
+        return bool(self.paid_as) and any(
+            one.method.endswith(self.paid_as) for one in ledger.spends()
         )
-        words = left_in(ledger)
-    return dataclasses.replace(
-        ranking, notes=(*ranking.notes, words), facts={**ranking.facts, "ledger": words}
-    )
 
+    def check(self, privacy: Privacy | None) -> None:
+        """Refuse early what the ledger does not allow; with None the promise is not known yet."""
+        ledger = self.ledger
+        if ledger is None or self._was_paid(ledger):
+            return
+        known = self._content()
+        if known is not None:
+            ledger.check_data(known, self._data)
+        if privacy is not None:
+            users = privacy.users or ledger.account.budget.users  # which may follow from the data
+            privacy = dataclasses.replace(privacy, users=users)
+            self._check_covers(ledger, privacy)
+            ledger.check(privacy, None)
 
-def was_paid(ledger: Ledger, paid_as: str) -> bool:
-    """Whether an earlier run has paid for all; its data may have grown since."""
-    return bool(paid_as) and any(one.method.endswith(paid_as) for one in ledger.spends())
+    def spend(self, guarantee: Guarantee | None, method: str, *, rehearsal: bool = False) -> str:
+        """Spend what a result attains, or what was promised if that is more; once, whatever is asked again.
 
+        Args:
+            guarantee: of the result.
+            method: that found it.
+            rehearsal: spends nothing, and is refused what the release would be.
 
-def left_in(ledger: Ledger) -> str:
-    """What is left of a budget, in words."""
-    epsilon, delta = numbers(ledger.account.budget)
-    left, whole = in_words(*ledger.left(), delta), in_words(epsilon, delta)
-    of = f" of the series {ledger.series!r}" if ledger.series else ""
-    return f"budget: {left} is left of {whole}{of} ({ledger.path.name})"
+        Returns:
+            What is left, in words; "" in a rehearsal, and where there is no ledger.
+
+        Raises:
+            LedgerError: nothing was spent, nothing may be shown.
+            ValueError: no guarantee.
+        """
+        ledger = self.ledger
+        if ledger is None:
+            return ""
+        if guarantee is None:
+            raise ValueError(
+                "a ranking without a guarantee can't be paid for: leave out the ledger."
+            )
+        if self.number is None and self._was_paid(ledger):
+            return f"budget: an earlier run has paid for all steps ({ledger.path.name})"
+        if self.number is None:
+            source = self._content() or "", self._data  # they were read between two checks
+            used, noise = price(guarantee, ledger)
+            self._check_covers(ledger, used)
+            if rehearsal:
+                ledger.check_data(*source)
+                ledger.check(used, **noise)
+                return ""
+            told: dict[str, Any] = {
+                "trust": guarantee.trust,
+                "numerics": guarantee.numerics,
+                "command": self._job,
+            }
+            told["method"] = f"{method}, {self.paid_as}" if self.paid_as else method
+            with self._holding(used):
+                self.number = ledger.spend(used, **noise, **told, source=source)
+        epsilon, delta = numbers(ledger.account.budget)
+        left, whole = in_words(*ledger.left(), delta), in_words(epsilon, delta)
+        of = f" of the series {ledger.series!r}" if ledger.series else ""
+        return f"budget: {left} is left of {whole}{of} ({ledger.path.name})"
+
+    def pay(self, ranking: Paid) -> Paid:
+        """:meth:`spend` for a ranking, which then says what is left."""
+        ranking.check_finite()
+        method = str(ranking.facts["method"])
+        words = self.spend(ranking.guarantee, method, rehearsal=ranking.rehearsal)
+        if not words:
+            return ranking
+        facts = {**ranking.facts, "ledger": words}
+        return dataclasses.replace(ranking, notes=(*ranking.notes, words), facts=facts)
+
+    def _check_covers(self, ledger: Ledger, found: Privacy) -> None:
+        """Refuse a guarantee that is weaker than the ledger's."""
+        ledger.check_covers(found)
+
+    def _holding(self, paid: Privacy) -> AbstractContextManager[None]:
+        """What goes on while the budget is spent."""
+        return contextlib.nullcontext()
 
 
 def price(guarantee: Guarantee, ledger: Ledger) -> tuple[Privacy, dict[str, Any]]:

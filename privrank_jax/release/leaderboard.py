@@ -25,9 +25,10 @@ to which scores are fitted. Else X holds wins, losses and pair counts, drawn in 
 disk.
 
 **One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
-secret stream (:mod:`privrank_jax.release.secret_stream`) whose label is the terms of the leaderboard and all of X_1,
-..., X_t. So a step that is drawn again from the same data comes out the same, bit for bit, and one that is drawn from
-other data has independent noise, never the same noise, which would reveal what has changed.
+secret stream (:mod:`privrank_jax.exact.entropy`) whose label is the terms of the leaderboard and all of X_1,
+..., X_t. So a step that is drawn again from the same data, by a copy or an older state, comes out the same, bit for
+bit, and one that is drawn from other data has independent noise, never the same noise, which would reveal what has
+changed.
 
 *Proof.* Where each step is published once, or again from equal data, each label is used for one row. If HMAC-SHA-256 is
 a pseudorandom function, its streams can't be told from independent uniform bits, whatever labels were chosen after
@@ -36,19 +37,28 @@ the function, as it does for every draw from an operating system, whose generato
 unbounded ones.
 
 *Where a step would be published from other data*, two publications lose more than one: their equality tells whether the
-data are equal, and unequal ones add up. This is refused wherever a memory of published steps survives: the state, the
-file beside it, or a ledger (:mod:`privrank_jax.release.leaderboard_file`). If an older copy of the state is put back,
-it goes on from any of the three; if all of them were put back to the same day, or if two copies of a state are run on
-different data with no ledger that both share, nobody can notice, and the guarantee covers only what one of them
-published.
+data are equal, and unequal ones add up. So a *witness* of each step, a keyed hash of what was published, of all counts
+behind it and of a note, is kept in the state, in a file of that name and ``.published`` beside it, and in a ledger if
+one is used. A step is published only if its witness is that of each memory which has one: an older state goes on from
+any of the three. A state with steps and no file beside it is refused, and so is a new state beside the steps of another
+one. If all of them were put back to the same day, or if two copies of a state are run on different data with no ledger
+that both share, nobody can notice, and the guarantee covers only what one of them published.
+
+**Order.** Steps are on disk in the state, then in the other memories, then they are returned. A process killed in
+between leaves steps that nobody has seen; the next one to open the state catches up. The first step makes the state, in
+its transaction: what is refused before it fixes no terms, and leaves no file. Where the state is the ledger's file, a
+step and its spend are one transaction.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -57,6 +67,7 @@ from jaxtyping import Real
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.exact.entropy import KEY_BYTES, SecretStream
 from privrank_jax.exact.integer_noise import exact_promise
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.score_stream import (
@@ -69,11 +80,10 @@ from privrank_jax.pairwise.whole_counts import doubled_counts, doubled_totals
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.release.decimals import cells
 from privrank_jax.release.exact_strategy import ExactStrategy, Totals, strategy_of
-from privrank_jax.release.leaderboard_file import SCORES, LeaderboardError, StateFile, Step
-from privrank_jax.release.ledger_file import PROMISE, cells
-from privrank_jax.release.published_steps import Memory
-from privrank_jax.release.secret_stream import KEY_BYTES, SecretStream
+from privrank_jax.release.ledger import Ledger
+from privrank_jax.release.store import LeaderboardError, Row, Store
 
 _NO_END = "without end"
 
@@ -110,9 +120,9 @@ class Leaderboard:
     :mod:`privrank_jax.pairwise.score_stream`. T, and when steps end, are public.
 
     Args:
-        path: the file that keeps the state (:mod:`privrank_jax.release.leaderboard_file`); made if there is none, else
-            opened, on the same terms. It holds the key of all noise beside exact counts: never publish it. The file of
-            that name and ``.published`` beside it belongs to it.
+        path: the file that keeps the state (:mod:`privrank_jax.release.store`), which may be that of the ledger; made
+            with the first step if there is none, else opened, on the same terms. It holds the key of all noise beside
+            exact counts: never publish it. The file of that name and ``.published`` beside it belongs to it.
         privacy: what is promised for all steps together: unit comparison or user, any adjacency, ε finite. Users need
             ``contributions``: the most comparisons of one user in all steps together, which must hold in the data.
         items: the names of the m items, public.
@@ -120,9 +130,11 @@ class Leaderboard:
             and the noise grows with how many there were.
         noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
         schedule: when steps end, in words or as the caller likes; must be the same whenever the state is opened.
+        ledger: remembers the published steps too; it does not pay for them.
 
     Raises:
         LeaderboardError: the state is on other terms, can't be used, or has not the steps that were published.
+        LedgerError: the ledger can't be used.
         ValueError: a promise that can't be kept, T out of range, an ε too small for exact noise.
 
     >>> import tempfile
@@ -147,8 +159,9 @@ class Leaderboard:
         steps: int | None = None,
         noise: str = "gaussian",
         schedule: str = "",
+        ledger: Ledger | None = None,
     ) -> None:
-        self.items, self.noise = tuple(items), noise
+        self.path, self.items, self.noise = Path(path), tuple(items), noise
         self.steps = None if steps is None else int(steps)
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
@@ -156,14 +169,52 @@ class Leaderboard:
             privacy, len(self.items), self.steps, noise
         )
         self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
-        terms: dict[str, str] = dict(zip(PROMISE.split(", "), cells(self._attained)))
-        terms |= {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
-        terms |= {"noise": noise, "schedule": schedule}
-        if self._parts:  # the terms of a state say nothing of totals
-            terms["publishes"] = SCORES
-        self._terms = terms
-        self._file = StateFile(path, self._terms)
-        self.identifier = self._file.identifier
+        told = {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
+        self._terms = cells(self._attained) | told | {"noise": noise, "schedule": schedule}
+        made = {"identifier": secrets.token_hex(8), "key": secrets.token_hex(KEY_BYTES)}
+        self._board = made | {"terms": json.dumps(self._terms)}
+        self._beside: Store | None = None
+        shared = ledger is not None and self.path.exists() and self.path.samefile(ledger.path)
+        self._ledger, self._shared = None if ledger is None else ledger.store, shared
+        self._store = self._ledger if shared else Store.find(self.path, LeaderboardError)
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
+        """Go on with the board that the file has: on its terms, with the steps that were published."""
+        known = [] if self._store is None else self._store.run("SELECT * FROM boards")
+        witnesses = []
+        if known:
+            self._board = {name: known[0][name] for name in self._board}
+            found = json.loads(self._board["terms"])
+            if differing := [name for name in self._terms if found.get(name) != self._terms[name]]:
+                told = (f"{name}: {found.get(name)}, not {self._terms[name]}" for name in differing)
+                raise LeaderboardError(
+                    f"{self.path} holds a leaderboard on other terms ({'; '.join(told)}). All of its steps share one "
+                    "promise, made at the first: go on with the same terms, or begin another leaderboard in another "
+                    "file, at its own price."
+                )
+            witnesses = self._witnesses()
+        path = Path(f"{self.path.resolve()}.published")
+        self._beside = Store.find(path, LeaderboardError)
+        steps = "SELECT board, max(step) AS last FROM steps GROUP BY board"
+        beside = (
+            {} if self._beside is None else {r["board"]: r["last"] for r in self._beside.run(steps)}
+        )
+        if any(last and board != self.identifier for board, last in beside.items()):
+            raise LeaderboardError(
+                f"{path} remembers published steps of another leaderboard, whose state is not {self.path}. Put that "
+                "state back; or name another file for a new leaderboard, at its own price."
+            )
+        if witnesses and self.identifier not in beside:
+            raise LeaderboardError(
+                f"{self.path} has {len(witnesses)} published steps, and {path}, which belongs to it, is missing. Put "
+                "it back from where the state was: it tells whether this state is the newest."
+            )
+        self._tell(witnesses)
 
     def __enter__(self) -> Leaderboard:
         return self
@@ -172,40 +223,62 @@ class Leaderboard:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the files, but that of the ledger."""
+        for store in (self._store, self._beside):
+            if store is not None and store is not self._ledger:
+                store.close()
 
-    def remember_in(self, ledger: Memory) -> None:
-        """Let a ledger remember the published steps too, from now on; it does not pay for them.
+    @property
+    def identifier(self) -> str:
+        """16 random hexadecimal digits, which a ledger may name."""
+        return self._board["identifier"]
 
-        Args:
-            ledger: a :class:`~privrank_jax.release.Ledger`.
+    @property
+    def _memories(self) -> list[Store]:
+        others = self._beside, None if self._shared else self._ledger
+        return [one for one in others if one is not None]
 
-        Raises:
-            LeaderboardError: it remembers steps that would not come out the same here.
-            LedgerError: the ledger can't be used.
-        """
-        self._file.remember_in(ledger)
+    def _witnesses(self) -> list[str]:
+        return [] if self._store is None else self._store.witnesses(self.identifier)
+
+    def _tell(self, witnesses: list[str]) -> None:
+        """Bring all memories up to date, which refuse steps other than those that they have."""
+        for memory in self._memories if witnesses else ():
+            memory.remember(self.identifier, witnesses)
 
     @property
     def published(self) -> int:
         """Number of published steps that the state has."""
-        return len(self._file.steps())
+        return len(self._witnesses())
 
     @property
     def remembered(self) -> int:
         """Number of steps that were ever published; more than :attr:`published` after an older state was put back."""
-        return self._file.remembered
+        known = [one.witnesses(self.identifier) for one in self._memories]
+        return max(map(len, (self._witnesses(), *known)))
+
+    def _steps(self) -> list[Row]:
+        """The published steps: twice the counts of each, what was drawn, its note and its witness."""
+        if self._store is None:
+            return []
+        query = "SELECT * FROM steps WHERE board = ? AND step > 0 ORDER BY step"
+        rows = self._store.run(query, (self.identifier,))
+        try:
+            return [
+                row | {name: json.loads(row[name]) for name in ("counts", "noisy")} for row in rows
+            ]
+        except json.JSONDecodeError as error:
+            raise self._store.damaged(error) from None
 
     @property
     def notes(self) -> list[str]:
         """What :meth:`publish` was told to keep with each published step."""
-        return [step.note for step in self._file.steps()]
+        return [step["note"] for step in self._steps()]
 
     @property
     def sums(self) -> Totals:
         """All noisy sums after each published step, ``(t, d)`` float64, in wins, as they were published."""
-        noisy = [step.noisy for step in self._file.steps()]
+        noisy = [step["noisy"] for step in self._steps()]
         return self._strategy.decoded(np.array(noisy, float).reshape(-1, self._size))
 
     @property
@@ -253,6 +326,7 @@ class Leaderboard:
         wins: WinCounts | Real[np.ndarray, "*steps items"],
         notes: Sequence[str] = (),
         after: int | None = None,
+        pay: Callable[[], object] | None = None,
     ) -> Estimate:
         """Draw the noise of the next step, or of several; it is on disk when this returns.
 
@@ -265,6 +339,8 @@ class Leaderboard:
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
+            pay: spends from the ledger, in the transaction of the steps, if the state is the ledger's file; else it is
+                not called, and the caller pays before anything is shown.
 
         Returns:
             ``value``: scores, or under ``flip`` noisy totals in wins, after the step, ``(m,)``, or after each, ``(k,
@@ -288,46 +364,115 @@ class Leaderboard:
             )
         counts = counts.reshape(-1, self._size)
         texts = [*notes, *[""] * (len(counts) - len(notes))]
-        first = 0
-
-        def draw(before: list[Step]) -> list[Step]:
-            nonlocal first
+        while True:
+            before = self._steps()
             first = len(before)
-            if after not in (None, first):
-                raise LeaderboardError(
-                    f"{self._file.path} has {first} published steps by now, not {after}: another process published. "
-                    "Run again."
-                )
-            if self.steps is not None and first + len(counts) > self.steps:
-                raise LeaderboardError(
-                    f"{self._file.path} was promised {self.steps} steps, of which {first} are published: no budget is "
-                    "left for more. Begin another leaderboard, at its own price."
-                )
-            every = np.array([*(step.counts for step in before), *counts], np.int64)
-            streams = self._streams(every)
-            for number, (step, stream) in enumerate(zip(before, streams), 1):
-                if step.witness != _witness(stream, step.noisy, step.note):
-                    raise LeaderboardError(
-                        f"{self._file.path} was altered: step {number} is not what was drawn. Put a copy back that was "
-                        "not. Nothing is published."
-                    )
-            sources = [stream.branch("noise") for stream in streams[first:]]
-            rows = self._strategy.drawn(every, first, sources).astype(np.int64).tolist()
-            return [
-                Step(tuple(row), tuple(noisy), text, _witness(stream, noisy, text))
-                for row, noisy, text, stream in zip(counts.tolist(), rows, texts, streams[first:])
-            ]
-
-        self._file.extend(draw)
+            self._check_goes_on(first, after, len(counts))
+            new = self._drawn(before, counts, texts)
+            if not new or self._kept(before, new, pay):
+                break
         value = self.scores() if scores else self.totals
         value = value[first : first + len(counts)]
         return Estimate(value[0] if alone else value, self.guarantee, self.diagnostics)
 
+    def _check_goes_on(self, first: int, after: int | None, more: int) -> None:
+        if after not in (None, first):
+            raise LeaderboardError(
+                f"{self.path} has {first} published steps by now, not {after}: another process published. Run again."
+            )
+        if self.steps is not None and first + more > self.steps:
+            raise LeaderboardError(
+                f"{self.path} was promised {self.steps} steps, of which {first} are published: no budget is left for "
+                "more. Begin another leaderboard, at its own price."
+            )
+
+    def _drawn(self, before: list[Row], counts: np.ndarray, notes: list[str]) -> list[Row]:
+        """The next steps, as rows of the file, from those before and twice the counts of each."""
+        first = len(before)
+        every = np.array([*(step["counts"] for step in before), *counts], np.int64)
+        streams = self._streams(every)
+        for number, (step, stream) in enumerate(zip(before, streams), 1):
+            if step["witness"] != _witness(stream, step["noisy"], step["note"]):
+                raise LeaderboardError(
+                    f"{self.path} was altered: step {number} is not what was drawn. Put a copy back that was not. "
+                    "Nothing is published."
+                )
+        sources = [stream.branch("noise") for stream in streams[first:]]
+        rows = self._strategy.drawn(every, first, sources).astype(np.int64).tolist()
+        return [
+            {"step": step, "counts": json.dumps(row), "noisy": json.dumps(noisy), "note": note}
+            | {"witness": _witness(stream, noisy, note)}
+            for step, (row, noisy, note, stream) in enumerate(
+                zip(counts.tolist(), rows, notes, streams[first:]), first + 1
+            )
+        ]
+
+    def _kept(self, before: list[Row], new: list[Row], pay: Callable[[], object] | None) -> bool:
+        """Write the new steps, unless other ones than these were before; tell the other memories."""
+        store = self._store or Store.make(self.path, LeaderboardError)
+        old = [step["witness"] for step in before]
+        witnesses = [*old, *(step["witness"] for step in new)]
+        try:
+            with store.writing():
+                self._begin(store)
+                if store.witnesses(self.identifier) != old:
+                    return False
+                for memory in self._memories:
+                    memory.check_witnesses(self.identifier, witnesses)
+                for step in new:
+                    store.insert("steps", board=self.identifier, **step)
+                if pay is not None and self._shared:
+                    pay()
+        except BaseException:
+            if self._store is None:
+                store.close()
+            raise
+        self._store = store
+        self._tell(witnesses)
+        return True
+
+    def _begin(self, store: Store) -> None:
+        """Make the board, unless it is there, and the file beside, which must be there before a step is."""
+        if not store.filled:
+            store.fill()
+        known = store.run("SELECT identifier FROM boards")
+        if known and known[0]["identifier"] != self.identifier:
+            raise LeaderboardError(
+                f"{self.path}: another process began a leaderboard there. Nothing was published: run again."
+            )
+        if known:
+            return
+        store.insert("boards", **self._board)
+        if self._beside is None:
+            self._beside = Store.make(Path(f"{self.path.resolve()}.published"), LeaderboardError)
+        with self._beside.writing():
+            if not self._beside.filled:
+                self._beside.fill()
+            self._beside.remember(self.identifier, [])
+
     def _streams(self, counts: np.ndarray) -> list[SecretStream]:
         """The stream of each step, keyed by the terms and by the counts of this step and of all before it."""
-        root = self._file.stream.branch(json.dumps(self._terms, sort_keys=True))
+        try:
+            key = SecretStream(bytes.fromhex(self._board["key"]))
+        except ValueError:
+            raise LeaderboardError(f"{self.path} was altered: its key is none.") from None
+        root = key.branch(json.dumps(self._terms, sort_keys=True))
         labels = (f"counts {row}" for row in counts.tolist())
         return list(itertools.accumulate(labels, SecretStream.branch, initial=root))[1:]
+
+
+def stored_board(path: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """Identifier and terms of the leaderboard in a file; None if there is none yet.
+
+    Args:
+        path: the file.
+    """
+    store = Store.find(Path(path), LeaderboardError)
+    if store is None:
+        return None
+    with contextlib.closing(store):
+        rows = store.run("SELECT identifier, terms FROM boards")
+        return rows[0] | {"terms": json.loads(rows[0]["terms"])} if rows else None
 
 
 def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:

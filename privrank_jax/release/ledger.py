@@ -18,14 +18,10 @@ refused, not converted.
 **Data** are identified by a keyed hash of their content. The file holds the hash and its key and is created readable by
 its owner only. Neither is ever printed.
 
-**Numbers** are decimals as people write them, added and compared exactly: ten times 0.1 is 1. A float means the
-shortest decimal that denotes it, from which it differs by at most one part in 2^53.
-
-**Crashes.** A spend is one transaction, which is on disk (WAL, ``synchronous=FULL``) when :meth:`Ledger.spend` returns;
-the result is shown after that, and :meth:`Ledger.mark_printed` records that it was. So a process killed at any point
-may lose a result whose budget was spent, but never shows one whose budget was not. Transactions begin as writers
-(``BEGIN IMMEDIATE``), so each of several processes sees all earlier spends. Files FILE-wal and FILE-shm beside a ledger
-belong to it; it belongs on a local disk, where the data are kept (WAL does not work over network file systems).
+**Spending** is on disk when :meth:`Ledger.spend` returns; the result is shown after that, and
+:meth:`Ledger.mark_printed` records that it was. So a process killed at any point may lose a result whose budget was
+spent, but never shows one whose budget was not (:mod:`privrank_jax.release.store`). Budgets are exact decimals
+(:mod:`privrank_jax.release.decimals`).
 
 **A series** of data sets with a public name, such as a survey of every year, has one ledger and one budget. Its
 neighbors differ in one unit of each of its data sets: D = (D_1, ..., D_k) and D' are neighbors if, for each i, D_i and
@@ -40,79 +36,38 @@ et al. for the filter). A sum is needed, for the same person may be in all files
 share nobody. All releases of a data set that has joined count toward the series, whoever makes them through this
 ledger. What another ledger spends is counted at the whole budget of that ledger (:meth:`Ledger.count`), or not at all.
 
-**Leaderboards.** A ledger also remembers which steps of a leaderboard over time were published
-(:mod:`privrank_jax.release.published_steps`), by hashes that reveal nothing of the data without the leaderboard's key.
-
 Nothing here imports JAX or NumPy.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import hashlib
 import hmac
 import math
 import os
-import sqlite3
+import re
+import secrets
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, SupportsFloat
+from typing import SupportsFloat, TypeVar
 
-from privrank_jax._neighbors import Neighbors
 from privrank_jax._promise import Privacy
-from privrank_jax.release.ledger_file import (
-    APPLICATION,
-    BUDGET,
+from privrank_jax.release.decimals import (
     EXACT,
-    PROMISE,
-    RESTORE,
-    VERSION,
-    WAIT,
-    BudgetExhausted,
-    Known,
-    LedgerError,
     amount,
-    as_text,
     cells,
-    clearly,
-    connect,
-    content_sha256,
-    create,
-    fingerprint,
     from_cells,
     in_words,
     noise_cell,
     noise_from,
-    now,
     numbers,
     plain,
 )
 from privrank_jax.release.ledger_filter import Filter
-
-_COLUMNS = {
-    "spends": f"time, command, method, {PROMISE}, trust, numerics, data_set, changes",
-    "published": "board, step, witness",
-    "joined": "time, series, data, fingerprint",
-}
-
-__all__ = [
-    "Account",
-    "BudgetExhausted",
-    "DataSet",
-    "Ledger",
-    "LedgerError",
-    "Privacy",
-    "Spend",
-    "amount",
-    "content_sha256",
-    "create",
-    "in_words",
-    "noise_cell",
-    "numbers",
-    "plain",
-]
+from privrank_jax.release.store import WAIT, BudgetExhausted, LedgerError, Row, Store, now
 
 
 @dataclasses.dataclass(frozen=True)
@@ -178,6 +133,11 @@ class Spend:
     rho: Decimal | None = None
 
 
+_Cells = TypeVar("_Cells")
+_Found = TypeVar("_Found")
+_TOLD = ("number", "time", "command", "method", "trust", "numerics", "state", "data_set")
+
+
 @dataclasses.dataclass(frozen=True)
 class _Sums:
     """What was spent, as the rule of a ledger counts it (:mod:`privrank_jax.release.ledger_filter`).
@@ -226,28 +186,21 @@ class Ledger:
         self, path: str | os.PathLike[str], *, series: str | None = None, wait: float = WAIT
     ) -> None:
         self.path = Path(path)
-        if not self.path.exists():
+        store = Store.find(self.path, LedgerError, wait)
+        if store is None:
             raise LedgerError(
                 f"there is no ledger {self.path}: make one by `privrank ledger {self.path} --data FILE --budget "
                 "EPSILON`, once per data set."
             )
-        if not self.path.is_file():
-            raise LedgerError(f"{self.path} is not a file, so it is not a ledger.")
-        with clearly(self.path):
-            self._connection = connect(self.path, wait)
-            try:
-                self._verify()
-                self._connection.execute("PRAGMA synchronous = FULL")
-                self._connection.execute("PRAGMA fullfsync = ON")
-                self._connection.execute("BEGIN")  # one state of the file
-                self.account = self._account()
-                self._connection.execute("COMMIT")
-                self._takes_new_data = series is not None
-                if series is not None:
-                    self._check_series(_name(series))
-            except BaseException:
-                self._connection.close()
-                raise
+        self.store = store
+        try:
+            self.account = self._account()
+            self._takes_new_data = series is not None
+            if series is not None:
+                self._check_series(_name(series))
+        except BaseException:
+            store.close()
+            raise
 
     def __enter__(self) -> Ledger:
         return self
@@ -257,47 +210,60 @@ class Ledger:
 
     def close(self) -> None:
         """Close the file."""
-        self._connection.close()
+        self.store.close()
+
+    def _account(self) -> Account:
+        rows = self.store.run("SELECT * FROM ledger")
+        if not rows:
+            raise LedgerError(
+                f"{self.path} has no budget, so it is not a ledger: name another file."
+            )
+        row, rule = rows[0], None
+        self._key, self._own = row["key"], row["fingerprint"]
+        budget = self._read(from_cells, row)
+        if row["renyi_order"]:
+            slack, order = (amount(row[name], name) for name in ("slack", "renyi_order"))
+            rule = Filter(numbers(budget)[0], slack, order)
+        return Account(row["data"], row["created"], budget, rule)
+
+    def _read(self, read: Callable[[_Cells], _Found], cells: _Cells) -> _Found:
+        """What cells hold; refused if they hold nothing of that."""
+        try:
+            return read(cells)
+        except ValueError as error:
+            raise self.store.damaged(error) from None
+
+    def _joined(self) -> list[Row]:
+        return self.store.run("SELECT * FROM series ORDER BY number")
 
     @property
     def series(self) -> str:
         """Name of the series that the ledger is of; "" where it is of one data set."""
-        with clearly(self.path):
-            return next((row[2] for row in self._joined()), "")
+        return next((row["series"] for row in self._joined()), "")
 
     def data_sets(self) -> list[DataSet]:
         """The data sets of the series, in order; outside of a series the one of the ledger."""
-        with clearly(self.path):
-            found = [DataSet(number, time, data) for number, time, _, data, _ in self._joined()]
+        found = [DataSet(row["number"], row["time"], row["data"]) for row in self._joined()]
         return found or [DataSet(1, self.account.created, self.account.data)]
-
-    def _joined(self) -> list[Any]:
-        query = "SELECT number, time, series, data, fingerprint FROM joined ORDER BY number"
-        return [self._words(row, 1) for row in self._connection.execute(query)]
 
     def spends(self) -> list[Spend]:
         """All spends, in order."""
-        columns = "number, data_set, time, command, method, trust, numerics, state, changes"
-        with clearly(self.path):
-            rows = self._connection.execute(
-                f"SELECT {columns}, {PROMISE} FROM spends ORDER BY number"
-            ).fetchall()
         spends = []
-        for row in rows:
-            number, data_set, *words = self._words(row, 2)
-            changes, rho = self._noise(words[6])
-            of: dict[str, Any] = {"changes": changes, "rho": rho, "data_set": data_set}
-            spends.append(Spend(number, *words[:6], privacy=self._promise(words[7:]), **of))
+        for row in self.store.run("SELECT * FROM spends ORDER BY number"):
+            told = {name: row[name] for name in _TOLD}
+            changes, rho = self._read(noise_from, row["changes"])
+            spends.append(
+                Spend(**told, privacy=self._read(from_cells, row), changes=changes, rho=rho)
+            )
         return spends
 
     def spent(self, data_set: int | None = None) -> tuple[Decimal, Decimal]:
         """The sums of ε and of δ over all spends, exact; or over those of the data set with this number."""
         epsilon = delta = Decimal(0)
         query = "SELECT epsilon, delta FROM spends WHERE data_set = coalesce(?, data_set)"
-        with clearly(self.path):
-            for one, other in self._connection.execute(query, (data_set,)):
-                epsilon = EXACT.add(epsilon, amount(one, "epsilon", zero=True))
-                delta = EXACT.add(delta, amount(other, "delta", zero=True))
+        for row in self.store.run(query, (data_set,)):
+            epsilon = EXACT.add(epsilon, amount(row["epsilon"], "epsilon", zero=True))
+            delta = EXACT.add(delta, amount(row["delta"], "delta", zero=True))
         return epsilon, delta
 
     def left(self) -> tuple[Decimal, Decimal]:
@@ -313,7 +279,7 @@ class Ledger:
             if sums.divergence <= rule.most * (1 + 1e-9):  # in whatever order it is added up
                 epsilon = max(epsilon, rule.left(sums.divergence))
         if min(epsilon, delta) < 0:
-            raise LedgerError(f"{self.path} is damaged: more was spent than its budget.")
+            raise self.store.damaged("more was spent than its budget")
         return epsilon, delta
 
     def _most_failure(self) -> Decimal:
@@ -324,39 +290,35 @@ class Ledger:
     def _sums(self, *more: tuple[Decimal, Decimal, str]) -> _Sums:
         """What was spent, and, after it, ε, δ and cell of the noise of further releases."""
         rule, most = self.account.filter, (numbers(self.account.budget)[0], self._most_failure())
-        with clearly(self.path):
-            query = "SELECT epsilon, delta, changes FROM spends ORDER BY number"
-            rows = [self._words(row) for row in self._connection.execute(query)]
+        rows = self.store.run("SELECT epsilon, delta, changes FROM spends ORDER BY number")
         plainly, epsilon, delta, kinds = True, Decimal(0), Decimal(0), Counter()
-        for *pair, cell in [*rows, *more]:
+        for *pair, cell in [*(row.values() for row in rows), *more]:
             one, failure = (amount(part, "a spend", zero=True) for part in pair)
             epsilon, failure = EXACT.add(epsilon, one), EXACT.add(delta, failure)
             plainly = plainly and epsilon <= most[0] and failure <= most[1]
-            if plainly or self._noise(cell)[1] is None:
+            if plainly or self._read(noise_from, cell)[1] is None:
                 delta = failure
             kinds[one, cell] += 1
         costs = (
-            0.0 if rule is None else count * rule.cost(one, *self._noise(cell))
+            0.0 if rule is None else count * rule.cost(one, *self._read(noise_from, cell))
             for (one, cell), count in kinds.items()
         )
         return _Sums(plainly, epsilon, delta, math.fsum(costs))
 
-    def check_data(self, sha256: str, name: str) -> None:
-        """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined."""
-        with clearly(self.path):
-            self._data_set(sha256, name)
+    def check_data(self, sha256: str, name: str) -> int:
+        """Refuse data other than those of the ledger, and, unless the series was named, than those that have joined.
 
-    def _data_set(self, sha256: str, name: str) -> int:
-        """The number of these data; 0 if they have yet to join the series."""
+        Returns:
+            The number of the data set; 0 if it has yet to join the series.
+        """
         if not sha256:
             raise LedgerError(
                 f"{name} has no content by which a ledger could know it again: read it from a file or a data frame."
             )
-        key, own = self._identity
-        joined = self._joined()
-        content = fingerprint(key, sha256)
-        for number, known in [(1, own), *((row[0], row[4]) for row in joined)]:
-            if hmac.compare_digest(content, known):
+        joined, content = self._joined(), _keyed(self._key, sha256)
+        known = {self._own: 1, **{row["fingerprint"]: row["number"] for row in joined}}
+        for one, number in known.items():
+            if hmac.compare_digest(content, one):
                 return number
         if not joined:
             raise LedgerError(
@@ -366,8 +328,8 @@ class Ledger:
                 f"them together: `privrank ledger {self.path} --series NAME` makes this ledger that of a series, and "
                 "releases with --series NAME add their data to it."
             )
-        series = joined[0][2]
         if not self._takes_new_data:
+            series = joined[0]["series"]
             raise LedgerError(
                 f"{self.path} is the ledger of the series {series!r}, and {name} is not among its data sets: "
                 f"nothing was spent. If it belongs to the series, give series (--series {series!r}): it joins with "
@@ -386,11 +348,14 @@ class Ledger:
             LedgerError: the ledger is of another series, or the name is empty or can't be printed.
         """
         name = _name(name)
-        with self._writing():
+        with self.store.writing():
             if not self.series:
-                self._insert("joined", (now(), name, self.account.data, self._identity[1]))
+                self._join(name, self.account.data, self._own)
         self._check_series(name)
-        self._copy_to_main_file()
+
+    def _join(self, series: str, name: str, content: str) -> int:
+        row = {"series": series, "data": as_text(name), "fingerprint": content}
+        return self.store.insert("series", time=now(), **row)
 
     def _check_series(self, name: str) -> None:
         known = self.series
@@ -420,39 +385,31 @@ class Ledger:
         """
         if self.path.samefile(other.path):
             raise LedgerError(f"{other.path} is the ledger of the series itself.")
-        known = fingerprint(self._identity[0], other._identity[1])
-        with clearly(self.path):
-            if any(known == row[4] for row in self._joined()):
-                raise LedgerError(
-                    f"{other.path} was counted before, at its whole budget: nothing was spent."
-                )
+        if any(_keyed(self._key, other._own) == row["fingerprint"] for row in self._joined()):
+            raise LedgerError(
+                f"{other.path} was counted before, at its whole budget: nothing was spent."
+            )
         number = self.spend(
             other.account.budget,
             command="ledger",
             method=f"all of {as_text(other.path.name)}",
-            source=(other._identity[1], f"{other.account.data} ({other.path.name})"),
+            source=(other._own, f"{other.account.data} ({other.path.name})"),
         )
         self.mark_printed(number)
         return number
 
-    def covers(self, promised: Privacy | Neighbors) -> bool:
+    def covers(self, promised: Privacy) -> bool:
         """Whether the ledger accepts such a promise, whatever its ε and δ."""
-        return not self._lacks(promised)
+        return promised.covers(self.account.budget)
 
-    def check_covers(self, promised: Privacy | Neighbors) -> None:
+    def check_covers(self, promised: Privacy) -> None:
         """Refuse a promise that is weaker than the ledger's."""
-        why = self._lacks(promised)
+        why = promised.lacks(self.account.budget)
         if why:
             raise LedgerError(
                 f"{self.path} keeps a budget for {self.account.budget.neighbors.in_words()}. This release is not "
                 f"enough to be counted there: {why}."
             )
-
-    def _lacks(self, promised: Privacy | Neighbors) -> str:
-        budget = self.account.budget
-        if isinstance(promised, Neighbors):
-            return promised.lacks(budget.neighbors)
-        return promised.lacks(budget)
 
     def check(
         self,
@@ -520,14 +477,18 @@ class Ledger:
             LedgerError: the promise is weaker than the ledger's, the data are not the ledger's, or the file can't be
                 written.
         """
-        self.check_covers(privacy)
-        with self._writing():
+        told = {"trust": trust, "numerics": numerics, "command": command, "method": method}
+        with self.store.writing():
             self.check(privacy, changes, rho)
-            told = now(), command, method, *cells(privacy), trust, numerics
-            row = (*told, self._joining(source), noise_cell(changes, rho))
-            number = self._insert("spends", row)
-        self._copy_to_main_file()
-        return number
+            return self.store.insert(
+                "spends",
+                time=now(),
+                state="spent",
+                data_set=self._joining(source),
+                changes=noise_cell(changes, rho),
+                **told,
+                **cells(privacy),
+            )
 
     def _joining(self, source: tuple[str, str] | None) -> int:
         """The number of these data, which have then joined the series; within a transaction."""
@@ -538,124 +499,92 @@ class Ledger:
                 )
             return 1
         sha256, name = source
-        known = self._data_set(sha256, name)
-        if known:
-            return known
-        content = fingerprint(self._identity[0], sha256)
-        return self._insert("joined", (now(), self.series, as_text(name), content))
-
-    def witnesses(self, board: str) -> list[str]:
-        """Witnesses of the published steps of a leaderboard, in order.
-
-        Args:
-            board: its identifier.
-        """
-        query = "SELECT witness FROM published WHERE board = ? ORDER BY step"
-        with clearly(self.path):
-            return [witness for (witness,) in self._connection.execute(query, (board,))]
-
-    def remember(self, board: str, witnesses: list[str]) -> None:
-        """Keep witnesses of steps that are not remembered yet, on disk when this returns.
-
-        Args:
-            board: identifier of the leaderboard.
-            witnesses: of all of its published steps.
-        """
-        if len(self.witnesses(board)) >= len(witnesses):
-            return
-        with self._writing():
-            known = len(self.witnesses(board))
-            for step, one in enumerate(witnesses[known:], known + 1):
-                self._insert("published", (board, step, one))
-        self._copy_to_main_file()
-
-    def _insert(self, table: str, cells: tuple[Any, ...]) -> int:
-        """Write a row without its number, which is returned; within a transaction."""
-        marks = ", ".join("?" * len(cells))
-        query = f"INSERT INTO {table} ({_COLUMNS[table]}) VALUES ({marks})"
-        return self._connection.execute(query, cells).lastrowid or 0
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """One transaction, begun as a writer's."""
-        with clearly(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
+        known = self.check_data(sha256, name)
+        return known or self._join(self.series, name, _keyed(self._key, sha256))
 
     def mark_printed(self, number: int) -> None:
         """Record that the result of a spend was shown; this informs readers and changes no budget."""
-        with clearly(self.path):
-            changed = self._connection.execute(
-                "UPDATE spends SET state = 'printed' WHERE number = ?", (number,)
-            ).rowcount
-        if changed != 1:
-            raise LedgerError(f"{self.path} has no spend number {number}.")
-        self._copy_to_main_file()
+        query = "UPDATE spends SET state = 'printed' WHERE number = ? RETURNING number"
+        with self.store.writing():
+            if not self.store.run(query, (number,)):
+                raise LedgerError(f"{self.path} has no spend number {number}.")
 
-    def _copy_to_main_file(self) -> None:
-        """Move as much as possible out of FILE-wal, in case a copy leaves that file out; never waits."""
-        with contextlib.suppress(sqlite3.Error):
-            self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
-    def _verify(self) -> None:
-        tables = self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
-        if tables == 0:
-            raise LedgerError(
-                f"{self.path} is empty, as after an interrupted creation: nothing was ever spent from it. Delete it "
-                "and create the ledger again."
-            )
-        application = self._connection.execute("PRAGMA application_id").fetchone()[0]
-        if application != APPLICATION:
-            raise LedgerError(
-                f"{self.path} is not a ledger of privrank, but another SQLite database."
-            )
-        version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-        if version != VERSION:
-            raise LedgerError(
-                f"{self.path} has version {version}, and this privrank reads version {VERSION}: make a new ledger with "
-                "what is left of its budget, as shown by the version of privrank that made it."
-            )
-        found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
-            raise LedgerError(f"{self.path} is damaged ({found}): {RESTORE}")
+def create(
+    path: str | os.PathLike[str],
+    budget: Privacy,
+    *,
+    data: str,
+    sha256: str,
+    slack: SupportsFloat | str = 0,
+) -> None:
+    """Create the ledger of a data set, with nothing spent. If interrupted, it leaves no file or an empty one.
 
-    def _account(self) -> Account:
-        row = self._connection.execute(f"SELECT {BUDGET} FROM ledger").fetchone()
-        if row is None:
-            raise LedgerError(f"{self.path} is damaged: it has no budget.")
-        data, created, *self._identity, slack, order = self._words(row[:6])
-        budget, rule = self._promise(row[6:]), None
-        if order:
-            rule = Filter(numbers(budget)[0], amount(slack, "slack"), amount(order, "order"))
-        return Account(data, created, budget, rule)
+    Args:
+        path: the file, which must not exist.
+        budget: what all releases together promise. Its ε and δ are stored as decimals, see :func:`amount`; releases
+            that take more as public, or define a user differently, are refused. Not ``public=("ties",)``: which answers
+            are ties are answers.
+        data: name of the data, for people.
+        sha256: identifies the data, 64 hexadecimal digits: ``sha256`` of data that were read, or
+            :func:`content_sha256` of a file. Stored as a hash keyed by the
+            ledger's own key, which is never printed: with a plain hash, someone who knows all rows but one could find
+            that row by trying.
+        slack: the part of the budget's δ that is kept for adding up by Rényi divergences
+            (:mod:`privrank_jax.release.ledger_filter`); 0: only the plain sum counts.
 
-    def _noise(self, cell: str) -> Known:
-        try:
-            return noise_from(cell)
-        except ValueError as error:
-            raise LedgerError(f"{self.path} is damaged ({error}): {RESTORE}") from None
+    Raises:
+        LedgerError: ε, δ or the slack is not a decimal, the slack is more than δ, the file exists or can't be made.
 
-    def _promise(self, row: list[Any]) -> Privacy:
-        texts = self._words(row)
-        try:
-            return from_cells(*texts)
-        except ValueError as error:
-            raise LedgerError(f"{self.path} is damaged ({error}): {RESTORE}") from None
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "votes.ledger"
+    >>> create(path, Privacy(3, unit="user", adjacency="replace"), data="votes.csv", sha256="0" * 64)
+    """
+    path = Path(path)
+    if "ties" in budget.public:
+        raise LedgerError(
+            "a ledger can't take as public which answers are ties: ties are part of the answers. Ties that are kept, "
+            "or broken by coins, are protected."
+        )
+    kept, (epsilon, delta) = amount(slack, "slack", zero=True), numbers(budget)
+    if kept > delta:
+        raise LedgerError(
+            f"slack {plain(kept)} is more than delta {plain(delta)} of the budget, of which it is a part: give a "
+            "larger delta, or a smaller slack."
+        )
+    if not re.fullmatch("[0-9a-f]{64}", sha256):
+        raise LedgerError("sha256 must be 64 lower-case hexadecimal digits.")
+    key = secrets.token_hex(32)
+    row = cells(budget) | {"key": key, "fingerprint": _keyed(key, sha256), "slack": str(kept)}
+    row["renyi_order"] = str(Filter.of(epsilon, kept).order) if kept else ""
+    exists = f"{path} exists, and a ledger is never replaced: `privrank ledger {path}` shows it."
+    if path.exists() and path.stat().st_size:
+        raise LedgerError(exists)
+    store = Store.make(path, LedgerError)
+    try:
+        with store.writing():
+            if store.filled:
+                raise LedgerError(exists)
+            store.fill()
+            store.insert("ledger", data=as_text(data), created=now(), **row)
+    finally:
+        store.close()
 
-    def _words(self, row: list[Any], numbers: int = 0) -> list[Any]:
-        """A row of so many whole numbers, then text, which SQLite itself does not enforce."""
-        kinds = [int] * numbers + [str] * (len(row) - numbers)
-        if not all(map(isinstance, row, kinds)):
-            raise LedgerError(
-                f"{self.path} is damaged: a cell that must be text or a number holds something else. {RESTORE}"
-            )
-        return row
+
+def _keyed(key: str, sha256: str) -> str:
+    """HMAC-SHA-256 of a content's hash, in hexadecimal digits; it reveals nothing without the key."""
+    return hmac.new(bytes.fromhex(key), sha256.encode(), hashlib.sha256).hexdigest()
+
+
+def as_text(name: str) -> str:
+    """A file name as text that SQLite can store; file names need not be valid text."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def content_sha256(path: str | os.PathLike[str]) -> str:
+    """SHA-256 of a file, in hexadecimal digits."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _name(series: str) -> str:

@@ -10,8 +10,8 @@ import pytest
 
 from privrank_jax.exact import integer_laplace as module
 from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.entropy import SecretStream
 from privrank_jax.exact.integer_laplace import decide, integer_laplace, laplace_mechanism
-from privrank_jax.release.secret_stream import SecretStream
 from tests.exact.laws import assert_mean, assert_shares, laplace_pmf, power
 
 STREAM = SecretStream(bytes(32))

@@ -61,7 +61,6 @@ _PARTS_OF_PROMISES = {
     "privacy_audit.empirical": "audit draw",
     "privacy_audit.neighbors": "comparisons neighbors_among questionnaires",
     "privacy_audit.drawn_noise": "noise_draws",
-    "release.ledger_file": "from_cells",
     "simulate.worlds.reports": "draw_report_sums mechanism_sums",
 }
 PARTS_OF_PROMISES = {

@@ -166,7 +166,7 @@ def test_a_ledger_pays_once(tmp_path):
         first = published(tmp_path / "board", data=data, ledger=ledger)
         later = published(tmp_path / "board", "2024-01-05", grown, ledger=ledger)
         (spend,) = ledger.spends()
-        assert spend.method == f"scores, {first.paid_as}"
+        assert spend.method.endswith(f"leaderboard {first.facts['state']}")
         assert "earlier run has paid" in later.facts["ledger"]
         with pytest.raises(ValueError, match="has other content"):
             published(tmp_path / "other", data=grown, ledger=ledger)
@@ -181,7 +181,9 @@ def test_a_ledger_pays_once(tmp_path):
         ({"level": 1.0}, "level"),
         ({"top_k": 0}, "top_k"),
         ({"top_k": 4}, "top_k"),
-        ({"until": "2024-01-01"}, "no step has ended"),
+        ({"until": "2024-01-01"}, "no step"),
+        ({"start": "2024-01-02"}, "before the"),
+        ({"start": "2024-01-02", "key": jax.random.key(0)}, "before the"),
         ({"until": None}, "old export"),
         ({"state": None}, "state"),
         ({"data": votes(times=None)}, "times"),

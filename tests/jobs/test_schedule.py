@@ -62,22 +62,17 @@ def test_without_a_last_step_they_reach_to_the_end_of_the_one_that_goes_on(every
     assert found.steps_of(np.array([now, ahead])).tolist() == [found.ended, found.ended + 1]
 
 
-def test_without_a_last_step_none_may_have_ended():
+def test_what_may_be_published():
     found = schedule(start="2999-01-01", steps=None, until=None)
     assert (found.ended, len(found.starts)) == (0, 2)
-    with pytest.raises(ValueError, match="no step has ended: the first ends at 2999-01-02"):
+    with pytest.raises(ValueError, match="no step"):
         found.check_ended(found.ended)
-
-
-def test_a_first_run_publishes_no_thousand_years():
     found = schedule(every="hour", start="2001-01-01", steps=None, until=None)
-    with pytest.raises(
-        ValueError, match="a first run publishes at most 10,000: give a later start"
-    ):
+    with pytest.raises(ValueError, match="later start"):  # no thousand years at first
         found.check_ended(found.ended)
-    found.check_ended(found.ended, known=1)
-    with pytest.raises(ValueError, match="set the clock"):
+    with pytest.raises(ValueError, match="the clock"):
         found.check_ended(found.ended + 2, known=found.ended + 2)
+    found.check_ended(found.ended, known=1)
     found.check_ended(found.ended + 1, known=found.ended + 1)
 
 
@@ -99,26 +94,26 @@ def test_old_exports(options, newest, refused):
     if not refused:
         schedule(**options).check_recent(times, "v.csv")
         return
-    with pytest.raises(ValueError, match=r"v\.csv looks like an old export") as error:
+    with pytest.raises(ValueError, match="old export") as error:
         schedule(**options).check_recent(times, "v.csv")
     assert f"--until {newest.removesuffix('T00:00')}" in str(error.value)
 
 
 def test_a_file_without_rows_is_an_old_export():
-    with pytest.raises(
-        ValueError, match=r"it has no rows, more than one day before .* --until 2024-01-31"
-    ):
+    with pytest.raises(ValueError, match="no rows"):
         schedule().check_recent(np.array([], "datetime64[us]"), "v.csv")
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"start": "soon"}, {"until": "soon"}, {"every": "year"}, {"steps": 0}]
+    ("wrong", "word"),
+    [
+        ({"start": "soon"}, "start"),
+        ({"until": "soon"}, "until"),
+        ({"every": "year"}, "every"),
+        ({"steps": 0}, "steps"),
+        ({"every": "month"}, "start"),  # on a day that not all have
+    ],
 )
-def test_refusals(wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
+def test_refusals(wrong, word):
+    with pytest.raises(ValueError, match=word):
         schedule(**wrong)
-
-
-def test_months_start_on_days_that_all_have():
-    with pytest.raises(ValueError, match="start"):
-        schedule(every="month")

@@ -37,8 +37,9 @@ def test_what_is_not_allowed_costs_nothing(votes, ledger, tmp_path):
     data, large = pr.read(votes), pr.Privacy(2.5, unit="comparison", adjacency="flip")
     weaker = pr.Privacy(1.0, unit="comparison", adjacency="add-remove")
     for source, promise in ((data, large), (data, weaker), (pr.read(other), PROMISE)):
-        with pytest.raises(LedgerError):
-            pr.rank(source, promise, method="counts", ledger=ledger)
+        for key in (None, jax.random.key(0)):
+            with pytest.raises(LedgerError):
+                pr.rank(source, promise, method="counts", ledger=ledger, key=key)
     with pytest.raises(ValueError, match="leave out the ledger"):
         pr.rank(data, None, ledger=ledger)
     rehearsed = pr.rank(data, PROMISE, method="counts", key=jax.random.key(0), ledger=ledger)
@@ -85,7 +86,7 @@ def test_a_ledger_knows_data_frames_by_their_cells(tmp_path, name, make):
         assert "epsilon 1 is left of epsilon 2" in found.facts["ledger"]
         changed = {**ROWS, "winner": ["b", "b", "a"], "loser": ["a", "a", "b"]}
         for rows in (OTHER, changed):
-            with pytest.raises(LedgerError, match="has other content"):
+            with pytest.raises(LedgerError, match="other content"):
                 pr.rank(make(rows), promise, method="counts", ledger=ledger)
         assert float(ledger.left()[0]) == 1.0
 
@@ -103,7 +104,7 @@ def test_a_ledger_knows_rankings_of_a_frame_by_all_their_columns(tmp_path):
         assert "is left of" in pr.consensus(data, promise, ledger=ledger).facts["ledger"]
         more = pr.read({**RANKED, "c": ["", "", ""]}, items=["a", "b"])
         assert more.ranks.tolist() == data.ranks.tolist()
-        with pytest.raises(LedgerError, match="the table has other content"):
+        with pytest.raises(LedgerError, match="other content"):
             pr.consensus(more, promise, ledger=ledger)
 
 
@@ -114,17 +115,6 @@ def test_a_table_of_an_engine_has_no_content_to_know(tmp_path):
     create(tmp_path / "l", budget, data="votes", sha256="0" * 64)
     with (
         Ledger(tmp_path / "l") as ledger,
-        pytest.raises(LedgerError, match=r"the table has no content.*: read it from a file"),
+        pytest.raises(LedgerError, match="no content"),
     ):
         pr.rank(rows, PROMISE, method="counts", ledger=ledger)
-
-
-def test_ranking_what_is_randomized_already_has_no_price(votes, tmp_path):
-    path, kept = tmp_path / "reports.csv", tmp_path / "reports.ledger"
-    pr.randomize(pr.read(votes), 1.0).write(path)
-    budget = pr.Privacy(2.0, unit="comparison", adjacency="flip", users="column 'user'")
-    create(kept, budget, data=str(path), sha256=content_sha256(path))
-    with Ledger(kept) as ledger:
-        with pytest.raises(ValueError, match="leave out the ledger"):
-            pr.rank(pr.read(path), None, ledger=ledger)
-        assert float(ledger.left()[0]) == 2.0

@@ -229,9 +229,28 @@ MUTANTS = (
         ("return 4 * moves * limit**2 * sum(", "return 2 * moves * limit**2 * sum("),
     ),
     *mutants_of(
-        "release/leaderboard_file.py",
-        "tests/release/test_leaderboard_file.py",
-        ("self._check_remembered([step.witness for step in (*before, *new)])", "pass"),
+        "release/leaderboard.py",
+        "tests/release/test_leaderboard.py",
+        (
+            "memory.check_witnesses(self.identifier, witnesses)\n                for",
+            "pass\n                for",
+        ),
+    ),
+    *mutants_of(
+        "release/store.py",
+        "tests/release/test_leaderboard.py",
+        (
+            "            known = self.check_witnesses(board, witnesses)\n",
+            "            known = len(self.witnesses(board))\n",
+        ),
+    ),
+    *mutants_of(
+        "release/store.py",
+        "tests/release/test_store.py",
+        (
+            "(mode := self.path.stat().st_mode & 0o077)",
+            "(mode := self.path.stat().st_mode & 0o007)",
+        ),
     ),
     *mutants_of(
         "exact/integer_laplace.py",
@@ -324,16 +343,16 @@ MUTANTS = (
         "tests/release/test_ledger.py",
         ("            self.check(privacy, changes, rho)\n", ""),
         ("and failure <= most[1]", ""),
-        ("        why = self._lacks(promised)\n", '        why = ""\n'),
+        ("        why = promised.lacks(self.account.budget)\n", '        why = ""\n'),
+    ),
+    *mutants_of(
+        "release/store.py",
+        "tests/release/test_ledger_processes.py",
+        ('run("BEGIN IMMEDIATE")', 'run("BEGIN")'),
     ),
     *mutants_of(
         "release/ledger.py",
-        "tests/release/test_ledger_processes.py",
-        ('execute("BEGIN IMMEDIATE")', 'execute("BEGIN")'),
-    ),
-    *mutants_of(
-        "release/ledger_file.py",
-        "tests/release/test_ledger_file.py tests/release/test_ledger.py",
+        "tests/release/test_store.py tests/release/test_ledger.py",
         ("hmac.new(bytes.fromhex(key), sha256", 'hmac.new(b"", sha256'),
     ),
     *mutants_of(

@@ -10,14 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from privrank_jax.exact.entropy import SYSTEM
+from privrank_jax.exact.entropy import SYSTEM, SecretStream
 from privrank_jax.pairwise.score_stream import Part, parts_of
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import exact_strategy as module
 from privrank_jax.release.exact_strategy import ExactStrategy, strategy_of
-from privrank_jax.release.secret_stream import SecretStream
 from tests.exact.laws import assert_mean, power
 from tests.promises import promise
 from tests.reference import continual as twin

@@ -1,14 +1,16 @@
-"""The exact leaderboard over time: its errors, what it publishes, resumption, refusals."""
+"""The exact leaderboard over time: what it publishes, that a step comes out once, crashes, older files, refusals."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import itertools
 import math
 import shutil
 import sqlite3
 from typing import Any
 
-import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -17,177 +19,26 @@ from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
-from privrank_jax.release import Leaderboard, Ledger, leaderboard_file
+from privrank_jax.release import Leaderboard, Ledger
 from privrank_jax.release.exact_strategy import strategy_of
-from privrank_jax.release.leaderboard_file import LeaderboardError
+from privrank_jax.release.leaderboard import stored_board
 from privrank_jax.release.ledger import create
+from privrank_jax.release.store import LeaderboardError, Store, StoreError
 from tests.promises import promise
 from tests.release.strategies import matrices
 
-ASKED = promise(1.0, "user", "flip", 2, delta=1e-4)  # boards of win totals
-STREAM = np.array(
-    [[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0], [5.0, 0.0, 2.0]]
-)
+STREAM = np.array([[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0], [0, 0, 0], [5.0, 0.0, 2.0]])
+DELTA = {"gaussian": 1e-4, "laplace": 0.0}
+NOISES = pytest.mark.parametrize("noise", DELTA)
 
 
-def opened(path, asked=ASKED, steps=5, **others):
-    return Leaderboard(path, asked, items=("a", "b", "c"), steps=steps, **others)
-
-
-def test_errors_are_those_of_the_simulation(tmp_path, key):
-    asked = promise(0.7, "user", "flip", 5, delta=1e-6)
-    with Leaderboard(tmp_path / "board", asked, items=("a", "b"), steps=50) as board:
-        told = board.diagnostics
-    simulated = continual_totals(key, np.zeros((50, 2)), asked).diagnostics
-    np.testing.assert_allclose(told.deviations, simulated.deviations, rtol=1e-4)
-    assert told.noise_scale == pytest.approx(float(simulated.noise_scale), rel=1e-4)
-    strategy = strategy_of(asked, 1000, "gaussian")
-    ratio = strategy.deviations(1000) / prefix_sum_errors("square-root", 1000, "gaussian")
-    assert np.ptp(ratio) < 0.02 * ratio[0]
-
-
-def test_steps_are_published_once_and_shown_again(tmp_path):
-    """Several at once or one at a time; noise is not drawn again, and earlier totals stay."""
-    path = tmp_path / "board"
-    with opened(path) as board:
-        first = board.publish(STREAM[0], ["x"])
-        assert first.value.shape == (3,)
-        assert first.guarantee == Guarantee(ASKED, ASKED, numerics="exact")
-    with opened(path) as board:
-        assert board.notes == ["x"]
-        more = board.publish(STREAM[1:4], after=1).value
-        assert more.shape == (3, 3)
-        np.testing.assert_array_equal(board.totals, [first.value, *more])
-        board.publish(STREAM[4])
-        assert board.published == 5
-        with pytest.raises(
-            LeaderboardError, match="was promised 5 steps, of which 5 are published"
-        ):
-            board.publish(STREAM[0])
-    noise = board_noise(path)
-    assert len(np.unique(noise)) == noise.size
-
-
-def board_noise(path):
-    with opened(path) as board:
-        return board.totals - np.cumsum(STREAM, 0)
-
-
-def test_little_noise_shows_the_prefix_sums(tmp_path):
-    asked = promise(1000.0, "user", "flip", 1, delta=0.1)
-    with opened(tmp_path / "board", asked) as board:
-        found = board.publish(STREAM).value
-    np.testing.assert_allclose(found, np.cumsum(STREAM, 0), atol=1.5)
-
-
-def test_counts_may_be_matrices(tmp_path):
-    matrix = np.array([[0, 3, 1], [2, 0, 0.5], [0, 0.5, 0]])
-    asked = promise(1000.0, "user", "flip", 1, delta=0.1)
-    with opened(tmp_path / "board", asked) as board:
-        one = board.publish(WinCounts(jax.numpy.asarray(matrix))).value
-        both = board.publish(WinCounts(jax.numpy.asarray([matrix, matrix]))).value
-    np.testing.assert_allclose([one, *both], np.outer([1, 2, 3], matrix.sum(1)), atol=1.5)
-
-
-def test_scores_are_fits_to_what_was_published(tmp_path):
-    """Win counts, or their sums; a board of scores is no board of totals, and shows the same again."""
-    matrix = np.array([[0, 300, 10], [200, 0, 5.0], [90, 45, 0]])
-    asked = promise(20.0, "user", "replace", 1, delta=1e-3)
-    path = tmp_path / "board"
-    with opened(path, asked) as board:
-        first = board.publish(WinCounts(jax.numpy.asarray(matrix))).value
-        sums = np.array([310, 205, 135, 290, 345, 15, 500, 100, 50.0])
-        more = board.publish(np.stack([sums, sums])).value
-        found = board.scores()
-        np.testing.assert_array_equal(found, [first, *more])
-        assert np.all(np.diff(found, axis=0) != 0)
-        for step, scores in enumerate(found):
-            assert scores.argmax() == 2
-            assert abs(scores.sum()) < 1e-9
-            np.testing.assert_allclose(board.totals[step], (step + 1) * sums[:3], atol=9)
-        told = board.diagnostics
-        assert told.pair_deviations is not None
-        with pytest.raises(ValueError, match="9 numbers as score_sums gives them"):
-            board.publish(sums[:3])
-    with opened(path, asked) as board:
-        np.testing.assert_array_equal(board.scores(), found)
-        assert np.any(board.scores(gamma=50.0) != found)
-    flips = dataclasses.replace(asked, adjacency="flip")
-    with pytest.raises(LeaderboardError, match=r"publishes: .*, not win totals"):
-        opened(path, flips)
-    with (
-        opened(tmp_path / "flips", flips) as board,
-        pytest.raises(ValueError, match="fit scores to a step of totals"),
-    ):
-        board.scores()
-
-
-def test_errors_of_scores_are_those_of_the_simulation(tmp_path, key):
-    asked = promise(0.7, "user", "replace", 5, delta=1e-6)
-    with opened(tmp_path / "board", asked) as board:
-        told = board.diagnostics
-    stream = WinCounts(jax.numpy.zeros((5, 3, 3)))
-    simulated = continual_score_sums(key, stream, asked).diagnostics
-    for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
-        np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-4)
-
-
-def test_other_terms_are_refused(tmp_path):
-    path = tmp_path / "board"
-    with opened(path) as board:
-        board.publish(STREAM[0])
-    others: list[dict[str, Any]] = [
-        {"asked": dataclasses.replace(ASKED, epsilon=2.0)},
-        {"asked": dataclasses.replace(ASKED, contributions=3)},
-        {"steps": 6},
-        {"noise": "laplace"},
-        {"schedule": "weeks"},
-    ]
-    for other in others:
-        with pytest.raises(LeaderboardError, match="holds a leaderboard on other terms"):
-            opened(path, **other)
-    secret = dataclasses.replace(ASKED, adjacency="replace")
-    with opened(tmp_path / "scores", secret) as board:
-        board.publish(np.ones(9))
-    with pytest.raises(LeaderboardError, match="public: "):
-        opened(tmp_path / "scores", dataclasses.replace(secret, public=("items",)))
-    with pytest.raises(LeaderboardError, match=r'items: \["a", "b", "c"\], not \["a", "b"\]'):
-        Leaderboard(path, ASKED, items=("a", "b"), steps=5)
-    opened(path).close()
-
-
-def test_refusals(tmp_path):
-    path = tmp_path / "board"
-    with pytest.raises(ValueError, match="at most 10,000, got 20,000"):
-        opened(path, steps=20_000)
-    with pytest.raises(ValueError, match="needs items"):
-        Leaderboard(path, ASKED, items=(), steps=5)
-    with pytest.raises(ValueError, match="epsilon"):
-        opened(path, dataclasses.replace(ASKED, epsilon=math.inf))
-    with pytest.raises(ValueError, match="noise would be too large"):
-        opened(path, promise(1e-9, "user", "flip", 10**6, delta=1e-12))
-    with opened(path) as board:
-        with pytest.raises(ValueError, match="multiples of 1/2"):
-            board.publish(STREAM[0] + 0.25)
-        with pytest.raises(ValueError, match="for 3 items, got 2"):
-            board.publish(STREAM[0, :2])
-        with pytest.raises(ValueError, match=r"got \(\)"):
-            board.publish(np.array(3.0))
-        with pytest.raises(ValueError, match="at most 8,796,093,022,208 wins"):
-            board.publish(np.array([2.0**45, 0, 0]))
-        with pytest.raises(LeaderboardError, match="0 published steps by now, not 2"):
-            board.publish(STREAM[0], after=2)
-        assert board.published == 0
-
-
-LAPLACE: dict[str, Any] = {"asked": promise(1.0, "user", "flip", 2), "noise": "laplace"}
-TERMS: dict[str, dict[str, Any]] = {"gaussian": {}, "laplace": LAPLACE}
-
-
-def copied(path, to):
-    """Copy a state and the file beside it."""
-    for name in ("", ".published"):
-        shutil.copy(f"{path}{name}", f"{to}{name}")
+def opened(path, noise="gaussian", epsilon=1.0, steps: int | None = 5, **others):
+    delta = 0.1 if epsilon > 100 else DELTA[noise]
+    asked = promise(epsilon, "user", "flip", 2, delta=delta if noise == "gaussian" else 0.0)
+    asked = dataclasses.replace(asked, **others.pop("asked", {}))
+    return Leaderboard(
+        path, asked, **{"items": ("a", "b", "c"), "noise": noise, "steps": steps} | others
+    )
 
 
 def published(path, steps, **terms):
@@ -195,102 +46,416 @@ def published(path, steps, **terms):
         return board.publish(steps).value
 
 
-@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
-def test_a_step_comes_out_once(tmp_path, terms):
-    """From an older state, from a copy, one at a time or together; other data never get noise that was used."""
-    path, older = tmp_path / "board", tmp_path / "older"
-    first = published(path, STREAM[:1], **terms)
-    copied(path, older)
-    more = published(path, STREAM[1:4], **terms)
-    again = [published(older, step, **terms) for step in STREAM[1:4]]
-    np.testing.assert_array_equal(again, more)
-    with opened(older, **terms) as board:
-        np.testing.assert_array_equal(board.totals, [*first, *more])
+def put(names, one, other):
+    """Copy a state, or what lies beside it."""
+    for name in names:
+        shutil.copy(f"{one}{name}", f"{other}{name}")
 
 
-@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
-def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, terms, monkeypatch):
+BOTH = ("", ".published")
+
+# --- what is published ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("noise", "steps", "strategy"),
+    [
+        ("gaussian", 50, "square-root"),
+        ("gaussian", None, "unbounded-root"),
+        ("laplace", None, "unbounded-tree"),
+    ],
+)
+def test_errors_are_those_of_the_simulation(tmp_path, noise, steps, strategy, key):
+    stream = np.ones((50, 3))
+    with opened(tmp_path / "board", noise, steps=steps) as board:
+        board.publish(stream)
+        told = board.diagnostics
+    asked = promise(1.0, "user", "flip", 2, delta=DELTA[noise])
+    simulated = continual_totals(key, stream, asked, noise=noise, strategy=strategy).diagnostics
+    np.testing.assert_allclose(told.deviations, simulated.deviations, rtol=1e-3)
+    assert told.noise_scale == pytest.approx(float(simulated.noise_scale), rel=1e-4)
+
+
+def test_errors_of_scores_are_those_of_the_simulation_and_those_of_many_steps_of_the_plan(
+    tmp_path, key
+):
+    asked = promise(0.7, "user", "replace", 5, delta=1e-6)
+    with Leaderboard(tmp_path / "board", asked, items=("a", "b", "c"), steps=5) as board:
+        told = board.diagnostics
+    simulated = continual_score_sums(key, WinCounts(jnp.zeros((5, 3, 3))), asked).diagnostics
+    for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
+        np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-4)
+    many = strategy_of(dataclasses.replace(asked, adjacency="flip"), 1000, "gaussian")
+    ratio = many.deviations(1000) / prefix_sum_errors("square-root", 1000, "gaussian")
+    assert np.ptp(ratio) < 0.02 * ratio[0]
+
+
+@NOISES
+@pytest.mark.parametrize("steps", [40, None])
+def test_it_goes_on_as_it_was(tmp_path, noise, steps):
+    """A step at a time and several, over the first long interval of the tree; earlier totals stay, bit for bit."""
+    path, stream = tmp_path / "board", np.random.default_rng(2).integers(0, 9, (40, 3)) / 2
+    with opened(path, noise, steps=steps) as board:
+        first = board.publish(stream[0], ["x"])
+        asked = promise(1.0, "user", "flip", 2, delta=DELTA[noise])
+        assert first.guarantee == Guarantee(asked, asked, numerics="exact")
+        shown = [first.value, *board.publish(stream[1:31]).value]
+    with opened(path, noise, steps=steps) as board:
+        assert (board.notes, board.published) == (["x", *[""] * 30], 31)
+        later = [board.publish(stream[31], after=31).value, *board.publish(stream[32:]).value]
+        np.testing.assert_array_equal(board.totals, [*shown, *later])
+        assert board.diagnostics.deviations.shape == (40,)
+        assert len(np.unique(board.totals - np.cumsum(stream, 0))) > 60
+        if steps:
+            with pytest.raises(LeaderboardError, match="promised 40"):
+                board.publish(stream[0])
+
+
+@NOISES
+@pytest.mark.parametrize("steps", [70, None])
+@pytest.mark.parametrize("adjacency", ["flip", "replace"])
+def test_little_noise_shows_all_that_it_publishes(tmp_path, adjacency, noise, steps):
+    """Totals of win counts under flips; else scores, of win counts or of their sums: few wins may be the best."""
+    matrix, wins = np.array([[0, 30, 1], [20, 0, 0.5], [9, 4.5, 0]]), [31.0, 20.5, 13.5]
+    asked, sums = {"adjacency": adjacency, "contributions": 1}, [*wins, 29, 34.5, 1.5, 50, 10, 5]
+    with opened(tmp_path / "board", noise, 3000.0, steps, asked=asked) as board:
+        one = board.publish(WinCounts(jnp.asarray(matrix))).value
+        rest = [wins if adjacency == "flip" else sums] * 69
+        found = np.stack([one, *board.publish(np.array(rest)).value])
+        np.testing.assert_allclose(
+            board.totals, np.outer(np.arange(1, 71), wins), atol=1.5 if steps else 2.5
+        )
+        if adjacency == "flip":
+            np.testing.assert_array_equal(found, board.totals)
+        else:
+            assert np.all(found.argsort(1) == [1, 0, 2])
+            np.testing.assert_array_equal(board.scores(), found)
+            assert np.any(board.scores(gamma=50.0) != found)
+            np.testing.assert_allclose(found.sum(1), 0, atol=1e-9)
+            assert board.diagnostics.pair_deviations.shape == (70,)
+
+
+# --- noise of a key ------------------------------------------------------------------------------
+
+
+@NOISES
+def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, noise, monkeypatch):
     """States of one key that nobody watches, of data that differ in one count: from there on they share no noise."""
-    monkeypatch.setattr(leaderboard_file.secrets, "token_hex", lambda size: "ab" * size)
-    path, other = tmp_path / "board", tmp_path / "other"
+    monkeypatch.setattr("secrets.token_hex", lambda size: "ab" * size)
     same, changed = np.zeros((2, 3, 500))
     changed[1, 0] = 1
-
-    def board(path):
-        asked, noise = terms.get("asked", ASKED), terms.get("noise", "gaussian")
+    found = []
+    for name, data in (("board", same), ("other", changed)):
         items = [str(number) for number in range(500)]
-        return Leaderboard(path, asked, items=items, steps=3, noise=noise)
-
-    noise = []
-    for one, data in ((path, same), (other, changed)):
-        with board(one) as found:
-            found.publish(data)
-            encode = matrices(found._strategy, 3)[1]
-            noise.append([step.noisy for step in found._file.steps()] - encode @ (2 * data))
-    np.testing.assert_array_equal(noise[0][0], noise[1][0])
-    for step in (1, 2):
-        first, second = (one[step] for one in noise)
+        with opened(tmp_path / name, noise, steps=3, items=items) as board:
+            board.publish(data)
+            encode = matrices(board._strategy, 3)[1]
+            found.append([step["noisy"] for step in board._steps()] - encode @ (2 * data))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    for first, second in zip(found[0][1:], found[1][1:]):
         assert abs(np.corrcoef(first, second)[0, 1]) < 6 / math.sqrt(500)
 
 
-@pytest.mark.parametrize("terms", TERMS.values(), ids=TERMS)
-def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, terms):
-    """The file beside the state remembers; where that was put back too, a ledger does."""
-    path, older, book = tmp_path / "board", tmp_path / "older", tmp_path / "l"
-    asked = terms.get("asked", ASKED)
-    create(book, dataclasses.replace(asked, contributions=None), data="v", sha256="0" * 64)
-    with Ledger(book) as ledger, opened(path, **terms) as board:
-        board.remember_in(ledger)
+SUMS = [[3, 1, 0.5, 1, 2, 1.5, 2.5, 1, 1], [0, 2, 7.5, 4, 3.5, 2, 2, 2, 5.5]]
+DRAWN = [
+    ("flip", "gaussian", 5, [[1690400, -1719336, -446342], [-1629790, 86988, -1629852], [1578801, -208094, 1175095]]),
+    ("flip", "laplace", 5, [[0, 0, -10], [11, -1, -4], [1, 29, -16]]),
+    ("flip", "laplace", 1000, [[91, 133, 100], [-44, 33, 247], [15, 230, -65]]),
+    ("replace", "gaussian", 5, [
+        [-2336348, 458788, 1641396, 3147479, -997685, 1158645, 554025, -817746, -504581],
+        [-4012379, 3377853, -1748117, 3267914, 895395, 117199, 4021519, 3331119, 3997841],
+    ]),
+    ("replace", "gaussian", None, [
+        [-1196006, -106762, 1182597, -2922030, -347483, 295464, 1184607, -365849, -2344539],
+        [-3019519, -883897, 244757, -1557034, 1366696, 3266881, -49584, 2627657, 1192526],
+    ]),
+    ("replace", "laplace", None, [
+        [33, 4, 43, -9, 106, -140, 11, -20, 5], [-45, -63, 27, -24, -65, -16, -107, 6, 32],
+    ]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("adjacency", "noise", "steps", "drawn"), DRAWN)
+def test_noise_of_a_key_stays_as_it_is(tmp_path, monkeypatch, adjacency, noise, steps, drawn):
+    """Of these terms, counts and key. If this changes, states that exist draw anew: raise VERSION of their file."""
+    monkeypatch.setattr("secrets.token_hex", lambda size: "ab" * size)
+    counts = STREAM[:3] if adjacency == "flip" else SUMS
+    asked = {"adjacency": adjacency}
+    with opened(tmp_path / "board", noise, steps=steps, asked=asked) as board:
+        board.publish(counts)
+        assert [step["noisy"] for step in board._steps()] == drawn
+
+
+# --- older copies --------------------------------------------------------------------------------
+
+
+@NOISES
+def test_a_step_comes_out_once(tmp_path, noise):
+    """From an older state and from a copy, one at a time or together."""
+    path, older = tmp_path / "board", tmp_path / "older"
+    first = published(path, STREAM[:1], noise=noise)
+    put(BOTH, path, older)
+    more = published(path, STREAM[1:4], noise=noise)
+    np.testing.assert_array_equal(
+        [published(older, step, noise=noise) for step in STREAM[1:4]], more
+    )
+    with opened(older, noise) as board:
+        np.testing.assert_array_equal(board.totals, [*first, *more])
+
+
+def book(folder, sha256="0" * 64):
+    path = folder / "ledger"
+    budget = promise(2.0, "user", "flip", 2, delta=1e-3)
+    create(path, budget.for_any_user(), data="v", sha256=sha256)
+    return path
+
+
+@pytest.mark.parametrize("names", [("",), BOTH], ids=["state", "all beside it"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_older_state_goes_on_with_the_same_data_alone(tmp_path, names, shared):
+    """The file beside the state remembers; where that was put back too, a ledger does, unless it is the state."""
+    ledger = book(tmp_path)
+    path = ledger if shared else tmp_path / "board"
+    if shared and names == BOTH:
+        return
+    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
         board.publish(STREAM[0])
-        copied(path, older)
+    put(BOTH, path, tmp_path / "older")
+    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
         more = board.publish(STREAM[1:4]).value
-    for names in (("",), ("", ".published")):
-        for name in names:
-            shutil.copy(f"{older}{name}", f"{path}{name}")
-        with Ledger(book) as ledger, opened(path, **terms) as board:
-            board.remember_in(ledger)
-            assert (board.published, board.remembered) == (1, 4)
-            for wrong in (STREAM[1:4] + np.eye(3), STREAM[2:4], STREAM[1:4][:, ::-1]):
-                with pytest.raises(LeaderboardError, match="was published before"):
-                    board.publish(wrong)
-            with pytest.raises(LeaderboardError, match="was published before"):
-                board.publish(STREAM[1], ["other rows"])
-            assert board.published == 1
-            np.testing.assert_array_equal(board.publish(STREAM[1:3]).value, more[:2])
-            np.testing.assert_array_equal(board.publish(STREAM[3]).value, more[2])
-            assert board.remembered == 4
+    put(names, tmp_path / "older", path)
+    with Ledger(ledger) as paid, opened(path, ledger=paid) as board:
+        assert (board.published, board.remembered) == (1, 4)
+        for wrong in (STREAM[1:4] + np.eye(3), STREAM[2:4], STREAM[1:4][:, ::-1]):
+            with pytest.raises(LeaderboardError, match="published before"):
+                board.publish(wrong)
+        with pytest.raises(LeaderboardError, match="published before"):
+            board.publish(STREAM[1], ["other rows"])
+        assert board.published == 1
+        np.testing.assert_array_equal(board.publish(STREAM[1:3]).value, more[:2])
+        np.testing.assert_array_equal(board.publish(STREAM[3]).value, more[2])
+        assert board.remembered == 4
 
 
-def test_an_altered_state_is_refused(tmp_path):
+def test_two_copies_of_a_state_that_share_a_ledger_publish_a_step_once(tmp_path, monkeypatch):
+    """Also where each looked into the ledger before the other one wrote there."""
+    path, copy = tmp_path / "board", tmp_path / "copy"
+    published(path, STREAM[0])
+    put(BOTH, path, copy)
+    ledger = book(tmp_path)
+    with (
+        Ledger(ledger) as one,
+        Ledger(ledger) as other,
+        opened(path, ledger=one) as board,
+        opened(copy, ledger=other) as late,
+    ):
+        told = Leaderboard._tell
+
+        def between(self, witnesses):
+            monkeypatch.setattr(Leaderboard, "_tell", told)
+            board.publish(STREAM[1])
+            told(self, witnesses)
+
+        monkeypatch.setattr(Leaderboard, "_tell", between)
+        with pytest.raises(LeaderboardError, match="published before"):
+            late.publish(STREAM[2])
+    with Ledger(ledger) as one, pytest.raises(LeaderboardError, match="published before"):
+        opened(copy, ledger=one)
+
+
+def test_the_file_beside_the_state_belongs_to_it(tmp_path):
+    path, beside, other = tmp_path / "board", tmp_path / "board.published", tmp_path / "other"
+    published(path, STREAM[0])
+    published(other, STREAM[0])
+    whole = beside.read_bytes()
+    beside.unlink()
+    with pytest.raises(LeaderboardError, match="is missing"):
+        opened(path)
+    put([".published"], other, path)
+    with pytest.raises(LeaderboardError, match="another leaderboard"):
+        opened(path)
+    beside.write_bytes(whole)
+    (tmp_path / "link").symlink_to(path)
+    published(tmp_path / "link", STREAM[1])
+    with opened(path) as board:
+        assert board.published == board.remembered == 2
+    path.unlink()
+    with pytest.raises(LeaderboardError, match="another leaderboard"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "not what was drawn"),
+        ("steps SET counts = '[' WHERE step = 1", "is damaged"),
+        (f"boards SET key = '{'0' * 64}'", "not what was drawn"),
+        ("boards SET key = 'none'", "key is none"),
+    ],
+)
+def test_an_altered_state_is_refused(tmp_path, change, word):
+    published(tmp_path / "board", STREAM[:2])
+    with contextlib.closing(sqlite3.connect(tmp_path / "board")) as connection, connection:
+        connection.execute(f"UPDATE {change}")
+    with opened(tmp_path / "board") as board, pytest.raises(LeaderboardError, match=word):
+        board.publish(STREAM[2])
+
+
+# --- the first step, and crashes -----------------------------------------------------------------
+
+
+def test_there_is_no_state_before_the_first_step(tmp_path):
+    """So what is refused fixes no terms; and a creation that was cut short, which leaves an empty file, is none."""
     path = tmp_path / "board"
     with opened(path) as board:
-        board.publish(STREAM[:2])
-    connection = sqlite3.connect(path)
-    for change, words in (
-        ("steps SET counts = '[0, 0, 0]' WHERE step = 1", "step 1 is not what was drawn"),
-        (f"board SET key = '{'0' * 64}'", "step 1 is not what was drawn"),
-        ("board SET key = 'none'", "its key is none"),
-    ):
-        connection.execute(f"UPDATE {change}")
-        connection.commit()
-        with opened(path) as board, pytest.raises(LeaderboardError, match=words):
-            board.publish(STREAM[2])
-    connection.close()
+        with pytest.raises(ValueError, match="multiples"):
+            board.publish(STREAM[0] + 0.25)
+        assert board.published == board.remembered == 0
+    assert list(tmp_path.iterdir()) == []
+    path.touch()
+    assert stored_board(path) is None
+    with opened(path, steps=9) as board, opened(path, steps=9) as late:
+        board.publish(STREAM[0])
+        with pytest.raises(LeaderboardError, match="another process began"):
+            late.publish(STREAM[1])
+        found = stored_board(path)
+        assert found is not None
+        assert (found["identifier"], found["terms"]["steps"]) == (board.identifier, "9")
+    for name in BOTH:
+        assert (tmp_path / f"board{name}").stat().st_mode & 0o777 == 0o600
 
 
-def test_noise_of_a_key_stays_as_it_is(tmp_path, monkeypatch):
-    """Of these terms, counts and key. If this changes, states that exist draw anew: raise VERSION of their file."""
+def test_of_two_processes_the_later_one_goes_on(tmp_path, monkeypatch):
+    with opened(tmp_path / "board") as board, opened(tmp_path / "board") as other:
+        board.publish(STREAM[0])
+        other.close()
+    with opened(tmp_path / "board") as board, opened(tmp_path / "board") as other:
+        drawn = Leaderboard._drawn
+
+        def late(self, *given):
+            monkeypatch.setattr(Leaderboard, "_drawn", drawn)
+            other.publish(STREAM[1])
+            return drawn(self, *given)
+
+        monkeypatch.setattr(Leaderboard, "_drawn", late)
+        board.publish(STREAM[2])
+        np.testing.assert_array_equal([step["counts"] for step in board._steps()], 2 * STREAM[:3])
+
+
+class Killed(BaseException):
+    pass
+
+
+def killed_after(patch, statements):
+    """End the process, as it were, after so many statements in any of the files."""
+    left = itertools.count(statements, -1)
+
+    def counted(done):
+        def one(*given, **cells):
+            if next(left) <= 0:
+                raise Killed
+            return done(*given, **cells)
+
+        return one
+
+    for name in ("run", "insert"):
+        patch.setattr(Store, name, counted(getattr(Store, name)))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_crash_between_any_two_statements_loses_no_spend_and_draws_nothing_twice(
+    tmp_path, shared, monkeypatch
+):
+    """Killed in the first step or in a later one: the run after it publishes what a run without a crash does."""
     monkeypatch.setattr("secrets.token_hex", lambda size: "5a" * size)
-    found = [
-        published(tmp_path / f"board{number}", STREAM, **terms)
-        for number, terms in enumerate(TERMS.values())
-    ]
-    known = (
-        [
-            [8.405128479003906, -10.214096069335938, 14.035171508789062],
-            [-8.274190485477448, 19.213719248771667, 29.769815802574158],
-        ],
-        [[5.5, -1.5, 8.0], [-6.5, 6.5, 14.0]],
-    )
-    for one, other in zip(found, known):
-        np.testing.assert_allclose(one[[0, -1]], other, rtol=0, atol=1e-9)
+    asked = promise(1.0, "user", "flip", 2, delta=1e-4).for_any_user()
+
+    def run(folder, number):
+        ledger = folder / "ledger"
+        with Ledger(ledger) as paid:
+
+            def spend():
+                return paid.spends() or paid.spend(asked)
+
+            with opened(ledger if shared else folder / "board", ledger=paid) as board:
+                assert board.remembered == board.published
+                if board.published < number:
+                    board.publish(STREAM[board.published : number], pay=spend)
+                assert board.remembered == board.published == number
+                spend()
+                return board.totals.tolist()
+
+    def whole(folder, last):
+        folder.mkdir()
+        book(folder)
+        return [run(folder, number) for number in range(1, last + 1)][-1]
+
+    expected = whole(tmp_path / "whole", 2)
+    for first in (0, 1):
+        for statements in itertools.count(1):
+            folder = tmp_path / f"{first} {statements}"
+            whole(folder, first) if first else (folder.mkdir(), book(folder))
+            with monkeypatch.context() as patch:
+                killed_after(patch, statements)
+                with contextlib.suppress(Killed):
+                    run(folder, first + 1)
+                    break
+            with Ledger(folder / "ledger") as paid:
+                steps = len(paid.store.witnesses("5a" * 8))
+                assert not shared or len(paid.spends()) == (steps > 0)
+            assert run(folder, 2) == expected
+            with Ledger(folder / "ledger") as paid:
+                assert len(paid.spends()) == 1
+        assert statements > 20
+
+
+# --- refusals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("terms", "word"),
+    [
+        ({"epsilon": 2.0}, "epsilon: "),
+        ({"asked": {"contributions": 3}}, "contributions: "),
+        ({"asked": {"adjacency": "replace"}}, "adjacency: "),
+        ({"asked": {"users": "column 'u'"}}, "users: "),
+        ({"steps": 6}, "steps: "),
+        ({"steps": None}, "without end"),
+        ({"noise": "laplace"}, "noise: "),
+        ({"schedule": "weeks"}, "schedule: "),
+        ({"items": ("a", "b")}, "items: "),
+    ],
+)
+def test_other_terms_are_refused(tmp_path, terms, word):
+    published(tmp_path / "board", STREAM[0])
+    with pytest.raises(LeaderboardError, match=word):
+        opened(tmp_path / "board", **terms)
+    opened(tmp_path / "board").close()
+
+
+def publishing(counts, after=None, **terms):
+    return lambda path: opened(path, **terms).publish(np.asarray(counts), after=after)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "word"),
+    [
+        (lambda path: opened(path, steps=20_000), ValueError, "20,000"),
+        (lambda path: opened(path, items=()), ValueError, "needs items"),
+        (lambda path: opened(path, epsilon=math.inf), ValueError, "epsilon"),
+        (lambda path: opened(path, "laplace", 9e-10, None), ValueError, "too large"),
+        (lambda path: opened(path).scores(), ValueError, "fit scores"),
+        (publishing(STREAM[0] + 0.25), ValueError, "multiples"),
+        (publishing(STREAM[0, :2]), ValueError, "got 2"),
+        (publishing(STREAM[0], asked={"adjacency": "replace"}), ValueError, "9 numbers"),
+        (publishing(3.0), ValueError, "stacked"),
+        (publishing([2.0**45, 0, 0]), ValueError, "at most"),
+        (publishing(STREAM[0], after=2), LeaderboardError, "not 2"),
+        (publishing(np.ones((6, 3))), LeaderboardError, "promised 5"),
+        (lambda path: publishing(STREAM[0])(path / "no" / "board"), StoreError, "be made"),
+    ],
+)  # fmt: skip
+def test_refusals(tmp_path, call: Any, error, word):
+    with pytest.raises(error, match=word):
+        call(tmp_path / "board")
+    assert not list(tmp_path.iterdir())

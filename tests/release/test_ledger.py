@@ -11,12 +11,7 @@ import pytest
 
 from privrank_jax import Privacy
 from privrank_jax._neighbors import COVERS, PUBLIC, Neighbors
-from privrank_jax.release.ledger import (
-    BudgetExhausted,
-    Ledger,
-    LedgerError,
-    amount,
-)
+from privrank_jax.release.ledger import BudgetExhausted, Ledger, LedgerError, amount
 from tests.release.ledgers import USERS, promise, spent
 
 
@@ -26,9 +21,7 @@ def test_decimals_add_up_exactly(made):
         for _ in range(10):
             ledger.spend(promise(0.1))  # ten such doubles are exactly more than 1
         assert ledger.left() == (0, 0)
-        with pytest.raises(
-            BudgetExhausted, match=r"epsilon 0 left of epsilon 1, .* epsilon 5e-324"
-        ):
+        with pytest.raises(BudgetExhausted, match="5e-324"):
             ledger.spend(promise(5e-324))
     with Ledger(made("0.30", name="other")) as ledger:
         ledger.spend(promise(0.2))
@@ -74,15 +67,13 @@ def test_numbers_of_arrays_are_taken_in_full(made):
 
 def test_delta_has_a_budget_of_its_own(made):
     with Ledger(made(3)) as pure:
-        with pytest.raises(
-            BudgetExhausted, match=r"delta 0 left of .* leave --noise gaussian and --delta out"
-        ):
+        with pytest.raises(BudgetExhausted, match="--noise gaussian"):
             pure.spend(promise(1, 1e-9))
         assert pure.spent() == (0, 0)
     with Ledger(made(3, "2e-9", name="other")) as ledger:
         ledger.spend(promise(1, 1e-9))
         ledger.spend(promise(1, 1e-9))
-        with pytest.raises(BudgetExhausted, match="epsilon 1, delta 0 left"):
+        with pytest.raises(BudgetExhausted, match="delta 0"):
             ledger.spend(promise(0.5, 1e-12))
         ledger.spend(promise(1))
         assert ledger.left() == (0, 0)
@@ -96,7 +87,7 @@ def test_history(made):
         )
         ledger.mark_printed(number)
         ledger.spend(promise(1))
-        with pytest.raises(LedgerError, match="no spend number 7"):
+        with pytest.raises(LedgerError, match="number 7"):
             ledger.mark_printed(7)
     with Ledger(path) as ledger:
         first, second = ledger.spends()
@@ -119,7 +110,7 @@ def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
             if ledger.covers(release):
                 ledger.spend(release)
             else:
-                with pytest.raises(LedgerError, match="not enough to be counted"):
+                with pytest.raises(LedgerError, match="not enough"):
                     ledger.spend(release)
     with Ledger(path) as ledger:
         counted = {one.privacy.kind for one in ledger.spends()}
@@ -132,7 +123,7 @@ def test_only_guarantees_as_strong_as_the_promise_count(made, promised):
 @pytest.mark.parametrize("fact", sorted(set(PUBLIC) - {"ties"}))
 def test_what_a_release_takes_as_public_must_be_public_in_the_ledger(made, fact):
     with Ledger(made(1)) as strict:
-        with pytest.raises(LedgerError, match=f"it takes as public {PUBLIC[fact]}"):
+        with pytest.raises(LedgerError, match=PUBLIC[fact]):
             strict.spend(promise(0.1, public=(fact,)))
         assert strict.spent() == (0, 0)
     with Ledger(made(1, public=(fact, "items"), name="open")) as ledger:
@@ -148,9 +139,9 @@ def test_neighbors_that_differ_in_answers_share_who_said_what(made):
         ledger.spend(promise(0.1, public=("items", "participation", "questionnaire", "budgets")))
         ledger.spend(promise(0.1, **flips, public=("questionnaire",)))
         for public in (("ties",), ("ranked-items",)):
-            with pytest.raises(LedgerError, match="takes as public which"):
+            with pytest.raises(LedgerError, match="public which"):
                 ledger.spend(promise(0.1, **flips, public=public))
-    with pytest.raises(LedgerError, match="which answers are ties"):
+    with pytest.raises(LedgerError, match="are ties"):
         made(1, public=("ties",), name="ties", **flips)
 
 
@@ -158,7 +149,7 @@ def test_a_user_is_the_same_in_all_releases(made):
     by_column = promise(0.1, users="column 'voter'")
     with Ledger(made(1, users="column 'voter'")) as ledger:
         for users in ("each row", "column 'zip'", ""):
-            with pytest.raises(LedgerError, match="its users are"):
+            with pytest.raises(LedgerError, match="users are"):
                 ledger.spend(promise(0.1, users=users))
         ledger.spend(by_column)
         assert [one.privacy.users for one in ledger.spends()] == ["column 'voter'"]
@@ -169,12 +160,12 @@ def test_a_user_is_the_same_in_all_releases(made):
 def test_users_of_few_comparisons_are_not_all_users(made):
     few, many = (promise(0.1, contributions=count) for count in (3, 10))
     with Ledger(made(1)) as ledger:
-        with pytest.raises(LedgerError, match="it is for users of at most 3 comparisons"):
+        with pytest.raises(LedgerError, match="most 3"):
             ledger.spend(few)
         ledger.spend(few.for_any_user())
     with Ledger(made(1, contributions=5, name="five")) as ledger:
         assert ledger.account.budget.contributions == 5
-        with pytest.raises(LedgerError, match="at most 3 comparisons, not 5"):
+        with pytest.raises(LedgerError, match="not 5"):
             ledger.spend(few)
         ledger.spend(many)
         ledger.spend(promise(0.1))
