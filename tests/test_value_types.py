@@ -33,7 +33,15 @@ from privrank_jax.privacy.geometry import Zonotope
 ITEMS, BATCH = 3, 4
 # Objectives are made inside of a program, of one problem or along a trailing axis; an outcome has its own axes; and
 # several cubes have the coordinates of one.
-OTHERS = {"LogisticObjective", "LinkObjective", "DenseCounts", "_Objective", "Outcome", "Cube"}
+OTHERS = {
+    "Facts",
+    "LogisticObjective",
+    "LinkObjective",
+    "DenseCounts",
+    "_Objective",
+    "Outcome",
+    "Cube",
+}
 
 
 def _numbers(i, *shape):

@@ -513,7 +513,7 @@ def _points(design: Design) -> World:
         totals = binomial(crowd, users * (high - low), chance)
         data = PointTotals(totals, users, **rules)
         found = dp_scores(key, data, _promised(design, epsilon), noise=noise)
-        moved = found.value + users * found.diagnostics.middle - totals
+        moved = found.value + users * found.diagnostics.center - totals
         return {
             "largest": jnp.max(jnp.abs(moved)) / users,
             **_of_order(design, ranks_from_scores(found.value)),

@@ -28,6 +28,7 @@ from privrank_jax._validate import check_choice, check_positive, check_top
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.entropy import SYSTEM
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.top_k import MOST_CLASSES, NOISES
@@ -184,7 +185,7 @@ def largest(utilities: list[int], counts: list[int], rate: Fraction, noise: str)
     for i, (utility, count) in enumerate(zip(utilities, counts)):
         if i == likely:
             continue
-        below = secrets.randbits(BITS)  # of 1 - U
+        below = SYSTEM.randbits(BITS)  # of 1 - U
         # log N - log(1 - U) is below this number of times log 2; without bits it has no bound yet.
         room = count.bit_length() + BITS + 1 - below.bit_length()
         if room not in needed:

@@ -16,6 +16,7 @@ from scipy import stats
 from privrank_jax._balls import BITS, above, middle, precision
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.exact.balls import Uniform
+from privrank_jax.exact.entropy import Source
 from privrank_jax.pairwise.top_k import NOISES
 from privrank_jax.privacy.selection import canonical_change
 from privrank_jax.release import best_set, exact_canonical_top_k
@@ -104,7 +105,7 @@ def test_the_best_class_is_that_of_the_bits(noise, monkeypatch):
             drawn.append(generator.getrandbits(number))
             return drawn[-1]
 
-        monkeypatch.setattr(best_set.secrets, "randbits", bits)
+        monkeypatch.setattr(Source, "randbits", lambda _, number: bits(number))
         found = best_set.largest(utilities, counts, rate, noise)
         each = math.floor(Fraction(6932, 10000) / rate)
         first = max(range(size), key=lambda i: utilities[i] + each * counts[i].bit_length())
@@ -121,7 +122,7 @@ def test_the_best_class_is_that_of_the_bits(noise, monkeypatch):
 def test_bits_are_drawn_until_there_is_no_doubt(noise, monkeypatch):
     """Two classes that are equal but for the second draw of bits, and none that is far behind."""
     draws = iter([2**BITS // 5, 2**BITS // 5, 2**BITS - 2, 7, 5])
-    monkeypatch.setattr(best_set.secrets, "randbits", lambda bits: next(draws))
+    monkeypatch.setattr(Source, "randbits", lambda _, bits: next(draws))
     assert best_set.largest([0, 0, -900], [1, 1, 1], Fraction(1), noise) == 1
     assert not list(draws)
 
@@ -129,7 +130,7 @@ def test_bits_are_drawn_until_there_is_no_doubt(noise, monkeypatch):
 def test_a_class_without_bits_stays_open(monkeypatch):
     """U may be 1 still, whose noise has no bound."""
     draws = iter([2**BITS // 5, 0, 2**64 // 3])
-    monkeypatch.setattr(best_set.secrets, "randbits", lambda bits: next(draws))
+    monkeypatch.setattr(Source, "randbits", lambda _, bits: next(draws))
     assert best_set.largest([0, -900], [1, 1], Fraction(1), "exponential") == 0
     assert not list(draws)
 
