@@ -67,10 +67,10 @@ noisy_choices = Additive(
 
     >>> import jax
     >>> from privrank_jax.privacy import Privacy
-    >>> choices = Choices.from_top1([(0, [1, 2])] * 6 + [(1, [0, 2])] * 2, num_items=3)
+    >>> choices = Choices.from_top1([(0, [1, 2])] * 6 + [(1, [0, 2]), (2, [0])], num_items=3)
     >>> free = Privacy(float("inf"), unit="comparison", adjacency="flip")
     >>> noisy_choices(jax.random.key(0), choices, free).value.tolist()
-    [6.0, 2.0, 0.0]
+    [6.0, 1.0, 1.0]
     """,
     data=Data(
         Choices, "make them by Choices.from_top1 or Choices.", floats=_floats, whole=_whole, times=2

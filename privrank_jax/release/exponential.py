@@ -50,6 +50,7 @@ def exact_exponential(weights: PairWeights, privacy: Privacy) -> Estimate:
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.aggregation.diagnostics.ExponentialDiagnostics`.
 
+    >>> from privrank_jax.aggregation.weights import counted_weights
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_exponential(counted_weights([[2, 0, 1]] * 1000), privacy).value.tolist()
     [2, 0, 1]

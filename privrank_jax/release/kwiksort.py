@@ -59,6 +59,7 @@ def exact_kwiksort(
         ``value``: ranks, ``(m,)`` int32 NumPy array, 0 = best. ``guarantee``. ``diagnostics``:
         :class:`~privrank_jax.aggregation.diagnostics.SortDiagnostics`.
 
+    >>> from privrank_jax.aggregation.weights import counted_weights
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_kwiksort(counted_weights([[2, 0, 1]] * 1000), privacy).value.tolist()
     [2, 0, 1]

@@ -68,6 +68,7 @@ def exact_weights(
         ``value``: ``(m, m)`` float64 NumPy array, not clipped: w̃_ij + w̃_ji = 1, diagonal 0; under add-remove as the
         twin. ``guarantee``. ``diagnostics``: :class:`~privrank_jax.aggregation.split_weights.WeightsDiagnostics`.
 
+    >>> from privrank_jax.aggregation.weights import counted_weights
     >>> privacy = Privacy(20.0, unit="user", adjacency="replace")
     >>> exact_weights(counted_weights([[0, 1]] * 1000), privacy).value.round(1).tolist()
     [[0.0, 1.0], [0.0, 0.0]]

@@ -106,7 +106,7 @@ def test_no_command_is_left_out():
     }
     # These draw all that they work on, and read nobody's data.
     simulations = {name for name, names in options.items() if "seed" in names} - releasing
-    assert simulations == {"audit", "demo", "reproduce"}
+    assert simulations == {"audit", "demo", "plan", "reproduce"}
     assert not any("source" in options[name] for name in simulations)
 
 
