@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Protocol
 
@@ -14,12 +13,11 @@ from privrank_jax.aggregation.bounds import report_deviation
 from privrank_jax.aggregation.diagnostics import ReportDiagnostics
 from privrank_jax.aggregation.majority_rules import schulze_paths
 from privrank_jax.aggregation.promise import unit_of
-from privrank_jax.aggregation.scores import PointTotals, dp_scores, points_change
+from privrank_jax.aggregation.scores import PointTotals, points_change
 from privrank_jax.exact.k_norm import zonotope_parts
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.jobs.rules import KEMENY, scores_by
-from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.cube_lattice import cube_lattice_reach
@@ -283,10 +281,9 @@ def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
         drawn: the release.
     """
     items, promise = totals.num_items, drawn.guarantee.promise
-    if not drawn.exact:
-        added = dp_scores.noise(promise, Facts(items, rules=(totals.most, totals.limit)), noise)
-        return dataclasses.replace(added, scale=drawn.scale).reach(LEVEL)
     change = points_change(items, promise, totals.most, totals.limit, noise)
+    if not drawn.exact:
+        return change.noise(noise, drawn.scale, (items,)).reach(LEVEL)
     step = 1 / change.parts
     if noise == "k-norm":
         rate = float(promise.epsilon) / change.factor

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,9 +19,9 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import UNPADDED, Data, Facts
-from privrank_jax.privacy.bodies import Independent, Noise
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
-from privrank_jax.privacy.geometry import Cube, Zonotope
+from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, kept_by_noise
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
@@ -72,8 +71,8 @@ class Additive:
         for name, value in of_functions:
             object.__setattr__(self, name, value)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (sys.modules[self.__module__], self.name)
+    def __reduce__(self) -> str:
+        return self.name  # pickled and copied by its name, as a function is
 
     def kind(self, noise: str | None, privacy: Privacy, told: Mapping[str, Any]) -> str:
         """The noise that was asked for, else the default.
@@ -126,17 +125,20 @@ class Additive:
         Raises:
             TypeError, ValueError: as :meth:`attained`.
         """
-        kind = self.kind(noise, privacy, facts.told)
-        attained = self.attained(privacy, kind)
-        change = self.change(attained, facts, kind)
-        scale = self._scale(attained, facts, kind, change)
-        return _noise(kind, scale, change, self.shape(facts))
+        kind, change, scale = self._calibrated(privacy, facts, noise)
+        return change.noise(kind, scale, self.shape(facts))
 
     def scale(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Any:
         """The scale of that noise; arguments as for :meth:`noise`."""
+        return self._calibrated(privacy, facts, noise)[-1]
+
+    def _calibrated(
+        self, privacy: Privacy, facts: Facts, noise: str | None
+    ) -> tuple[str, Change, Any]:
         kind = self.kind(noise, privacy, facts.told)
         attained = self.attained(privacy, kind)
-        return self._scale(attained, facts, kind, self.change(attained, facts, kind))
+        change = self.change(attained, facts, kind)
+        return kind, change, self._scale(attained, facts, kind, change)
 
     def _scale(self, attained: Privacy, facts: Facts, noise: str, change: Change) -> Any:
         size = change.size(noise) / (self.data.times * _first(change.parts))
@@ -173,7 +175,7 @@ class Additive:
         scale = self._scale(attained, facts, kind, change)
         added = None
         if facts.told:  # not for the program, where the shape of the noise would be traced
-            added, facts = _noise(kind, scale, change, self.shape(facts)), facts.alone
+            added, facts = change.noise(kind, scale, self.shape(facts)), facts.alone
         value = _simulated(self, key, numbers, facts, attained, scale, added, kind)
         told = NoiseDiagnostics(scale, _center(attained, change))
         return Estimate(value, Guarantee(privacy, attained), told)
@@ -253,17 +255,6 @@ def _seen(attained: Privacy, facts: Facts) -> Facts:
     return dataclasses.replace(facts, num_users=None) if hidden else facts
 
 
-def _noise(kind: str, scale: Any, change: Change, shape: tuple[int, ...]) -> Noise:
-    """The noise on numbers of this shape; a zonotope may have one more, which is dropped."""
-    if kind != "k-norm":
-        last = () if np.ndim(change.parts) == 0 else (float(change.parts[-1] / change.parts[0]),)
-        return Noise(kind, scale, Independent(shape, last))
-    assert change.body is not None
-    body = change.body()
-    more = isinstance(body, Zonotope) and body.lengths.shape[0] > shape[0]
-    return Noise(kind, scale, body, shape[0] if more else None)
-
-
 @functools.partial(jax.jit, static_argnames=("record", "noise"))
 def _simulated(
     record: Additive,
@@ -284,7 +275,7 @@ def _simulated(
             users = jnp.asarray(facts.num_users, value.dtype)
             center = jnp.asarray(change.center, value.dtype)
             value = users * (value - center) if record.data.mean else value - center * users
-        added = _noise(noise, scale, change, value.shape)
+        added = change.noise(noise, scale, value.shape)
     return record.finish(value + added.draw(key, value.dtype), _seen(attained, facts))
 
 

@@ -23,6 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax._validate import is_traced
+from privrank_jax.privacy.bodies import Independent, Noise
 from privrank_jax.privacy.geometry import Cube, Zonotope
 
 
@@ -87,3 +88,19 @@ class Change:
         largest = jnp.asarray(entries, float) if traced else np.asarray(entries, float)
         found = largest.sum() if noise == "laplace" else (largest**2).sum() ** 0.5
         return found if traced else float(found)
+
+    def noise(self, kind: str, scale: Any, shape: tuple[int, ...]) -> Noise:
+        """Noise of this kind and scale on numbers that change so.
+
+        Args:
+            kind: as of :meth:`size`, with a body if it is K-norm noise.
+            scale: of the first number, in published units.
+            shape: of the numbers; a zonotope may have one more, which is dropped.
+        """
+        if kind != "k-norm":
+            last = () if np.ndim(self.parts) == 0 else (float(self.parts[-1] / self.parts[0]),)
+            return Noise(kind, scale, Independent(shape, last))
+        assert self.body is not None
+        body = self.body()
+        more = isinstance(body, Zonotope) and body.lengths.shape[0] > shape[0]
+        return Noise(kind, scale, body, shape[0] if more else None)

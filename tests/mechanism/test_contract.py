@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import doctest
 import functools
 import importlib
 import itertools
+import pickle
 
 import jax
 import jax.numpy as jnp
@@ -135,8 +137,9 @@ def test_the_noise_is_the_least_for_what_one_unit_moves(case, template, noise, k
 
 def spread(case, template, noise, center, guarantee):
     """How a change spreads over the whole numbers, for composition: majorized by what is stated, and attained."""
-    whole = case.record.data.times * (2 if center and case.record.data.times == 1 else case.parts)
-    moves = np.sort(np.abs(whole * moved(case, template, center)), axis=1)[:, ::-1]
+    times = case.record.data.times
+    grid = 2 if center and times == 1 else case.parts  # halves of the center are made whole
+    moves = np.sort(np.abs(times * grid * moved(case, template, center)), axis=1)[:, ::-1]
     if noise == "laplace":
         stated = np.zeros(moves.shape[1])
         stated[: len(guarantee.changes)] = sorted(guarantee.changes, reverse=True)
@@ -244,6 +247,7 @@ def test_a_record_reads_like_a_function(case):
     assert record.__name__ == record.name
     module = importlib.import_module(record.__module__)
     assert getattr(module, record.name) is record
+    assert copy.deepcopy(record) is pickle.loads(pickle.dumps(record)) is record
     found = doctest.DocTestParser().get_doctest(record.__doc__, vars(module), record.name, None, 0)
     assert found.examples
     assert doctest.DocTestRunner().run(found).failed == 0
