@@ -101,6 +101,15 @@ def _whole(wins: WinCounts, **public: Any) -> tuple[Int[np.ndarray, "items items
     return doubled_counts(wins), Facts(wins.num_items, told=known_of(**public))
 
 
+WIN_COUNTS = Data(
+    WinCounts,
+    "count comparisons by WinCounts.from_comparisons, or wrap a matrix with WinCounts.from_matrix.",
+    floats=_floats,
+    whole=_whole,
+    times=2,
+)
+"""Win counts as mechanisms read them."""
+
 noisy_counts = Additive(
     "noisy_counts",
     """Win totals with noise, of :class:`~privrank_jax.comparisons.WinCounts`, a tie half a win for both.
@@ -132,13 +141,7 @@ noisy_counts = Additive(
     >>> bool(totals[0] > totals[1])
     True
     """,
-    data=Data(
-        WinCounts,
-        "count comparisons by WinCounts.from_comparisons, or wrap a matrix with WinCounts.from_matrix.",
-        floats=_floats,
-        whole=_whole,
-        times=2,
-    ),
+    data=WIN_COUNTS,
     kinds=COMPARISON_KINDS,
     statistic=lambda wins, facts: wins.totals if isinstance(wins, WinCounts) else wins.sum(-1),
     change=totals_change,

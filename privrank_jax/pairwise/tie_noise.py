@@ -32,6 +32,7 @@ neither does T, by 2L at most of 4L.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -41,9 +42,9 @@ import numpy as np
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
-from privrank_jax.mechanism.data import Data, Facts
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise.graph import check_tied_counts
-from privrank_jax.pairwise.noisy_totals import known_of, spread_of
+from privrank_jax.pairwise.noisy_totals import WIN_COUNTS, known_of, spread_of
 from privrank_jax.pairwise.questionnaire_noise import read_questionnaire
 from privrank_jax.pairwise.totals_noise import change_of_totals
 from privrank_jax.pairwise.whole_counts import doubled_counts
@@ -149,13 +150,7 @@ noisy_ties = Additive(
     >>> noisy_ties(jax.random.key(0), wins, free).value.tolist()
     [60.0, 40.0, 20.0]
     """,
-    data=Data(
-        WinCounts,
-        "count comparisons by WinCounts.from_comparisons, or wrap a matrix with WinCounts.from_matrix.",
-        floats=_floats,
-        whole=_whole,
-        times=2,
-    ),
+    data=dataclasses.replace(WIN_COUNTS, floats=_floats, whole=_whole),
     kinds=FLIPS,
     statistic=_with_ties,
     change=_change,
