@@ -165,13 +165,20 @@ _PLUS = np.block([[_COUNTS, _UNANSWERED[:-1, None]], [_UNANSWERED[None]]]) / 2
 OF_RANKS = Privacy(1.0, unit="rank", adjacency="replace")
 
 
-def _counts(name, limit, promises, **more):
-    told = {"group": _met, "beyond": OF_RANKS, "noises": ("laplace", "gaussian"), **more}
-    opposed = ((0, 1, 1.0),), ((0, 1, 0.0),)
+def _counts(limit, promises, *, pairs=None, facets=None, noises=("laplace", "gaussian"), **more):
     return Case(
-        pairwise.noisy_counts, _answers(limit, more.pop("pairs", None)), _wins, _totals,
-        told.pop("facets", None), opposed, promises=promises, **{k: v for k, v in told.items() if k != "pairs"},
-    )  # fmt: skip
+        pairwise.noisy_counts,
+        _answers(limit, pairs),
+        _wins,
+        _totals,
+        facets,
+        (((0, 1, 1.0),), ((0, 1, 0.0),)),
+        promises=promises,
+        noises=noises,
+        group=_met,
+        beyond=OF_RANKS,
+        **more,
+    )
 
 
 def _tie_weights(noise):
@@ -252,14 +259,9 @@ CASES = {
         ((1, 0, 0), (0, 1, 0)),
         center=0.5,
     ),
-    "noisy_counts of a comparison": _counts(
-        "comparison",
-        1,
-        _promised(*_ALL, unit="comparison"),
-    ),
-    "noisy_counts of users": _counts("users", 2, _promised(*_ALL, contributions=2)),
+    "noisy_counts of a comparison": _counts(1, _promised(*_ALL, unit="comparison")),
+    "noisy_counts of users": _counts(2, _promised(*_ALL, contributions=2)),
     "noisy_counts of a questionnaire, flip": _counts(
-        "flip",
         3,
         _promised("flip"),
         pairs=_ASKED,
@@ -268,7 +270,6 @@ CASES = {
         noises=("k-norm", "laplace", "gaussian"),
     ),
     "noisy_counts of a questionnaire, replace": _counts(
-        "replace",
         3,
         _promised("replace", public=("questionnaire",)),
         pairs=_ASKED,
