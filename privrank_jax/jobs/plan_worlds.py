@@ -293,11 +293,9 @@ def _survey(design: Design) -> World:
         return _of_scores(design, scores_from_sums(sums, link).value, true)
 
     crowd = _normal(2, parts, design.pairs)
-    return (
-        World(crowd, errors, functools.partial(_shuffled, design))
-        if shuffled
-        else World(crowd, errors)
-    )
+    if shuffled:
+        return World(crowd, errors, functools.partial(_shuffled, design))
+    return World(crowd, errors)
 
 
 def _shuffled(design: Design, users: float, epsilon: float) -> tuple[float, Hashable]:
@@ -377,19 +375,23 @@ def _solved(design: Design, weights: PairMatrix) -> Ranks:
     return ranks_from_scores(RULES[design.rule](weights))
 
 
-def _of_weights(design: Design, method: str, weights: PairMatrix) -> Ranks:
-    if method == "borda":
-        return ranks_from_scores(jnp.sum(weights, axis=1))
+def _of_shares(design: Design, weights: PairMatrix) -> Ranks:
     summed = design.adjacency == "add-remove"  # not shares of users
     return _solved(design, weights if summed else jnp.clip(weights, 0, 1))
 
 
+def _of_weights(design: Design, method: str, weights: PairMatrix) -> Ranks:
+    if method == "borda":
+        return ranks_from_scores(jnp.sum(weights, axis=1))
+    return _of_shares(design, weights)
+
+
 SIMULATED: dict[str, tuple[str, Callable[..., Ranks]]] = {
     "borda": ("k-norm", lambda _, *given, noise: ranks_from_scores(aggregation.dp_borda(*given, noise=noise).value)),
-    "weights": ("k-norm", lambda design, *given, noise: _of_weights(
-        design, "", aggregation.private_weights(*given, noise=noise).value)),
-    "noise-all": ("k-norm", lambda design, *given, noise: _of_weights(
-        design, "", aggregation.noise_all(*given, noise=noise).value)),
+    "weights": ("k-norm", lambda design, *given, noise: _of_shares(
+        design, aggregation.private_weights(*given, noise=noise).value)),
+    "noise-all": ("k-norm", lambda design, *given, noise: _of_shares(
+        design, aggregation.noise_all(*given, noise=noise).value)),
     "footrule": ("k-norm", lambda _, *given, noise: aggregation.assignment(
         aggregation.dp_footrule(*given, noise=noise).value)),
     "kwiksort": ("laplace", lambda _, *given, noise: aggregation.dp_kwiksort(*given, noise=noise, split=SPLIT).value),
