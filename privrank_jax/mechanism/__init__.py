@@ -3,5 +3,6 @@
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
+from privrank_jax.mechanism.program import Mechanism, Program, mechanism
 
-__all__ = ["Additive", "Change", "Data", "Facts"]
+__all__ = ["Additive", "Change", "Data", "Facts", "Mechanism", "Program", "mechanism"]

@@ -19,6 +19,7 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import UNPADDED, Data, Facts
+from privrank_jax.mechanism.program import Mechanism
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.geometry import Cube
@@ -28,7 +29,7 @@ from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Additive:
+class Additive(Mechanism):
     """Statistic + noise, then post-processing.
 
     Called with ``(key, data, privacy, noise=...)`` it simulates: pure, for ``jit``, ``vmap`` and ``grad``.
@@ -63,16 +64,8 @@ class Additive:
     default: Callable[[Privacy, Mapping[str, Any]], str] | None = None
 
     def __post_init__(self) -> None:
-        of_functions = (
-            ("__name__", self.name),
-            ("__module__", getattr(self.statistic, "func", self.statistic).__module__),
-            ("__doc__", self.doc),
-        )
-        for name, value in of_functions:
-            object.__setattr__(self, name, value)
-
-    def __reduce__(self) -> str:
-        return self.name  # pickled and copied by its name, as a function is
+        home = getattr(self.statistic, "func", self.statistic).__module__
+        self.read_as(self.name, home, self.doc)
 
     def kind(self, noise: str | None, privacy: Privacy, told: Mapping[str, Any]) -> str:
         """The noise that was asked for, else the default.

@@ -20,7 +20,7 @@ from privrank_jax import (
 )
 from privrank_jax.aggregation import PairWeights, dp_borda
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.mechanism import Additive
+from privrank_jax.mechanism import Mechanism
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import TRUSTS
 from privrank_jax.privacy_audit import Audited, audit
@@ -40,7 +40,7 @@ def test_every_private_function_is_audited():
     private = {
         name
         for name, function in exported + of_modules
-        if (inspect.isfunction(function) or isinstance(function, Additive))
+        if (inspect.isfunction(function) or isinstance(function, Mechanism))
         and list(inspect.signature(function).parameters)[:1] == ["key"]
         and {"epsilon", "privacy"} & set(inspect.signature(function).parameters)
     }
