@@ -36,6 +36,8 @@ beyond 2^50 or so, it never does.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -151,3 +153,38 @@ def decide(of_whole: Uniform, part: Uniform, of_chance: Uniform, scale: Fraction
         if first == last:
             return first
         bits *= 2
+
+
+def gaussian_mechanism(
+    values: np.ndarray,
+    parts: tuple[tuple[int, Fraction], ...],
+    epsilon: float,
+    budget: Fraction,
+    sources: Sequence[Source] | None = None,
+) -> np.ndarray:
+    """Integers plus independent rounded Gaussian noise, float64: one Gaussian mechanism.
+
+    Args:
+        values: ``(d,)`` integers, the parts one after the other.
+        parts: for each, how many values it has, and σ.
+        epsilon: ε, which is kept at the δ of ``budget`` if neighbors differ by at most it.
+        budget: μ: the largest ℓ₂ distance of neighbors, each part divided by its σ.
+        sources: of the noise of each part, independent and secret; None: the operating system.
+    """
+    noise = [
+        rounded_gaussian(number, scale, source)
+        for (number, scale), source in zip(parts, sources or [SYSTEM] * len(parts), strict=True)
+    ]
+    return (values + np.concatenate(noise)).astype(np.float64)
+
+
+def root_above(number: Fraction) -> Fraction:
+    """A rational that is at least the square root, and larger by at most 2^-60 of it or so.
+
+    Args:
+        number: above 0.
+    """
+    unit = 1 << 60
+    size = max(1, math.isqrt(int(number) + 1))
+    whole = math.ceil(number * unit * unit / (size * size))
+    return Fraction((math.isqrt(whole) + 1) * size, unit)

@@ -243,7 +243,7 @@ DOORS = (
     _door("exact.discrete_noise:discrete_gaussian", _gaussian, builds=True),
     _door("exact.k_norm:discrete_cube", _cube, builds=True),
     _door("exact.k_norm:discrete_zonotope", _zonotope, builds=True),
-    _door("release.weights_in_parts:gaussian_mechanism", _gaussian_parts, "values"),
+    _door("exact.rounded_gaussian:gaussian_mechanism", _gaussian_parts, "values"),
     _door("exact.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
     _door("release.top_k:exact_top_k", _top_list, "wins", read=_totals),
     _door("release.best_set:exact_canonical_top_k", _selected, "wins", read=_totals),

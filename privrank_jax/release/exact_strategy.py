@@ -24,6 +24,7 @@ from jaxtyping import Float
 
 from privrank_jax.exact.entropy import Source
 from privrank_jax.exact.integer_laplace import laplace_mechanism
+from privrank_jax.exact.rounded_gaussian import gaussian_mechanism, root_above
 from privrank_jax.pairwise.score_stream import Part
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy.gaussian import gaussian_budget
@@ -35,7 +36,6 @@ from privrank_jax.privacy.prefix_sums import (
 )
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.unbounded_sums import RADIX, column_bound, level_of, root_integers
-from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
 MAX_STEPS = 10_000
 _DIGITS = 16

@@ -31,6 +31,7 @@ from jaxtyping import Array, Float, Int, PyTree
 from privrank_jax._types import ReportsLike, RowsLike
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
+from privrank_jax.exact.rounded_gaussian import gaussian_mechanism, root_above
 from privrank_jax.preferences.label_training import (
     ADAM,
     ScoreDifference,
@@ -42,7 +43,6 @@ from privrank_jax.preferences.label_training import (
 from privrank_jax.privacy.gaussian import gaussian_budget
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.release.weights_in_parts import gaussian_mechanism, root_above
 
 BOUND = 1 << 24
 """B, the largest norm of a user's whole numbers."""

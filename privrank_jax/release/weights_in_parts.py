@@ -20,8 +20,6 @@ is μ²(φ/A + (1 - φ)/(A + C))/4 as there; the noise on the sum of t, which is
 from __future__ import annotations
 
 import functools
-import math
-from collections.abc import Sequence
 from fractions import Fraction
 
 import jax
@@ -41,10 +39,9 @@ from privrank_jax.aggregation.split_weights import (
 )
 from privrank_jax.aggregation.weights import PairWeights, whole_counts
 from privrank_jax.estimate import Estimate
-from privrank_jax.exact.entropy import SYSTEM, Source
 from privrank_jax.exact.integer_noise import exact_estimate, exact_promise, largest_below
 from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
-from privrank_jax.exact.rounded_gaussian import rounded_gaussian
+from privrank_jax.exact.rounded_gaussian import gaussian_mechanism, root_above
 from privrank_jax.exact.spanning_trees import Graph
 from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.privacy import Privacy
@@ -150,29 +147,6 @@ def _gaussian(
     return noisy, above, float(1 / budget)
 
 
-def gaussian_mechanism(
-    values: np.ndarray,
-    parts: tuple[tuple[int, Fraction], ...],
-    epsilon: float,
-    budget: Fraction,
-    sources: Sequence[Source] | None = None,
-) -> np.ndarray:
-    """Integers plus independent rounded Gaussian noise, float64: one Gaussian mechanism.
-
-    Args:
-        values: ``(d,)`` integers, the parts one after the other.
-        parts: for each, how many values it has, and σ.
-        epsilon: ε, which is kept at the δ of ``budget`` if neighbors differ by at most it.
-        budget: μ: the largest ℓ₂ distance of neighbors, each part divided by its σ.
-        sources: of the noise of each part, independent and secret; None: the operating system.
-    """
-    noise = [
-        rounded_gaussian(number, scale, source)
-        for (number, scale), source in zip(parts, sources or [SYSTEM] * len(parts), strict=True)
-    ]
-    return (values + np.concatenate(noise)).astype(np.float64)
-
-
 def deviations(
     num_items: int, change: int, share: Fraction, budget: Fraction
 ) -> tuple[Fraction | None, Fraction | None]:
@@ -193,15 +167,3 @@ def deviations(
         root_above(moved / (part * budget**2)) if part else None for moved, part in squares
     )
     return first, second
-
-
-def root_above(number: Fraction) -> Fraction:
-    """A rational that is at least the square root, and larger by at most 2^-60 of it or so.
-
-    Args:
-        number: above 0.
-    """
-    unit = 1 << 60
-    size = max(1, math.isqrt(int(number) + 1))
-    whole = math.ceil(number * unit * unit / (size * size))
-    return Fraction((math.isqrt(whole) + 1) * size, unit)
