@@ -257,19 +257,19 @@ MECHANISMS = {
     "randomized-response": Mechanism(
         label="randomized response",
         simulated="privacy:randomized_response",
-        exact="release.randomized_response:exact_randomized_response",
+        exact="exact.randomized_response:flipped_bits",
         trust="local",
     ),
     "preference-labels": Mechanism(
         label="randomized response",
         simulated="preferences:randomized_labels",
-        exact="release.preference_labels:exact_labels",
+        exact="preferences:randomized_labels.release",
         trust="local",
     ),
     "mallows-sample": Mechanism(
         label="the Mallows model",
         simulated="jobs.randomize:simulated_mallows",
-        exact="release.mallows:exact_mallows",
+        exact="mallows:sample.release",
         trust="local",
     ),
 }

@@ -477,7 +477,7 @@ def randomize_rankings(
 def simulated_mallows(
     key: Key, ranks: Int[np.ndarray, "users items"], epsilon: Float[np.ndarray, "users"]
 ) -> Int[np.ndarray, "users items"]:
-    """Draw one ranking for each user; the simulated twin of :func:`privrank_jax.release.exact_mallows`."""
+    """Draw one ranking for each user; the simulated twin of ``mallows.sample.release``."""
     keys = jax.random.split(key, len(ranks))
     return np.asarray(jax.vmap(mallows.sample)(keys, ranks, jnp.asarray(epsilon)))
 

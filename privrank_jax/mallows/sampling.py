@@ -3,9 +3,13 @@
 Repeated insertion, for a whole crowd at once: random words from a counter, displacements by the inverse distribution
 function, and then the insertion itself, on ``(items, users)`` of the smallest integers that hold a place, so that an
 item is inserted for many users by one comparison and one addition.
+
+One draw is what a user publishes, and nothing is made of all of them here, so the mechanism is a pair of functions.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,15 +18,23 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float, Int, Integer
 
 from privrank_jax._chunks import with_batch_axis
-from privrank_jax._types import Count, Epsilon, Key, Ranks, RanksLike
+from privrank_jax._types import Count, Epsilon, Key, NumbersLike, RankingsLike, Ranks, RanksLike
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax._workarounds.threefry import threefry, use_up
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.mallows.distribution import as_float, check_ranks, decay, signed_ranks
+from privrank_jax.mechanism.program import mechanism
 
 LARGE = 1e3  # θ beyond it is as good as ∞: no displacement has a probability of 2^-53
 
 
+def _release(ranks: RankingsLike, epsilon: NumbersLike) -> Any:
+    from privrank_jax.exact.mallows import synthetic_ranks
+
+    return synthetic_ranks(ranks, epsilon)
+
+
+@mechanism(release=_release)
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     """One synthetic ranking, drawn from the Mallows model around the user's own.
 
@@ -37,8 +49,8 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
 
     **Numerics.** For simulation. One uniform variable of 24 bits (53 where ε is double precision) is drawn for each
     item and mapped by the inverse distribution function: the probability of each displacement is accurate to about 1e-6
-    (1e-13), so one far below that may be 0, and its privacy loss is not ε. Real releases draw exactly:
-    :mod:`privrank_jax.release`.
+    (1e-13), so one far below that may be 0, and its privacy loss is not ε. For real rankings ``sample.release(ranks,
+    epsilon)`` draws exactly (:mod:`privrank_jax.exact.mallows`), for users ``(n, m)`` and ε ``(n,)`` or one number.
 
     Args:
         key: PRNG key.

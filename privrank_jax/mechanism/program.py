@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, Generic, ParamSpec
-
-from privrank_jax.estimate import Estimate
+from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Mechanism:
@@ -31,7 +30,7 @@ class Mechanism:
         return self.__name__  # pickled and copied by its name, as a function is
 
 
-class Program(Mechanism, Generic[P]):
+class Program(Mechanism, Generic[P, R]):
     """A mechanism whose steps depend on what it drew, or which is no sum of users' numbers: see :func:`mechanism`.
 
     Attributes:
@@ -42,25 +41,34 @@ class Program(Mechanism, Generic[P]):
 
     def __init__(
         self,
-        simulate: Callable[P, Estimate],
-        release: Callable[..., Estimate],
+        simulate: Callable[P, R],
+        release: Callable[..., Any],
         scale: Callable[..., Any] | None,
     ) -> None:
         self._simulate, self.release, self.scale = simulate, release, scale
         functools.update_wrapper(self, simulate)
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Estimate:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Simulate: pure, for ``jit``, ``vmap`` and ``grad``."""
         return self._simulate(*args, **kwargs)
 
 
 def mechanism(
-    *, release: Callable[..., Estimate], scale: Callable[..., Any] | None = None
-) -> Callable[[Callable[P, Estimate]], Program[P]]:
+    *, release: Callable[..., Any], scale: Callable[..., Any] | None = None
+) -> Callable[[Callable[P, R]], Program[P, R]]:
     """Make a mechanism of a function that simulates, whose docstring is the theorem.
 
     Args:
         release: takes the same arguments but the key; imports its exact sampler when called.
         scale: takes the promise and public facts.
+
+    Returns:
+        What makes a :class:`Program` of the function below it.
+
+    >>> @mechanism(release=lambda bits, epsilon: [not bit for bit in bits])
+    ... def wrong(key, bits, epsilon):
+    ...     return bits
+    >>> wrong(None, [True], 1.0), wrong.release([True], 1.0)
+    ([True], [False])
     """
     return lambda simulate: Program(simulate, release, scale)

@@ -17,22 +17,30 @@ all that is unbiased for a label is unbiased for p, such as :func:`~privrank_jax
 :func:`~privrank_jax.preferences.soft_label_loss` of p; and any two p give probabilities of a report that differ by a
 factor of at most e^ε, as they lie between those of 0 and 1. Noise added to p itself would need the same sensitivity 1,
 and :func:`~privrank_jax.privacy.laplace_reports` varies more at every ε.
+
+**Exactly.** ``randomized_labels.release`` flips bits by :mod:`privrank_jax.exact.randomized_response`, with ε/k rounded
+down so that k of them add up to at most ε. Soft labels are rounded at random with 53 bits, which moves their mean by at
+most 2^-53. The reports themselves are what is published, so the mechanism is a pair of functions.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Integer
 
 from privrank_jax._types import Key, ReportsLike, RowsLike
 from privrank_jax._validate import is_real, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.program import mechanism
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import randomized_response
 from privrank_jax.privacy.privacy import Privacy, kept
@@ -52,6 +60,30 @@ class LabelDiagnostics:
     epsilon: Float[Array, "labels"] | Float[np.ndarray, "labels"]
 
 
+def _release(
+    labels: ReportsLike | Float[np.ndarray, "labels"],
+    privacy: Privacy,
+    *,
+    users: RowsLike | None = None,
+) -> Estimate:
+    from privrank_jax.exact.entropy import random_words
+    from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
+    from privrank_jax.exact.randomized_response import flipped_bits
+
+    attained = exact_promise(promised(privacy, "randomized_labels"))
+    check_labels(labels, privacy, users)
+    given = np.asarray(labels)
+    if privacy.unit == "user":
+        epsilon = split_epsilon(attained.epsilon, np.asarray(users))
+    else:
+        epsilon = np.full(given.shape, attained.epsilon)
+    if jnp.issubdtype(given.dtype, jnp.floating):
+        given = (random_words(given.size) >> np.uint64(11)) * 2.0**-53 < given
+    value = flipped_bits(given, epsilon)
+    return exact_estimate(value, privacy, attained, LabelDiagnostics(epsilon), trust="local")
+
+
+@mechanism(release=_release)
 def randomized_labels(
     key: Key,
     labels: ReportsLike | Float[Array, "labels"] | Float[np.ndarray, "labels"],
@@ -59,10 +91,10 @@ def randomized_labels(
     *,
     users: RowsLike | None = None,
 ) -> Estimate:
-    """Randomize preference labels, each for itself or all labels of a user together; simulated draws.
+    """Randomize preference labels, each for itself or all labels of a user together.
 
-    Theorems at the head of this module, ``help(sys.modules[randomized_labels.__module__])``.
-    For real labels: :func:`privrank_jax.release.exact_labels`.
+    Theorems at the head of this module, ``help(sys.modules[randomized_labels.__module__])``. For real labels:
+    ``randomized_labels.release(labels, privacy, users=...)``, whose ``value`` is a bool NumPy array.
 
     Args:
         key: PRNG key.
@@ -122,6 +154,33 @@ def check_labels(labels: Any, privacy: Privacy, users: Any) -> None:
     given = np.asarray(labels)
     if not is_real(given) or not np.all((given >= 0) & (given <= 1)):  # NaN too
         raise ValueError("labels must be 0 or 1 (or bool), or probabilities in [0, 1].")
+
+
+def split_epsilon(
+    epsilon: float, users: Integer[np.ndarray, "labels"]
+) -> Float[np.ndarray, "labels"]:
+    """ε of each label of users who share ``epsilon`` among theirs: the largest double of which k add up to at most it.
+
+    They do so as doubles and as the shortest decimals that denote them, as a ledger adds them.
+
+    >>> split_epsilon(1.0, np.array([5, 6, 5])).tolist()
+    [0.5, 1.0, 0.5]
+    """
+    _, place, counts = np.unique(users, return_inverse=True, return_counts=True)
+    numbers, of_user = np.unique(counts, return_inverse=True)
+    shares = np.array([_share(epsilon, int(number)) for number in numbers])
+    return shares[of_user[place]]
+
+
+def _share(epsilon: float, number: int) -> float:
+    share = epsilon / number
+    while Fraction(share) * number > Fraction(epsilon) or Fraction(
+        Decimal(repr(share))
+    ) * number > Fraction(Decimal(repr(epsilon))):
+        share = math.nextafter(share, 0.0)
+    if share <= 0:
+        raise ValueError(f"epsilon = {epsilon!r} is too small for {number} labels of one user.")
+    return share
 
 
 def _counts(users: Array) -> Array:

@@ -95,7 +95,8 @@ def randomized_response(
     reports at ε spends Sε as a user. Theorem at the head of this module; :func:`local_guarantee` states it
     for a data set. One 32-bit word is drawn per report: the flip probability is a multiple of 2^-32,
     rounded so that the loss of a report never exceeds ε; beyond ε = 22 bits are flipped more often than
-    asked for (once in 2^32), except at ε = ∞.
+    asked for (once in 2^32), except at ε = ∞. For real answers:
+    :func:`privrank_jax.exact.randomized_response.flipped_bits`.
 
     Args:
         key: PRNG key.

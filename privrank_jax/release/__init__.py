@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.local_borda import exact_ldp_borda
-    from privrank_jax.release.mallows import exact_mallows
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
-    from privrank_jax.release.preference_labels import exact_labels, privatize_preferences
+    from privrank_jax.release.preference_labels import privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
-    from privrank_jax.release.randomized_response import exact_randomized_response
     from privrank_jax.release.sub_rankings import (
         exact_shuffled_pair_weights,
         exact_sub_ranking_weights,
@@ -43,12 +41,9 @@ _HOMES = {
     "exact_canonical_top_k": "best_set",
     "exact_exponential": "exponential",
     "exact_kwiksort": "kwiksort",
-    "exact_labels": "preference_labels",
     "exact_ldp_borda": "local_borda",
-    "exact_mallows": "mallows",
     "exact_noisy_design": "private_design",
     "exact_perturbed_mle": "perturbed_mle",
-    "exact_randomized_response": "randomized_response",
     "exact_shuffled_pair_weights": "sub_rankings",
     "exact_sub_ranking_weights": "sub_rankings",
     "exact_top_k": "top_k",
@@ -64,12 +59,9 @@ __all__ = [
     "exact_canonical_top_k",
     "exact_exponential",
     "exact_kwiksort",
-    "exact_labels",
     "exact_ldp_borda",
-    "exact_mallows",
     "exact_noisy_design",
     "exact_perturbed_mle",
-    "exact_randomized_response",
     "exact_shuffled_pair_weights",
     "exact_sub_ranking_weights",
     "exact_top_k",

@@ -31,6 +31,7 @@ from privrank_jax import release
 from privrank_jax._backend import memory_for_batches, on_cpu, product
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
+from privrank_jax.exact import randomized_response
 from privrank_jax.privacy import local
 from privrank_jax.simulate import Study, grid, run
 from tests.benchmarks import peers
@@ -377,11 +378,11 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: aggregation.dp_kwiksort(key, weights, user).value,
         ),
         f"randomized response of {users:,} users": (
-            lambda: release.exact_randomized_response(bits, 1.0),
+            lambda: randomized_response.flipped_bits(bits, 1.0),
             lambda key: local.randomized_response(key, bits, 1.0),
         ),
         f"Mallows rankings of {users:,} users": (
-            lambda: release.exact_mallows(ranks, epsilon),
+            lambda: pr.mallows.sample.release(ranks, epsilon),
             lambda key: jax.vmap(pr.mallows.sample)(jax.random.split(key, users), ranks, epsilon),
         ),
         f"subset selection of {users:,} users": (

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
-from privrank_jax.release.randomized_response import exact_randomized_response, kept_below
+from privrank_jax.exact.randomized_response import flipped_bits, kept_below
 
 dp.enable_features("contrib")
 INTEGERS = dp.vector_domain(dp.atom_domain(T="i64"))
@@ -67,7 +67,7 @@ def test_flips_are_proven_by_opendp_and_have_its_law(epsilon):
     theirs = dp.m.make_randomized_response_bool(downward)
     assert theirs.map(1) <= epsilon * (1 + 1e-9)
     assert dp.m.make_randomized_response_bool(downward + 2**-50).map(1) > epsilon
-    ours = int(exact_randomized_response(np.ones(DRAWS, bool), epsilon).sum())
+    ours = int(flipped_bits(np.ones(DRAWS, bool), epsilon).sum())
     assert stats.binomtest(ours, DRAWS, downward).pvalue > ALARM
 
 

@@ -264,8 +264,8 @@ MUTANTS = (
         ("exp_above(-epsilon)", "exp_above(-2 * epsilon)"),
     ),
     *mutants_of(
-        "release/mallows.py",
-        "tests/release/test_mallows.py",
+        "exact/mallows.py",
+        "tests/exact/test_mallows.py",
         ("drawn % (step + 1)", "drawn % step"),
     ),
     *mutants_of(
@@ -282,7 +282,7 @@ MUTANTS = (
         ("chances, first = _binomial(users - 1,", "chances, first = _binomial(2 * users,"),
     ),
     *mutants_of(
-        "release/preference_labels.py",
+        "preferences/label_reports.py",
         "tests/release/test_preference_labels.py",
         (
             "split_epsilon(attained.epsilon, np.asarray(users))",
@@ -300,8 +300,8 @@ MUTANTS = (
         ("scales.append(float(deviation) * unit)", "scales.append(float(deviation))"),
     ),
     *mutants_of(
-        "release/randomized_response.py",
-        "tests/release/test_randomized_response.py",
+        "exact/randomized_response.py",
+        "tests/exact/test_randomized_response.py",
         ("words = int(2**64 / (1 + exp_above", "words = 1 + int(2**64 / (1 + exp_above"),
     ),
     *mutants_of(

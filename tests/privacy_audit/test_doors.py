@@ -25,16 +25,16 @@ ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
 def test_rows_without_places_keep_their_values():
     """A moved row keeps its value, as do the others, and only unmatched rows are compared."""
     door = Door(
-        function="privrank_jax.release.mallows:exact_mallows",
+        function="privrank_jax.exact.mallows:synthetic_ranks",
         data="ranks",
         loss=lambda a, b, _: float(np.any(a != b, axis=1).sum()),
         rows=True,
     )
-    mallows = importlib.import_module("privrank_jax.release.mallows")
+    mallows = importlib.import_module("privrank_jax.exact.mallows")
     first = np.array([[0, 1, 2], [2, 1, 0], [1, 0, 2]])
 
     def run(ranks):
-        return {"rows": sorted(map(tuple, mallows.exact_mallows(ranks, 0.5).tolist()))}
+        return {"rows": sorted(map(tuple, mallows.synthetic_ranks(ranks, 0.5).tolist()))}
 
     second = np.array([[1, 0, 2], [0, 2, 1], [0, 1, 2]])
     found = replay.audit(lambda: run(first), lambda: run(second), [door])
@@ -71,11 +71,13 @@ def test_mallows():
         return -1.5 / 3 * np.array(turned)
 
     for first, second in itertools.product(ORDERS[:3], ORDERS):
-        found = loss_of("exact_mallows")(first[None], second[None], {"epsilon": 1.5})
+        found = loss_of("synthetic_ranks")(first[None], second[None], {"epsilon": 1.5})
         assert found == pytest.approx(largest(law(first), law(second)), abs=1e-12)
     partial = np.array([[0, 1, -1, -1]])
-    assert loss_of("exact_mallows")(partial, np.array([[1, 0, -1, -1]]), {"epsilon": 3.0}) == 3.0
-    assert loss_of("exact_mallows")(partial, np.array([[-1, 1, 0, -1]]), {"epsilon": 3.0}) == np.inf
+    assert loss_of("synthetic_ranks")(partial, np.array([[1, 0, -1, -1]]), {"epsilon": 3.0}) == 3.0
+    assert (
+        loss_of("synthetic_ranks")(partial, np.array([[-1, 1, 0, -1]]), {"epsilon": 3.0}) == np.inf
+    )
 
 
 def test_exponential_mechanism():
@@ -106,7 +108,7 @@ def test_exponential_mechanism():
 
 
 def test_bits_totals_and_units():
-    flips = loss_of("exact_randomized_response")
+    flips = loss_of("flipped_bits")
     bits = np.array([True, False, True]), np.array([True, True, False])
     assert flips(*bits, {"epsilon": 0.5}) == 1.0
     assert flips(*bits, {"epsilon": np.array([1, 2, 4])}) == 6.0

@@ -10,11 +10,11 @@ import pytest
 
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
+from privrank_jax.mallows import sample
 from privrank_jax.pairwise import noisy_counts
 from privrank_jax.release import (
     exact_exponential,
     exact_kwiksort,
-    exact_mallows,
     exponential,
     kwiksort,
 )
@@ -41,7 +41,7 @@ def test_totals_are_taken_as_far_as_they_are_exact():
 
 def test_a_tie_for_the_first_place_is_a_tie():
     with pytest.raises(ValueError, match="row 1 holds a rank twice"):
-        exact_mallows([[0, 1, 2], [0, 0, 1]], 1.0)
+        sample.release([[0, 1, 2], [0, 0, 1]], 1.0)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_the_exponential_mechanism_takes_as_many_items_as_it_says(monkeypatch):
 
 def test_the_least_epsilon_of_mallows_is_said():
     with pytest.raises(ValueError, match=r"at least 2\.22e-16 is needed"):  # 2/2^53
-        exact_mallows([[0, 1, 2]], 2.2e-16)
-    assert exact_mallows([[0, 1, 2]], 2.23e-16).shape == (1, 3)
+        sample.release([[0, 1, 2]], 2.2e-16)
+    assert sample.release([[0, 1, 2]], 2.23e-16).shape == (1, 3)
 
 
 def test_half_of_the_users_are_not_more_than_half(monkeypatch):

@@ -19,17 +19,16 @@ from scipy import stats
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.exact.integer_laplace import geometric
+from privrank_jax.exact.randomized_response import flipped_bits, kept_below
+from privrank_jax.mallows import sample
 from privrank_jax.pairwise import noisy_counts
 from privrank_jax.release import (
     exact_bound,
     exact_kwiksort,
-    exact_mallows,
-    exact_randomized_response,
     exact_sub_ranking_weights,
     exact_top_k,
     kwiksort,
 )
-from privrank_jax.release.randomized_response import kept_below
 from tests.exact.laws import (
     LESS,
     RATE,
@@ -191,7 +190,7 @@ def test_every_position_of_a_call_is_flipped_alike():
         bits = np.arange(size) % 3 == 0
         flips = np.zeros(size, int)
         for _ in range(calls):
-            flips += exact_randomized_response(bits, math.log(3)) != bits
+            flips += flipped_bits(bits, math.log(3)) != bits
         chance = 1 - kept_below(math.log(3)) / 2**64
         assert 2 * (1 - chance) ** calls < RATE / size  # one that is never flipped is seen
         for count in flips:
@@ -201,7 +200,7 @@ def test_every_position_of_a_call_is_flipped_alike():
 def test_flips_have_their_rate_and_neighbors_are_independent():
     for epsilon, size in ((1.0, 160_000), (0.1, 60_000), (2.5, 420_000)):
         bits = np.arange(size) % 2 == 0
-        flips = exact_randomized_response(bits, epsilon) != bits
+        flips = flipped_bits(bits, epsilon) != bits
         chance = 1 - kept_below(epsilon) / 2**64
         assert_coin(int(flips.sum()), size, chance, LESS * chance)
         both = np.outer([1 - chance, chance], [1 - chance, chance]).ravel()
@@ -252,13 +251,13 @@ def assert_rankings(found, gamma):
 
 @pytest.mark.parametrize(("items", "epsilon", "draws"), [(3, 1.6, 60_000), (5, 4.0, 25_000)])
 def test_synthetic_rankings_have_their_law(items, epsilon, draws):
-    found = exact_mallows(np.tile(np.arange(items), (draws, 1)), epsilon)
+    found = sample.release(np.tile(np.arange(items), (draws, 1)), epsilon)
     assert_rankings(found, epsilon / (items - 1))
 
 
 def test_steps_of_one_user_and_neighboring_users_are_independent():
     items, users, epsilon = 4, 30_000, 3.0
-    found = exact_mallows(np.tile(np.arange(items), (users, 1)), epsilon)
+    found = sample.release(np.tile(np.arange(items), (users, 1)), epsilon)
     back = [np.sum(found[:, :t] > found[:, t : t + 1], axis=1) for t in range(items)]
     law = [np.exp(-epsilon / (items - 1) * np.arange(t + 1)) for t in range(items)]
     law = [odds / odds.sum() for odds in law]

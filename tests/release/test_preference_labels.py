@@ -12,8 +12,9 @@ import pytest
 
 from privrank_jax.data.errors import DataError
 from privrank_jax.data.preferences import PreferenceFields, read_preferences
-from privrank_jax.release import exact_labels, privatize_preferences
-from privrank_jax.release.preference_labels import split_epsilon
+from privrank_jax.preferences import randomized_labels
+from privrank_jax.preferences.label_reports import split_epsilon
+from privrank_jax.release import privatize_preferences
 from tests.promises import promise
 
 
@@ -28,7 +29,7 @@ def test_shares_add_up_to_epsilon_at_most_and_nearly(epsilon):
 
 def test_reports_and_their_guarantee():
     users = np.array([3, 1, 3])
-    found = exact_labels([1, 0, 0], promise(100.0, "user", "flip"), users=users)
+    found = randomized_labels.release([1, 0, 0], promise(100.0, "user", "flip"), users=users)
     assert found.value.tolist() == [True, False, False]
     assert found.diagnostics.epsilon.tolist() == [50.0, 100.0, 50.0]
     guarantee = found.guarantee
@@ -39,12 +40,16 @@ def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated():
     """Shares of 40,000 reports from the operating system: 6 standard errors are 0.015, passed once in 5 * 10^8 times;
     the law without rounding, or at 2ε, is 0.05 off."""
     labels = np.repeat([0.0, 0.3, 1.0], 40_000)
-    found = exact_labels(labels, promise(1.0, "comparison", "flip")).value.reshape(3, -1)
+    found = randomized_labels.release(labels, promise(1.0, "comparison", "flip")).value.reshape(
+        3, -1
+    )
     flip = 1 / (1 + np.e)
     expected = flip + (1 - 2 * flip) * np.array([0.0, 0.3, 1.0])
     np.testing.assert_allclose(found.mean(1), expected, atol=0.015)
     users = np.repeat(np.arange(20_000), 2)
-    shared = exact_labels(np.ones(40_000, int), promise(2.0, "user", "flip"), users=users).value
+    shared = randomized_labels.release(
+        np.ones(40_000, int), promise(2.0, "user", "flip"), users=users
+    ).value
     np.testing.assert_allclose(shared.mean(), 1 - flip, atol=0.015)
 
 
@@ -59,7 +64,7 @@ def test_labels_are_flipped_and_soft_ones_rounded_as_often_as_stated():
 )
 def test_refusals(labels, privacy, said):
     with pytest.raises(ValueError, match=said):
-        exact_labels(labels, privacy)
+        randomized_labels.release(labels, privacy)
 
 
 @pytest.fixture
@@ -112,7 +117,9 @@ def test_one_name_of_a_field_to_keep(source, tmp_path):
 
 def test_soft_labels_in_bfloat16_are_rounded_as_others():
     labels = jnp.array([0.0, 0.5, 1.0] * 20, jnp.bfloat16)
-    found = exact_labels(labels, promise(80.0, "comparison", "flip")).value.reshape(20, 3)
+    found = randomized_labels.release(labels, promise(80.0, "comparison", "flip")).value.reshape(
+        20, 3
+    )
     assert not found[:, 0].any()
     assert found[:, 2].all()
     assert found[:, 1].any()  # all 20 coins fail once in 10^6

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from privrank_jax._balls import ball, precision
-from privrank_jax.release import exact_randomized_response
-from privrank_jax.release.randomized_response import kept_below
+from privrank_jax.exact.randomized_response import flipped_bits, kept_below
 
 ALARM = 1e-5  # false-alarm rate of each comparison; the flips can't be seeded
 
@@ -20,7 +19,7 @@ def test_each_report_is_flipped_at_its_own_epsilon_whatever_the_answer():
     levels = np.array([0.1, 1.0, 3.0])
     epsilon = np.tile(levels, 2 * 20_000)
     bits = np.repeat([True, False], epsilon.size // 2)
-    reports = exact_randomized_response(bits, epsilon)
+    reports = flipped_bits(bits, epsilon)
     assert reports.dtype == bool
     for level in levels:
         for answer in (True, False):
@@ -43,15 +42,15 @@ def test_the_loss_never_exceeds_epsilon_and_hardly_falls_short(epsilon):
 
 
 def test_chunks_and_odd_lengths_lose_nothing(monkeypatch):
-    monkeypatch.setattr("privrank_jax.release.randomized_response._CHUNK", 5)
+    monkeypatch.setattr("privrank_jax.exact.randomized_response._CHUNK", 5)
     bits = np.arange(13) % 3 == 0
-    assert exact_randomized_response(bits, 40.0).tolist() == bits.tolist()
-    assert exact_randomized_response(bits, np.linspace(40, 60, 13)).tolist() == bits.tolist()
-    assert exact_randomized_response(np.zeros(0, bool), 1.0).tolist() == []
+    assert flipped_bits(bits, 40.0).tolist() == bits.tolist()
+    assert flipped_bits(bits, np.linspace(40, 60, 13)).tolist() == bits.tolist()
+    assert flipped_bits(np.zeros(0, bool), 1.0).tolist() == []
 
 
 def test_two_runs_differ():
-    first, second = (exact_randomized_response(np.ones(100, bool), 0.5) for _ in range(2))
+    first, second = (flipped_bits(np.ones(100, bool), 0.5) for _ in range(2))
     assert not np.array_equal(first, second)  # equal by chance below 1e-20
 
 
@@ -69,4 +68,4 @@ def test_two_runs_differ():
 )
 def test_refusals(bits, epsilon, message):
     with pytest.raises(ValueError, match=message):
-        exact_randomized_response(bits, epsilon)
+        flipped_bits(bits, epsilon)

@@ -26,16 +26,14 @@ from privrank_jax.exact.integer_laplace import LARGEST, geometric
 _CHUNK = 1 << 20  # cells drawn at once: bounds memory
 
 
-def exact_mallows(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray, "users items"]:
-    """A synthetic ranking for each user, for releases; the twin of :func:`privrank_jax.mallows.sample`.
+def synthetic_ranks(ranks: RankingsLike, epsilon: NumbersLike) -> Int32[np.ndarray, "users items"]:
+    """``privrank_jax.mallows.sample.release``: a synthetic ranking for each user.
 
-    **Guarantee.** ε-ranking DP for each user (unit rank, adjacency replace: moving one item), εm/2-local DP for the
-    whole ranking, exactly; proof at the head of this module. Which items a user ranked is taken as public.
+    Args:
+        ranks: ``(n, m)`` integers without ties, 0 = best, negative = not ranked.
+        epsilon: ``(n,)`` or one number, finite and at least 2^-53 times the number of places that an item can move.
 
-    Arguments, results and errors: as for the twin, with ranks ``(n, m)`` of n users, of which a NumPy array comes back,
-    and ε ``(n,)`` or one number, finite and at least 2^-53 times the number of places that an item can move.
-
-    >>> exact_mallows([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
+    >>> synthetic_ranks([[2, 0, 1], [-1, 5, 3]], 500.0).tolist()
     [[2, 0, 1], [-1, 1, 0]]
     """
     epsilon = check_epsilon(epsilon)

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.release import exact_mallows, mallows
+from privrank_jax.exact import mallows
+from privrank_jax.mallows import sample
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
 
@@ -39,7 +40,7 @@ def test_items_not_ranked_stay_so_and_each_user_has_an_own_budget_and_length():
     draws = 20_000
     rows = np.array([[-1, 7, -1, 2, 4], [0, -1, -1, -1, 1], [-1, -1, 3, -1, -1], [-1] * 5])
     budgets = np.tile([3.0, 0.9, 1.0, 2.0], draws)
-    drawn = exact_mallows(np.tile(rows, (draws, 1)), budgets)
+    drawn = sample.release(np.tile(rows, (draws, 1)), budgets)
     assert drawn.shape == (4 * draws, 5)
     assert drawn.dtype == np.int32
     np.testing.assert_array_equal(drawn < 0, np.tile(rows < 0, (draws, 1)))
@@ -54,22 +55,22 @@ def test_items_not_ranked_stay_so_and_each_user_has_an_own_budget_and_length():
 
 def test_extremes():
     reverse = np.tile(np.arange(40)[::-1], (200, 1))
-    np.testing.assert_array_equal(exact_mallows(reverse, 1e6), reverse)
+    np.testing.assert_array_equal(sample.release(reverse, 1e6), reverse)
     # m(m-1)/4 pairs are turned on average at ε near 0, with variance m(m-1)(2m+5)/72.
-    drawn = exact_mallows(reverse, 1e-6)
+    drawn = sample.release(reverse, 1e-6)
     turned = np.array([np.sum(np.triu(row[:, None] < row, 1)) for row in drawn])
     spread = math.sqrt(40 * 39 * 85 / 72 / 200)
     assert abs(turned.mean() - 40 * 39 / 4) < 5 * spread
-    assert exact_mallows([[0], [4]], 1.0).tolist() == [[0], [0]]
-    assert exact_mallows(np.zeros((0, 3), int), 1.0).shape == (0, 3)
+    assert sample.release([[0], [4]], 1.0).tolist() == [[0], [0]]
+    assert sample.release(np.zeros((0, 3), int), 1.0).shape == (0, 3)
 
 
 def test_chunks_lose_nothing_and_two_runs_differ(monkeypatch):
     monkeypatch.setattr(mallows, "_CHUNK", 12)
     ranks = np.argsort(np.random.default_rng(0).random((20, 5)), axis=1)
-    np.testing.assert_array_equal(exact_mallows(ranks, 1e4), ranks)
-    np.testing.assert_array_equal(exact_mallows(ranks, np.linspace(1e4, 1e5, 20)), ranks)
-    first, second = (exact_mallows(ranks, 0.1) for _ in range(2))
+    np.testing.assert_array_equal(sample.release(ranks, 1e4), ranks)
+    np.testing.assert_array_equal(sample.release(ranks, np.linspace(1e4, 1e5, 20)), ranks)
+    first, second = (sample.release(ranks, 0.1) for _ in range(2))
     assert not np.array_equal(first, second)  # equal by chance below 1e-30
 
 
@@ -88,4 +89,4 @@ def test_chunks_lose_nothing_and_two_runs_differ(monkeypatch):
 )
 def test_refusals(ranks, epsilon, message):
     with pytest.raises(ValueError, match=message):
-        exact_mallows(ranks, epsilon)
+        sample.release(ranks, epsilon)

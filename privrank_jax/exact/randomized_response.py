@@ -20,13 +20,11 @@ _CHUNK = 1 << 20  # words drawn at once: bounds memory
 _LARGEST_EPSILON = 64.0  # a larger ε is kept as well, and no word differs
 
 
-def exact_randomized_response(
-    bits: ReportsLike, epsilon: NumbersLike
-) -> Bool[np.ndarray, "reports"]:
+def flipped_bits(bits: ReportsLike, epsilon: NumbersLike) -> Bool[np.ndarray, "reports"]:
     """Report each bit, or its opposite with probability 1/(e^ε + 1), for releases.
 
     **Guarantee.** ε-local DP for each bit (adjacency ``flip``, unit one comparison), exactly; a user who gives
-    several reports spends the sum of their ε. Runs on the host: no tracing, no key.
+    several reports spends the sum of their ε.
 
     Args:
         bits: ``(N,)`` answers, bool or 0/1.
@@ -38,7 +36,7 @@ def exact_randomized_response(
     Raises:
         ValueError: ε not positive and finite, bits other than 0 and 1, shapes that don't fit.
 
-    >>> exact_randomized_response([True, False], 40.0).tolist()
+    >>> flipped_bits([True, False], 40.0).tolist()
     [True, False]
     """
     epsilon = check_epsilon(epsilon)
