@@ -380,9 +380,9 @@ def sample(name: str, source: Randomness, data: Any, *arguments: Any, **options:
     mechanism = MECHANISMS[name]
     kind = mechanism.noise_of(options.get("noise"))
     if mechanism.drawn_exactly(source):
-        value = _function(mechanism.exact)(data, *arguments, **options)
+        value = function_of(mechanism.exact)(data, *arguments, **options)
         return Sampled(value, "exact", (ON_INTEGERS if mechanism.integers else LAWS)[kind], ())
-    value = _function(mechanism.simulated)(source.key(), data, *arguments, **options)
+    value = function_of(mechanism.simulated)(source.key(), data, *arguments, **options)
     if source.rehearsal:
         return Sampled(value, "simulation", LAWS[kind], (REHEARSAL,))
     return Sampled(value, mechanism.numerics, LAWS[kind], (_INEXACT,))
@@ -431,7 +431,11 @@ def rehearsed(guarantee: Guarantee) -> Guarantee:
     return dataclasses.replace(guarantee, numerics="simulation", note=note)
 
 
-def _function(path: str) -> Callable[..., Any]:
-    """Look up a function at each call, so that an audit can intercept it."""
+def function_of(path: str) -> Callable[..., Any]:
+    """Look up a function at each call, so that an audit can intercept it.
+
+    Args:
+        path: as ``simulated`` and ``exact`` name it.
+    """
     module, _, name = path.partition(":")
     return operator.attrgetter(name)(importlib.import_module(f"privrank_jax.{module}"))

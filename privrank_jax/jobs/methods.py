@@ -13,6 +13,8 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
+from privrank_jax.jobs.mechanisms import MECHANISMS, function_of
+
 TRUSTS = ("central", "shuffled", "local")
 
 
@@ -207,6 +209,43 @@ RANK = _by_name(
     ),
 )
 """Methods of :func:`privrank_jax.rank` and ``privrank rank``."""
+
+
+_OTHERS: dict[str, dict[str, Any]] = {
+    "dp-scores": {"points": "0-1"},
+    "perturbed-mle": {"trust": "central"},
+    "randomized-response": {"trust": "local"},
+    "preference-labels": {"labels": True},
+}
+"""Arguments of plans for other mechanisms than those of a consensus."""
+
+
+def design_of(mechanism: Any) -> dict[str, Any]:
+    """Arguments of :func:`privrank_jax.plan` by which it simulates a mechanism.
+
+    Args:
+        mechanism: a public function or record that draws.
+
+    Raises:
+        ValueError: plans simulate others.
+    """
+    known = dict(_OTHERS)
+    for method in CONSENSUS.values():
+        if method.lists or method.name == "scores":
+            continue
+        for trust, (name, *_) in method.mechanisms.items():
+            if name == "ldp-kwiksort":  # takes too long
+                continue
+            known.setdefault(name, {"rankings": True, "method": method.name, "trust": trust})
+    functions = {name: function_of(MECHANISMS[name].simulated) for name in known}
+    for name, function in functions.items():
+        if function is mechanism:
+            return known[name]
+    others = ", ".join(dict.fromkeys(function.__name__ for function in functions.values()))
+    raise ValueError(
+        f"{mechanism.__name__} is not simulated by plans, which know {others}: plan one of these, or compare its "
+        "errors by privrank_jax.simulate."
+    )
 
 
 def check_trust(method: Method, trust: str, methods: Mapping[str, Method]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -28,6 +29,41 @@ class Mechanism:
 
     def __reduce__(self) -> str:
         return self.__name__  # pickled and copied by its name, as a function is
+
+    def audit(self, epsilon: float | None = None, *, less: float = 0.0) -> dict[str, Any]:
+        """The largest privacy losses over all neighbors of small data, exactly.
+
+        What judges a mechanism stands on a higher floor, which no mechanism imports: it is looked up by name.
+
+        Args:
+            epsilon: ε > 0, finite, in place of that of each row's promise.
+            less: share of the noise that is left out, in [0, 1): a tight claim is broken by any.
+
+        Returns:
+            :class:`~privrank_jax.privacy_audit.WorstCase` by the name of each row of the registry that is about this
+            mechanism.
+
+        Raises:
+            ValueError: no row is, or an ε or a share out of range.
+        """
+        audits = importlib.import_module("privrank_jax.privacy_audit")
+        return {row.name: audits.worst_case(row, epsilon, less=less) for row in audits.about(self)}
+
+    def plan(self, items: int | None = None, **design: Any) -> Any:
+        """Users, ε or the error before there are data, by simulation of this mechanism; looked up as :meth:`audit`.
+
+        Args:
+            items: number of items.
+            design: as of :func:`privrank_jax.plan`.
+
+        Returns:
+            :class:`~privrank_jax.jobs.plan_design.Plan`.
+
+        Raises:
+            ValueError: plans don't simulate it; as of :func:`privrank_jax.plan`.
+        """
+        known = importlib.import_module("privrank_jax.jobs.methods").design_of(self)
+        return importlib.import_module("privrank_jax.jobs.plan").plan(items, **known | design)
 
 
 class Program(Mechanism, Generic[P, R]):

@@ -11,7 +11,16 @@ from privrank_jax.privacy_audit.losses import (
     top_item_log_probability,
 )
 from privrank_jax.privacy_audit.neighbors import Instances
-from privrank_jax.privacy_audit.registry import Audited, Facts, Law, Loss, Release, get, names
+from privrank_jax.privacy_audit.registry import (
+    Audited,
+    Facts,
+    Law,
+    Loss,
+    Release,
+    about,
+    get,
+    names,
+)
 
 __all__ = [
     "AuditResult",
@@ -22,6 +31,7 @@ __all__ = [
     "Loss",
     "Release",
     "WorstCase",
+    "about",
     "audit",
     "battles_between",
     "clopper_pearson",

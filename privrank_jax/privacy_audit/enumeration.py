@@ -55,18 +55,23 @@ class WorstCase:
     pairs: int
 
 
-def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstCase:
+def worst_case(
+    mechanism: Audited | str, epsilon: float | None = None, *, less: float = 0.0
+) -> WorstCase:
     """The largest privacy loss of a mechanism over all neighbors of its small instances, exactly.
 
     Args:
         mechanism: an :class:`~privrank_jax.privacy_audit.Audited` row, or the name of one.
         epsilon: ε > 0, finite, in place of that of the row's promise.
+        less: share of the noise that is left out, in [0, 1): it is drawn as for ε/(1 - less).
 
     Returns:
-        :class:`WorstCase`. It is at most the claim for a private mechanism, up to rounding of about 1e-12.
+        :class:`WorstCase`. It is at most the claim for a private mechanism, up to rounding of about 1e-12, and above it
+        with ``less`` noise where the calibration is tight.
 
     Raises:
-        ValueError: an unknown name, ε not positive and finite, a row without instances or without a law.
+        ValueError: an unknown name, ε not positive and finite, a share out of range, a row without instances or
+            without a law.
 
     >>> worst = worst_case("randomized-response", 1.0)
     >>> round(worst.loss, 6), worst.pairs
@@ -77,8 +82,10 @@ def worst_case(mechanism: Audited | str, epsilon: float | None = None) -> WorstC
         raise ValueError(
             f"{row.name} lists no small instances: give the row `instances` to search."
         )
+    if not 0 <= less < 1:
+        raise ValueError(f"less must be a share of the noise, at least 0 and below 1, got {less}.")
     instances = row.instances()
-    found = losses(row, checked_epsilon(row, epsilon), instances)
+    found = losses(row, checked_epsilon(row, epsilon) / (1 - less), instances)
     number = int(np.argmax(found))
     first, second = instances.data[instances.pairs[number]]
     return WorstCase(float(found[number]), first, second, len(instances.data), len(instances.pairs))

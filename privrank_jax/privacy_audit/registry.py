@@ -231,6 +231,33 @@ def get(name: str) -> Audited:
     return _registry.find(_registered(), name, "audited mechanism", names())
 
 
+def about(mechanism: Any) -> list[Audited]:
+    """All rows about a mechanism.
+
+    Args:
+        mechanism: a public function or record that draws.
+
+    Returns:
+        The rows.
+
+    Raises:
+        ValueError: there are none.
+
+    >>> from privrank_jax.privacy import randomized_response
+    >>> [row.name for row in about(randomized_response)]
+    ['randomized-response']
+    """
+    home, name = mechanism.__module__, mechanism.__name__
+    rows = [row for row in _registered().values() if row.function == name]
+    found = [row for row in rows if row.release.__module__ == home]
+    if not found:
+        raise ValueError(
+            f"no audit is about {home}.{name}: make a privacy_audit.Audited with two neighbors, its release and its "
+            "promise, and bound its loss by privacy_audit.audit."
+        )
+    return found
+
+
 @functools.lru_cache(maxsize=1)
 def _registered() -> dict[str, Audited]:
     modules = (f"{__package__}.{module}" for module in _MODULES)

@@ -70,7 +70,7 @@ EXCEPT = (
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_twins_take_the_same(name):
     mechanism = MECHANISMS[name]
-    simulated = inspect.signature(mechanisms._function(mechanism.simulated)).parameters
+    simulated = inspect.signature(mechanisms.function_of(mechanism.simulated)).parameters
     assert next(iter(simulated)) == "key"
     assert mechanism.numerics == ("exact" if mechanism.exact else mechanism.numerics)
     if "noise" in simulated:
@@ -80,7 +80,7 @@ def test_twins_take_the_same(name):
     if not mechanism.exact:
         assert mechanism.numerics != "exact"
         return
-    exact = inspect.signature(mechanisms._function(mechanism.exact)).parameters
+    exact = inspect.signature(mechanisms.function_of(mechanism.exact)).parameters
     beside = (
         "key",
         "missing",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from privrank_jax import aggregation, pairwise, plan
+from privrank_jax.jobs import methods
 from tests.jobs.released import released
 
 
@@ -167,3 +169,27 @@ def test_ties_cost_less_where_all_are_asked_the_same(privrank, data_folder, more
     assert facts["noise_scale"] == 24 / 2
     assert "noise_deviation" not in facts
     assert (guarantee["epsilon"], guarantee["unit"], guarantee["adjacency"]) == (2, "user", "flip")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "design"),
+    [
+        (aggregation.dp_borda, {"rankings": True, "method": "borda", "trust": "central"}),
+        (aggregation.dp_scores, {"points": "0-1"}),
+        (aggregation.sub_ranking_weights, {"rankings": True, "method": "borda", "trust": "local"}),
+        (pairwise.perturbed_mle, {"trust": "central"}),
+    ],
+)
+def test_plans_simulate_a_mechanism(mechanism, design):
+    assert methods.design_of(mechanism) == design
+
+
+def test_a_mechanism_plans_itself():
+    told = {"epsilon": 1, "users": 100, "draws": 2}
+    ours, theirs = (
+        aggregation.dp_scores.plan(3, points="0-2", **told),
+        plan(3, points="0-2", **told),
+    )
+    assert ours.facts == theirs.facts
+    with pytest.raises(ValueError, match=r"noisy_counts is not simulated .* dp_borda"):
+        pairwise.noisy_counts.plan(3, **told)
