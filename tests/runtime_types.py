@@ -36,7 +36,7 @@ EXAMPLES = (
     "pairwise.fits", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
     "privacy.bodies", "exact.k_norm",
     "pairwise.covariate_tables", "pairwise.covariates",
-    "pairwise.tie_noise", "pairwise.model_uncertainty",
+    "pairwise.tie_noise",
     "aggregation.weights", "aggregation.borda", "aggregation.sorting", "aggregation.noisy_weights",
     "aggregation.copeland_rule",
     "aggregation.majority_rules",

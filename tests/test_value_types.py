@@ -22,7 +22,6 @@ from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.item_variances import QuasiVariances
-from privrank_jax.pairwise.model_uncertainty import ModelErrors
 from privrank_jax.pairwise.report_sums import init, update
 from privrank_jax.pairwise.selection import LinkSelection
 from privrank_jax.pairwise.uncertainty import standard_errors
@@ -67,13 +66,7 @@ def _table(i):
 
 
 def _errors(i):
-    return standard_errors(_numbers(i, ITEMS) / 9, _met(i), noise_scale=1.0 + i)
-
-
-def _model_errors(i):
-    errors = _errors(i)
-    known = (errors.center, errors.covariance, errors.influence, errors.linked, errors.mask)
-    return ModelErrors(*known, errors.noise, jnp.asarray(True), ties=False)
+    return standard_errors(_numbers(i, ITEMS) / 9, _met(i), noise=1.0 + i)
 
 
 def _promise(i, most=2):
@@ -103,7 +96,6 @@ MADE = {
         jnp.asarray(_numbers(i, ITEMS)), log_tie=jnp.asarray(0.1 * i)
     ),
     "Counts": lambda i: Counts(jnp.asarray(_met(i)), _mask(i)),
-    "ModelErrors": _model_errors,
     "QuasiVariances": lambda i: QuasiVariances(jnp.asarray(_numbers(i, ITEMS)), jnp.asarray(0.1)),
     "ReportSums": lambda i: update(init(ITEMS), [0] * (i + 1), [1] * (i + 1), [1] * (i + 1), 1.0),
     "LinkSelection": lambda i: LinkSelection(

@@ -23,22 +23,12 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.pairwise.clustered_errors import clustered_covariance
 from privrank_jax.pairwise.designs import Design, ModelScores
-from privrank_jax.pairwise.intervals import (
-    Intervals,
-    center_is_near,
-    intervals_of,
-)
+from privrank_jax.pairwise.intervals import Intervals, ParameterIntervals, confidence_intervals
 from privrank_jax.pairwise.item_variances import quasi_variances
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.model_uncertainty import (
-    ModelErrors,
-    ModelIntervals,
-    ParameterIntervals,
-    model_errors,
-    model_intervals,
-)
 from privrank_jax.pairwise.private_design import NoisyDesign, errors_under_private_design
 from privrank_jax.pairwise.uncertainty import Uncertainty, standard_errors
+from privrank_jax.privacy.bodies import Noise
 
 TOO_FAR = (
     "no intervals: the scores are shrunk toward 0 too strongly to recover the true ranks, as where some items "
@@ -52,120 +42,81 @@ PRIVATE_WEIGHTS = f"{_UNKNOWN} sums of squared weights, which are private here"
 
 
 def of_fit(
-    scores: np.ndarray,
-    comparisons: PairMatrixLike,
+    value: ModelScores | np.ndarray,
+    design: Design | PairMatrixLike,
     *,
-    gamma: float,
-    link: str,
     level: float,
     words: str,
-    **told: float | str | np.ndarray | None,
-) -> Certainty:
-    """Certainty of scores fitted to comparisons; ``told`` is what standard errors are told of noise, or of ties."""
-
-    def about(target: str) -> Uncertainty:
-        errors = functools.partial(standard_errors, gamma=gamma, link=link, target=target, **told)
-        return quickly(errors, scores, comparisons)
-
-    drawn = functools.partial(about, "penalized")
-    return of_scores(
-        scores, comparisons, about("truth"), drawn, link=link, level=level, words=words
-    )
-
-
-def of_scores(
-    scores: np.ndarray,
-    weights: PairMatrixLike,
-    errors: Uncertainty,
-    drawn: Callable[[], Uncertainty] | None = None,
-    *,
-    link: str,
-    level: float,
-    words: str,
-) -> Certainty:
-    """Certainty of fitted scores; intervals where all items are linked and the shrinkage of the ridge can be undone.
-
-    Args:
-        scores: centered scores.
-        weights: ``(m, m)``, weights of compared pairs.
-        errors: the uncertainty about the true scores.
-        drawn: the uncertainty about the scores as shrunk by the ridge, to tell items apart without intervals.
-        link: link of the fit.
-        level: confidence level.
-        words: meaning of the intervals, if there are any.
-    """
-    intervals = functools.partial(intervals_of, level=level)
-    near = bool(quickly(functools.partial(center_is_near, link=link), scores, weights, errors))
-    shrunk = None if drawn is None else lambda: quickly(intervals, scores, drawn())
-    return certain(quickly(intervals, scores, errors), errors, near, shrunk, words)
-
-
-def of_private_design(
-    scores: np.ndarray, design: NoisyDesign, *, level: float, **told: float | str
-) -> Certainty:
-    """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
-    errors = quickly(functools.partial(errors_under_private_design, **told), scores, design)
-    found = quickly(functools.partial(intervals_of, level=level), scores, errors)
-    cover = (
-        f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
-    )
-    words = each_by_itself("the true score", f"{cover}{UNDONE}")
-    better = np.asarray(found.better)
-    return Certainty(better, ends(found) | _quasi(errors), words, errors=errors)
-
-
-def certain(
-    found: Intervals,
-    errors: Uncertainty,
-    near: bool,
-    shrunk: Callable[[], Intervals] | None,
-    words: str,
-) -> Certainty:
-    """Intervals where the shrinkage of the ridge can be undone, else only what tells items apart.
-
-    Args:
-        found: intervals about the true scores.
-        errors: the uncertainty about these.
-        near: whether their center is near enough to the scores for intervals.
-        shrunk: intervals about the scores as shrunk by the ridge, to tell items apart without the others.
-        words: meaning of the intervals, if there are any.
-    """
-    if not near:
-        better = None if shrunk is None else np.asarray(shrunk().better)
-        return Certainty(better, notes=(TOO_FAR,))
-    better = np.asarray(found.better)
-    if not np.all(np.isfinite(np.asarray(found.standard_errors))):
-        return Certainty(better)
-    return Certainty(better, ends(found) | _quasi(errors), words, errors=errors)
-
-
-def of_model(
-    value: ModelScores | np.ndarray, design: Design, *, level: float, words: str, **told: Any
-) -> tuple[Certainty, ModelIntervals]:
-    """Certainty of the scores of a fitted model, and the intervals of all that was fitted.
+    link: str = "logistic",
+    noise: Noise | float = 0.0,
+    **told: Any,
+) -> tuple[Certainty, Intervals]:
+    """Certainty of the scores of a fit, and the intervals of all that was fitted.
 
     Args:
         value: the fit.
         design: the public part of the data.
         level: confidence level.
         words: meaning of the intervals, if there are any.
-        told: what :func:`~privrank_jax.pairwise.model_errors` is told of ridges and noise.
+        link: of the fit.
+        noise: on what was counted.
+        told: what else :func:`~privrank_jax.pairwise.standard_errors` is told, such as ridges and ties.
     """
+    told["noise"] = noise.known if isinstance(noise, Noise) else noise  # a program sees no body
 
-    def about(target: str) -> ModelErrors:
-        # K-norm noise needs to see the design untraced. It is an argument so that `quickly` sees how large it is.
-        errors = functools.partial(model_errors, **told, target=target)
-        return quickly(lambda value, _: errors(value, design), value, design)
+    def about(target: str) -> Uncertainty:
+        return quickly(functools.partial(_errors, target=target, link=link), value, design, told)
 
-    intervals = functools.partial(model_intervals, level=level)
-    errors = about("truth")
-    found = quickly(intervals, value, errors)
+    return of_errors(about("truth"), lambda: about("penalized"), level=level, words=words)
 
-    def shrunk() -> Intervals:
-        return quickly(intervals, value, about("penalized")).scores
 
-    near = bool(errors.near)
-    return certain(found.scores, errors.scores, near, shrunk, words), found
+def _errors(
+    value: Any, design: Any, told: dict[str, Any], *, target: str, link: str
+) -> Uncertainty:
+    return standard_errors(value, design, target=target, link=link, **told)
+
+
+def of_errors(
+    errors: Uncertainty,
+    shrunk: Callable[[], Uncertainty] | None = None,
+    *,
+    level: float,
+    words: str,
+) -> tuple[Certainty, Intervals]:
+    """Certainty where the shrinkage of the ridge can be undone, else only what tells items apart; and all intervals.
+
+    Args:
+        errors: about the true scores.
+        shrunk: about the scores as shrunk by the ridge, to tell items apart without intervals.
+        level: confidence level.
+        words: meaning of the intervals, if there are any.
+    """
+    intervals = functools.partial(confidence_intervals, level=level)
+    found = quickly(intervals, errors)
+    if not bool(errors.near):
+        better = None if shrunk is None else np.asarray(quickly(intervals, shrunk()).better)
+        return Certainty(better, notes=(TOO_FAR,)), found
+    better = np.asarray(found.better)
+    if not np.all(np.isfinite(np.asarray(found.standard_errors))):
+        return Certainty(better), found
+    items = errors.items
+    return Certainty(better, ends(found) | _quasi(items), words, errors=items), found
+
+
+def of_private_design(
+    scores: np.ndarray, design: NoisyDesign, *, level: float, **told: Any
+) -> Certainty:
+    """Certainty of scores where only noisy numbers of comparisons are known; ``told``: their noise and ridge."""
+    errors = quickly(_of_private_design, scores, design, told)
+    cover = (
+        f"{ANSWERS}, the privacy noise and a cautious estimate of how often each pair was compared"
+    )
+    words = each_by_itself("the true score", f"{cover}{UNDONE}")
+    return of_errors(errors, level=level, words=words)[0]
+
+
+def _of_private_design(scores: Any, design: NoisyDesign, told: dict[str, Any]) -> Uncertainty:
+    return errors_under_private_design(scores, design, **told)
 
 
 def tie_facts(

@@ -7,7 +7,6 @@ scores are fitted to noisy counts; otherwise the noise is in the objective of th
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax.data.choices import Choices
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.certainty import PRIVATE_SETS, components_of, doubts_of, of_model
+from privrank_jax.jobs.certainty import PRIVATE_SETS, components_of, doubts_of, of_fit
 from privrank_jax.jobs.checks import check_items, check_rare_items
 from privrank_jax.jobs.comparisons import MAX_ITEMS, bounded, notes_on
 from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
@@ -124,7 +123,7 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
     gamma = float(usual)
     fit = quickly(lambda kept, noisy: pairwise.fit(kept.design, noisy, gamma), data.kept, totals)
     scores = np.asarray(fit.value)
-    certainty = _certainty(data, scores, asked, gamma, noise_scale=drawn.scale, noise=noise)
+    certainty = _certainty(data, scores, asked, gamma, added)
     code = int(fit.diagnostics.code)
     title = "private scores (log-odds)"
     return _result(
@@ -173,13 +172,14 @@ def _without_privacy(data: Prepared, asked: Asked) -> Ranking:
 
 
 def _certainty(
-    data: Prepared, scores: np.ndarray, asked: Asked, gamma: float, **noise: Any
+    data: Prepared, scores: np.ndarray, asked: Asked, gamma: float, noise: Noise | None = None
 ) -> Certainty:
     """Certainty of fitted scores, from the release and the public sets."""
     cover = f"{ANSWERS} and the privacy noise{UNDONE}" if noise else ANSWERS
     words = each_by_itself("the true score", cover)
     design = quickly(lambda kept: kept.design, data.kept)
-    found, _ = of_model(scores, design, level=asked.level, words=words, gamma=gamma, **noise)
+    told = {"level": asked.level, "words": words, "gamma": gamma, "noise": noise or 0.0}
+    found, _ = of_fit(scores, design, **told)
     components = components_of(quickly(_shown_together, data.kept))
     if components == 1:
         return found

@@ -13,7 +13,7 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax._counting import count_on_host, count_ties
 from privrank_jax._quickly import quickly
-from privrank_jax._types import Scalar
+from privrank_jax._types import PairMatrix, Scalar
 from privrank_jax.comparisons import WinCounts, bound_contributions
 from privrank_jax.data.choices import Choices
 from privrank_jax.data.comparisons import Comparisons
@@ -30,7 +30,6 @@ from privrank_jax.jobs.certainty import (
     doubts_of,
     ends,
     of_fit,
-    of_model,
     of_private_design,
     sampling_of,
     tie_facts,
@@ -50,7 +49,7 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.links import get_link
 from privrank_jax.pairwise.davidson import has_maximum
-from privrank_jax.pairwise.intervals import interval_estimates
+from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.perturbed_fit import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
@@ -62,6 +61,7 @@ from privrank_jax.pairwise.questionnaire_noise import (
 from privrank_jax.pairwise.tie_noise import noise_on_ties
 from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.geometry import Zonotope
@@ -380,15 +380,8 @@ def _counts(data: Prepared, asked: Asked) -> Ranking:
     drawn = _noisy_totals(data)
     scores = np.asarray(drawn.estimate.value)
     if data.promise.adjacency == "flip":
-        intervals = functools.partial(
-            interval_estimates,
-            method="counts",
-            noise_scale=drawn.scale,
-            noise=data.noise,
-            questionnaire=data.questionnaire,
-            level=asked.level,
-        )
-        found = quickly(intervals, scores, data.wins.comparisons)
+        added = _added(data, drawn).known
+        found = quickly(_of_totals, scores, data.wins.comparisons, added, asked.level)
         of = "the total to be expected from such users"
         words = each_by_itself(of, f"{ANSWERS} and the privacy noise")
         certainty = Certainty(np.asarray(found.better), ends(found), words)
@@ -435,7 +428,7 @@ def _scores_from_totals(data: Prepared, asked: Asked) -> Ranking:
         drawn,
         f"{scores.size} items by private scores (log-odds)",
         scores,
-        _certainty(data, asked, scores, drawn.scale, gamma, design),
+        _certainty(data, asked, scores, drawn, gamma, design),
         link="logistic",
         gamma=gamma,
         solver=CODES[int(fit.diagnostics.code)],
@@ -461,15 +454,14 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
     usual = functools.partial(default_ridges, added=law, gamma=asked.gamma)
     gamma, tie_gamma = map(float, quickly(usual, design))
     fit = quickly(pairwise.fit, design, counted, gamma, tie_gamma)
-    certainty, intervals = of_model(
+    certainty, intervals = of_fit(
         fit.value,
         design,
         level=asked.level,
         words=each_by_itself("the true score", f"{ANSWERS} and the privacy noise{UNDONE}"),
         gamma=gamma,
         tie_gamma=tie_gamma,
-        noise_scale=drawn.scale,
-        noise=data.noise,
+        noise=law,
     )
     components = components_of(met)
     notes = certainty.notes if components == 1 else (SEVERAL_GROUPS.format(components),)
@@ -521,15 +513,14 @@ def _objective_perturbation(data: Prepared, asked: Asked) -> Ranking:
     gamma = float(drawn.estimate.diagnostics.gamma)
     facts: dict[str, Any] = {"link": asked.link, "gamma": gamma, **_weight_facts(data, asked)}
     if of_design is None:
-        certainty = _certainty(data, asked, scores, drawn.scale, gamma, None)
+        certainty = _certainty(data, asked, scores, drawn, gamma, None)
     else:
         counted = draw("noisy-design", data.source, data.wins, of_design)
         certainty = of_private_design(
             scores,
             counted.estimate.value,
-            noise_scale=drawn.scale,
+            noise=Noise.independent(data.noise, drawn.scale, scores.size),
             gamma=gamma,
-            noise=data.noise,
             level=asked.level,
         )
         facts |= {"design_epsilon": of_design.epsilon, "design_noise_scale": counted.scale}
@@ -611,6 +602,10 @@ def _added(data: Prepared, drawn: Drawn) -> Noise:
     return noise_on_totals(data.noise, drawn.scale, items, data.questionnaire, adjacency)
 
 
+def _of_totals(totals: Any, met: PairMatrix, added: Noise, level: float) -> Intervals:
+    return confidence_intervals(totals_standard_errors(totals, met, noise=added), level)
+
+
 def _reach(data: Prepared, asked: Asked, drawn: Drawn) -> float:
     """Half-width that holds the noise of all totals."""
     if data.questionnaire is None:
@@ -631,7 +626,7 @@ def _certainty(
     data: Prepared,
     asked: Asked,
     scores: np.ndarray,
-    scale: float,
+    drawn: Drawn,
     gamma: float,
     design: np.ndarray | None,
 ) -> Certainty:
@@ -639,17 +634,14 @@ def _certainty(
     if design is None:
         return Certainty(notes=(_NOISY_GRAPH if data.weights is None else PRIVATE_WEIGHTS,))
     cover = f"{ANSWERS} and the privacy noise{UNDONE}"
-    found = of_fit(
+    found, _ = of_fit(
         scores,
         design,
         gamma=gamma,
         link=asked.link,
         level=asked.level,
         words=each_by_itself("the true score", cover),
-        noise_scale=scale,
-        noise=data.noise,
-        questionnaire=data.questionnaire,
-        unanswered=data.promise.adjacency == "replace",
+        noise=_added(data, drawn),
     )
     components = components_of(design)
     if components == 1:
@@ -736,7 +728,7 @@ def _without_privacy(data: Prepared, asked: Asked) -> Ranking:
     warnings += doubts_of(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value)
     sampling = sampling_of(data.table, data.weights, scores, asked.link)
-    certainty = of_fit(
+    certainty, _ = of_fit(
         scores,
         data.wins.comparisons,
         gamma=gamma,
@@ -778,7 +770,7 @@ def _ties_without_privacy(data: Prepared, asked: Asked) -> Ranking:
     warnings += doubts_of(components, int(estimate.diagnostics.code))
     scores = np.asarray(estimate.value.scores)
     words = each_by_itself("the true score", ANSWERS)
-    certainty, intervals = of_model(
+    certainty, intervals = of_fit(
         estimate.value,
         pairwise.Counts(wins.comparisons),
         level=asked.level,

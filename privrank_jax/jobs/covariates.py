@@ -14,7 +14,7 @@ from privrank_jax._quickly import quickly
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.certainty import PRIVATE_GRAPH, TOO_FAR, components_of, of_model, tie_facts
+from privrank_jax.jobs.certainty import PRIVATE_GRAPH, TOO_FAR, components_of, of_fit, tie_facts
 from privrank_jax.jobs.checks import check_items, check_rare_items, private_remark
 from privrank_jax.jobs.comparisons import MAX_ITEMS, bounded, notes_on
 from privrank_jax.jobs.mechanisms import MECHANISMS, Drawn, Randomness, draw
@@ -225,16 +225,16 @@ def _certainty(
             ties = tie_facts(fit.value, None, asked.level)
         return Certainty(notes=(PRIVATE_GRAPH,)), covariates, ties
     facts, cover = fit.diagnostics, words + (UNDONE if data.privacy is not None else "")
-    told = {"gamma": facts.gamma, "noise_scale": float(facts.noise_scale)}
-    if asked.ties == "davidson":
+    davidson, told = asked.ties == "davidson", {"gamma": facts.gamma}
+    if davidson:
         told["tie_gamma"] = facts.tie_gamma
     if data.privacy is not None:
-        told["noise"] = data.noise
-    elif asked.ties != "davidson":
-        told["tied"] = np.asarray(data.kept.outcomes) == 0.5
+        told["noise"] = noise_on_sums(design, data.noise, float(facts.noise_scale), ties=davidson)
+    elif not davidson:
+        told["ties"] = np.asarray(data.kept.outcomes) == 0.5
     cover = each_by_itself("the true score", cover)
-    certainty, found = of_model(fit.value, design, level=asked.level, words=cover, **told)
-    if asked.ties == "davidson":
+    certainty, found = of_fit(fit.value, design, level=asked.level, words=cover, **told)
+    if davidson:
         ties = tie_facts(fit.value, found.log_tie, asked.level)
     if TOO_FAR in certainty.notes:
         return certainty, covariates, ties

@@ -60,6 +60,7 @@ from privrank_jax.jobs.spending import Payment
 from privrank_jax.pairwise.continual import continual_totals
 from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
 from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
+from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.prefix_sums import usual_strategy
@@ -431,15 +432,14 @@ class _Job:
         if (components := components_of(met)) > 1:
             return Certainty(notes=(SEVERAL_GROUPS.format(components),))
         cover = f"{ANSWERS} and the privacy noise{UNDONE}; this step by itself"
-        certain = of_fit(
+        certain, _ = of_fit(
             latest.scores,
             met,
             gamma=latest.facts["gamma"],
             link="logistic",
             level=self.level,
             words=each_by_itself("the true score", cover),
-            noise_scale=deviation,
-            noise="gaussian",
+            noise=Noise.independent("gaussian", deviation, len(met)),
         )
         return dataclasses.replace(certain, notes=(*certain.notes, error))
 

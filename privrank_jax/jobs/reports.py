@@ -11,7 +11,7 @@ import numpy as np
 from privrank_jax._quickly import quickly
 from privrank_jax.data.reports import Reports
 from privrank_jax.jobs.asked import Asked
-from privrank_jax.jobs.certainty import components_of, of_scores
+from privrank_jax.jobs.certainty import components_of, of_errors
 from privrank_jax.jobs.checks import check_items
 from privrank_jax.jobs.comparisons import MAX_ITEMS
 from privrank_jax.jobs.result import (
@@ -58,14 +58,8 @@ def rank_reports(table: Reports, asked: Asked) -> Ranking:
         spread = functools.partial(report_standard_errors, gamma=gamma, link=asked.link)
         errors = quickly(spread, scores, sums, squares)
         cover = f"the chance in the answers and in the responses (all taken as independent){UNDONE}"
-        certainty = of_scores(
-            scores,
-            sums.weights,
-            errors,
-            link=asked.link,
-            level=asked.level,
-            words=each_by_itself("the true score", cover),
-        )
+        words = each_by_itself("the true score", cover)
+        certainty, _ = of_errors(errors, level=asked.level, words=words)
     notes = (*table.notes, *(certainty.notes if components == 1 else ()))
     diagnostics = {
         "method": "debiased reports",

@@ -19,12 +19,11 @@ from privrank_jax.pairwise.debiased_fit import debiased_rr
 from privrank_jax.pairwise.debiasing import debiased_sums
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
-from privrank_jax.pairwise.intervals import interval_estimates, rank_intervals
+from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.item_variances import quasi_variances
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.minimizer import minimize
 from privrank_jax.pairwise.mixed_models import mixed_effects
-from privrank_jax.pairwise.model_uncertainty import model_errors
 from privrank_jax.pairwise.noisy_totals import noisy_counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
@@ -46,15 +45,14 @@ __all__ = [
     "bounded_weights",
     "break_rankings",
     "canonical_top_k",
+    "confidence_intervals",
     "covariate_table",
     "debiased_rr",
     "debiased_sums",
     "fit",
-    "interval_estimates",
     "minimize",
     "mixed_effects",
     "mle",
-    "model_errors",
     "noisy_choices",
     "noisy_counts",
     "noisy_sums",
@@ -67,7 +65,6 @@ __all__ = [
     "quasi_variances",
     "questionnaire_counts",
     "rank_centrality",
-    "rank_intervals",
     "standard_errors",
 ]
 

@@ -112,7 +112,7 @@ def bootstrap_intervals(
         level: confidence in (0, 1), may be traced.
 
     Returns:
-        (low, high), each ``(m,)``. Intervals for ranks come from :func:`rank_intervals`: percentiles of
+        (low, high), each ``(m,)``. Intervals for ranks come from :func:`confidence_intervals`: percentiles of
         simulated ranks do not cover near ties.
 
     Raises:

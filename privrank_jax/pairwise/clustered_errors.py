@@ -60,8 +60,8 @@ def clustered_covariance(
 ) -> PairMatrix:
     """Covariance of the gradient of the likelihood where the answers of one user may depend on each other.
 
-    For ``outcomes`` of :func:`standard_errors` and :func:`interval_estimates`, without privacy: it is made of the
-    answers of single users. It is computed on the host, and takes no traced values.
+    For ``outcomes`` of :func:`standard_errors`, without privacy: it is made of the answers of single users. It is
+    computed on the host, and takes no traced values.
 
     Args:
         theta: ``(m,)`` scores fitted to these comparisons, each as often as it counts.

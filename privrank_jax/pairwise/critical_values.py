@@ -35,8 +35,8 @@ def critical_value(alpha: Scalar, share: Numbers) -> Float[Array, "..."]:
     return critical_at(critical_of(jnp.asarray(alpha, share.dtype)), share)
 
 
-def critical_tables(uncertainty: Uncertainty, level: Scalar) -> Float[Array, "3 shares"]:
-    """Critical values of one item, of its differences from all others together, and of all differences together.
+def critical_tables(uncertainty: Uncertainty, level: Scalar) -> Float[Array, "4 shares"]:
+    """Critical values of one item, of all together, of an item's differences together, and of all differences.
 
     One search finds all: the functions of its steps are long programs.
 
@@ -45,7 +45,7 @@ def critical_tables(uncertainty: Uncertainty, level: Scalar) -> Float[Array, "3 
         level: confidence in (0, 1), may be traced.
     """
     items = jnp.sum(uncertainty.mask)
-    counts = jnp.stack([jnp.ones_like(items), items - 1, items * (items - 1) // 2])
+    counts = jnp.stack([jnp.ones_like(items), items, items - 1, items * (items - 1) // 2])
     level = jnp.asarray(level, uncertainty.center.dtype)
     return jax.vmap(critical_of)((1 - level) / jnp.maximum(counts, 1))
 

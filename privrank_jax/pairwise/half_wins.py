@@ -11,7 +11,7 @@ others.
 
 t is a function of the outcomes. It may serve where these may be looked at: in fits without privacy, or where the ties
 of each pair are public. After a private release of half wins only the cautious p(1-p) is known; a release that counts
-ties as outcomes of their own has the variances of that model (:mod:`privrank_jax.pairwise.model_uncertainty`).
+ties as outcomes of their own has the variances of that model (:mod:`privrank_jax.pairwise.uncertainty`).
 """
 
 from __future__ import annotations

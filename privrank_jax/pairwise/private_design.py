@@ -39,7 +39,7 @@ from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers, PairMatrix, Scalar, Scores, ScoresLike
-from privrank_jax._validate import as_array, check_choice, check_nonnegative
+from privrank_jax._validate import as_array, check_nonnegative
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
@@ -49,11 +49,10 @@ from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.uncertainty import Uncertainty, project_inverse
+from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import Privacy
 
 DESIGN_SHARE = 0.1
@@ -219,39 +218,35 @@ def errors_under_private_design(
     scores: ScoresLike,
     design: NoisyDesign,
     *,
-    noise_scale: Scalar,
+    noise: Noise | Scalar,
     gamma: Scalar,
-    noise: str = "laplace",
 ) -> Uncertainty:
     """Standard errors of scores of :func:`perturbed_mle` (logistic link), where the design is known by noisy counts.
 
-    Post-processing: it spends no privacy. Pass the result to :func:`~privrank_jax.pairwise.intervals.intervals_of`.
+    Post-processing: it spends no privacy. Pass the result to :func:`~privrank_jax.pairwise.confidence_intervals`.
 
     Args:
         scores: ``(m,)`` released scores.
         design: noisy counts of :func:`noisy_design`, or of the exact twin.
-        noise_scale: λ or σ of the scores' noise.
+        noise: of the scores; a number is the λ of Laplace noise.
         gamma: their ridge, above 0.
-        noise: ``"laplace"`` or ``"gaussian"``, of the scores.
 
     Returns:
         :class:`~privrank_jax.pairwise.uncertainty.Uncertainty`, about the true centered scores; the design errs on
         the low side. Coverage of 95 % intervals: see the head of the module.
 
     Raises:
-        ValueError: negative scale, unknown noise.
+        ValueError: negative scale or ridge.
 
     >>> pairs = jnp.array([[0.0, 1000.0], [1000.0, 0.0]])
     >>> design = NoisyDesign(pairs.sum(1), pairs, 10.0, 10.0)
-    >>> errors = errors_under_private_design([1.0, -1.0], design, noise_scale=4.0, gamma=4.0)
+    >>> errors = errors_under_private_design([1.0, -1.0], design, noise=4.0, gamma=4.0)
     >>> bool(errors.center[0] > 1.0)  # the ridge drew the scores together
     True
     """
-    check_choice("noise", noise, NOISES)
-    check_nonnegative("noise_scale", noise_scale)
     check_nonnegative("gamma", gamma)
     least = cautious_design(scores, design)
-    added = Noise.independent(noise, noise_scale, len(least))
+    added = noise_on(noise, len(least))
     return _errors(jnp.asarray(scores, least.dtype), least, gamma, added)
 
 
@@ -270,4 +265,5 @@ def _errors(theta: Scores, least: PairMatrix, gamma: Scalar, noise: Noise) -> Un
     spread = fisher + noise.covariance(project)
     covariance = product(product(influence, spread), influence.T) + jnp.outer(left, left)
     linked = jnp.ones((items, items), bool)
-    return Uncertainty(middle, covariance, influence, linked, mask, noise)
+    near = jnp.asarray(True)
+    return Uncertainty(theta, middle, covariance, influence, linked, mask, noise, near)

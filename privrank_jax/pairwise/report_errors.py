@@ -28,7 +28,13 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.meetings import as_design
-from privrank_jax.pairwise.uncertainty import Uncertainty, differences, sandwich
+from privrank_jax.pairwise.uncertainty import (
+    Uncertainty,
+    differences,
+    hardly_changes,
+    pair_bend,
+    sandwich,
+)
 
 
 def report_standard_errors(
@@ -80,5 +86,7 @@ def _errors(
     pull = jnp.square(link.score(gap) + link.score(-gap))  # F'/(F(1-F)), squared
     spread = pull * (0.25 * weights - fourth * jnp.square(link.cdf(gap) - 0.5))
     outcomes = jnp.diag(spread.sum(-1)) - spread
-    found = sandwich(theta, fisher, outcomes, project, gamma, None)
-    return Uncertainty(*found, linked & mask[:, None] & mask[None, :], mask, None)
+    middle, covariance, influence = sandwich(theta, fisher, outcomes, project, gamma, None)
+    linked = linked & mask[:, None] & mask[None, :]
+    near = hardly_changes(pair_bend(middle, weights, link) - pair_bend(theta, weights, link))
+    return Uncertainty(theta, middle, covariance, influence, linked, mask, None, near)

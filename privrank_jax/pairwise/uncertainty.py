@@ -1,24 +1,34 @@
-r"""Standard errors of private scores and win totals, privacy noise included.
+r"""Standard errors of fits and of win totals, privacy noise included.
 
-Everything here is post-processing of the release: it takes the private estimate, the public noise scale and ridge,
-and the comparison counts M_ij, never the outcomes, and so spends no privacy. The counts are public under
-``adjacency="flip"``; under ``"replace"`` and ``"add-remove"`` they are private, and the caller passes a public
-design instead, such as :func:`~privrank_jax.pairwise.meetings.uniform_design`. The exceptions are ``ties`` and
-``outcomes``, for fits without privacy.
+Everything here is post-processing of the release: it takes the private estimate, the public noise and ridge, and the
+design, never the outcomes, and so spends no privacy. The design is public under ``adjacency="flip"``; under
+``"replace"`` and ``"add-remove"`` it is private, and the caller passes a public one instead, such as
+:func:`~privrank_jax.pairwise.meetings.uniform_design`. The exceptions are ``ties`` and ``outcomes``, for fits without
+privacy.
 
-**Scores.** The perturbed MLE solves ∇L(θ̃) + γθ̃ = -w. To first order
-:math:`θ̃ - θ = H^{-1}(S - w - γθ)` on the space Σθ = 0, with S the score of the comparisons, of covariance I (the Fisher
-information), and H = I + γ. So θ̃ has covariance :math:`H^{-1}(I + V)H^{-1}`, V the covariance of w, about the
-*penalized* target, and the bias -γH⁻¹θ about the truth. One Newton step of the fit without ridge, θ̃ + γI⁻¹θ̃, removes
-that bias and has covariance :math:`I^{-1}(I + V)I^{-1}`. I is evaluated at θ̃. V is 2λ² Id (Laplace), σ² Id (Gaussian)
-or, for K-norm noise, 1/ε² times a matrix that depends on the questionnaire, not on ε, and is found by a formula or by
-simulation (:mod:`privrank_jax.privacy.noise_law`).
+**Fits.** β are all parameters: scores, coefficients of features, log ν of ties (:mod:`privrank_jax.pairwise.designs`).
+A perturbed or ridge fit solves ∇L(β̃) + Rβ̃ = -w, R = diag(γ). To first order :math:`β̃ - β = H^{-1}(S - w - Rβ)` on the
+directions that the design identifies (differences within components of items that met, and all other parameters), with
+S the score of the answers, of covariance I (the Fisher information), and H = I + R. So β̃ has covariance
+:math:`H^{-1}(I + V)H^{-1}`, V the covariance of w, about the *penalized* target, and the bias -H⁻¹Rβ about the truth.
+One Newton step of the fit without ridge, β̃ + I⁻¹Rβ̃, removes that bias and has covariance :math:`I^{-1}(I + V)I^{-1}`.
+I is evaluated at β̃. V is 2λ² Id (Laplace), σ² Id (Gaussian) or, for K-norm noise, 1/ε² times a matrix that depends on
+the questionnaire, not on ε, and is found by a formula or by simulation (:mod:`privrank_jax.privacy.noise_law`).
 
-**Ties as half wins.** Outcomes then vary less, and S has covariance C = Laplacian(v F'²/(F(1-F))²) ≼ I, v the variance
-of a pair's outcomes (:mod:`privrank_jax.pairwise.half_wins`), which takes the place of the inner I: the sandwich
-covariance I⁻¹CI⁻¹ without privacy. C needs the ties of each pair, which are outcomes. Without them, as after a private
-release, the inner I stays, and errors are too wide where ties are common (by 15 % at equal items, a quarter of whose
-comparisons are ties): never too narrow.
+**Where the ridge bias can't be removed.** The step is a good approximation where I changes little along it. So a fit is
+``near`` its center if no answer's information, about log-odds or log ν, changes by more than a factor of
+``MOST_CHANGE`` on the way; otherwise intervals are infinite. Released scores are fitted to data, or to noise, for which
+the likelihood may have no finite maximum (separation: some items never lost to the others). There the step is too long
+for every γ. Let u be a direction in which the likelihood never falls, u_k ≥ 0 its difference along comparison k, winner
+less loser, and q_k the gradient of the comparison's log likelihood. The step d solves Σ I_k u_k d_k = Σ q_k u_k, so d_k
+≥ q_k/I_k for some k with u_k > 0. Such an increase of a difference multiplies the pair's information by at most 0.43
+(logistic link), 0.37 (laplace) or 0.56 (normal).
+
+**Ties as half wins.** Outcomes then vary less, and S has a covariance C ≼ I, which takes the place of the inner I: each
+pair keeps the share of its information that :func:`privrank_jax.pairwise.half_wins.varying_share` finds from its ties.
+C needs the ties of each pair, which are outcomes. Without them, as after a private release, the inner I stays, and
+errors are too wide where ties are common (by 15 % at equal items, a quarter of whose comparisons are ties): never too
+narrow.
 
 **Users whose answers hang together, weights.** Without privacy the inner I may be any covariance of S: that of
 :func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` counts users, not answers, as independent, and
@@ -27,14 +37,15 @@ serves weighted rows.
 **Win totals.** The totals have covariance Laplacian(M_ij p_ij(1 - p_ij)) ≼ Laplacian(M)/4 whatever the p_ij, plus V;
 with known ties T_ij it is at most Laplacian(M - T)/4.
 
-**Assumptions.** The model's link is correct, comparisons are independent given the scores (several answers of one
-user count as independent, but with ``outcomes``), and errors are small enough for one linear step.
+**Assumptions.** The model holds, answers are independent given its parameters (several answers of one user count as
+independent, but with ``outcomes``), and errors are small enough for one linear step.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +55,7 @@ from jaxtyping import Array, Bool, DTypeLike, Float
 from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._components import components
+from privrank_jax._counting import FlagsLike
 from privrank_jax._types import (
     Mask,
     MaskLike,
@@ -56,45 +68,67 @@ from privrank_jax._types import (
 from privrank_jax._validate import check_choice, check_nonnegative, is_traced
 from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
+from privrank_jax.pairwise.covariates import CovariateDesign
+from privrank_jax.pairwise.designs import Counts, Design, ModelScores
 from privrank_jax.pairwise.half_wins import varying_share
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.meetings import as_design, checked_ties
-from privrank_jax.pairwise.questionnaire_noise import noise_on_totals, noise_that_was
-from privrank_jax.privacy.bodies import Noise
+from privrank_jax.privacy.bodies import Independent, Law, Noise
 
 TARGETS = ("truth", "penalized")
+MOST_CHANGE = 1.75
+"""Largest factor by which an answer's information may change from the fit to the center of its intervals."""
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Uncertainty:
-    """The distribution of an estimate's error, to first order.
+    """The distribution of an estimate's error, to first order: of m scores or totals, then p coefficients, then log ν.
 
     Attributes:
-        center: ``(m,)``, where intervals are centered.
-        covariance: ``(m, m)``, of the estimate, privacy noise included; of scores, about the mean of
+        value: ``(parameters,)``, the estimate; scores are centered.
+        center: ``(parameters,)``, where intervals are centered.
+        covariance: ``(parameters, parameters)``, of the estimate, privacy noise included; of scores, about the mean of
             their connected component.
-        influence: ``(m, k)``, how the error depends on the privacy noise w, which has k = m numbers, or more where
-            there are covariates or ties are modeled.
+        influence: ``(parameters, k)``, how the error depends on the k numbers of the privacy noise w.
         linked: ``(m, m)`` bool, pairs of real items whose difference the data identify.
         mask: ``(m,)`` bool, real items.
         noise: w, by its law; None for no noise, or noise that counts as normal.
+        near: bool, whether the ridge bias can be removed: the center is near enough to the estimate for intervals.
+        ties: whether the last parameter is log ν; static.
     """
 
-    center: Float[Array, "*batch items"]
-    covariance: Float[Array, "*batch items items"]
-    influence: Float[Array, "*batch items numbers"]
+    value: Float[Array, "*batch parameters"]
+    center: Float[Array, "*batch parameters"]
+    covariance: Float[Array, "*batch parameters parameters"]
+    influence: Float[Array, "*batch parameters numbers"]
     linked: Bool[Array, "*batch items items"]
     mask: Bool[Array, "*batch items"]
     noise: Noise | None
+    near: Bool[Array, "*batch"]
+    ties: bool = dataclasses.field(default=False, metadata={"static": True})
+
+    @property
+    def items(self) -> Uncertainty:
+        """That of the m scores or totals alone."""
+        m = self.mask.shape[-1]
+        return dataclasses.replace(
+            self,
+            value=self.value[..., :m],
+            center=self.center[..., :m],
+            covariance=self.covariance[..., :m, :m],
+            influence=self.influence[..., :m, :],
+            ties=False,
+        )
 
     @property
     @of_each_problem
     def variances(self) -> Scores:
         """``(m,)`` variance of each item; infinite unless all real items are linked, 0 if masked."""
         whole = jnp.sum(self.linked, -1) == jnp.sum(self.mask)
-        return jnp.where(self.mask & ~whole, jnp.inf, jnp.diagonal(self.covariance))
+        own = jnp.diagonal(self.covariance)[: self.mask.shape[0]]
+        return jnp.where(self.mask & ~whole, jnp.inf, own)
 
     @property
     def standard_errors(self) -> Scores:
@@ -119,40 +153,38 @@ class Uncertainty:
 
 
 def standard_errors(
-    theta: ScoresLike,
-    comparisons: PairMatrixLike,
+    value: ModelScores | ScoresLike,
+    design: Design | PairMatrixLike,
     *,
-    noise_scale: Scalar = 0.0,
-    gamma: Scalar = 0.0,
+    noise: Noise | Scalar = 0.0,
+    gamma: Scalar | Float[Array, "size"] = 0.0,
+    tie_gamma: Scalar = 0.0,
     link: str | Link = "logistic",
-    noise: str | None = None,
-    questionnaire: PairMatrixLike | None = None,
-    unanswered: bool = False,
-    ties: PairMatrixLike | None = None,
+    ties: PairMatrixLike | FlagsLike | None = None,
     outcomes: PairMatrixLike | None = None,
     mask: MaskLike | None = None,
     target: str = "truth",
 ) -> Uncertainty:
-    """Covariance and standard errors of scores from :func:`perturbed_mle` or :func:`mle`.
+    """Covariance and standard errors of all that a fit found, private or not, for :func:`confidence_intervals`.
 
     Args:
-        theta: ``(m,)`` released scores.
-        comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
-        noise_scale: λ or σ, or 1/ε for K-norm noise, may be traced; 0 = no privacy noise.
-        gamma: ridge γ >= 0 of the fit, may be traced.
-        link: as in the fit.
-        noise: ``"k-norm"``, ``"laplace"`` or ``"gaussian"``; default K-norm noise with a questionnaire, else Laplace
-            noise.
-        questionnaire: ``(m, m)``, that of a release with K-norm noise; not traced.
-        unanswered: whether its noise hides as well which questions a user answered, as under ``replace``.
-        ties: ``(m, m)``, how many comparisons of each pair are ties, each half a win for both. They are outcomes: only
-            for fits without privacy, or where ties are public.
+        value: what was fitted: ``(m,)`` scores, or :class:`~privrank_jax.pairwise.designs.ModelScores`, in which log ν
+            says that ties are outcomes of their own.
+        design: the public part of the data: ``(m, m)`` comparison counts M_ij, expected ones too, or
+            :class:`~privrank_jax.pairwise.Counts`, the ``design`` of a table with covariates or that of
+            :class:`~privrank_jax.pairwise.Choices`.
+        noise: of the release, on what is counted; a number, which may be traced, is the λ of Laplace noise.
+        gamma: ridge γ >= 0 of the fit, or ``(m + p,)``, one number for each score and feature; may be traced.
+        tie_gamma: ridge of log ν in the fit.
+        link: as in the fit; other designs than counts have the logistic one.
+        ties: how many comparisons of each pair are ties, ``(m, m)``, each half a win for both; of a table, ``(N,)``
+            bool, which rows are. They are outcomes: only for fits without privacy, or where ties are public.
         outcomes: ``(m, m)``, covariance of the gradient of the likelihood, such as
             :func:`~privrank_jax.pairwise.clustered_errors.clustered_covariance` finds without privacy; default: the
             Fisher information, less what ``ties`` take from it.
-        mask: ``(m,)`` bool, real items.
-        target: ``"truth"``: about θ, centered at the scores less their ridge bias; ``"penalized"``: about
-            the minimizer of the expected ridged objective, centered at the scores.
+        mask: ``(m,)`` bool, real items of a matrix.
+        target: ``"truth"``: about the true parameters, centered at the estimates less their ridge bias;
+            ``"penalized"``: about the minimizer of the expected ridged objective, centered at the estimates.
 
     Returns:
         :class:`Uncertainty`. Where the comparisons leave the items in several components, the data do not
@@ -160,38 +192,40 @@ def standard_errors(
         bounded.
 
     Raises:
-        ValueError: shapes differ, scores not finite, counts negative or not symmetric, negative scale or
-            ridge, more ties than comparisons, ties beside ``outcomes``, K-norm noise without a questionnaire or a
-            questionnaire with other noise, unknown names.
+        ValueError: shapes differ, a fit that is not finite, counts negative or not symmetric, a negative scale or
+            ridge, more ties than comparisons, ties beside ``outcomes`` or log ν, noise on other numbers, unknown names.
 
     >>> design = [[0, 100], [100, 0]]
     >>> errors = standard_errors([0.0, 0.0], design)
     >>> round(float(2 * errors.standard_errors[0]), 4)  # of the difference: 1/√(100/4)
     0.2
+    >>> value = ModelScores(jnp.zeros(2), log_tie=jnp.log(2.0))
+    >>> errors = standard_errors(value, Counts(design))
+    >>> round(float(jnp.sqrt(errors.covariance[-1, -1])), 4)  # of log ν: 1/√(100/4)
+    0.2
     """
     link = get_link(link)
     check_choice("target", target, TARGETS)
-    theta, comparisons, mask = _checked(theta, comparisons, mask, noise_scale, gamma)
-    tied = checked_ties(ties, theta, comparisons, mask)
+    check_nonnegative("gamma", gamma)
+    check_nonnegative("tie_gamma", tie_gamma)
+    beta, design = _checked(value, design, mask)
+    added = noise_on(noise, beta.size)
+    tied = None if ties is None else _checked_ties(ties, beta, design)
     if outcomes is not None:
         if ties is not None:
             raise ValueError("outcomes have the ties in them: leave ties out.")
-        outcomes = jnp.asarray(outcomes, theta.dtype)
-        if outcomes.shape != comparisons.shape:
-            raise ValueError(f"outcomes must have shape {comparisons.shape}, got {outcomes.shape}.")
-    items, adjacency = theta.shape[0], "replace" if unanswered else "flip"
-    kind, asked = noise_that_was(noise, questionnaire, items)
-    added = noise_on_totals(kind, noise_scale, items, asked, adjacency).known
-    return _score_errors(theta, comparisons, tied, outcomes, mask, gamma, added, link, target)
+        outcomes = jnp.asarray(outcomes, beta.dtype)
+        if outcomes.shape != beta.shape * 2:
+            raise ValueError(f"outcomes must have shape {beta.shape * 2}, got {outcomes.shape}.")
+    ridge = design.all_ridges(gamma, tie_gamma)
+    return _errors(beta, design, ridge, tied, outcomes, added, link, target)
 
 
 def totals_standard_errors(
     totals: ScoresLike,
     comparisons: PairMatrixLike,
     *,
-    noise_scale: Scalar = 0.0,
-    noise: str | None = None,
-    questionnaire: PairMatrixLike | None = None,
+    noise: Noise | Scalar = 0.0,
     ties: PairMatrixLike | None = None,
     mask: MaskLike | None = None,
 ) -> Uncertainty:
@@ -203,11 +237,7 @@ def totals_standard_errors(
     Args:
         totals: ``(m,)`` released totals.
         comparisons: ``(m, m)`` public comparison counts M_ij, or expected ones.
-        noise_scale: λ or σ, or 1/ε for K-norm noise, may be traced.
-        noise: as for :func:`standard_errors`.
-        questionnaire: as for :func:`standard_errors`.
-        ties: as for :func:`standard_errors`.
-        mask: ``(m,)`` bool, real items.
+        noise, ties, mask: as for :func:`standard_errors`.
 
     Returns:
         :class:`Uncertainty` of the totals.
@@ -215,51 +245,162 @@ def totals_standard_errors(
     Raises:
         ValueError: as :func:`standard_errors`.
 
-    >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]], noise_scale=2.0)
+    >>> errors = totals_standard_errors([90.0, 10.0], [[0, 100], [100, 0]], noise=2.0)
     >>> round(float(errors.standard_errors[0]) ** 2, 3)  # 100/4 + 2·2²
     33.0
     """
-    totals, comparisons, mask = _checked(totals, comparisons, mask, noise_scale, 0.0)
+    totals, comparisons, mask = as_design(totals, comparisons, mask)
     tied = checked_ties(ties, totals, comparisons, mask)
     comparisons = comparisons if tied is None else comparisons - tied
-    kind, asked = noise_that_was(noise, questionnaire, totals.shape[0])
-    added = noise_on_totals(kind, noise_scale, totals.shape[0], asked, "flip").known
-    return _totals_errors(totals, comparisons, mask, added)
+    return _totals_errors(totals, comparisons, mask, noise_on(noise, totals.size))
+
+
+def noise_on(noise: Noise | Scalar, count: int) -> Noise:
+    """Noise on so many numbers, by its law; of a number, Laplace noise of that scale.
+
+    Raises:
+        ValueError: a negative scale, noise on another number of numbers.
+    """
+    if not isinstance(noise, Noise):
+        noise = Noise.independent("laplace", noise, count)
+    check_nonnegative("noise", noise.scale)
+    known = noise.known
+    body = known.body
+    assert isinstance(body, Independent | Law)
+    shape = body.shape if isinstance(body, Independent) else body.covariance.shape[-1:]
+    if shape != (count,):
+        raise ValueError(
+            f"the noise must be on {count} numbers, one for each parameter, got {shape}."
+        )
+    return known
 
 
 def _checked(
-    value: ScoresLike,
-    comparisons: PairMatrixLike,
-    mask: MaskLike | None,
-    noise_scale: Scalar,
-    gamma: Scalar,
-) -> tuple[Scores, PairMatrix, Mask]:
-    check_nonnegative("noise_scale", noise_scale)
-    check_nonnegative("gamma", gamma)
-    return as_design(value, comparisons, mask)
+    value: ModelScores | ScoresLike, design: Design | PairMatrixLike, mask: MaskLike | None
+) -> tuple[Float[Array, "parameters"], Design]:
+    if not isinstance(design, Design):
+        value = ModelScores.of(value)
+        theta, met, real = as_design(value.scores, design, mask)
+        value, design = dataclasses.replace(value, scores=theta), Counts(met, real)
+    elif mask is not None:
+        raise ValueError("mask is about the items of a matrix; other designs have their own.")
+    modeled = isinstance(value, ModelScores) and value.log_tie is not None
+    if isinstance(design, Counts | CovariateDesign) and design.ties != modeled:
+        design = dataclasses.replace(design, ties=modeled)
+    beta = design.beta_of(value).astype(design.dtype)
+    if beta.shape != (design.size + design.ties,):
+        raise ValueError(
+            f"the fit must have {design.num_items} scores and {design.size - design.num_items} coefficients, got "
+            f"{beta.size} numbers in all."
+        )
+    if isinstance(design, Counts):
+        _, met, real = as_design(beta[: design.num_items], design.comparisons, design.mask)
+        design = Counts(met, real, design.ties)
+    elif not is_traced(beta) and not np.all(np.isfinite(np.asarray(beta))):
+        raise ValueError("scores and coefficients must be finite; did the fit converge?")
+    return beta, design
+
+
+def _checked_ties(
+    ties: PairMatrixLike | FlagsLike, beta: Float[Array, "parameters"], design: Design
+) -> Array:
+    """Ties of each pair, or of rows, beside the design in which they are half wins."""
+    if design.ties or not isinstance(design, Counts | CovariateDesign):
+        raise ValueError("ties are about comparisons whose ties are half wins: leave them out.")
+    if isinstance(design, Counts):
+        assert design.item_mask is not None
+        met = jnp.asarray(design.comparisons)
+        found = checked_ties(jnp.asarray(ties), beta, met, design.item_mask)
+        assert found is not None
+        return found
+    flags = jnp.asarray(ties)
+    if flags.dtype != bool or flags.shape != design.first.shape:
+        raise ValueError(
+            f"ties must be bool of shape {design.first.shape}, got {flags.dtype} of shape {flags.shape}."
+        )
+    return flags
 
 
 @functools.partial(jax.jit, static_argnames=("link", "target"))
-def _score_errors(
-    theta: Scores,
-    comparisons: PairMatrix,
-    ties: PairMatrix | None,
+def _errors(
+    beta: Float[Array, "parameters"],
+    design: Design,
+    ridge: Float[Array, "parameters"],
+    ties: Array | None,
     outcomes: PairMatrix | None,
-    mask: Mask,
-    gamma: Scalar,
     noise: Noise,
     link: Link,
     target: str,
 ) -> Uncertainty:
-    theta, fisher, project, linked = differences(theta, comparisons, link, mask)
+    m, size, dtype = design.num_items, beta.shape[0], beta.dtype
+    mask = jnp.ones(m, bool) if design.item_mask is None else design.item_mask
+    beta = beta.at[:m].set(center(beta[:m], mask))
+    within, linked = identified(design.linked, dtype)
+    project = jnp.eye(size, dtype=dtype).at[:m, :m].set(within)
+    fisher = of_full_rank(_information(design, beta, link), project)
     if outcomes is None:
-        outcomes = fisher
-    if ties is not None:
-        gap = theta[:, None] - theta[None, :]
-        left = varying_share(comparisons * link.cdf(gap) * link.cdf(-gap), ties)
-        outcomes = information(theta, comparisons * left, link)
-    found = sandwich(theta, fisher, outcomes, project, gamma, noise, target)
-    return Uncertainty(*found, linked & mask[:, None] & mask[None, :], mask, noise)
+        outcomes = fisher if ties is None else _of_half_wins(design, beta, ties, link)
+    middle, covariance, influence = sandwich(beta, fisher, outcomes, project, ridge, noise, target)
+    near = hardly_changes(_bend(design, beta, link) - _bend(design, middle, link))
+    units = jnp.ones_like(beta)
+    if design.feature_units is not None:
+        units = units.at[m : design.size].set(design.feature_units)
+    return Uncertainty(
+        beta / units,
+        middle / units,
+        covariance / units / units[:, None],
+        influence / units[:, None],
+        linked & mask[:, None] & mask[None, :],
+        mask,
+        noise,
+        near,
+        design.ties,
+    )
+
+
+def _information(design: Design, beta: Float[Array, "parameters"], link: Link) -> PairMatrix:
+    """The Fisher information; counts whose ties are half wins may have any link."""
+    if isinstance(design, Counts) and not design.ties:
+        return information(beta, jnp.asarray(design.comparisons), link)
+    return design.information(beta)
+
+
+def _bend(design: Design, beta: Float[Array, "parameters"], link: Link) -> Array:
+    """Log of the information of each answer; 0 for padding."""
+    if isinstance(design, Counts) and not design.ties:
+        return pair_bend(beta, jnp.asarray(design.comparisons), link)
+    return design.bend(beta)
+
+
+def pair_bend(theta: Scores, weights: PairMatrix, link: Link) -> PairMatrix:
+    """Log of the information of a comparison of each pair; 0 where two items never met."""
+    gap = theta[:, None] - theta[None, :]
+    bend = jnp.log(link.score(gap)) + jnp.log(link.score(-gap))
+    return jnp.where(weights > 0, bend, 0)
+
+
+def _of_half_wins(
+    design: Design, beta: Float[Array, "parameters"], ties: Array, link: Link
+) -> Float[Array, "parameters parameters"]:
+    """Covariance of the gradient of the likelihood where ties count half for both items."""
+    if isinstance(design, Counts):
+        met, gap = jnp.asarray(design.comparisons), design.log_odds(beta)
+        left = varying_share(met * link.cdf(gap) * link.cdf(-gap), ties)
+        return information(beta, met * left, link)
+    assert isinstance(design, CovariateDesign)
+    odds = design.log_odds(beta)
+    most = jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds)
+
+    def of_pairs(weights: Array) -> Array:
+        return -design.gram(weights)[: design.num_items, : design.num_items]  # off the diagonal
+
+    left = varying_share(of_pairs(most), of_pairs(ties.astype(most.dtype)))
+    return design.gram(most * left[design.first, design.second])
+
+
+def hardly_changes(change: Array) -> Bool[Array, ""]:
+    """Whether no information, of which these are changes of the logs, changes by more than ``MOST_CHANGE``."""
+    return jnp.all(jnp.abs(change) <= math.log(MOST_CHANGE))
 
 
 def sandwich(
@@ -339,4 +480,7 @@ def _totals_errors(
     influence = jnp.diag(mask.astype(totals.dtype))
     sampling = 0.25 * (jnp.diag(comparisons.sum(-1)) - comparisons)
     covariance = sampling + noise.covariance(influence)
-    return Uncertainty(totals, covariance, influence, mask[:, None] & mask[None, :], mask, noise)
+    linked = mask[:, None] & mask[None, :]
+    return Uncertainty(
+        totals, totals, covariance, influence, linked, mask, noise, jnp.asarray(True)
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.jobs.certainty import components_of
-from privrank_jax.pairwise import interval_estimates
+from privrank_jax.pairwise import confidence_intervals, standard_errors
 from tests.jobs.released import released
 from tests.parquet import as_parquet
 
@@ -63,7 +63,7 @@ def test_intervals_count_ties_as_they_vary(write, kind):
     found = fit(path if kind == "csv" else as_parquet(path))
     met = 24 * (1 - np.eye(3))
     for ties, same in ((met / 2, True), (None, False)):
-        wanted = interval_estimates(found.scores, met, ties=ties)
+        wanted = confidence_intervals(standard_errors(found.scores, met, ties=ties))
         for name in ("low", "high"):
             ends = found.certainty.intervals[name]
             assert np.allclose(ends, getattr(wanted, name), rtol=1e-6) == same

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise import clustered_errors, interval_estimates, mle, standard_errors
+from privrank_jax.pairwise import clustered_errors, confidence_intervals, mle, standard_errors
 from privrank_jax.pairwise.clustered_errors import _sum_of_squares, clustered_covariance
 from tests.quick import quick_jit
 from tests.reference.clustered import clustered_covariance as by_loops
@@ -180,12 +180,10 @@ def test_intervals_take_it():
     wins = WinCounts.from_comparisons(winners, losers, num_items=SIZE)
     theta = np.asarray(quick_jit(mle)(wins).value)
     outcomes = clustered_covariance(theta, who, winners, losers)
-    found = interval_estimates(theta, wins.comparisons, outcomes=outcomes)
+    found = confidence_intervals(standard_errors(theta, wins.comparisons, outcomes=outcomes))
     errors = errors_of(theta, (who, winners, losers), wins.comparisons)
     np.testing.assert_allclose(found.standard_errors, errors, rtol=1e-9)
     np.testing.assert_allclose(found.high - found.low, 2 * 1.959964 * errors, rtol=1e-6)
-    with pytest.raises(ValueError, match="for method='mle' only"):
-        interval_estimates(theta, wins.comparisons, method="counts", outcomes=outcomes)
 
 
 def test_single_precision_stays_single():

@@ -10,12 +10,14 @@ import pytest
 
 from privrank_jax._quickly import quickly
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.designs import Counts, ModelScores
+from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
+from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Privacy
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix
@@ -35,7 +37,7 @@ CHANCE = 1 / (1 + np.exp(-MATRIX @ BETA))
 
 
 def intervals_of(value, design=DESIGN, level=0.95, **told):
-    return model_intervals(value, model_errors(value, design, **told), level)
+    return confidence_intervals(standard_errors(value, design, **told), level)
 
 
 def test_standard_errors_are_those_of_the_sandwich():
@@ -44,11 +46,12 @@ def test_standard_errors_are_those_of_the_sandwich():
     value = quickly(mle, table).value
     fisher = (MATRIX.T * CHANCE * (1 - CHANCE)) @ MATRIX
     for noise, variance in (("laplace", 2 * 3.0**2), ("gaussian", 3.0**2)):
-        found = quickly(functools.partial(intervals_of, noise=noise, noise_scale=3.0), value)
+        law = noise_on_sums(DESIGN, noise, 3.0)
+        found = quickly(functools.partial(intervals_of, noise=law), value)
         inverse = np.linalg.pinv(fisher)
         covariance = inverse @ (fisher + variance * np.eye(ITEMS + 2)) @ inverse
         deviations = np.sqrt(np.diagonal(covariance))
-        np.testing.assert_allclose(found.scores.standard_errors, deviations[:ITEMS], rtol=1e-6)
+        np.testing.assert_allclose(found.standard_errors, deviations[:ITEMS], rtol=1e-6)
         np.testing.assert_allclose(
             found.coefficients.standard_errors,
             deviations[ITEMS:] / np.asarray(DESIGN.units),
@@ -68,14 +71,14 @@ def test_intervals_cover_scores_and_coefficients(key):
             facts = found.diagnostics
 
             def intervals(scale):
-                return intervals_of(found.value, noise_scale=scale, gamma=facts.gamma)
+                return intervals_of(found.value, noise=scale, gamma=facts.gamma)
 
             return jax.vmap(intervals)(jnp.array([1.0, 0.0]) * facts.noise_scale)
 
         return jax.vmap(one, out_axes=1)(keys, outcomes)
 
     def shares(found):
-        scores, effects = found.scores, found.coefficients
+        scores, effects = found, found.coefficients
         items = (scores.low <= TRUTH) & (scores.high >= TRUTH)
         slopes = (effects.low <= SLOPES) & (effects.high >= SLOPES)
         ranks = (scores.rank_low <= np.arange(ITEMS)) & (scores.rank_high >= np.arange(ITEMS))
@@ -100,13 +103,13 @@ def test_a_step_that_is_too_long_gives_no_intervals(key):
     found = quickly(lambda table: perturbed_mle(key, table, little), table)
     facts = found.diagnostics
     errors = quickly(
-        lambda value, ridge, scale: intervals_of(value, gamma=ridge, noise_scale=scale),
+        lambda value, ridge, scale: intervals_of(value, gamma=ridge, noise=scale),
         found.value,
         facts.gamma,
         facts.noise_scale,
     )
     assert not np.any(np.isfinite(errors.coefficients.low))
-    assert not np.any(errors.scores.better)
+    assert not np.any(errors.better)
 
 
 def test_items_that_are_not_linked_have_no_intervals():
@@ -114,16 +117,14 @@ def test_items_that_are_not_linked_have_no_intervals():
     pairs = draw.permuted(draw.choice([[0, 1], [2, 3], [2, 4]], ROWS), axis=1)
     table = covariate_table(*pairs.T, draw.random(ROWS) < 0.6, COLUMNS, num_items=ITEMS)
     errors = intervals_of(mle(table, gamma=0.1).value, table.design, gamma=0.1)
-    assert not np.any(np.isfinite(errors.scores.standard_errors))
+    assert not np.any(np.isfinite(errors.standard_errors))
     assert np.all(np.isfinite(errors.coefficients.low))
 
 
 def test_bad_arguments_are_refused():
     value = mle(CovariateTable(DESIGN, jnp.asarray(CHANCE))).value
-    with pytest.raises(ValueError, match="noise must be one of"):
-        model_errors(value, DESIGN, noise="cauchy")
-    with pytest.raises(ValueError, match="noise_scale must be finite"):
-        model_errors(value, DESIGN, noise_scale=-1.0)
+    with pytest.raises(ValueError, match="noise must be finite"):
+        standard_errors(value, DESIGN, noise=-1.0)
     with pytest.raises(ValueError, match="level must lie between"):
         intervals_of(value, level=1.0)
 
@@ -140,10 +141,11 @@ def test_errors_with_ties_are_those_of_the_sandwich():
     inverse = np.linalg.pinv(fisher)
     value = ModelScores(jnp.asarray(TRUTH), jnp.asarray(SLOPES), jnp.asarray(params[-1]))
     for noise, variance, ratio in (("laplace", 2 * 3.0**2, 1.0), ("gaussian", 3.0**2, 9 / 11)):
-        found = quickly(functools.partial(intervals_of, noise=noise, noise_scale=3.0), value)
+        law = noise_on_sums(DESIGN, noise, 3.0, ties=True)
+        found = quickly(functools.partial(intervals_of, noise=law), value)
         spread = variance * np.diag([1.0] * (ITEMS + 2) + [ratio**2])
         deviations = np.sqrt(np.diagonal(inverse @ (fisher + spread) @ inverse))
-        items = found.scores.standard_errors
+        items = found.standard_errors
         np.testing.assert_allclose(items, deviations[:ITEMS], rtol=1e-6)
         slopes = found.coefficients.standard_errors * DESIGN.units
         np.testing.assert_allclose(slopes, deviations[ITEMS:-1], rtol=1e-6)
@@ -157,12 +159,12 @@ def test_intervals_with_ties_and_no_covariates_are_davidsons():
     value = ModelScores(jnp.asarray([0.3, 0.1, -0.4]), log_tie=jnp.asarray(-0.4))
     rows = [(i, j) for i, j, n in ((0, 1, 100), (0, 2, 50), (1, 2, 75)) for _ in range(n)]
     design = covariate_table(*np.array(rows).T, np.ones(225), {}, num_items=3).design
-    told = {"noise_scale": 2.0, "noise": "laplace", "gamma": 1.5, "tie_gamma": 1.2}
+    told = {"noise": 2.0, "gamma": 1.5, "tie_gamma": 1.2}
     about = functools.partial(intervals_of, **told)
     expected = quickly(about, value, Counts(wins.comparisons))
     same = ModelScores(value.scores, np.zeros(0), value.log_tie)
     found = quickly(about, same, design)
-    np.testing.assert_allclose(found.scores.low, expected.scores.low, rtol=1e-6)
-    np.testing.assert_allclose(found.scores.high, expected.scores.high, rtol=1e-6)
+    np.testing.assert_allclose(found.low, expected.low, rtol=1e-6)
+    np.testing.assert_allclose(found.high, expected.high, rtol=1e-6)
     np.testing.assert_allclose(found.log_tie.low, expected.log_tie.low, rtol=1e-6)
     np.testing.assert_allclose(found.log_tie.high, expected.log_tie.high, rtol=1e-6)

@@ -16,7 +16,7 @@ import pytest
 
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.model_uncertainty import model_errors
+from privrank_jax.pairwise.uncertainty import standard_errors
 from tests.pairwise.games import public_games
 from tests.quick import quick_jit
 from tests.reference.covariates import design_matrix, least_squares_fit
@@ -35,7 +35,7 @@ PLAIN = (1.5814, 1.4364, 1.2945, 1.2476, 1.1077, 0.6839, 0.0)
 LEVEL = (1.6196, 1.4754, 1.3271, 1.2813, 1.1438, 0.7047, 0.0)
 
 
-fit, errors_of = quick_jit(mle), quick_jit(model_errors)
+fit, errors_of = quick_jit(mle), quick_jit(standard_errors)
 
 
 def games():

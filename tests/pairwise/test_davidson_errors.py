@@ -14,8 +14,10 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import noisy_ties
 from privrank_jax.pairwise.designs import Counts, ModelScores
-from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
+from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.perturbed_fit import default_ridges, with_noise
+from privrank_jax.pairwise.uncertainty import standard_errors
+from privrank_jax.privacy.bodies import Noise
 from tests.promises import promise
 from tests.quick import quick_jit
 
@@ -49,17 +51,17 @@ def intervals_at(gamma, tie_gamma):
     told = {"gamma": gamma, "tie_gamma": tie_gamma}
 
     def of_one(value, scale):
-        return model_intervals(value, model_errors(value, DESIGN, noise_scale=scale, **told))
+        return confidence_intervals(standard_errors(value, DESIGN, noise=scale, **told))
 
     return quick_jit(jax.vmap(of_one, (0, None)))
 
 
 def covered(found):
     """Shares of intervals that hold the truth: of scores, of log ν, of ranks."""
-    assert np.all(np.isfinite(found.scores.low))
-    scores = (found.scores.low <= TRUTH) & (found.scores.high >= TRUTH)
+    assert np.all(np.isfinite(found.low))
+    scores = (found.low <= TRUTH) & (found.high >= TRUTH)
     ties = (found.log_tie.low <= np.log(TIE)) & (found.log_tie.high >= np.log(TIE))
-    ranks = (found.scores.rank_low <= np.arange(4)) & (found.scores.rank_high >= np.arange(4))
+    ranks = (found.rank_low <= np.arange(4)) & (found.rank_high >= np.arange(4))
     return [float(part.mean()) for part in (scores, ties, ranks)]
 
 
@@ -83,36 +85,34 @@ def test_intervals_cover_as_often_as_they_say(key):
 
 def test_errors_without_privacy_are_those_of_the_inverse_information():
     value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
-    found = model_errors(value, DESIGN)
+    found = standard_errors(value, DESIGN)
     whole = np.asarray(DESIGN.information(jnp.append(TRUTH, jnp.log(TIE))))
     inverse = np.linalg.pinv(whole)
-    np.testing.assert_allclose(found.scores.covariance, inverse[:4, :4], atol=1e-9)
+    np.testing.assert_allclose(found.items.covariance, inverse[:4, :4], atol=1e-9)
     np.testing.assert_allclose(found.covariance, inverse, atol=1e-9)
 
 
 def test_several_components_and_strong_ridges_give_no_intervals():
     apart = np.array([[0, 9, 0, 0], [9, 0, 0, 0], [0, 0, 0, 9], [0, 0, 9, 0.0]])
     value = ModelScores(jnp.asarray(TRUTH), log_tie=jnp.log(TIE))
-    found = model_intervals(value, model_errors(value, Counts(jnp.asarray(apart))))
-    assert np.all(np.isinf(found.scores.low))
+    found = confidence_intervals(standard_errors(value, Counts(jnp.asarray(apart))))
+    assert np.all(np.isinf(found.low))
     assert float(found.log_tie.low) < np.log(TIE) < float(found.log_tie.high)
-    shrunk = model_intervals(value, model_errors(value, DESIGN, gamma=1e4))
+    shrunk = confidence_intervals(standard_errors(value, DESIGN, gamma=1e4))
     assert np.isinf(shrunk.log_tie.low)
-    assert np.all(np.isinf(shrunk.scores.low))
-    assert np.all(np.asarray(shrunk.scores.rank_high) == 3)
+    assert np.all(np.isinf(shrunk.low))
+    assert np.all(np.asarray(shrunk.rank_high) == 3)
 
 
 def test_what_is_refused():
     value = ModelScores(jnp.zeros(4), log_tie=jnp.log(TIE))
-    with pytest.raises(ValueError, match="noise must be one of 'laplace', 'gaussian'"):
-        model_errors(value, DESIGN, noise="k-norm")
-    with pytest.raises(ValueError, match="ties as half wins"):
-        model_errors(value, DESIGN, questionnaire=np.ones((4, 4)) - np.eye(4))
+    with pytest.raises(ValueError, match="on 5 numbers"):
+        standard_errors(value, DESIGN, noise=Noise.independent("laplace", 1.0, 4))
     with pytest.raises(ValueError, match="level"):
-        model_intervals(value, model_errors(value, DESIGN), level=1.5)
+        confidence_intervals(standard_errors(value, DESIGN), level=1.5)
     with pytest.raises(ValueError, match="finite; did the fit converge"):
-        model_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), DESIGN)
+        standard_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), DESIGN)
     with pytest.raises(ValueError, match="4 scores and 0 coefficients"):
-        model_errors(jnp.zeros(3), DESIGN)
-    with pytest.raises(ValueError, match="tied is about rows"):
-        model_errors(value, DESIGN, tied=np.zeros(4, bool))
+        standard_errors(jnp.zeros(3), DESIGN)
+    with pytest.raises(ValueError, match="ties are about comparisons"):
+        standard_errors(value, DESIGN, ties=np.zeros(4, bool))

@@ -13,14 +13,13 @@ from privrank_jax._quickly import quickly
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import (
+    confidence_intervals,
     covariate_table,
-    interval_estimates,
     mle,
     standard_errors,
 )
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.half_wins import varying_share
-from privrank_jax.pairwise.model_uncertainty import model_errors
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from tests import reference
 
@@ -84,7 +83,7 @@ def test_each_pair_by_its_own_ties():
         outcomes = reference.fisher_information(link, THETA, left)
         for target, gamma in (("truth", 0.0), ("penalized", 7.0)):
             found = standard_errors(
-                THETA, DESIGN, noise_scale=3.0, gamma=7.0, link=link, ties=ties, target=target
+                THETA, DESIGN, noise=3.0, gamma=7.0, link=link, ties=ties, target=target
             )
             inverse = np.linalg.pinv(fisher + gamma * (np.eye(SIZE) - 1 / SIZE), rcond=1e-12)
             wanted = inverse @ (outcomes + 2 * 3.0**2 * np.eye(SIZE)) @ inverse
@@ -114,9 +113,9 @@ def test_totals_vary_less_too():
     found = totals_standard_errors(np.arange(6.0), DESIGN, ties=ties)
     sampling = (np.diag(DESIGN.sum(1)) - DESIGN) * 3 / 16
     np.testing.assert_allclose(found.covariance, sampling, rtol=1e-12)
-    for method, value in (("mle", THETA), ("counts", np.arange(6.0))):
-        told = interval_estimates(value, DESIGN, method=method, ties=ties)
-        cautious = interval_estimates(value, DESIGN, method=method)
+    for run, value in ((standard_errors, THETA), (totals_standard_errors, np.arange(6.0))):
+        told = confidence_intervals(run(value, DESIGN, ties=ties))
+        cautious = confidence_intervals(run(value, DESIGN))
         assert np.all(told.high - told.low < 0.95 * (cautious.high - cautious.low))
 
 
@@ -162,7 +161,7 @@ def test_widths_with_covariates():
         tied = jax.random.bernoulli(first, tie)
         won = jax.random.bernoulli(second, win)
         value = mle(CovariateTable(design, jnp.where(tied, 0.5, won * 1.0))).value
-        told, old = model_errors(value, design, tied=tied), model_errors(value, design)
+        told, old = standard_errors(value, design, ties=tied), standard_errors(value, design)
         return (
             jnp.append(value.scores - THETA, value.coefficients - slope),
             *(jnp.sqrt(jnp.diagonal(one.covariance)) for one in (told, old)),
@@ -180,9 +179,9 @@ def test_flags_of_another_kind_are_refused():
     outcomes = np.where(np.arange(ROWS) % 3 == 0, 0.5, 1.0 * (np.arange(ROWS) % 2))
     table = table_of(outcomes)
     value = quickly(mle, table).value
-    none = model_errors(value, table.design, tied=np.zeros(ROWS, bool))
-    usual = model_errors(value, table.design)
+    none = standard_errors(value, table.design, ties=np.zeros(ROWS, bool))
+    usual = standard_errors(value, table.design)
     np.testing.assert_allclose(none.covariance, usual.covariance, rtol=1e-6, atol=1e-12)
     for tied in (np.ones(ROWS), np.ones(3, bool)):
-        with pytest.raises(ValueError, match="tied must be bool of shape"):
-            model_errors(value, table.design, tied=tied)
+        with pytest.raises(ValueError, match="ties must be bool of shape"):
+            standard_errors(value, table.design, ties=tied)

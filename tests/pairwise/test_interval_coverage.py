@@ -9,15 +9,14 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
-    interval_estimates,
+    confidence_intervals,
     mle,
     noisy_counts,
     perturbed_mle,
-    rank_intervals,
     standard_errors,
 )
-from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.meetings import uniform_design
+from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import Privacy
 from tests.pairwise.releases import (
@@ -37,13 +36,20 @@ from tests.quick import quick_jit
 BEST, WORST = np.array([0, 1, 2, 2, 4, 5, 6, 7]), np.array([0, 1, 3, 3, 4, 5, 6, 7])
 
 
+def both(errors, level=0.95):
+    """Intervals of each item, and of all ranks together."""
+    single = confidence_intervals(errors, level)
+    ranks = confidence_intervals(errors, level, simultaneous=True)
+    return (single.low, single.high), (ranks.rank_low, ranks.rank_high)
+
+
 @jax.jit
 def intervals_of(scores, comparisons, scale, gamma, level=0.95):
     """Intervals of every release: of each score, and of all ranks together."""
 
     def one(theta):
-        errors = standard_errors(theta, comparisons, noise_scale=scale, gamma=gamma)
-        return confidence_intervals(errors, level), rank_intervals(errors, level, simultaneous=True)
+        errors = standard_errors(theta, comparisons, noise=scale, gamma=gamma)
+        return both(errors, level)
 
     return jax.vmap(one)(scores)
 
@@ -51,8 +57,8 @@ def intervals_of(scores, comparisons, scale, gamma, level=0.95):
 @jax.jit
 def penalized_intervals(scores, comparisons, scale, gamma):
     def one(theta):
-        settings = {"noise_scale": scale, "gamma": gamma, "target": "penalized"}
-        return confidence_intervals(standard_errors(theta, comparisons, **settings))
+        settings = {"noise": scale, "gamma": gamma, "target": "penalized"}
+        return both(standard_errors(theta, comparisons, **settings))[0]
 
     return jax.vmap(one)(scores)
 
@@ -136,12 +142,12 @@ def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, ke
         return perturbed_mle(key, WinCounts(matrix), privacy, **settings).value
 
     def about(theta, known):
-        errors = standard_errors(theta, design, noise_scale=known / epsilon, **settings)
-        ranks = rank_intervals(errors, simultaneous=True)
+        law = noise_on_totals("k-norm", known / epsilon, SIZE, asked, "flip")
+        errors = standard_errors(theta, design, noise=law, gamma=gamma)
         apart = errors.covariance[0, 0] + jnp.diagonal(errors.covariance)
         apart = jnp.sqrt(apart - 2 * errors.covariance[0])
         gap = errors.center[0] - errors.center
-        return confidence_intervals(errors), ranks, jnp.abs(gap - TRUTH[0] + TRUTH) / apart
+        return *both(errors), jnp.abs(gap - TRUTH[0] + TRUTH) / apart
 
     scores = released(jax.random.split(key, RELEASES), wins)
     run = quick_jit(jax.vmap(about, (0, None)))
@@ -170,8 +176,8 @@ def test_intervals_cover_the_expected_totals(noise, key):
         return found.value, found.diagnostics.noise_scale
 
     def about(value, scale):
-        errors = totals_standard_errors(value, DESIGN, noise_scale=scale, **settings)
-        return confidence_intervals(errors), rank_intervals(errors, simultaneous=True)
+        law = noise_on_totals(noise, scale, SIZE, counts, "flip")
+        return both(totals_standard_errors(value, DESIGN, noise=law))
 
     values, scales = released(jax.random.split(key, RELEASES), drawn(DESIGN, 1))
     run = quick_jit(jax.vmap(about))
@@ -186,8 +192,9 @@ def test_intervals_that_are_shown_at_all_cover(key):
     """At ε = 0.02 the ridge's pull can be undone in about half of the releases: 95 % of their intervals cover."""
     gamma = 75.0
     scores, scale = release(key, 0.02, gamma)
-    settings = {"noise_scale": scale, "gamma": gamma}
-    rows = jax.vmap(lambda theta: interval_estimates(theta, DESIGN, **settings))(scores)
+    settings = {"noise": scale, "gamma": gamma}
+    run = jax.vmap(lambda theta: confidence_intervals(standard_errors(theta, DESIGN, **settings)))
+    rows = run(scores)
     shown = np.isfinite(np.asarray(rows.low)).all(1)
     assert 0.3 < shown.mean() < 0.7
     kept = np.asarray(rows.low)[shown], np.asarray(rows.high)[shown]

@@ -1,7 +1,8 @@
-"""Measured coverage: thousands of releases in one vmapped program, compared with the truth."""
+"""Intervals by their definition, where they are infinite, and that they contain what was released."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -13,16 +14,11 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import interval_estimates, mle, rank_intervals, standard_errors
+from privrank_jax.pairwise import confidence_intervals, mle, standard_errors
 from privrank_jax.pairwise.critical_values import critical_value
-from privrank_jax.pairwise.intervals import (
-    MOST_CHANGE,
-    _confidence_intervals,
-    _rank_intervals,
-    center_is_near,
-    confidence_intervals,
-)
-from privrank_jax.pairwise.uncertainty import totals_standard_errors
+from privrank_jax.pairwise.intervals import _intervals
+from privrank_jax.pairwise.uncertainty import MOST_CHANGE, totals_standard_errors
+from privrank_jax.privacy.bodies import Noise
 from tests import reference
 from tests.pairwise.releases import (
     DESIGN,
@@ -31,24 +27,20 @@ from tests.pairwise.releases import (
 )
 from tests.quick import quick_jit
 
-# --- coverage of intervals of perturbed scores ---------------------------------------------------
-
-
 # --- coverage of intervals of noisy totals -------------------------------------------------------
 
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
 def test_pure_laplace_noise_has_laplace_tails(level, key):
     """No comparisons: the error is one Laplace variable, P(|L| > x) = e^{-x/λ}."""
-    errors = totals_standard_errors(np.zeros(SIZE), np.zeros((SIZE, SIZE)), noise_scale=2.0)
-    low, high = confidence_intervals(errors, level)
-    np.testing.assert_allclose(high, -2.0 * np.log(1 - level), rtol=2e-3)
-    np.testing.assert_allclose(low, -high, rtol=1e-12)
-    normal = totals_standard_errors(
-        np.zeros(SIZE), np.zeros((SIZE, SIZE)), noise_scale=2.0, noise="gaussian"
-    )
+    errors = totals_standard_errors(np.zeros(SIZE), np.zeros((SIZE, SIZE)), noise=2.0)
+    found = confidence_intervals(errors, level)
+    np.testing.assert_allclose(found.high, -2.0 * np.log(1 - level), rtol=2e-3)
+    np.testing.assert_allclose(found.low, -found.high, rtol=1e-12)
+    normal = Noise.independent("gaussian", 2.0, SIZE)
+    normal = totals_standard_errors(np.zeros(SIZE), np.zeros((SIZE, SIZE)), noise=normal)
     wanted = 2.0 * scipy.stats.norm.isf((1 - level) / 2)
-    np.testing.assert_allclose(confidence_intervals(normal, level)[1], wanted, rtol=1e-3)
+    np.testing.assert_allclose(confidence_intervals(normal, level).high, wanted, rtol=1e-3)
 
 
 # --- the formulas --------------------------------------------------------------------------------
@@ -57,9 +49,9 @@ def test_pure_laplace_noise_has_laplace_tails(level, key):
 def scores_of(seed, noise="laplace"):
     rng = np.random.default_rng(seed)
     met = np.triu(rng.integers(20, 60, (SIZE, SIZE)), 1)
-    return standard_errors(
-        TRUTH, (met + met.T).astype(float), noise_scale=2.0, gamma=1.0, noise=noise
-    )
+    law = Noise.independent(noise, 2.0, SIZE)
+    found = standard_errors(TRUTH, (met + met.T).astype(float), gamma=1.0, noise=law)
+    return dataclasses.replace(found, value=found.center, near=jnp.asarray(True))  # not extended
 
 
 @pytest.mark.parametrize(("noise", "simultaneous"), [("laplace", True), ("gaussian", False)])
@@ -74,15 +66,15 @@ def test_intervals_are_those_of_their_definition(noise, simultaneous):
         return solve(0.1 / count, mixed) * np.sqrt(variance)
 
     solve, unit = jax.jit(critical_value), np.eye(SIZE)
-    low, high = confidence_intervals(errors, 0.9, simultaneous)
+    found = confidence_intervals(errors, 0.9, simultaneous)
     wanted = np.array([reach(row, SIZE if simultaneous else 1) for row in unit])
-    np.testing.assert_allclose(high - errors.center, wanted, rtol=1e-6)
-    np.testing.assert_allclose(errors.center - low, wanted, rtol=1e-6)
+    np.testing.assert_allclose(found.high - errors.center, wanted, rtol=1e-6)
+    np.testing.assert_allclose(errors.center - found.low, wanted, rtol=1e-6)
     differences = SIZE * (SIZE - 1) // 2 if simultaneous else SIZE - 1
     sure = np.zeros((SIZE, SIZE))
     for i, j in zip(*np.nonzero(1 - unit)):
         sure[i, j] = reach(unit[i] - unit[j], differences)
-    best, worst = rank_intervals(errors, 0.9, simultaneous)
+    best, worst = found.rank_low, found.rank_high
     wanted = reference.rank_interval(np.asarray(errors.center), sure)
     np.testing.assert_array_equal((best, worst), wanted)
     assert np.any(np.asarray(best) < np.asarray(worst))
@@ -93,58 +85,55 @@ def test_ranks_are_bounded_within_components_alone():
     comparisons = DESIGN.copy()
     comparisons[:3, 3:] = comparisons[3:, :3] = 0
     errors = standard_errors(10 * TRUTH, comparisons * 1e9)
-    best, worst = rank_intervals(errors, simultaneous=True)
+    found = confidence_intervals(errors, simultaneous=True)
     # Among eight items, two are significantly worse than the first, two significantly better than the third, and so on.
-    np.testing.assert_array_equal(best, [0, 1, 2, 0, 1, 2, 3, 4])
-    np.testing.assert_array_equal(worst, [5, 6, 7, 3, 4, 5, 6, 7])
-    low, high = confidence_intervals(errors)
-    assert np.all(np.isneginf(low))
-    assert np.all(np.isposinf(high))
+    np.testing.assert_array_equal(found.rank_low, [0, 1, 2, 0, 1, 2, 3, 4])
+    np.testing.assert_array_equal(found.rank_high, [5, 6, 7, 3, 4, 5, 6, 7])
+    assert np.all(np.isneginf(found.low))
+    assert np.all(np.isposinf(found.high))
 
 
 def test_masked_items_do_not_count():
     keep = np.array([0, 1, 3, 4, 6])
     mask, inner = np.isin(np.arange(SIZE), keep), np.ix_(keep, keep)
-    within = standard_errors(TRUTH, DESIGN, noise_scale=5.0, mask=mask)
-    alone = standard_errors(TRUTH[keep], DESIGN[inner], noise_scale=5.0)
-    for run in (confidence_intervals, rank_intervals):
-        for padded, small in zip(run(within, 0.9, True), run(alone, 0.9, True)):
-            np.testing.assert_allclose(padded[mask], small, rtol=1e-8)
+    within = standard_errors(TRUTH, DESIGN, noise=5.0, mask=mask)
+    alone = standard_errors(TRUTH[keep], DESIGN[inner], noise=5.0)
+    padded, small = (confidence_intervals(errors, 0.9, True) for errors in (within, alone))
+    for name in ("low", "high", "rank_low", "rank_high"):
+        np.testing.assert_allclose(getattr(padded, name)[mask], getattr(small, name), rtol=1e-8)
 
 
 def test_levels_are_ordered_and_compile_nothing():
     errors = scores_of(8)
     confidence_intervals(errors, 0.5)
-    rank_intervals(errors, 0.5)
-    before = _confidence_intervals._cache_size(), _rank_intervals._cache_size()
-    widths = [
-        np.mean(np.subtract(*confidence_intervals(errors, p)[::-1])) for p in (0.5, 0.9, 0.99)
-    ]
-    spans = [np.mean(np.subtract(*rank_intervals(errors, p)[::-1])) for p in (0.5, 0.9, 0.99)]
+    before = _intervals._cache_size()
+    found = [confidence_intervals(errors, p) for p in (0.5, 0.9, 0.99)]
+    widths = [float(jnp.mean(one.high - one.low)) for one in found]
+    spans = [float(jnp.mean(one.rank_high - one.rank_low)) for one in found]
     assert widths == sorted(set(widths))
     assert spans == sorted(spans)
     assert spans[0] < spans[-1]
-    assert (_confidence_intervals._cache_size(), _rank_intervals._cache_size()) == before
+    assert _intervals._cache_size() == before
 
 
 # --- the table of results ------------------------------------------------------------------------
 
 
-def test_interval_estimates_collect_the_parts():
-    settings = {"noise_scale": 3.0, "noise": "gaussian"}
-    for method, extra in (("mle", {"gamma": 2.0, "link": "normal"}), ("counts", {})):
-        build = standard_errors if method == "mle" else totals_standard_errors
-        values = TRUTH[::-1] * (1.0 if method == "mle" else 100.0)
-        rows = interval_estimates(values, DESIGN, method=method, level=0.8, **settings, **extra)
-        errors = build(values, DESIGN, **settings, **extra)
-        np.testing.assert_array_equal(rows.standard_errors, errors.standard_errors)
-        ends = confidence_intervals(errors, 0.8)  # of another program, so equal up to rounding
-        np.testing.assert_allclose((rows.low, rows.high), ends, rtol=1e-14)
-        best, worst = rank_intervals(errors, 0.8)
-        assert np.all(rows.rank_low <= rows.ranks)
-        assert np.all(rows.ranks <= rows.rank_high)
-        np.testing.assert_array_equal(rows.rank_low, np.minimum(best, rows.ranks))
-        np.testing.assert_array_equal(rows.rank_high, np.maximum(worst, rows.ranks))
+def test_intervals_contain_what_was_released():
+    errors = scores_of(4)
+    plain = confidence_intervals(errors, 0.8)
+    off = errors.value[::-1] * 3 + 1
+    rows = confidence_intervals(dataclasses.replace(errors, value=off), 0.8)
+    np.testing.assert_array_equal(rows.standard_errors, errors.standard_errors)
+    np.testing.assert_allclose(rows.low, np.minimum(plain.low, off), rtol=1e-12)
+    np.testing.assert_allclose(rows.high, np.maximum(plain.high, off), rtol=1e-12)
+    np.testing.assert_array_equal(rows.ranks, np.arange(SIZE)[::-1])
+    np.testing.assert_array_equal(rows.rank_low, np.minimum(plain.rank_low, rows.ranks))
+    np.testing.assert_array_equal(rows.rank_high, np.maximum(plain.rank_high, rows.ranks))
+    far = confidence_intervals(dataclasses.replace(errors, near=jnp.asarray(False)))
+    assert np.all(np.isneginf(far.low) & np.isposinf(far.high))
+    assert np.all((np.asarray(far.rank_low) == 0) & (np.asarray(far.rank_high) == SIZE - 1))
+    assert not np.any(far.better)
 
 
 def bends(scores, comparisons):
@@ -168,7 +157,7 @@ def test_the_center_is_near_where_no_information_changes_much():
         with np.errstate(divide="ignore"):  # a center so far away that it has no bend
             change = np.abs(np.log(bends(center, comparisons) / bends(scores, comparisons)))
         if np.all(np.abs(change - math.log(MOST_CHANGE)) > 1e-3):
-            near = bool(center_is_near(scores, comparisons, errors))
+            near = bool(errors.near)
             assert near == bool(np.all(change < math.log(MOST_CHANGE)))
             seen.add(near)
     assert seen == {True, False}
@@ -191,7 +180,7 @@ def test_released_scores_lie_in_their_intervals_and_separated_ones_have_none(lin
     @quick_jit
     @jax.vmap
     def intervals(scores, comparisons, gamma):
-        return interval_estimates(scores, comparisons, gamma=gamma, link=link)
+        return confidence_intervals(standard_errors(scores, comparisons, gamma=gamma, link=link))
 
     rows = intervals(scores, wins.comparisons, gammas)
     low, high = np.asarray(rows.low), np.asarray(rows.high)
@@ -221,25 +210,17 @@ def test_a_step_past_what_separated_data_take_is_never_short():
 
 
 def test_who_is_better_is_what_ranks_of_all_items_together_say():
-    errors = standard_errors(TRUTH, DESIGN, noise_scale=3.0, gamma=2.0)
-    better = np.asarray(interval_estimates(TRUTH, DESIGN, noise_scale=3.0, gamma=2.0).better)
-    best, worst = rank_intervals(errors, simultaneous=True)
-    np.testing.assert_array_equal(better.sum(0), best)
-    np.testing.assert_array_equal(SIZE - 1 - better.sum(1), worst)
+    errors = standard_errors(TRUTH, DESIGN, noise=3.0, gamma=2.0)
+    better = np.asarray(confidence_intervals(errors).better)
+    found = confidence_intervals(errors, simultaneous=True)
+    np.testing.assert_array_equal(better, found.better)
+    np.testing.assert_array_equal(better.sum(0), found.rank_low)
+    np.testing.assert_array_equal(SIZE - 1 - better.sum(1), found.rank_high)
     assert 0 < better.sum() < SIZE * (SIZE - 1) / 2
     assert not (better & better.T).any()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 95, np.nan, "high"])
 def test_levels_outside_0_and_1_are_refused(level):
-    errors = scores_of(9)
-    for run in (confidence_intervals, rank_intervals):
-        with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-            run(errors, level)
     with pytest.raises(ValueError, match="level must lie between 0 and 1"):
-        interval_estimates(TRUTH, DESIGN, level=level)
-
-
-def test_an_unknown_method_is_refused():
-    with pytest.raises(ValueError, match="method must be one of 'mle', 'counts'"):
-        interval_estimates(TRUTH, DESIGN, method="median")
+        confidence_intervals(scores_of(9), level)

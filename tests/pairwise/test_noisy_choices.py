@@ -12,9 +12,9 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.model_uncertainty import model_errors
 from privrank_jax.pairwise.perturbed_fit import default_ridges
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
+from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy.bodies import Noise
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
@@ -76,8 +76,8 @@ def test_nothing_but_the_totals_tells_who_was_chosen():
         rows = [(one[0], one[1:]) for one in (rng.permutation(one).tolist() for one in sets)]
         choices = Choices.from_top1(rows, num_items=9)
         found = fit(choices.design, totals, 0.7)
-        errors = model_errors(found.value, choices.design, noise_scale=2.0, gamma=0.7)
-        seen.add(np.stack([found.value, errors.scores.standard_errors]).tobytes())
+        errors = standard_errors(found.value, choices.design, noise=2.0, gamma=0.7)
+        seen.add(np.stack([found.value, errors.standard_errors]).tobytes())
     assert len(seen) == 1
 
 

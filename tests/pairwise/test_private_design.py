@@ -11,7 +11,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import perturbed_mle
-from privrank_jax.pairwise.intervals import intervals_of
+from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.private_design import (
     APPEARANCES_SHARE,
     NoisyDesign,
@@ -44,7 +44,7 @@ def test_as_by_loops(items, scales):
         told = (design.appearances, design.pairs, *scales)
         expected = naive.cautious_design(scores, *told)
         np.testing.assert_allclose(cautious_design(scores, design), expected, rtol=1e-9, atol=1e-6)
-        found = errors_under_private_design(scores, design, noise_scale=5.0, gamma=4.0)
+        found = errors_under_private_design(scores, design, noise=5.0, gamma=4.0)
         middle, covariance = naive.errors(scores, expected, 5.0, 4.0)
         np.testing.assert_allclose(found.center, middle, rtol=1e-7, atol=1e-9)
         np.testing.assert_allclose(found.covariance, covariance, rtol=1e-7, atol=1e-9)
@@ -124,9 +124,9 @@ def test_intervals_cover(near, items, users):
         fit = perturbed_mle(first, WinCounts(matrix), asked)
         design = noisy_design(second, WinCounts(matrix), spent)
         facts = fit.diagnostics
-        told = {"noise_scale": facts.noise_scale, "gamma": facts.gamma}
+        told = {"noise": facts.noise_scale, "gamma": facts.gamma}
         errors = errors_under_private_design(fit.value, design.value, **told)
-        found = intervals_of(fit.value, errors)
+        found = confidence_intervals(errors)
         return (found.low <= theta) & (theta <= found.high), found.high - found.low
 
     theta, wins = (jnp.asarray(np.stack(x), jnp.float32) for x in zip(*drawn))
@@ -137,8 +137,8 @@ def test_intervals_cover(near, items, users):
 
 def test_without_comparisons_intervals_say_nothing():
     design = NoisyDesign(np.zeros(3), np.zeros((3, 3)), 100.0, 100.0)
-    errors = errors_under_private_design([0.5, 0.0, -0.5], design, noise_scale=40.0, gamma=40.0)
-    found = intervals_of([0.5, 0.0, -0.5], errors)
+    errors = errors_under_private_design([0.5, 0.0, -0.5], design, noise=40.0, gamma=40.0)
+    found = confidence_intervals(errors)
     assert np.all(np.isfinite(found.low))
     assert np.all(found.high - found.low > 4)
     assert not np.any(found.better)
@@ -153,6 +153,4 @@ def test_bad_input_is_refused():
         noisy_design(key, wins, Privacy(1.0, unit="user", adjacency="replace"))
     design = NoisyDesign(np.ones(2), np.ones((2, 2)), 1.0, 1.0)
     with pytest.raises(ValueError, match="noise"):
-        errors_under_private_design([0.0, 0.0], design, noise_scale=1.0, gamma=1.0, noise="k-norm")
-    with pytest.raises(ValueError, match="noise_scale"):
-        errors_under_private_design([0.0, 0.0], design, noise_scale=-1.0, gamma=1.0)
+        errors_under_private_design([0.0, 0.0], design, noise=-1.0, gamma=1.0)

@@ -27,7 +27,7 @@ def of_differences(covariance):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_they_are_the_least_squares_of_log_ratios(seed):
-    errors = standard_errors(THETA, design(seed), noise_scale=2.0, gamma=3.0)
+    errors = standard_errors(THETA, design(seed), noise=2.0, gamma=3.0)
     found = quasi_variances(errors)
     wanted, worst = naive(np.asarray(errors.covariance))
     np.testing.assert_allclose(found.variances, wanted, rtol=1e-6)
@@ -89,7 +89,7 @@ def test_masked_items_change_nothing():
 
 
 def test_totals_keep_their_own_variance_as_noise_grows():
-    errors = totals_standard_errors(np.zeros(SIZE), design(), noise_scale=1e3)
+    errors = totals_standard_errors(np.zeros(SIZE), design(), noise=1e3)
     np.testing.assert_allclose(quasi_variances(errors).variances, 2e6, rtol=1e-3)
 
 

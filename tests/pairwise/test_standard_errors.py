@@ -18,6 +18,8 @@ from privrank_jax.pairwise.uncertainty import (
     standard_errors,
     totals_standard_errors,
 )
+from privrank_jax.privacy.bodies import Noise
+from privrank_jax.privacy.geometry import Zonotope
 from tests import reference
 from tests.quick import quick_jit
 
@@ -45,7 +47,12 @@ def test_covariance_is_the_sandwich(link, target, noise, variance):
     comparisons = design()
     for gamma in (0.0, 12.0):
         found = standard_errors(
-            THETA, comparisons, noise_scale=3.0, gamma=gamma, link=link, noise=noise, target=target
+            THETA,
+            comparisons,
+            noise=Noise.independent(noise, 3.0, SIZE),
+            gamma=gamma,
+            link=link,
+            target=target,
         )
         information = reference.fisher_information(link, THETA, comparisons)
         bend = gamma if target == "penalized" else 0.0
@@ -102,7 +109,7 @@ def test_the_center_undoes_the_pull_of_the_ridge_to_first_order():
 
 def test_shifts_of_the_scores_do_not_matter():
     for target in ("truth", "penalized"):
-        settings = {"noise_scale": 2.0, "gamma": 5.0, "target": target}
+        settings = {"noise": 2.0, "gamma": 5.0, "target": target}
         one = standard_errors(THETA, design(), **settings)
         other = standard_errors(THETA + 7.0, design(), **settings)
         np.testing.assert_allclose(one.center, other.center, atol=1e-9)
@@ -115,7 +122,7 @@ def test_shifts_of_the_scores_do_not_matter():
 def test_items_that_never_meet_even_indirectly_have_infinite_errors():
     comparisons, parts = design(4), (np.arange(2), np.arange(2, SIZE))
     comparisons[:2, 2:] = comparisons[2:, :2] = 0
-    found = standard_errors(THETA, comparisons, noise_scale=2.0)
+    found = standard_errors(THETA, comparisons, noise=2.0)
     assert np.all(np.isinf(found.standard_errors))
     for part in parts:
         inner = np.ix_(part, part)
@@ -133,10 +140,8 @@ def test_masked_items_do_not_count(estimate):
     keep, comparisons = np.array([0, 2, 4]), design(5)
     mask, inner = np.isin(np.arange(SIZE), keep), np.ix_(keep, keep)
     values = np.where(mask, THETA, np.nan)  # values at masked items must not matter
-    found = run(
-        values, np.where(np.outer(mask, mask), comparisons, 77.0), noise_scale=1.5, mask=mask
-    )
-    alone = run(THETA[keep], comparisons[inner], noise_scale=1.5)
+    found = run(values, np.where(np.outer(mask, mask), comparisons, 77.0), noise=1.5, mask=mask)
+    alone = run(THETA[keep], comparisons[inner], noise=1.5)
     np.testing.assert_allclose(np.asarray(found.covariance)[inner], alone.covariance, rtol=1e-8)
     np.testing.assert_allclose(found.standard_errors[mask], alone.standard_errors, rtol=1e-8)
     np.testing.assert_allclose(found.center[mask], alone.center, rtol=1e-8)
@@ -151,7 +156,8 @@ def test_masked_items_do_not_count(estimate):
 def test_totals_errors_bound_the_covariance_of_the_totals(noise, variance):
     comparisons = design(6)
     totals = np.arange(5.0)
-    found = totals_standard_errors(totals, comparisons, noise_scale=3.0, noise=noise)
+    law = Noise.independent(noise, 3.0, SIZE)
+    found = totals_standard_errors(totals, comparisons, noise=law)
     np.testing.assert_array_equal(found.center, totals)
 
     def exact(theta):
@@ -170,8 +176,8 @@ def test_totals_errors_bound_the_covariance_of_the_totals(noise, variance):
 
 
 def test_float32_stays_float32():
-    double = standard_errors(THETA, design(), noise_scale=2.0, gamma=3.0)
-    single = standard_errors(THETA.astype(np.float32), design(), noise_scale=2.0, gamma=3.0)
+    double = standard_errors(THETA, design(), noise=2.0, gamma=3.0)
+    single = standard_errors(THETA.astype(np.float32), design(), noise=2.0, gamma=3.0)
     assert single.covariance.dtype == single.standard_errors.dtype == np.float32
     np.testing.assert_allclose(single.standard_errors, double.standard_errors, rtol=1e-4)
     whole = totals_standard_errors([3, 2, 1], 2 * (1 - np.eye(3)))  # integers become floats
@@ -191,9 +197,9 @@ ASYMMETRIC = np.array([[0, 9.0], [3, 0]])
         (THETA, design() * np.nan, {}, "finite, at least 0 and symmetric"),
         (THETA, -design(), {}, "finite, at least 0 and symmetric"),
         (THETA[:2], ASYMMETRIC, {}, "finite, at least 0 and symmetric"),
-        (THETA, design(), {"noise_scale": -1.0}, "noise_scale must be finite and at least 0"),
-        (THETA, design(), {"noise_scale": np.inf}, "noise_scale must be finite and at least 0"),
-        (THETA, design(), {"noise": "cauchy"}, "noise must be one of"),
+        (THETA, design(), {"noise": -1.0}, "noise must be finite and at least 0"),
+        (THETA, design(), {"noise": np.inf}, "noise must be finite and at least 0"),
+        (THETA, design(), {"noise": Noise.independent("gaussian", 1.0, 4)}, "on 5 numbers"),
         (THETA, design(), {"mask": np.ones(4, bool)}, r"mask must be bool of shape \(5,\)"),
         (THETA, design(), {"mask": np.ones(5)}, "mask must be bool"),
     ],
@@ -228,15 +234,22 @@ def k_norm_covariance():
     return steps.T @ np.diag([4.0, 1.0, 1.0, 1.0]) @ steps * (5 * 6 / 3)
 
 
+BODY = Zonotope(jnp.asarray(PATH, float))
+
+
+def shaped(scale):
+    return Noise("k-norm", scale, BODY)
+
+
 def test_k_norm_noise_enters_by_its_covariance():
     comparisons = design(2)
-    found = standard_errors(THETA, comparisons, noise_scale=1.5, questionnaire=PATH)
+    found = standard_errors(THETA, comparisons, noise=shaped(1.5))
     information = reference.fisher_information("logistic", THETA, comparisons)
     inverse = np.linalg.pinv(information, rcond=1e-12)
     wanted = inverse @ (information + 1.5**2 * k_norm_covariance()) @ inverse
     # The law comes from a simulation, on the safe side.
     np.testing.assert_allclose(found.standard_errors, np.sqrt(np.diag(wanted)), rtol=0.03)
-    totals = totals_standard_errors(10 * THETA, comparisons, noise_scale=1.5, questionnaire=PATH)
+    totals = totals_standard_errors(10 * THETA, comparisons, noise=shaped(1.5))
     sampling = (np.diag(comparisons.sum(1)) - comparisons) / 4
     np.testing.assert_allclose(
         totals.standard_errors,
@@ -248,15 +261,10 @@ def test_k_norm_noise_enters_by_its_covariance():
 def test_k_norm_noise_under_a_program_and_refusals():
     comparisons = design(2)
     errors = functools.partial(standard_errors, THETA, comparisons)
-    known = errors(noise_scale=2.0, questionnaire=PATH).standard_errors
-    traced = jax.jit(lambda scale: errors(noise_scale=scale, questionnaire=PATH).standard_errors)(
-        2.0
-    )
+    known = errors(noise=shaped(2.0)).standard_errors
+    traced = jax.jit(lambda scale: errors(noise=shaped(scale)).standard_errors)(2.0)
     np.testing.assert_allclose(traced, known, rtol=1e-9)
-    for settings in ({"noise": "k-norm"}, {"noise": "laplace", "questionnaire": PATH}):
-        with pytest.raises(ValueError, match="give noise='k-norm' and questionnaire, not traced"):
-            errors(**settings)
-    with pytest.raises(ValueError, match="not traced, or neither"):
-        jax.jit(lambda counts: errors(questionnaire=counts).standard_errors)(PATH)
-    with pytest.raises(ValueError, match="must have shape"):
-        errors(questionnaire=PATH[:3, :3])
+    with pytest.raises(ValueError, match="traced"):
+        jax.jit(lambda lengths: errors(noise=Noise("k-norm", 1.0, Zonotope(lengths))))(PATH * 1.0)
+    with pytest.raises(ValueError, match="on 5 numbers"):
+        errors(noise=Noise("k-norm", 1.0, Zonotope(jnp.ones((3, 3)))))

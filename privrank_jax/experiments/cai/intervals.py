@@ -19,7 +19,7 @@ from privrank_jax.experiments.cai import pictures
 from privrank_jax.experiments.cai.common import PAPER
 from privrank_jax.experiments.claims import Verdict
 from privrank_jax.experiments.experiment import Experiment
-from privrank_jax.pairwise.intervals import intervals_of
+from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.private_design import (
     DESIGN_SHARE,
     errors_under_private_design,
@@ -69,9 +69,10 @@ def trial(key: Key, cell: Parameters) -> Metrics:
     fit = pairwise.perturbed_mle(first, wins, part(1 - DESIGN_SHARE))
     design = noisy_design(second, wins, part(DESIGN_SHARE)).value
     facts = fit.diagnostics
-    told = {"noise_scale": facts.noise_scale, "gamma": facts.gamma}
-    errors = errors_under_private_design(fit.value, design, **told)
-    found = intervals_of(fit.value, errors)
+    errors = errors_under_private_design(
+        fit.value, design, noise=facts.noise_scale, gamma=facts.gamma
+    )
+    found = confidence_intervals(errors)
     inside = jnp.mean((found.low <= theta) & (theta <= found.high))
     return {
         COVERAGE: {ESTIMATOR: inside},

@@ -11,7 +11,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.data import read
-from privrank_jax.pairwise.model_uncertainty import model_errors, model_intervals
+from privrank_jax.pairwise.intervals import confidence_intervals
+from privrank_jax.pairwise.uncertainty import standard_errors
 from tests.cli.results import assert_schema
 from tests.promises import promise
 
@@ -44,7 +45,7 @@ def test_without_privacy_it_is_the_fit_of_the_library(privrank, battles):
     rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle(table)
-    ends = model_intervals(found.value, model_errors(found.value, table.design)).coefficients
+    ends = confidence_intervals(standard_errors(found.value, table.design)).coefficients
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
     assert [*document["diagnostics"]["covariates"]] == ["length", "left"]
@@ -173,7 +174,7 @@ def test_ties_beside_covariates_without_privacy(privrank, drawn_battles):
     rows = read(drawn_battles, covariates=("length",), side="left")
     table = rows.covariate_table()
     found = pairwise.mle(table, ties="davidson")
-    known = model_intervals(found.value, model_errors(found.value, table.design))
+    known = confidence_intervals(standard_errors(found.value, table.design))
     facts = document["diagnostics"]
     scores = {row["item"]: row["score"] for row in document["ranking"]}
     np.testing.assert_allclose([scores[item] for item in "abc"], found.value.scores, atol=1e-8)
