@@ -19,13 +19,12 @@ middle it is c in the cube, ck in ℓ₁ and c√k in ℓ₂. The smaller number
 alone. The number n of users is private here. With a middle, a total above 0 says that an item has more than half of
 all points.
 
-**The best items alone.** The mechanisms of :mod:`privrank_jax.privacy.selection` need to know how far one total can
-change, s, and what all rises, or all falls, add up to, T. Under replace s = c, and T = ck: rises are at most x', falls
-at most x. So one draw among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε where a
-ballot names one item, k = 1, else 4c/ε; where a single item is selected it is 2c/ε. Under add or remove these laws,
-which depend on differences alone, may look at ±(x - c/2): s = c/2, and T = cm/2, where k does not help, as an item that
-is not named falls by c/2. So the scale is 2c/ε, and c/ε where a single item is selected. All of it is free of m. For
-one-shot noise the ℓ₁ changes above count as well.
+**The best items alone.** The mechanisms of :mod:`privrank_jax.mechanism.selection` need to know how far one total can
+change, s = c, and what all rises, or all falls, add up to, T = ck: rises are at most x', falls at most x. So one draw
+among all sets or lists of several items has scale (2s + min(2s, T))/ε: 3c/ε where a ballot names one item, k = 1, else
+4c/ε; where a single item is selected it is 2c/ε. Under add or remove all totals move together: 2c/ε, and c/ε where a
+single item is selected. All of it is free of m. For one-shot noise the ℓ₁ changes above count as well; these laws
+depend on differences alone, so the middle may be subtracted.
 """
 
 from __future__ import annotations
@@ -45,6 +44,7 @@ from privrank_jax.comparisons import default_float
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
+from privrank_jax.mechanism.selection import Moves
 from privrank_jax.privacy.geometry import Cube
 from privrank_jax.privacy.privacy import Privacy
 
@@ -178,12 +178,8 @@ dp_scores = Additive(
 )
 
 
-def selection_changes(
-    num_items: int, privacy: Privacy, most: int, limit: int | None
-) -> dict[str, float]:
-    """s, T and the ℓ₁ change of all totals, for the selection of the best items; proof at the head of this module.
-
-    By the names that selections of scores (:mod:`privrank_jax.pairwise.top_k`) have for them.
+def selection_moves(num_items: int, privacy: Privacy, most: int, limit: int | None) -> Moves:
+    """What one user moves of the totals, for the selection of the best items; proof at the head of this module.
 
     Args:
         num_items: m.
@@ -194,18 +190,13 @@ def selection_changes(
         ValueError: ``most`` or ``limit`` below 1.
 
     >>> replaced = Privacy(1.0, unit="user", adjacency="replace")
-    >>> added = Privacy(1.0, unit="user", adjacency="add-remove")
-    >>> selection_changes(5, replaced, 1, 2)
-    {'sensitivity': 1.0, 'total_change': 2.0, 'total_sensitivity': 4.0}
-    >>> selection_changes(5, added, 1, 2)
-    {'sensitivity': 0.5, 'total_change': 2.5, 'total_sensitivity': 2.0}
+    >>> selection_moves(5, replaced, 1, 2)
+    Moves(most=1.0, one_way=2.0, every=4.0, together=False)
     """
     change = points_change(num_items, privacy, most, limit, "laplace")
+    given = num_items if limit is None else min(limit, num_items)
     every = change.size("laplace") / change.parts
-    one, given = float(most), num_items if limit is None else min(limit, num_items)
-    if privacy.adjacency == "add-remove":
-        one, given = most / 2, num_items
-    return {"sensitivity": one, "total_change": one * given, "total_sensitivity": every}
+    return Moves(1.0 * most, 1.0 * most * given, every, privacy.adjacency == "add-remove")
 
 
 def least_noise(

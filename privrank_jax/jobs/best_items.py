@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from privrank_jax._types import ScoresLike
-from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs.mechanisms import Drawn, Randomness, draw
 from privrank_jax.jobs.methods import RANK
+from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.privacy.privacy import Privacy
 
 
@@ -23,28 +22,16 @@ def chosen_by_facts(name: str) -> str:
 
 
 def draw_best(
-    name: str,
-    source: Randomness,
-    totals: WinCounts | ScoresLike,
-    promise: Privacy,
-    k: int,
-    num_items: int,
-    *,
-    sensitivity: float,
-    total_sensitivity: float | None,
-    total_change: float | None = None,
+    name: str, source: Randomness, scores: BoundedScores, promise: Privacy, k: int
 ) -> tuple[Drawn, str, dict[str, Any]]:
     """Draw the k best of m items.
 
     Args:
         name: ``"one-shot"`` or ``"canonical"``.
         source: of the noise.
-        totals: of m items.
+        scores: of m items, and what one unit moves of them.
         promise: the promise.
         k: 1 <= k <= m; below m for a set.
-        num_items: m.
-        sensitivity, total_change: as of :func:`~privrank_jax.pairwise.canonical_top_k`.
-        total_sensitivity: as of :func:`~privrank_jax.pairwise.one_shot_top_k`.
 
     Returns:
         The release; what it is, for a title; fields of a :class:`~privrank_jax.jobs.result.Ranking` of it.
@@ -52,17 +39,13 @@ def draw_best(
     Raises:
         ValueError: a set of all items.
     """
-    in_order = name != "canonical"
+    in_order, num_items = name != "canonical", np.size(scores.scores)
     if not in_order and k == num_items:
         raise ValueError(
             f"the set of the {k} best of {k} items is all of them, whatever the answers: take a smaller top_k "
             "(--top-k), or a method that publishes their order."
         )
-    more = {"total_change": total_change}
-    if name == "one-shot":
-        more = {"total_sensitivity": total_sensitivity}
-    mechanism = RANK[name].mechanism("central")
-    drawn = draw(mechanism, source, totals, promise, k, sensitivity=sensitivity, **more)
+    drawn = draw(RANK[name].mechanism("central"), source, scores, promise, k)
     what = "list" if in_order else "set"
     told = f"only the {what} is released: no scores, and nothing on the other items"
     fields = {"order": np.asarray(drawn.estimate.value), "in_order": in_order, "notes": (told,)}

@@ -48,6 +48,7 @@ from privrank_jax.jobs.result import (
     of_noise,
 )
 from privrank_jax.links import get_link
+from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
@@ -59,7 +60,7 @@ from privrank_jax.pairwise.questionnaire_noise import (
     questionnaire_changes,
 )
 from privrank_jax.pairwise.tie_noise import noise_on_ties
-from privrank_jax.pairwise.top_k import choose_top_k
+from privrank_jax.pairwise.top_k import choose_top_k, totals_moves
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.uncertainty import totals_standard_errors
 from privrank_jax.privacy import noise_law
@@ -564,18 +565,18 @@ def _top_list(data: Prepared, asked: Asked) -> Ranking:
     """The k best items alone, as a list or as a set."""
     assert asked.top_k is not None
     name, chosen, items = asked.method, (), data.table.num_items
+    moves = dataclasses.replace(
+        totals_moves(data.promise), most=data.per_item, every=data.sensitivity
+    )
     if name == "top-k":
-        name = choose_top_k(items, asked.top_k, data.promise, sensitivity=data.per_item)
+        name = choose_top_k(items, asked.top_k, data.promise, moves)
         chosen = (chosen_by_facts(name),)
     drawn, title, fields = draw_best(
         name,
         data.source,
-        data.wins,
+        BoundedScores(np.asarray(data.wins.totals), moves),
         data.promise,
         asked.top_k,
-        items,
-        sensitivity=data.per_item,
-        total_sensitivity=data.sensitivity,
     )
     by = name if chosen else None
     facts = {"sensitivity": None, "level": None, "selected_by": by}

@@ -172,12 +172,12 @@ MECHANISMS = {
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
-        exact="release.top_k:exact_top_k",
+        exact="pairwise:one_shot_top_k.release",
     ),
     "canonical-top-k": Mechanism(
         label="one draw among all sets",
         simulated="pairwise:canonical_top_k",
-        exact="release.best_set:exact_canonical_top_k",
+        exact="pairwise:canonical_top_k.release",
         noises=("exponential",),
         integers=False,
     ),

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from privrank_jax.aggregation.scores import PointTotals, least_noise, selection_changes
+from privrank_jax.aggregation.scores import PointTotals, least_noise, selection_moves
 from privrank_jax.data.rankings import Approvals, Rankings, Ratings
 from privrank_jax.jobs.best_items import chosen_by_facts, draw_best
 from privrank_jax.jobs.beyond_noise import reach_of_points
 from privrank_jax.jobs.checks import private_remark
 from privrank_jax.jobs.mechanisms import Drawn, draw
 from privrank_jax.jobs.result import Ranking, best_first, of_noise
+from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.top_k import choose_top_k
 
 if TYPE_CHECKING:
@@ -49,15 +50,15 @@ def by_points(data: Prepared, asked: Asked) -> Ranking:
     totals, low, warnings = _totals(data, asked)
     items, private, rules = totals.num_items, data.promise, (totals.most, totals.limit)
     by, k = asked.method, asked.top_k or items
+    moves = selection_moves(items, private, *rules)
     if by == "top-k":
-        found = choose_top_k(items, k, private, sensitivity=1, total_change=totals.limit or items)
+        found = choose_top_k(items, k, private, moves)
         by = "canonical" if found == "canonical" and k < items else "scores"
     if by == "scores":
         drawn, what, fields = _all_totals(data, asked, totals, low)
     else:
-        changes = selection_changes(items, private, *rules)
         drawn, what, fields = draw_best(
-            by, data.source, totals.totals, private, k, items, **changes
+            by, data.source, BoundedScores(totals.totals, moves), private, k
         )
     open_number, approved = data.open_number, totals.most == 1 and low == 0
     notes = [*fields["notes"], *([chosen_by_facts(by)] if asked.method == "top-k" else [])]

@@ -4,5 +4,17 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.mechanism.program import Mechanism, Program, mechanism
+from privrank_jax.mechanism.selection import BoundedScores, Moves, Selection
 
-__all__ = ["Additive", "Change", "Data", "Facts", "Mechanism", "Program", "mechanism"]
+__all__ = [
+    "Additive",
+    "BoundedScores",
+    "Change",
+    "Data",
+    "Facts",
+    "Mechanism",
+    "Moves",
+    "Program",
+    "Selection",
+    "mechanism",
+]

@@ -1,4 +1,4 @@
-"""Noisy win totals with the scale that was published for them, which for users is unsound: for studies and audits."""
+"""Scales of noise as they were published, unsound or loose: for studies and audits."""
 
 from __future__ import annotations
 
@@ -6,16 +6,47 @@ import dataclasses
 import functools
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Key
+from privrank_jax._types import Count, Key, Scalar
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.selection import one_shot_set_scale
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
+
+
+def published_one_shot_scale(
+    privacy: Privacy, k: Count, num_items: Count, most: Scalar, *, approximate: bool = False
+) -> Float[Array, "..."]:
+    """Laplace scale of one-shot selection as published: 2ks/ε, or 8s√(k ln(m/δ))/ε.
+
+    The former is ε-DP, but looser than that of :data:`~privrank_jax.pairwise.one_shot_top_k` on win totals; the latter
+    is (ε, δ)-DP for ε <= 0.2 and δ <= 0.05 alone, and is shown beyond that as it stands.
+
+    Args:
+        privacy: ε and δ; may be traced.
+        k: number of items; may be traced.
+        num_items: m.
+        most: s, what one unit can move one score.
+        approximate: whether the scale relies on δ.
+
+    Returns:
+        λ.
+
+    Source: Qiao, Su and Zhang (2021).
+
+    >>> promise = Privacy(0.5, unit="comparison", adjacency="replace")
+    >>> float(published_one_shot_scale(promise, 3, 20, 1.0))
+    12.0
+    """
+    if approximate:
+        return one_shot_set_scale(privacy.epsilon, privacy.delta, k, num_items, most)
+    return jnp.asarray(2.0 * k * most / privacy.epsilon)
 
 
 def published_counts(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:

@@ -76,7 +76,7 @@ def _selection(
     def of_totals(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
         return law(data.sum(-1), facts["noise_scale"], k)
 
-    note = f"privacy/selection.py{remark and '; '}{remark}"
+    note = f"mechanism/selection.py{remark and '; '}{remark}"
     told = {**_SHAPES[k], "finite": True, "law": of_totals, "note": note, **fields}
     return audited(name, title, on_wins(function, k), **told)
 

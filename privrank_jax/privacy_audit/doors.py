@@ -12,8 +12,8 @@ They are named, not imported, since releases depend on this package.
   a graph, the smallest r for which flows of at most r along its edges lead from x' to x; ∞ if none do. For rows of
   blocks, the largest sum over a row of the largest differences in its blocks; for a zonotope times intervals, the
   larger of the least r in each part.
-- *One-shot top list*: the noise was calibrated to ε for the largest change of one total and of all totals.
-- *One draw among all lists or sets*: by twice the largest change of one total and that of two, see ``_selected``.
+- *One-shot top list*: by the range of the changes of scores, and by their sum, see ``_top_list``.
+- *One draw among all sets*: by the largest changes of two scores, see ``_selected``.
 - *Randomized response*: the sum of ε over the bits that differ.
 - *Exponential mechanism*: γ times the range of c(σ) - c'(σ) over σ, which no pair of items can widen by more than
   the change of the difference between its two costs.
@@ -35,26 +35,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from jaxtyping import ArrayLike
 from scipy import optimize
 
-from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy_audit.replay import Door, Loss
-
-
-def _matrix(wins: WinCounts | ArrayLike) -> np.ndarray:
-    return np.asarray(wins.matrix if isinstance(wins, WinCounts) else wins, np.float64)
 
 
 def _halves(counts: np.ndarray) -> np.ndarray:
     return np.asarray(counts) / 2
-
-
-def _totals(wins: WinCounts | ArrayLike) -> np.ndarray:
-    given = _matrix(wins)
-    return given.sum(-1) if given.ndim == 2 else given
 
 
 def _laplace(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -103,44 +90,23 @@ def _least_flow(moved: np.ndarray, edges: np.ndarray) -> float:
     return np.ceil(found.fun - 1e-6) if found.success else np.inf
 
 
-def _of_ballots(promise: Privacy) -> bool:
-    """Whether users give one ballot each, whose totals are scores of which differences count alone."""
-    return promise.unit == "user" and promise.contributions is None
-
-
 def _top_list(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    moves, promise = second - first, facts["privacy"]
-    if _of_ballots(promise):
-        moved = (moves.max() - moves.min()) / 2, np.abs(moves - np.median(moves)).sum()
-        bounds = facts["sensitivity"], facts["total_sensitivity"]
-        return promise.epsilon * max(moved[0] / bounds[0], moved[1] / bounds[1])
-    if promise.adjacency == "add-remove" and moves.max() > 0 > moves.min():
-        return np.inf  # calibrated for totals that all move in one direction
-    one, all_ = facts["sensitivity"], facts["total_sensitivity"]
-    one = promise.comparisons_per_unit if one is None else one
-    all_ = totals_sensitivity(promise) if all_ is None else all_
-    return promise.epsilon * max(np.abs(moves).max() / one, np.abs(moves).sum() / all_)
+    """ε times the share of λε that a list needs for these moves, less a number: k ranges, or all of them added up."""
+    moves = (second - first) / 2
+    needed = min(facts["k"] * np.ptp(moves), np.abs(moves - np.median(moves)).sum())
+    return float(facts["epsilon"] * needed / facts["change"])
 
 
 def _selected(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    """ε times the share of what utilities may move apart, or of what two totals may."""
-    moves, promise = second - first, facts["privacy"]
-    one, every = (
-        promise.comparisons_per_unit if facts[name] is None else facts[name]
-        for name in ("sensitivity", "total_change")
-    )
-    if promise.adjacency == "add-remove" and _of_ballots(promise):
-        moves = moves - (moves.max() + moves.min()) / 2
-    elif promise.adjacency == "add-remove":
-        return (
-            np.inf if moves.max() > 0 > moves.min() else promise.epsilon * np.abs(moves).max() / one
-        )
+    """ε times the share of what utilities may move apart, or of what two scores may.
 
-    def apart(one: float, every: float) -> float:
-        return 2 * one + (min(2 * one, every) if facts["k"] > 1 else 0.0)
-
-    moved = np.abs(moves).max(), max(moves.clip(0).sum(), -moves.clip(None, 0).sum())
-    return promise.epsilon * max(apart(*moved) / apart(one, every), moved[0] / one)
+    Of two sets the utilities move apart by two moves less two others, of which one two are of different items.
+    """
+    moves = np.sort((second - first) / 2)
+    apart = reach = np.ptp(moves)
+    if facts["k"] > 1:
+        apart = max(moves[-2:].sum() - 2 * moves[0], 2 * moves[-1] - moves[:2].sum())
+    return float(facts["epsilon"] * max(apart / facts["change"], reach / facts["reach"]))
 
 
 def _flips(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -245,8 +211,8 @@ DOORS = (
     _door("exact.k_norm:discrete_zonotope", _zonotope, builds=True),
     _door("exact.rounded_gaussian:gaussian_mechanism", _gaussian_parts, "values"),
     _door("exact.integer_laplace:laplace_mechanism", _integer_laplace, "values"),
-    _door("release.top_k:exact_top_k", _top_list, "wins", read=_totals),
-    _door("release.best_set:exact_canonical_top_k", _selected, "wins", read=_totals),
+    _door("exact.selection:one_shot", _top_list, "doubled"),
+    _door("exact.selection:best_set", _selected, "doubled"),
     _door("exact.randomized_response:flipped_bits", _flips, "bits"),
     _door("release.exponential:_draw", _costs, "costs"),
     _door("exact.mallows:synthetic_ranks", _turned, "ranks", rows=True),

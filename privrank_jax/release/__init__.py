@@ -16,7 +16,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from privrank_jax.release.best_set import exact_canonical_top_k
     from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.kwiksort import exact_kwiksort
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
         exact_shuffled_pair_weights,
         exact_sub_ranking_weights,
     )
-    from privrank_jax.release.top_k import exact_top_k
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
     "Leaderboard": "leaderboard",
     "Ledger": "ledger",
     "exact_bound": "contributions",
-    "exact_canonical_top_k": "best_set",
     "exact_exponential": "exponential",
     "exact_kwiksort": "kwiksort",
     "exact_ldp_borda": "local_borda",
@@ -46,7 +43,6 @@ _HOMES = {
     "exact_perturbed_mle": "perturbed_mle",
     "exact_shuffled_pair_weights": "sub_rankings",
     "exact_sub_ranking_weights": "sub_rankings",
-    "exact_top_k": "top_k",
     "exact_train_on_labels": "label_training",
     "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",
@@ -56,7 +52,6 @@ __all__ = [
     "Leaderboard",
     "Ledger",
     "exact_bound",
-    "exact_canonical_top_k",
     "exact_exponential",
     "exact_kwiksort",
     "exact_ldp_borda",
@@ -64,7 +59,6 @@ __all__ = [
     "exact_perturbed_mle",
     "exact_shuffled_pair_weights",
     "exact_sub_ranking_weights",
-    "exact_top_k",
     "exact_train_on_labels",
     "exact_weights",
     "privatize_preferences",

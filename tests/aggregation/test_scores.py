@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import PointTotals, dp_scores
-from privrank_jax.aggregation.scores import least_noise, points_change, selection_changes
+from privrank_jax.aggregation.scores import least_noise, points_change, selection_moves
 from privrank_jax.mechanism import Facts
+from privrank_jax.pairwise import canonical_top_k, one_shot_top_k
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.selection import canonical_change, one_shot_scale
 from tests.reference import best_sets
 from tests.reference import scores as reference
 from tests.reference.top_k import one_shot_probability
@@ -33,11 +33,12 @@ def test_ballots_are_added_up_by_the_rules(most, limit):
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 def test_selections_know_how_far_one_user_moves_one_total_and_all(adjacency):
     for items, most, limit in itertools.product((1, 2, 3, 4), (1, 2), (None, 1, 2)):
-        found = selection_changes(items, user(1.0, adjacency), most, limit)
-        one, rises = reference.selection_changes(items, most, limit, adjacency)
-        assert (found["sensitivity"], found["total_change"]) == (one, rises)
+        found = selection_moves(items, user(1.0, adjacency), most, limit)
+        one_way = reference.largest_moves(items, most, limit, adjacency)
+        assert (found.most, found.one_way) == one_way
+        assert found.together == (adjacency == "add-remove")
         change = points_change(items, user(1.0, adjacency), most, limit, "laplace")
-        assert found["total_sensitivity"] == change.size("laplace") / change.parts
+        assert found.every == change.size("laplace") / change.parts
 
 
 BASES = np.array([(0, 0, 0), (3, 2, 0), (30, 20, 0), (400, 200, 0), (400, 200, 200)])
@@ -57,9 +58,10 @@ def largest_loss(law, adjacency, most, limit):
 @pytest.mark.parametrize(("most", "limit"), [(1, None), (1, 1), (2, 2)])
 def test_one_draw_of_the_best_loses_at_most_epsilon(most, limit, adjacency):
     """By the exact law of every set ε is lost, and with 5 % less noise more than ε."""
-    found = selection_changes(3, user(1.0, adjacency), most, limit)
+    moves = selection_moves(3, user(1.0, adjacency), most, limit)
     for k in (1, 2):
-        change, reach = canonical_change(k, found["sensitivity"], found["total_change"])
+        change = 0.5 * canonical_top_k.scale(user(0.5, adjacency), k, moves)
+        reach = moves.most * (1 if moves.together else 2)
 
         def law(scores, factor=1.0, k=k, change=change, reach=reach):
             given = scores, k, factor * change, factor * reach, 0.5, "exponential"
@@ -75,13 +77,10 @@ def test_one_draw_of_the_best_loses_at_most_epsilon(most, limit, adjacency):
 @pytest.mark.parametrize("adjacency", ADJACENCIES)
 @pytest.mark.parametrize("limit", [None, 1])
 def test_one_shot_lists_of_the_best_lose_at_most_epsilon(limit, adjacency):
-    found = selection_changes(3, user(1.0, adjacency), 1, limit)
-    every = found["total_sensitivity"] / 2
+    moves = selection_moves(3, user(1.0, adjacency), 1, limit)
     for k in (1, 2):
         lists = list(itertools.permutations(range(3), k))
-        scale, _ = one_shot_scale(
-            user(0.5, adjacency), k, 3, sensitivity=found["sensitivity"], total_change=every
-        )
+        scale = one_shot_top_k.scale(user(0.5, adjacency), k, moves)
 
         def law(scores, lists=lists, scale=scale):
             return [one_shot_probability(scores, order, scale) for order in lists]

@@ -370,7 +370,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: aggregation.exponential_kemeny(key, weights, user).value,
         ),
         "canonical set of 3": (
-            lambda: release.exact_canonical_top_k(data, pure, 3),
+            lambda: pairwise.canonical_top_k.release(data, pure, 3),
             lambda key: pairwise.canonical_top_k(key, data, pure, 3).value,
         ),
         "KwikSort": (

@@ -79,7 +79,7 @@ MUTANTS = (
         "aggregation/scores.py",
         "tests/aggregation/test_scores.py",
         ("[most] * min(num_items, 2 * given)", "[most] * given"),
-        ("one, given = most / 2, num_items", "one, given = most / 4, num_items"),
+        ("1.0 * most * given, every", "1.0 * most, every"),
     ),
     *mutants_of(
         "privacy/continual.py",
@@ -127,23 +127,12 @@ MUTANTS = (
         ("(sensitivity / scale) ** 2 / 2", "(sensitivity / scale) ** 2 / 4"),
     ),
     *mutants_of(
-        "privacy/selection.py",
-        "tests/privacy/test_selection.py",
-        ("sides = 1.0 if monotone else 2.0", "sides = 1.0"),
-        ("pure = (k * sensitivity + falls)", "pure = k * sensitivity"),
-    ),
-    *mutants_of(
-        "privacy/selection.py",
-        "tests/privacy/test_canonical_change.py",
-        (
-            "_minimum(2 * sensitivity, total_change)), reach",
-            "_minimum(sensitivity, total_change)), reach",
-        ),
-    ),
-    *mutants_of(
-        "pairwise/top_k.py",
-        "tests/pairwise/test_canonical_top_k.py",
-        ("scale = change / attained.epsilon", "scale = reach / attained.epsilon"),
+        "mechanism/selection.py",
+        "tests/mechanism/test_selection.py",
+        ("return 1 if self.together else 2", "return 1"),
+        ("return k * moves.most + (", "return 0 * k + ("),
+        ("_minimum(2 * moves.most, moves.one_way)", "_minimum(moves.most, moves.one_way)"),
+        ("_set(k, moves) / moves.reach - 1", "_set(k, moves) / moves.reach"),
     ),
     *mutants_of(
         "privacy/local.py",
@@ -175,10 +164,15 @@ MUTANTS = (
         ),
     ),
     *mutants_of(
-        "release/best_set.py",
-        "tests/release/test_best_set.py",
-        ("self.rate = 1 / (2 * self._scale)", "self.rate = 1 / self._scale"),
+        "exact/selection.py",
+        "tests/exact/test_selection.py",
         ("BITS + 1 - below.bit_length()", "BITS - 40 - below.bit_length()"),
+    ),
+    *mutants_of(
+        "exact/selection.py",
+        "tests/mechanism/test_selection.py",
+        ("1 / (2 * scale * lead.denominator)", "1 / (scale * lead.denominator)"),
+        ("Fraction(epsilon) / (2 * change)", "Fraction(epsilon) / change"),
     ),
     *mutants_of(
         "exact/entropy.py",

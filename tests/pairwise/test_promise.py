@@ -10,7 +10,6 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
-from privrank_jax.release import exact_top_k
 from tests.promises import promise
 
 WINS = WinCounts.from_matrix(3.0 * (np.ones((4, 4)) - np.eye(4)))
@@ -21,15 +20,6 @@ MECHANISMS = {
     "perturbed_mle of choices": lambda key, asked, **_: pairwise.perturbed_mle(key, CHOICES, asked),
     "noisy_counts": lambda key, asked, **known: pairwise.noisy_counts(key, WINS, asked, **known),
     "perturbed_mle": lambda key, asked, **known: pairwise.perturbed_mle(key, WINS, asked, **known),
-    "one_shot_top_k": lambda key, asked, **known: pairwise.one_shot_top_k(
-        key, WINS, asked, 2, **known
-    ),
-    "peeling_top_k": lambda key, asked, **known: pairwise.peeling_top_k(
-        key, WINS, asked, 2, **known
-    ),
-    "permute_and_flip_top_k": lambda key, asked, **known: pairwise.permute_and_flip_top_k(
-        key, WINS, asked, 2, **known
-    ),
     "noisy_ties": lambda key, asked, **_: pairwise.noisy_ties(key, TIED, asked),
     "perturbed_mle of ties": lambda key, asked, **_: pairwise.perturbed_mle(
         key, TIED, asked, ties="davidson"
@@ -37,7 +27,6 @@ MECHANISMS = {
     "noisy_counts released": lambda key, asked, **known: pairwise.noisy_counts.release(
         WINS, asked, **known
     ),
-    "exact_top_k": lambda key, asked, **known: exact_top_k(WINS, asked, 2, **known),
 }
 
 

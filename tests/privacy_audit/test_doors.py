@@ -10,13 +10,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from privrank_jax import pairwise
 from privrank_jax.exact.spanning_trees import Graph
+from privrank_jax.mechanism import Moves
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.privacy_audit.replay import Door
 from privrank_jax.release import exponential
 from tests.exact.graphs import GRAPHS
 from tests.promises import promise, user
+from tests.reference import best_sets
 from tests.reference import geometry as naive
 
 ORDERS = [np.array(one) for one in itertools.permutations(range(4))]
@@ -107,32 +110,43 @@ def test_exponential_mechanism():
     assert max(found) == pytest.approx(1.0)  # ε of this rate
 
 
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("together", [False, True])
+def test_selections(k, together):
+    """Never below the naive loss, and ε where one unit moves scores by all that it may."""
+    record, moves = pairwise.canonical_top_k, Moves(1, 1, together=together)
+    change = record.scale(promise(1.0), k, moves)
+    facts = {"epsilon": 1.0, "change": change, "reach": 1 if together else 2, "k": k}
+    steps = [
+        np.array(one) for one in itertools.product((0, 1) if together else (-1, 0, 1), repeat=3)
+    ]
+    found = []
+    for base, step in itertools.product(([0, 0, 0], [0, 0, 9], [0, 9, 9], [0, 4, 9]), steps):
+        if max(step.clip(0).sum(), -step.clip(None, 0).sum()) > 1:
+            continue
+        laws = [
+            np.log(best_sets.law(one, k, change, facts["reach"], 1.0, "exponential")[1])
+            for one in (base, base + step)
+        ]
+        bound = loss_of("best_set")(2 * np.array(base), 2 * (base + step), facts)
+        assert np.abs(laws[0] - laws[1]).max() <= bound + 1e-12
+        found.append(bound)
+    assert max(found) == pytest.approx(1.0)
+    top = loss_of("one_shot")
+    every = {
+        "epsilon": 1.0,
+        "change": pairwise.one_shot_top_k.scale(promise(1.0), k, moves),
+        "k": k,
+    }
+    assert max(top(np.zeros(3), 2.0 * step, every) for step in steps if np.abs(step).sum() < 2) <= 1
+    assert top(np.zeros(3), np.array([2.0, 0, 0 if together else -2]), every) == 1.0
+
+
 def test_bits_totals_and_units():
     flips = loss_of("flipped_bits")
     bits = np.array([True, False, True]), np.array([True, True, False])
     assert flips(*bits, {"epsilon": 0.5}) == 1.0
     assert flips(*bits, {"epsilon": np.array([1, 2, 4])}) == 6.0
-    top = loss_of("exact_top_k")
-    facts = {"privacy": promise(1.0), "sensitivity": 2.0, "total_sensitivity": 3.0}
-    assert top(np.array([3, 1, 0]), np.array([1, 1, 0]), facts) == 1.0
-    assert top(np.array([3, 1, 0]), np.array([1, 2, 1]), facts) == pytest.approx(4 / 3)
-    generic = facts | {"sensitivity": None, "total_sensitivity": None}
-    assert top(np.array([3, 1, 0]), np.array([1, 1, 0]), generic) == 2.0
-    one_way = facts | {"privacy": promise(1.0, adjacency="add-remove")}
-    assert top(np.array([1, 0]), np.array([0, 1]), one_way) == np.inf
-    given = promise(1.0, "user", "add-remove", None)
-    ballots = {"privacy": given, "sensitivity": 0.5, "total_sensitivity": 2.0}
-    assert top(np.array([4, 4, 4, 4]), np.array([5, 5, 4, 4]), ballots) == 1.0
-    assert top(np.array([4, 4, 4, 4]), np.array([5, 5, 5, 5]), ballots) == 0.0
-    assert top(np.array([4, 4, 4]), np.array([5, 5, 3]), ballots) == 2.0
-    chosen = loss_of("exact_canonical_top_k")
-    ballots |= {"total_change": 1.5, "k": 2}
-    assert chosen(np.array([4, 4, 4]), np.array([5, 4, 4]), ballots) == 1.0
-    assert chosen(np.array([4, 4, 4]), np.array([5, 5, 5]), ballots) == 0.0
-    assert chosen(np.array([4, 4, 4]), np.array([6, 4, 4]), ballots) == 2.0
-    plurality = {"privacy": user(1.0), "sensitivity": 1.0, "total_change": 1.0, "k": 2}
-    assert chosen(np.array([4, 5, 4]), np.array([5, 4, 4]), plurality) == 1.0
-    assert chosen(np.array([4, 5, 5]), np.array([5, 4, 4]), plurality) == pytest.approx(4 / 3)
     gaussian = loss_of("discrete_gaussian")
     assert gaussian(np.array([3, 4]), np.array([0, 0]), {"epsilon": 2.0, "sensitivity": 5.0}) == 2.0
     scores = loss_of("perturbed_scores")

@@ -38,20 +38,17 @@ def largest_change(items, most, limit, adjacency, noise, middle):
     return max(norm([x - middle for x in one]) for one in valid)
 
 
-def selection_changes(items, most, limit, adjacency):
-    """The most that a user moves one total, less the middle if users come or go, and what rises or falls add up to."""
-    valid = ballots(items, most, limit)
-    if adjacency == "replace":
-        moves = [[x - y for x, y in zip(one, other)] for one in valid for other in valid]
-    else:
-        moves = [[sign * (x - most / 2) for x in one] for one in valid for sign in (1, -1)]
-    one = max(max(map(abs, move)) for move in moves)
-    return one, max(sum(max(x, 0) for x in move) for move in moves)
-
-
 def moves(items, most, limit, adjacency):
     """All changes of the totals by one user."""
     valid = ballots(items, most, limit)
     others = valid if adjacency == "replace" else [(0,) * items]
     found = {tuple(x - y for x, y in zip(one, other)) for one in valid for other in others}
     return found | {tuple(-x for x in move) for move in found}
+
+
+def largest_moves(items, most, limit, adjacency):
+    """The most that a user moves one total, and what rises add up to."""
+    found = moves(items, most, limit, adjacency)
+    return max(max(map(abs, move)) for move in found), max(
+        sum(max(x, 0) for x in move) for move in found
+    )

@@ -13,11 +13,10 @@ import pytest
 from privrank_jax.aggregation import noise_all
 from privrank_jax.aggregation.weights import counted_weights
 from privrank_jax.jobs import comparisons
-from privrank_jax.pairwise import noisy_counts, questionnaire_counts
+from privrank_jax.pairwise import noisy_counts, one_shot_top_k, questionnaire_counts
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release import (
     exact_kwiksort,
-    exact_top_k,
     exact_weights,
     kwiksort,
     weights_in_parts,
@@ -87,7 +86,7 @@ def test_smaller_sensitivities(promise, sensitivity, stated):
 
 def test_what_is_not_proven_states_nothing():
     single = Privacy(EPSILON, unit="comparison", adjacency="flip")
-    assert exact_top_k([3.0, 1.0], single, 1).guarantee.changes == ()
+    assert one_shot_top_k.release(wins_of([3.0, 1.0]), single, 1).guarantee.changes == ()
     asked = Privacy(EPSILON, unit="user", adjacency="flip", public=("questionnaire",))
     counts = questionnaire_counts(np.array([[0, 1], [1, 2]]), 3)
     shaped = noisy_counts.release(wins_of([3.0, 4, 2]), asked, questionnaire=counts)

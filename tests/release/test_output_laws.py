@@ -18,15 +18,16 @@ from scipy import stats
 
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.exact import integer_noise as exact
+from privrank_jax.exact import selection
 from privrank_jax.exact.integer_laplace import geometric
 from privrank_jax.exact.randomized_response import flipped_bits, kept_below
 from privrank_jax.mallows import sample
-from privrank_jax.pairwise import noisy_counts
+from privrank_jax.mechanism import BoundedScores, Moves
+from privrank_jax.pairwise import noisy_counts, one_shot_top_k
 from privrank_jax.release import (
     exact_bound,
     exact_kwiksort,
     exact_sub_ranking_weights,
-    exact_top_k,
     kwiksort,
 )
 from tests.exact.laws import (
@@ -145,12 +146,13 @@ def assert_coin(hits, draws, chance, less):
 @pytest.mark.slow
 def test_the_order_of_a_list_has_its_law(monkeypatch):
     """1,000 pairs of items a call, 2.5 scales apart, and the pairs far from each other."""
-    monkeypatch.setattr(exact, "discrete_laplace", functools.cache(exact.discrete_laplace))
+    monkeypatch.setattr(selection, "discrete_laplace", functools.cache(exact.discrete_laplace))
     calls, pairs, gap, scale = 80, 1000, 10.0, 4.0
     totals = (1000.0 * np.arange(pairs)[:, None] + np.array([gap, 0.0])).ravel()
     ahead = 0
     for _ in range(calls):
-        found = exact_top_k(totals, promise(1.0), 2 * pairs, sensitivity=9, total_sensitivity=4)
+        given = BoundedScores(totals, Moves(9, 2))
+        found = one_shot_top_k.release(given, promise(1.0), 2 * pairs)
         assert found.diagnostics.noise_scale == pytest.approx(scale)
         place = np.argsort(found.value)
         ahead += int(np.sum(place[::2] < place[1::2]))

@@ -20,11 +20,12 @@ from privrank_jax.experiments.cai.common import Unit, errors
 from privrank_jax.experiments.cai.simulated import BATCH, padded_sizes, tournament
 from privrank_jax.experiments.claims import Claim, minus
 from privrank_jax.experiments.experiment import Experiment
+from privrank_jax.mechanism.selection import select_once
 from privrank_jax.metrics import top_k_error
+from privrank_jax.pairwise.published import published_one_shot_scale
 from privrank_jax.pairwise.spectral import rank_centrality
-from privrank_jax.pairwise.top_k import select_once
+from privrank_jax.pairwise.top_k import one_shot_top_k
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import labeled
 from privrank_jax.simulate.study import Metrics, Parameters, Study, grid
@@ -90,7 +91,7 @@ def one_shot_errors(
 ) -> Array:
     """Top-k error of the variants of the one-shot mechanism at each ε, ``(V, E)``; items 0..k-1 are the truth.
 
-    As of :func:`~privrank_jax.pairwise.one_shot_top_k` with one key, but all are drawn at once: variants differ in
+    As of :data:`~privrank_jax.pairwise.one_shot_top_k` with one key, but all are drawn at once: variants differ in
     scores and scale only. δ = 1/n², which pure variants do not use.
     """
     mask, size = wins.item_mask, wins.num_items
@@ -101,17 +102,10 @@ def one_shot_errors(
     privacy = Privacy(jnp.asarray(epsilons), unit="comparison", adjacency="replace", delta=delta)
 
     def scales(name: str, calibration: str, approximate: bool) -> Array:
-        spectral = name == SPECTRAL
-        scale, _ = one_shot_scale(
-            privacy,
-            top,
-            items,
-            sensitivity=sensitivity if spectral else 1.0,  # a comparison moves a total by 1
-            total_change=math.inf if spectral else 1.0,  # and two of them
-            approximate=approximate,
-            calibration=calibration,
-        )
-        return jnp.asarray(scale)
+        if calibration == "tight":
+            return jnp.asarray(one_shot_top_k.scale(privacy, top))
+        most = sensitivity if name == SPECTRAL else 1.0  # a comparison moves a total by 1
+        return published_one_shot_scale(privacy, top, items, most, approximate=approximate)
 
     def missed(scores: Scores, scale: Array) -> Array:
         chosen = select_once(key, scores, mask, scale, cai_top_k(size), "laplace", True, fewer=top)

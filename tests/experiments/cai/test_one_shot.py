@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,9 +15,10 @@ from privrank_jax.experiments.cai import one_shot as cai_one_shot
 from privrank_jax.experiments.cai.common import (
     CALIBRATIONS,
 )
+from privrank_jax.mechanism.selection import select_once
 from privrank_jax.pairwise import one_shot_top_k
+from privrank_jax.pairwise.published import published_one_shot_scale
 from privrank_jax.pairwise.spectral import rank_centrality, transition_matrix
-from privrank_jax.privacy.selection import one_shot_scale
 from privrank_jax.simulate import worlds
 from tests import reference
 from tests.experiments.cai.shared import COMPARISON, KEY
@@ -70,22 +70,23 @@ def naive_spectral_sensitivity(wins):
 
 def test_one_shot_trial_is_the_public_mechanism_one_by_one(one_shot):
     ours, wins, (noise_key, _) = one_shot
-    published: dict[str, Any] = {"calibration": "published"}
-    approximate = {**published, "approximate": True}
     centrality = centrality_of(wins)
-    sensitivity = naive_spectral_sensitivity(wins)
+    most = naive_spectral_sensitivity(wins)
     methods = {
-        ("one-shot pure", "published"): (wins, published, LOW),
-        ("one-shot pure", "tight replace"): (wins, {}, LOW),
-        ("one-shot (ε, δ)", "published"): (wins, approximate, LOW[:1]),
-        ("one-shot spectral", "published"): (
-            centrality, {**approximate, "sensitivity": sensitivity}, LOW[:1],
-        ),
-    }  # fmt: skip
-    for (name, calibration), (scores, options, levels) in methods.items():
+        ("one-shot pure", "published"): (wins.totals, 1.0, False, LOW),
+        ("one-shot pure", "tight replace"): (wins, None, False, LOW),
+        ("one-shot (ε, δ)", "published"): (wins.totals, 1.0, True, LOW[:1]),
+        ("one-shot spectral", "published"): (centrality, most, True, LOW[:1]),
+    }
+    for (name, calibration), (scores, most, approximate, levels) in methods.items():
         for epsilon in levels:
             asked = promise(epsilon, delta=ITEMS**-2.0)
-            chosen = one_shot_top_k(noise_key, scores, asked, TOP, **options).value.tolist()
+            if most is None:
+                chosen = one_shot_top_k(noise_key, scores, asked, TOP).value.tolist()
+            else:
+                scale = published_one_shot_scale(asked, TOP, ITEMS, most, approximate=approximate)
+                drawn = select_once(noise_key, scores, wins.item_mask, scale, TOP, "laplace", True)
+                chosen = drawn.tolist()
             missed = 1 - len({0, 1} & set(chosen)) / TOP
             assert abs(ours[name][calibration][epsilon] - missed) < 1e-6, (name, calibration)
             for other in ("mle", "counts"):
@@ -122,25 +123,22 @@ def test_one_shot_errors_on_many_tournaments(one_shot_trial, padded):
 
 def test_one_shot_runs_at_the_published_delta(monkeypatch):
     """δ = 1/n², which hardly shows in an error."""
-    calibrations = []
     wins, noise_key, _ = one_shot_data(KEY, 9)
 
     @jax.jit
     def asked(wins):
         found = []
 
-        def recorded(privacy, k, items, **options):
-            found.append((k, items, privacy.delta if options["approximate"] else 0.0))
-            calibrations.append(options["calibration"])
-            return one_shot_scale(privacy, k, items, **options)
+        def recorded(privacy, k, items, most, *, approximate):
+            found.append((k, items, privacy.delta if approximate else 0.0))
+            return published_one_shot_scale(privacy, k, items, most, approximate=approximate)
 
-        monkeypatch.setattr(cai_one_shot, "one_shot_scale", recorded)
+        monkeypatch.setattr(cai_one_shot, "published_one_shot_scale", recorded)
         cai_one_shot.one_shot_errors(noise_key, wins, jnp.ones(9), TOP, LOW)
         return found
 
     delta = pytest.approx(1 / 36)
-    assert asked(wins) == [(TOP, 6, used) for used in (0.0, delta, delta, 0.0)]
-    assert calibrations == [*["published"] * 3, "tight"]
+    assert asked(wins) == [(TOP, 6, used) for used in (0.0, delta, delta)]
 
 
 def test_spectral_sensitivity(one_shot):

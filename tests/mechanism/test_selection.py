@@ -1,0 +1,537 @@
+"""What every selection of the k best keeps: its law by draws, ε and no more, use, refusals."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import doctest
+import functools
+import importlib
+import itertools
+import math
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.optimize
+from scipy import stats
+
+from privrank_jax import pairwise
+from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.exact import selection as exact_selection
+from privrank_jax.mechanism import BoundedScores, Moves
+from privrank_jax.mechanism.selection import select_once
+from privrank_jax.pairwise.published import published_one_shot_scale
+from privrank_jax.pairwise.top_k import choose_top_k
+from privrank_jax.privacy import Privacy
+from tests import reference
+from tests.mechanism import cases
+from tests.promises import promise, split
+from tests.reference import best_sets
+
+ALARM = 1e-6  # false-alarm rate of each comparison
+
+
+def lists(twin):
+    def law(scores, k, scale, lead):
+        outcomes = list(itertools.permutations(range(len(scores)), k))
+        return outcomes, np.array([twin(scores, order, scale) for order in outcomes])
+
+    return law
+
+
+def sets(scores, k, scale, lead):
+    outcomes, utilities = best_sets.set_utilities(scores, k, lead)
+    return outcomes, best_sets.outcome_law(utilities, scale, "exponential")
+
+
+RECORDS = {
+    "one-shot": (pairwise.one_shot_top_k, lists(reference.one_shot_probability)),
+    "peeling": (pairwise.peeling_top_k, lists(reference.peeling_probability)),
+    "permute-and-flip": (
+        pairwise.permute_and_flip_top_k,
+        lists(reference.permute_and_flip_probability),
+    ),
+    "canonical": (pairwise.canonical_top_k, sets),
+}
+each = pytest.mark.parametrize(("record", "law"), RECORDS.values(), ids=RECORDS)
+every_record = pytest.mark.parametrize(
+    "record", [record for record, _ in RECORDS.values()], ids=RECORDS
+)
+
+
+def lead_of(record, asked, k, moves):
+    """θ: the utility of the best set may move as fast as any other two move apart."""
+    if record is not pairwise.canonical_top_k:
+        return 0.0
+    change = float(record.scale(asked, k, moves)) * asked.epsilon
+    return change / (moves.most if moves.together else 2 * moves.most) - 1
+
+
+# --- the law ---------------------------------------------------------------------------------------
+
+
+@each
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("together", [False, True])
+def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together, key):
+    """Also beside items that only pad. Half of the noise is rejected."""
+    scores, asked = np.array([30.0, 10.0, 25.0]), promise(0.8)
+    moves = Moves(10.0, 10.0, together=together)
+    mask = np.array([True, False, True, True])
+    padded = np.array([30.0, 99.0, 10.0, 25.0])
+    given = BoundedScores(padded, moves, mask)
+    run = jax.jit(jax.vmap(lambda one: record(one, given, asked, k).value))
+    simulated = np.array(run(jax.random.split(key, 20_000)))
+    simulated -= simulated > 0  # numbers of the real items
+    scale = float(record.scale(asked, k, moves))
+    lead = lead_of(record, asked, k, moves)
+    assert p_value(simulated, *law(scores, k, scale, lead)) > ALARM
+    assert p_value(simulated, *law(scores, k, scale / 2, lead)) < ALARM
+
+
+@each
+@pytest.mark.parametrize("k", [1, 2])
+def test_releases_have_the_law_of_every_outcome_one_by_one(record, law, k, monkeypatch):
+    built = functools.cache(exact_selection.discrete_laplace)
+    monkeypatch.setattr(exact_selection, "discrete_laplace", built)
+    scores, moves, asked = np.array([30.0, 0.5, 20.0]), Moves(10.0, 10.0), promise(1.0)
+    given = BoundedScores(scores, moves)
+    found = [record.release(given, asked, k) for _ in range(800)]
+    scale, lead = float(record.scale(asked, k, moves)), lead_of(record, asked, k, moves)
+    values = np.array([one.value for one in found])
+    assert p_value(values, *law(scores, k, scale, lead)) > ALARM
+    assert p_value(values, *law(scores, k, scale / 3, lead)) < ALARM
+    assert found[0].diagnostics.noise_scale == pytest.approx(scale)
+    assert (found[0].guarantee.numerics, found[0].guarantee.delta) == ("exact", 0.0)
+    assert values.dtype == np.int64
+
+
+def p_value(found, outcomes, chances):
+    seen = np.array([np.sum(np.all(found == one, axis=1)) for one in outcomes])
+    assert seen.sum() == len(found)
+    return stats.chisquare(seen, len(found) * chances / chances.sum()).pvalue
+
+
+# --- privacy ---------------------------------------------------------------------------------------
+
+
+def moved_totals(adjacency, limit):
+    """All that one user of at most so many comparisons of three items moves of win totals."""
+    users = cases._answers(limit)
+    totals = {}
+    for user in users:
+        totals.setdefault(cases._met(user) if adjacency == "flip" else 0, []).append(
+            cases._totals(user)
+        )
+    if adjacency == "add-remove":
+        return [sign * one for one in totals[0] for sign in (1, -1)]
+    return [a - b for group in totals.values() for a in group for b in group]
+
+
+def moved_scores(size, moves):
+    """All whole numbers within the bounds."""
+    most, low = int(moves.most), 0 if moves.together else -int(moves.most)
+    steps = np.array(list(itertools.product(range(low, most + 1), repeat=size)), float)
+    one_way = np.maximum(steps.clip(0).sum(1), -steps.clip(None, 0).sum(1))
+    within = (one_way <= moves.one_way) & (np.abs(steps).sum(1) <= moves.total)
+    return list(steps[within]) + list(-steps[within])
+
+
+def worst_loss(law, bases, moved, k, scale, lead):
+    moved = np.unique(np.round(moved, 6), axis=0)
+    worst = 0.0
+    for base in bases:
+        before = np.log(law(base, k, scale, lead)[1])
+        for move in moved:
+            after = np.log(law(base + move, k, scale, lead)[1])
+            worst = max(worst, np.abs(before - after).max())
+    return worst
+
+
+def bases_of(record, size, scale):
+    """Some items ahead of the others, where the largest losses are approached, by one-shot noise far from ties."""
+    gap = 30.0 * scale
+    found = [
+        np.where(np.arange(size) < ahead, one, gap - one)
+        for ahead in range(1, size)
+        for one in (0, gap)
+    ]
+    found += [gap / 3 * np.arange(size), np.zeros(size)]
+    if record is pairwise.one_shot_top_k and size == 3:
+        found += [400 * scale * np.array([0.0, 0.0, 1.0]), 400 * scale * np.array([0.0, 0.5, 1.0])]
+    return found
+
+
+@each
+@pytest.mark.parametrize("adjacency", ["flip", "replace", "add-remove"])
+@pytest.mark.parametrize(("unit", "limit"), [("comparison", 1), ("user", 2)])
+def test_one_unit_of_comparisons_loses_epsilon_and_no_more(record, law, adjacency, unit, limit):
+    """Over all that it can answer; with 5 % less noise it loses more."""
+    epsilon, asked = 0.7, promise(0.7, unit, adjacency, limit)
+    moved = moved_totals(adjacency, limit)
+    both = Moves(limit, together=adjacency == "add-remove")
+    for k in (1, 2):
+        scale = float(record.scale(asked, k))
+        lead = scale * epsilon / (limit * (1 if both.together else 2)) - 1
+        bases = bases_of(record, 3, scale)
+        assert worst_loss(law, bases, moved, k, scale, lead) <= epsilon * (1 + 1e-8), k
+        assert worst_loss(law, bases, moved, k, 0.95 * scale, lead) > epsilon, k
+
+
+@each
+@pytest.mark.parametrize(
+    "moves",
+    [
+        Moves(1),
+        Moves(2, 3),
+        Moves(2, 2),
+        Moves(1, together=True),
+        Moves(2, 2, together=True),
+        Moves(1, 2, 3),
+    ],
+    ids=str,
+)
+def test_bounded_scores_lose_epsilon_and_no_more(record, law, moves):
+    epsilon, asked = 0.7, promise(0.7)
+    for k in (1, 2):
+        # One-shot noise loses most where k items are behind k + 1 others.
+        size = 5 if record is pairwise.one_shot_top_k and math.inf == moves.one_way else 3
+        scale = float(record.scale(asked, k, moves))
+        lead = lead_of(record, asked, k, moves)
+        moved = moved_scores(size, moves)
+        if size > 3:
+            ends = {-1, 1} if not moves.together else {0, 1}
+            moved = [one for one in moved if set(one) <= ends]
+        bases = bases_of(record, size, scale)
+        loss = worst_loss(law, bases, moved, k, scale, lead)
+        assert loss <= epsilon * (1 + 1e-8), k
+        less = worst_loss(law, bases, moved, k, 0.95 * scale, lead)
+        between = moves.most < moves.one_way < math.inf  # no such list is known to lose ε
+        assert less > epsilon or (record is pairwise.one_shot_top_k and k == 2 and between), k
+
+
+# --- with δ ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("record", "divisor"), [(pairwise.peeling_top_k, 8), (pairwise.permute_and_flip_top_k, 2)]
+)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (2.0, 0.01), (9.0, 1e-12)])
+def test_composed_scale_of_rounds(record, divisor, epsilon, delta):
+    """k rounds of (R/λ)²/8- or (R/λ)²/2-zCDP add up to the ρ for which ρ + 2√(ρ ln 1/δ) is ε."""
+    reach, k = math.sqrt(math.log(1 / delta)), 3000
+    root = scipy.optimize.brentq(lambda r: r**2 + 2 * r * reach - epsilon, 0, 100, xtol=1e-15)
+    for together, span in ((False, 4.0), (True, 2.0)):
+        moves, asked = Moves(2.0, together=together), promise(epsilon, delta=delta)
+        wanted = span * math.sqrt(k / divisor) / root
+        assert wanted < record.scale(asked, k, moves)
+        found = record.scale(asked, k, moves, approximate=True)
+        assert float(found) == pytest.approx(wanted, rel=1e-12)
+        for small in (0.0, 1e-300):  # a δ that saves nothing, and one that only a trace can hide
+            traced = jax.jit(
+                lambda d, moves=moves: record.scale(
+                    promise(epsilon, delta=d), 3, moves, approximate=True
+                )
+            )
+            assert float(traced(small)) == pytest.approx(record.scale(asked, 3, moves), rel=1e-12)
+    assert float(record.scale(promise(math.inf, delta=delta), k, moves, approximate=True)) == 0.0
+
+
+def test_composition_of_rounds_keeps_its_delta():
+    epsilon, delta, k = 1.0, 0.05, 3
+    scale = float(
+        pairwise.peeling_top_k.scale(promise(epsilon, delta=delta), k, Moves(1.0), approximate=True)
+    )
+    assert scale < 0.8 * 2 * k / epsilon
+    law, excess = RECORDS["peeling"][1], 0.0
+    for signs in itertools.product((-1.0, 1.0), repeat=5):
+        for scores in (np.zeros(5), np.array([10.0, 0, 0, 0, 0]), np.array([2.0, 1, 0, 0, 0])):
+            first, second = (law(one, k, scale, 0)[1] for one in (scores, scores + np.array(signs)))
+            excess = max(excess, np.maximum(first - math.exp(epsilon) * second, 0).sum())
+    assert 0 < excess <= delta
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "applies"),
+    [(0.2, 0.05, True), (0.1, 1e-6, True), (0.2001, 0.05, False), (0.2, 0.0501, False)],
+)
+def test_approximate_scale_of_one_shot_where_its_theorem_holds(epsilon, delta, applies):
+    """8s√(k ln(m/δ))/ε for ε <= 0.2, δ <= 0.05, edges included, where it is below the pure one, k > 16 ln(m/δ)."""
+    asked, moves, record = promise(epsilon, delta=delta), Moves(2.0), pairwise.one_shot_top_k
+    pure = 2 * 400 * 2.0 / epsilon
+    less = 16.0 * math.sqrt(400 * math.log(1000 / delta)) / epsilon
+    found = record.scale(asked, 400, moves, num_items=1000, approximate=True)
+    assert float(found) == pytest.approx(less if applies else pure, rel=1e-12)
+    assert float(record.scale(asked, 400, moves)) == pytest.approx(pure)
+    assert float(published_one_shot_scale(asked, 400, 1000, 2.0)) == pytest.approx(pure)
+    published = published_one_shot_scale(asked, 400, 1000, 2.0, approximate=True)
+    assert float(published) == pytest.approx(less, rel=1e-12)
+    few = record.scale(asked, 5, moves, num_items=1000, approximate=True)
+    assert float(few) == pytest.approx(2 * 5 * 2.0 / epsilon)
+    traced = jax.jit(
+        lambda d: record.scale(
+            promise(epsilon, delta=d), 400, moves, num_items=1000, approximate=True
+        )
+    )
+    assert float(traced(0.0)) == pytest.approx(pure)  # which only a trace can hide
+    assert (
+        float(record.scale(promise(math.inf, delta=0.3), 400, moves, num_items=9, approximate=True))
+        == 0.0
+    )
+
+
+def test_the_set_by_one_shot_noise_keeps_its_delta():
+    epsilon, delta, k = 0.2, 0.05, 2
+    scale = float(
+        published_one_shot_scale(promise(epsilon, delta=delta), k, 4, 1.0, approximate=True)
+    )
+    law = RECORDS["one-shot"][1]
+
+    def chances(scores):
+        by_set = {}
+        for order, chance in zip(*law(scores, k, scale, 0), strict=True):
+            by_set[frozenset(order)] = by_set.get(frozenset(order), 0.0) + chance
+        return np.array([by_set[chosen] for chosen in sorted(by_set, key=sorted)])
+
+    for scores in (np.zeros(4), np.array([0.0, 0.0, 1.0, 9.0]) * scale):
+        base = chances(scores)
+        for signs in itertools.product((-1.0, 1.0), repeat=4):
+            excess = base - math.exp(epsilon) * chances(scores + np.array(signs))
+            assert np.maximum(excess, 0).sum() <= delta
+
+
+def test_with_delta_a_list_by_one_shot_noise_does_not_tell_the_order(key):
+    """Only real items count in its scale."""
+    scores, mask = jnp.array([0.0, 10.0, 20.0, 30.0, 40.0]) * 1e4, jnp.arange(5) < 4
+    given, asked = BoundedScores(scores, Moves(1.0), mask), promise(0.2, delta=0.01)
+    record = pairwise.one_shot_top_k
+    assert record(key, given, asked, 2).value.tolist() == [3, 2]
+    hidden = record(key, given, asked, 2, approximate=True)
+    assert hidden.value.tolist() == [2, 3]
+    assert float(hidden.guarantee.delta) == 0.01
+    wanted = record.scale(asked, 2, Moves(1.0), num_items=4, approximate=True)
+    assert float(hidden.diagnostics.noise_scale) == float(wanted)
+
+
+# --- use -------------------------------------------------------------------------------------------
+
+WINS = WinCounts.from_matrix([[0, 9, 9.5, 4], [1, 0, 7, 3], [0.5, 3, 0, 2], [1, 2, 2, 0]])
+
+
+@every_record
+def test_jit_and_vmap_over_keys_promises_and_bounds(record, key):
+    """Values are those of single calls."""
+
+    def run(key, epsilon, most):
+        asked = Privacy(epsilon, unit="user", adjacency="replace", contributions=most)
+        found = record(key, WINS, asked, 2)
+        return found.value, found.diagnostics.noise_scale
+
+    keys = jax.random.split(key, 3)
+    many = jax.jit(jax.vmap(run))(keys, jnp.array([0.3, 1.0, jnp.inf]), jnp.array([1.0, 2.0, 3.0]))
+    for n, (epsilon, most) in enumerate([(0.3, 1), (1.0, 2), (math.inf, 3)]):
+        value, scale = run(keys[n], epsilon, most)
+        assert value.tolist() == many[0][n].tolist()
+        assert float(scale) == pytest.approx(float(many[1][n]))
+    assert many[0].dtype == jnp.int32
+    moves = jax.vmap(lambda most: record.scale(promise(0.5), 2, Moves(most, 4.0)))(
+        jnp.array([1.0, 9.0])
+    )
+    for n, most in enumerate((1.0, 9.0)):
+        assert float(moves[n]) == pytest.approx(record.scale(promise(0.5), 2, Moves(most, 4.0)))
+
+
+@every_record
+def test_the_scale_has_a_derivative(record):
+    scale = float(record.scale(promise(0.5), 2))
+    slope = jax.grad(lambda epsilon: record.scale(promise(epsilon), 2))(0.5)
+    assert float(slope) == pytest.approx(-scale / 0.5)
+
+
+@every_record
+def test_without_noise_the_best_come_first_and_ties_are_broken_at_random(record, key):
+    scores = jnp.array([1.0, 5.0, 3.0, 3.0, 3.0])
+    run = jax.vmap(
+        lambda one: record(one, BoundedScores(scores, Moves(1.0)), promise(jnp.inf), 2).value
+    )
+    found = np.asarray(run(jax.random.split(key, 300)))
+    assert np.all(np.any(found == 1, axis=1))
+    if record is not pairwise.canonical_top_k:
+        assert set(found[:, 0]) == {1}
+    others = np.bincount(found.sum(axis=1) - 1, minlength=5)[2:]
+    assert stats.chisquare(others).pvalue > ALARM
+
+
+@every_record
+def test_padded_items_are_never_selected_and_missing_ones_are_minus_one(record, key):
+    mask = jnp.array([False, True, False, True])
+    wins = WinCounts.from_matrix(np.ones((4, 4)) - np.eye(4), mask=mask)
+    run = jax.vmap(lambda one: record(one, wins, promise(0.1), 3).value)
+    found = {tuple(row) for row in np.asarray(run(jax.random.split(key, 50)))}
+    in_order = record is not pairwise.canonical_top_k
+    assert found == ({(1, 3, -1), (3, 1, -1)} if in_order else {(1, 3, -1)})
+    none = WinCounts.from_matrix(np.zeros((4, 4)), mask=jnp.zeros(4, bool))
+    assert record(key, none, promise(0.1), 2).value.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_fewer_of_the_places_hold_the_best_of_them(key, in_order):
+    scores, mask = jnp.array([3.0, 9.0, 1.0, 5.0, 7.0, 2.0]), jnp.arange(6) != 1
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def chosen(k, fewer):
+        return select_once(key, scores, mask, 2.0, k, "laplace", in_order, fewer)
+
+    for fewer in (1, 3, 5):
+        alone = chosen(fewer, None)
+        np.testing.assert_array_equal(chosen(6, fewer), [*alone, *[-1] * (6 - fewer)])
+
+
+@every_record
+def test_win_edges_and_float32_scores(record, key):
+    winners, losers = np.array([0, 0, 1, 2, 0]), np.array([1, 2, 2, 1, 1])
+    dense = WinCounts.from_comparisons(winners, losers, num_items=3)
+    edges = WinEdges.from_comparisons(winners, losers, num_items=3)
+    expected = record(key, dense, promise(2.0), 2).value.tolist()
+    assert record(key, edges, promise(2.0), 2).value.tolist() == expected
+    single = BoundedScores(dense.totals.astype(jnp.float32), Moves(1.0))
+    assert record(key, single, promise(1e6), 1).value.tolist() == [0]
+
+
+@every_record
+def test_releases_take_the_noise_of_their_promise(record):
+    for adjacency, moves in (
+        ("replace", Moves(3.0, 3.0)),
+        ("add-remove", Moves(3.0, 3.0, together=True)),
+    ):
+        asked = promise(0.5, "user", adjacency, 3)
+        for k in (1, 2):
+            found = record.release(WINS, asked, k)
+            assert found.diagnostics.noise_scale == pytest.approx(float(record.scale(asked, k)))
+            assert record.scale(asked, k) == record.scale(asked, k, moves)
+            assert found.guarantee.promise == asked
+    totals = BoundedScores(np.array([2.0**40, 0, 2.0**39, 5]), Moves(1.0))
+    if record is not pairwise.one_shot_top_k:
+        assert set(record.release(totals, promise(1e300), 2).value.tolist()) == {0, 2}
+        assert len(set(record.release(totals, promise(1e-300), 3).value.tolist())) == 3
+    assert record.release(totals, promise(300.0), 2).value.tolist() == [0, 2]
+
+
+# --- refusals --------------------------------------------------------------------------------------
+
+SCORES = BoundedScores([1.0, 2.0, 0.0, 5.0], Moves(1.0))
+
+
+@every_record
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"k": 0}, ValueError, "k must be"),
+        ({"k": 5}, ValueError, "k must be an integer from 1 to m = 4"),
+        ({"k": 1.5}, ValueError, "k must be"),
+        ({"k": True}, ValueError, "k must be"),
+        ({"unit": "user", "contributions": None}, ValueError, "needs contributions=L"),
+        ({"data": np.zeros(4)}, TypeError, "BoundedScores"),
+        ({"data": BoundedScores(np.zeros(4), Moves(0.0))}, ValueError, "most must be positive"),
+        ({"data": BoundedScores(np.zeros(4), Moves(math.inf))}, ValueError, "most must be finite"),
+        ({"data": BoundedScores(np.zeros(4), Moves(1.0, -1.0))}, ValueError, "one_way must be positive"),
+        ({"data": BoundedScores(np.zeros(4), Moves(1.0, every=0.0))}, ValueError, "every must be positive"),
+    ],
+)  # fmt: skip
+def test_refusals_explain_themselves(record, change, error, message, key):
+    asked, given = split({"data": WINS, "k": 2, **change})
+    with pytest.raises(error, match=message):
+        record(key, given["data"], asked, given["k"])
+    with pytest.raises(error, match=message):
+        record.release(given["data"], asked, given["k"])
+
+
+@every_record
+def test_refusals_of_one_kind_of_call(record, key):
+    ranks = Privacy(1.0, unit="rank", adjacency="replace")
+    for call in (functools.partial(record, key), record.release):
+        with pytest.raises(ValueError, match=f"^{record.name} works on comparisons.*unit='user'"):
+            call(WINS, ranks, 2)
+        with pytest.raises(TypeError, match="Privacy"):
+            call(WINS, 1.0, 2)
+    with pytest.raises(ValueError, match=r"use jax.vmap"):
+        record(key, BoundedScores(np.zeros((4, 4)), Moves(1.0)), promise(1.0), 2)
+    delta = "leave approximate out" if record is pairwise.canonical_top_k else "needs delta > 0"
+    with pytest.raises(ValueError, match=delta):
+        record(key, WINS, promise(1.0), 2, approximate=True)
+    for epsilon in (math.inf, np.ones(2)):
+        with pytest.raises(ValueError, match="epsilon"):
+            record.release(WINS, promise(epsilon), 2)
+    mask = np.array([True, True, False, True])
+    for padded in (dataclasses.replace(SCORES, mask=mask), dataclasses.replace(WINS, mask=mask)):
+        with pytest.raises(ValueError, match="no padding"):
+            record.release(padded, promise(1.0), 2)
+    for scores, words in [
+        ([0.25, 1.0], "multiples of 1/2"),
+        ([math.nan, 1.0], "multiples of 1/2"),
+        ([2.0**60, 1.0], "float64 holds none beyond"),
+        ([2**60, 1], "int64 holds none beyond"),
+        (np.float32([2.0**23 + 1, 1.0]), "float32 holds none beyond"),
+        ([math.inf, 1.0], "holds none beyond"),
+        ([], "shape"),
+        ([[1.0, 2.0]], "shape"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            record.release(BoundedScores(scores, Moves(1.0)), promise(1.0), 1)
+    rounded = WinCounts.from_matrix(np.float32([[0, 2**23 + 1], [0, 0]]))
+    with pytest.raises(ValueError, match="float32 holds none"):
+        record.release(rounded, promise(1.0), 1)
+
+
+def test_too_many_sets_are_refused():
+    with pytest.raises(ValueError, match="take one_shot_top_k"):
+        pairwise.canonical_top_k.release(
+            BoundedScores(np.zeros(3000), Moves(1.0)), promise(1.0), 1000
+        )
+
+
+@every_record
+def test_a_record_reads_like_a_function(record):
+    assert "Guarantee" in record.__doc__
+    module = importlib.import_module(record.__module__)
+    assert getattr(module, record.name) is record
+    assert copy.deepcopy(record) is pickle.loads(pickle.dumps(record)) is record
+    found = doctest.DocTestParser().get_doctest(record.__doc__, vars(module), record.name, None, 0)
+    assert found.examples
+    assert doctest.DocTestRunner().run(found).failed == 0
+
+
+# --- which one -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unit", "adjacency", "limit", "k", "most", "name"),
+    [
+        ("comparison", "replace", None, 1, None, "canonical"),
+        ("comparison", "flip", None, 2, None, "one-shot"),
+        ("user", "replace", 10, 10, 1, "canonical"),
+        ("user", "replace", 9, 10, 1, "one-shot"),
+        ("user", "replace", 10, 5, 2.0, "canonical"),
+        ("user", "add-remove", 10, 6, 2.0, "one-shot"),
+        ("user", "replace", 10, 2, None, "one-shot"),
+    ],
+)
+def test_the_choice_depends_on_how_many_totals_a_unit_can_change(
+    unit, adjacency, limit, k, most, name
+):
+    moves = None if most is None else Moves(most, limit)
+    assert choose_top_k(100, k, promise(1.0, unit, adjacency, limit), moves) == name
+
+
+def test_too_many_outcomes_are_left_to_one_shot_noise():
+    asked, items, moves = promise(1.0), exact_selection.MOST_CLASSES // 100, Moves(1, 100)
+    assert choose_top_k(items, 100, asked, moves) == "canonical"
+    assert choose_top_k(items + 1, 100, asked, moves) == "one-shot"
+    for k in (0, 6):
+        with pytest.raises(ValueError, match="k must be"):
+            choose_top_k(5, k, asked)
+    with pytest.raises(ValueError, match="must be positive"):
+        choose_top_k(5, 2, asked, Moves(0.0))
