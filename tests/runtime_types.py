@@ -27,7 +27,6 @@ CHECKED = "tests.runtime_types.checked"
 EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
     "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
-    "privacy.unbounded_sums",
     "privacy.cube_lattice", "privacy.zcdp", "privacy.guarantee",
     "pairwise.maximum_likelihood", "pairwise.debiasing", "pairwise.uncertainty",
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",
@@ -55,7 +54,7 @@ EXAMPLES = (
     "preferences.label_training",
     "preferences.label_reports", "release.preference_labels",
     "personalized.surrogate", "privacy_audit.losses", "simulate.worlds.comparisons", "simulate.worlds.reports",
-    "simulate.worlds.rankings", "release.mallows", "release.randomized_response",
+    "simulate.worlds.rankings",
 )  # fmt: skip
 
 

@@ -57,14 +57,13 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.jobs.schedule import Schedule, Time, day, schedule_of
 from privrank_jax.jobs.spending import Payment
-from privrank_jax.pairwise.continual import continual_totals
+from privrank_jax.pairwise.continual import ContinualDiagnostics
 from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
-from privrank_jax.pairwise.score_stream import continual_sums, fit_all_sums, fit_score_sums
+from privrank_jax.pairwise.score_stream import fit_all_sums, fit_score_sums
 from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.continual import ContinualDiagnostics
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.prefix_sums import usual_strategy
-from privrank_jax.release.leaderboard import stored_board, strategy_for
+from privrank_jax.release.leaderboard import stored_board, stream_of
 from privrank_jax.release.ledger import Ledger
 
 _NOISES = ("laplace", "gaussian")
@@ -125,7 +124,7 @@ def leaderboard(
         start: public start of the first step, such as ``"2026-01-01"`` (UTC).
         steps: public number of steps that will ever be published, at most 10,000; the noise grows little with it.
             Default: there is no last step, and the noise grows with how many there were
-            (:mod:`privrank_jax.privacy.unbounded_sums` compares both).
+            (:mod:`privrank_jax.privacy.prefix_sums` compares both).
         until: publish the steps that end by then: the data are complete up to it. Default: now, and data whose newest
             row is older than a step are refused.
         state: the file that keeps what was drawn and the key of all noise, so that a step comes out once; made with
@@ -298,12 +297,11 @@ class _Job:
         counted = arrivals.sums(0, last) if self.fits_sums else arrivals.totals(0, last)
         counts = np.zeros((self.schedule.steps or last, counted.shape[1]))
         counts[:last] = counted
-        draw = continual_totals
-        if self.fits_sums:
-            draw = functools.partial(continual_sums, num_items=items)
+        draw, key = stream_of(self.promise), self.source.key()
         strategy = None if self.schedule.steps else usual_strategy(None, self.noise)
-        key = self.source.key()
-        found = draw(key, counts, self.promise, noise=self.noise, strategy=strategy)
+        found = draw(
+            key, counts, self.promise, noise=self.noise, strategy=strategy, num_items=items
+        )
         told, noisy = found.diagnostics, np.asarray(found.value)[:last]
         scores = fit_all_sums(noisy, items, told, self.gamma) if self.fits_sums else None
         return _Published(noisy, scores, told, found.guarantee, arrivals.counted(0, last))
@@ -480,10 +478,10 @@ class _Job:
 
         def deviation(promise: Privacy, steps: int | None, noise: str, after: int) -> float:
             try:
-                strategy = strategy_for(promise, num_items, steps, noise)[2]
+                rows = stream_of(promise).rows(promise, num_items, steps, noise)
             except ValueError:  # no exact noise can be drawn
                 return math.inf
-            return float(strategy.deviations(after)[-1])
+            return float(rows.deviations(after)[-1])
 
         def same(steps: int | None, after: int) -> float:
             return deviation(self.promise, steps, self.noise, after)

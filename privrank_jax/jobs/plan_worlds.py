@@ -50,11 +50,11 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs.plan_design import OF_ORDER, Design
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.links import get_link
-from privrank_jax.pairwise.continual import continual_totals
+from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
 from privrank_jax.pairwise.debiased_fit import scores_from_sums
 from privrank_jax.pairwise.debiasing import DebiasedSums, coefficients
 from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
-from privrank_jax.pairwise.score_stream import continual_score_sums, fit_score_sums
+from privrank_jax.pairwise.score_stream import fit_score_sums
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
 

@@ -11,7 +11,7 @@ from jaxtyping import Int, Shaped
 from privrank_jax._validate import check_choice
 from privrank_jax.data.cells import parsed_time
 from privrank_jax.jobs.checks import private_remark
-from privrank_jax.release.exact_strategy import MAX_STEPS
+from privrank_jax.pairwise.continual import MAX_STEPS
 
 PERIODS = ("hour", "day", "week", "month")
 _SECONDS = {"hour": 3600, "day": 86_400, "week": 7 * 86_400}

@@ -1,59 +1,395 @@
-"""Noisy win totals over time, under one promise for all steps: what scores are fitted to where pairs are public."""
+r"""Counts that are published after every step of a stream, under one promise for all steps: one kind of record.
+
+The mechanism and its proof: :mod:`privrank_jax.privacy.prefix_sums`. What one unit moves of a single release, where
+each comparison adds a row of sum 1, is what it moves of win totals (:mod:`privrank_jax.pairwise.noisy_totals`).
+
+**Parts.** A stream may hold several kinds of numbers. What one comparison adds to part p are nonnegative numbers of sum
+at most d_p and sum of squares at most d_p. Let part p be divided by the scale of its noise: the stream is one of
+nonnegative rows whose ℓ₁ norm is at most Σ_p d_p/s_p, and whose squared ℓ₂ norm is at most Σ_p d_p/σ_p², and the proof
+uses no more than that. So with the share φ_p of the budget, Σ φ_p = 1:
+
+- Laplace: s_p = d_p/φ_p times the scale of totals alone, whose rows have sum 1. The loss is Σ_p φ_p ε = ε.
+- Gaussian: σ_p = √(d_p/φ_p) times that of totals alone: the squared ℓ₂ sensitivity is Σ_p φ_p μ² = μ².
+
+All of it is one mechanism, so streams may depend on what was published before. For wins, losses and pair counts it is
+attained in ℓ₁ by three items: where 0 beat 1, 2 beats 0, and they move by 2, 2 and 2. (With two items pair counts
+stay.)
+
+**Exact noise.** Twice the counts are integers, X, and C is replaced by an integer matrix: for the square root, the
+coefficients 2^b f_k rounded to integers (b = 16, less where σ would exceed what can be drawn); the others are integer
+as they are. Nothing is lost by rounding C, for A = (A C⁻¹) C holds for the rounded matrix, and the proof asks only that
+C is lower triangular and nonnegative, and how long its longest column is, an exact integer here. *Gaussian noise* is
+rounded to integers (:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian mechanism's output, as CX
+is an integer; σ_p is rounded up to a rational. *Laplace noise* is one on integers
+(:mod:`privrank_jax.exact.integer_laplace`). Where rows of the tree without a last step hold 2^-j, they hold 1 here and
+have 2^j times the scale of the noise, and lose the same: where the row moves by δ, integer Laplace noise of scale 2^j s
+loses at most 2^-j δ/s.
+"""
 
 from __future__ import annotations
 
-import jax.numpy as jnp
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from privrank_jax._backend import product
 from privrank_jax._types import Key, Numbers
+from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.data import Facts
+from privrank_jax.mechanism.program import Mechanism
+from privrank_jax.pairwise.graph import check_counts
+from privrank_jax.pairwise.noisy_totals import totals_change
 from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.totals_noise import totals_sensitivity
-from privrank_jax.privacy.continual import StepsLike, noisy_stream
+from privrank_jax.pairwise.whole_counts import doubled_counts
+from privrank_jax.privacy.bodies import Noise
+from privrank_jax.privacy.calibration import additive_scale
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import draw
+from privrank_jax.privacy.prefix_sums import (
+    check_steps,
+    column_length,
+    strategy_matrices,
+    usual_strategy,
+)
 from privrank_jax.privacy.privacy import Privacy
 
+if TYPE_CHECKING:
+    from privrank_jax.exact.strategy_rows import ExactRows
 
-def continual_totals(
-    key: Key,
-    totals: StepsLike,
-    privacy: Privacy,
-    *,
-    noise: str = "gaussian",
-    strategy: str | None = None,
-) -> Estimate:
+MAX_STEPS = 10_000
+MAX_PAIR_ITEMS = 100
+PAIRS_SHARE = Fraction(1, 4)
+_TIMES = 2  # counts are multiples of 1/2
+
+Steps = Float[Array, "steps numbers"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of what a stream holds for each step.
+
+    Attributes:
+        size: how many numbers.
+        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂.
+        share: φ, its share of the budget.
+    """
+
+    size: int
+    moved: int = 1
+    share: Fraction = Fraction(1)
+
+    @property
+    def factor(self) -> Fraction:
+        """d/φ."""
+        return self.moved / self.share
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class ContinualDiagnostics:
+    """The noise of counts over time; public.
+
+    Attributes:
+        noise_scale: λ (Laplace) or σ (Gaussian) of the noise drawn at each step (at the first one, for the tree without
+            a last step), in wins.
+        deviations: ``(T,)``, the standard deviation of the noise of one item's total at each step, likewise.
+        pair_scale: as ``noise_scale``, of the noise of pair counts; None where there are none.
+        pair_deviations: as ``deviations``, of pair counts.
+    """
+
+    noise_scale: Numbers
+    deviations: Numbers
+    pair_scale: Numbers | None = None
+    pair_deviations: Numbers | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PrefixSums(Mechanism):
+    """Sums of counts after each step of a stream, with noise.
+
+    Called with ``(key, data, privacy, noise=..., strategy=...)`` it simulates: pure, for ``jit``, ``vmap``, ``grad``.
+
+    Attributes:
+        name: of the record in this module.
+        doc: the theorem, and what is published.
+        parts: m -> parts of a step, in order.
+        floats: (data, m or None) -> what arrived in each step, ``(T, d)``, and m; checked.
+        whole: data -> twice that on the host, as int64.
+        hidden: whether it holds for private pairs alone, as others need no such counts.
+    """
+
+    name: str
+    doc: str
+    parts: Callable[[int], tuple[Part, ...]]
+    floats: Callable[[Any, int | None], tuple[Any, int]]
+    whole: Callable[[Any], Int[np.ndarray, "steps numbers"]]
+    hidden: bool = False
+
+    def __post_init__(self) -> None:
+        self.read_as(self.name, __name__, self.doc)
+
+    def attained(self, privacy: Privacy, noise: str) -> Privacy:
+        """What is attained of a promise.
+
+        Raises:
+            TypeError, ValueError: a promise that can't be kept, an unknown noise, Gaussian noise without δ.
+        """
+        found = of_comparisons(privacy, self.name, noise)
+        if self.hidden and found.adjacency == "flip":
+            raise ValueError(
+                "under adjacency='flip' it is public who compared what: publish win totals (continual_totals), and fit "
+                "scores to those of a step by pairwise.fit."
+            )
+        return found
+
+    def __call__(
+        self,
+        key: Key,
+        data: Any,
+        privacy: Privacy,
+        *,
+        noise: str = "gaussian",
+        strategy: str | None = None,
+        num_items: int | None = None,
+    ) -> Estimate:
+        """Simulate.
+
+        Args:
+            key: PRNG key.
+            data: what arrived in each of T steps, not accumulated, as the record says.
+            privacy: what is promised for all steps together: unit comparison or user. L is the most comparisons of one
+                user in all steps. ε = ∞ adds no noise; ε, δ and ``contributions`` may be traced.
+            noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
+            strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; by default the one with the least
+                largest error. Or of :data:`~privrank_jax.privacy.prefix_sums.UNBOUNDED`: the T steps are then the first
+                ones of any number, and the guarantee is for all that will ever be published.
+            num_items: m, where the data don't tell.
+
+        Returns:
+            ``value``: sums after each step, ``(T, d)``, in wins. ``guarantee``. ``diagnostics``:
+            :class:`ContinualDiagnostics`.
+
+        Raises:
+            TypeError, ValueError: as :meth:`attained`; users without ``contributions``, data without an axis of steps,
+                an unknown strategy.
+        """
+        numbers, items = self.floats(data, num_items)
+        attained = self.attained(privacy, noise)
+        decode, scales = self._scales(attained, items, len(numbers), noise, strategy)
+        parts = zip(self.parts(items), scales, strict=True)
+        each = jnp.concatenate([jnp.full(part.size, scale) for part, scale in parts])
+        value = _noisy_prefix_sums(key, numbers, jnp.asarray(decode, numbers.dtype), each, noise)
+        rows = np.linalg.norm(decode, axis=1) * Noise.independent(noise, 1.0).deviation()
+        told = [one for s in scales for one in (s, s * jnp.asarray(rows, numbers.dtype))]
+        return Estimate(value, Guarantee(privacy, attained), ContinualDiagnostics(*told))
+
+    def scale(
+        self,
+        privacy: Privacy,
+        *,
+        steps: int,
+        num_items: int,
+        noise: str = "gaussian",
+        strategy: str | None = None,
+    ) -> list[Any]:
+        """Scale of the noise drawn at each step, of each part, in wins; arguments as of a simulation."""
+        attained = self.attained(privacy, noise)
+        return self._scales(attained, num_items, steps, noise, strategy)[1]
+
+    def _scales(
+        self, attained: Privacy, items: int, steps: int, noise: str, strategy: str | None
+    ) -> tuple[np.ndarray, list[Any]]:
+        """B, and the scale of each part."""
+        strategy = strategy or usual_strategy(steps, noise)
+        decode, encode = strategy_matrices(strategy, steps)
+        size = totals_change(attained, Facts(items), noise).size(noise)
+        size = size / _TIMES * column_length(strategy, encode, noise)
+        alone = additive_scale(noise, attained, size, size)
+        factors = (float(part.factor) for part in self.parts(items))
+        return decode, [alone * (one if noise == "laplace" else one**0.5) for one in factors]
+
+    def release(
+        self,
+        data: Any,
+        privacy: Privacy,
+        *,
+        noise: str = "gaussian",
+        steps: int | None = None,
+        num_items: int | None = None,
+    ) -> Estimate:
+        """The same with exact noise, all steps at once; where more are to come, ``release.Leaderboard`` goes on.
+
+        Args:
+            data: as of a simulation.
+            privacy: what is promised, ε finite.
+            noise: as of a simulation.
+            steps: T, at least as many as the data hold; None: those of the data are the first ones of any number.
+            num_items: as of a simulation.
+
+        Returns:
+            As of a simulation, in NumPy and float64.
+
+        Raises:
+            TypeError, ValueError: as of a simulation; ε = ∞, an ε and δ so extreme that no noise can be drawn; data
+                that hold no exact counts, or more than T steps.
+        """
+        from privrank_jax.exact.entropy import SYSTEM
+        from privrank_jax.exact.integer_noise import exact_estimate
+
+        items, counts = self.floats(data, num_items)[1], self.whole(data)
+        if steps is not None and len(counts) > steps:
+            raise ValueError(f"the data hold {len(counts)} steps, more than steps = {steps}.")
+        rows = self.rows(privacy, items, steps, noise)
+        value = rows.decoded(rows.drawn(counts, 0, [SYSTEM] * len(counts)))
+        return exact_estimate(value, privacy, rows.attained, exact_noise(rows, len(counts)))
+
+    def rows(
+        self, privacy: Privacy, num_items: int, steps: int | None, noise: str = "gaussian"
+    ) -> ExactRows:
+        """Exact noise row by row, by the integer strategy of the least error.
+
+        Args:
+            privacy: what is promised, ε finite.
+            num_items: m.
+            steps: T, at most 10,000; None without a last step.
+            noise: as of a simulation.
+
+        Raises:
+            TypeError, ValueError: a promise that can't be kept, or noise that can't be drawn.
+        """
+        from privrank_jax.exact.integer_noise import exact_promise
+        from privrank_jax.exact.strategy_rows import exact_rows
+
+        attained = exact_promise(self.attained(privacy, noise))
+        if steps is not None:
+            check_steps(steps)
+            if steps > MAX_STEPS:
+                raise ValueError(
+                    f"steps must be at most {MAX_STEPS:,}, got {steps:,}: choose longer steps, such as weeks, or leave "
+                    "steps out for a leaderboard without a last step."
+                )
+        entries = totals_change(attained, Facts(num_items), noise).entries
+        moved = [math.ceil(one) for one in np.asarray(entries).tolist()]
+        parts = [(part.size, part.factor) for part in self.parts(num_items)]
+        return exact_rows(usual_strategy(steps, noise), steps, attained, moved, parts, _TIMES)
+
+
+@functools.partial(jax.jit, static_argnames=("noise",))
+def _noisy_prefix_sums(
+    key: Key, totals: Steps, decode: Float[Array, "steps steps"], scale: Numbers, noise: str
+) -> Steps:
+    """Prefix sums of ``(T, d)`` with B times noise of a scale for each of the d columns."""
+    drawn = draw(key, noise, totals.shape, scale, totals.dtype)
+    return jnp.cumsum(totals, axis=0) + product(decode, drawn)
+
+
+def exact_noise(rows: ExactRows, steps: int) -> ContinualDiagnostics:
+    """Scale of the noise drawn at the first step, and the deviation of the sums at each of so many steps.
+
+    Args:
+        rows: the noise.
+        steps: how many.
+    """
+    told = [(scale, rows.deviations(steps, part)) for part, scale in enumerate(rows.units)]
+    return ContinualDiagnostics(*[one for part in told for one in part])
+
+
+# --- what a step holds
+
+
+def parts_of(num_items: int) -> tuple[Part, ...]:
+    """Wins and losses, and, for few enough items, pair counts.
+
+    >>> [part.size for part in parts_of(4)], [part.size for part in parts_of(1000)]
+    ([8, 6], [2000])
+    """
+    if num_items > MAX_PAIR_ITEMS:
+        return (Part(2 * num_items, 2),)
+    pairs = Part(num_items * (num_items - 1) // 2, 1, PAIRS_SHARE)
+    return Part(2 * num_items, 2, 1 - PAIRS_SHARE), pairs
+
+
+def score_sums(wins: WinCounts) -> Float[Array, "*steps numbers"]:
+    """Wins, losses and, for few enough items, pair counts, one after the other.
+
+    Args:
+        wins: win counts ``(..., m, m)``.
+
+    Returns:
+        ``(..., 2m)``, or ``(..., 2m + m(m-1)/2)``; pairs (0, 1), (0, 2), ..., (1, 2), ....
+
+    >>> score_sums(WinCounts.from_matrix([[0, 3], [1, 0]])).tolist()
+    [3.0, 1.0, 1.0, 3.0, 4.0]
+    """
+    return jnp.concatenate(_kinds_of_counts(jnp.asarray(wins.matrix)), axis=-1)
+
+
+def _kinds_of_counts(matrix: Any) -> list[Any]:
+    """The same apart, in NumPy or JAX."""
+    found, items = [matrix.sum(-1), matrix.sum(-2)], matrix.shape[-1]
+    if items <= MAX_PAIR_ITEMS:
+        first, second = np.triu_indices(items, 1)
+        found.append((matrix + matrix.swapaxes(-1, -2))[..., first, second])
+    return found
+
+
+def _totals(totals: Any, num_items: int | None) -> tuple[Steps, int]:
+    totals = jnp.asarray(totals)
+    if totals.ndim != 2 or not totals.shape[0]:
+        raise ValueError(
+            f"totals must have shape (T, m) with T >= 1, one row for each step, got {totals.shape}."
+        )
+    return totals, totals.shape[1]
+
+
+def _whole_totals(totals: Any) -> Int[np.ndarray, "steps items"]:
+    doubled = doubled_counts(totals)
+    return doubled.sum(-1) if isinstance(totals, WinCounts) else doubled
+
+
+def _sums(wins: Any, num_items: int | None) -> tuple[Steps, int]:
+    if num_items is not None and not isinstance(wins, WinCounts):
+        return jnp.asarray(wins), num_items
+    check_counts(wins)
+    if wins.matrix.ndim != 3 or not wins.matrix.shape[0]:
+        raise ValueError(
+            f"wins must have an axis of steps, (T, m, m) with T >= 1, got {wins.matrix.shape}: stack the counts of the "
+            "comparisons that arrived in each step."
+        )
+    return score_sums(wins), wins.num_items
+
+
+def _whole_sums(wins: Any) -> Int[np.ndarray, "steps numbers"]:
+    doubled = doubled_counts(wins)
+    if not isinstance(wins, WinCounts):
+        return doubled
+    return np.concatenate(_kinds_of_counts(doubled), axis=-1)
+
+
+continual_totals = PrefixSums(
+    "continual_totals",
     """Noisy win totals after each of T steps, all of them together under one promise.
 
-    Where it is public who compared what (``flip``), scores are fitted to the totals of a step
+    ``data``: wins of each item among the comparisons that arrived in each step, ``(T, m)``. ``value``: ``(T, m)``, high
+    = preferred. Where it is public who compared what (``flip``), scores are fitted to the totals of a step
     (:func:`~privrank_jax.pairwise.fit`, with how often each pair was compared up to it): post-processing. Elsewhere use
-    :func:`~privrank_jax.pairwise.score_stream.continual_score_sums`, as totals follow how often items were compared.
+    :func:`continual_score_sums`, as totals follow how often items were compared.
 
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
     steps, for the promised unit and adjacency, whichever steps the L comparisons of a user fall into, and even where
-    comparisons depend on what was published before. The sensitivity is that of one release
-    (:func:`~privrank_jax.pairwise.totals_noise.totals_sensitivity`) times the length of the longest column of the
-    strategy; proof at the head of :mod:`privrank_jax.privacy.prefix_sums`. T is public.
+    comparisons depend on what was published before. T is public.
 
     The noise of the totals at a step grows with log T for Gaussian noise, where a release of its own at every step
     needs √T (``strategy="independent"``). Noise of nearby steps is correlated.
-
-    Args:
-        key: PRNG key.
-        totals: wins of each item among the comparisons that arrived in each step, ``(T, m)``, not accumulated.
-        privacy: what is promised for all steps together: unit comparison or user, any adjacency. L is the most
-            comparisons of one user in all steps together. ε = ∞ adds no noise; ε, δ and ``contributions`` may be
-            traced.
-        noise: ``"gaussian"`` at the δ of the promise, or ``"laplace"``.
-        strategy: one of :data:`~privrank_jax.privacy.prefix_sums.STRATEGIES`; by default the one with the least
-            largest error. Or of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`: the T steps are then the first
-            ones of any number, and the guarantee is for all that will ever be published.
-
-    Returns:
-        ``value``: noisy totals after each step, ``(T, m)``, in wins, high = preferred. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
-
-    Raises:
-        ValueError: a promise that can't be kept, Gaussian noise without δ, users without ``contributions``, totals
-            without an axis of steps, unknown names.
 
     Source: Fichtenberger, Henzinger and Upadhyay (2023); Chan, Shi and Song (2011) for the tree; users ours.
 
@@ -62,17 +398,33 @@ def continual_totals(
     >>> totals = continual_totals(jax.random.key(0), jnp.array([[9.0, 1.0], [90.0, 10.0]]), promise).value
     >>> totals.shape, bool(totals[1, 0] > totals[1, 1])
     ((2, 2), True)
-    """
-    attained = of_comparisons(privacy, "continual_totals", noise)
-    totals = jnp.asarray(totals)
-    if totals.ndim != 2 or not totals.shape[0]:
-        raise ValueError(
-            f"totals must have shape (T, m) with T >= 1, one row for each step, got {totals.shape}."
-        )
-    value, told = noisy_stream(key, totals, attained, totals_changes(attained), noise, strategy)
-    return Estimate(value, Guarantee(privacy, attained), told)
+    """,
+    parts=lambda num_items: (Part(num_items),),
+    floats=_totals,
+    whole=_whole_totals,
+)
 
+continual_score_sums = PrefixSums(
+    "continual_score_sums",
+    """Noisy wins, losses and pair counts after each of T steps, all of them together under one promise.
 
-def totals_changes(privacy: Privacy) -> tuple[Numbers, Numbers]:
-    """Sensitivity of the win totals of one release, in ℓ₁ and ℓ₂."""
-    return totals_sensitivity(privacy, "l1"), totals_sensitivity(privacy, "l2")
+    ``data``: counts of the comparisons that arrived in each step, :class:`~privrank_jax.comparisons.WinCounts` ``(T, m,
+    m)`` without a mask; or, with ``num_items``, ``(T, d)`` sums in the order of :func:`score_sums`, which is that of
+    ``value``. :func:`~privrank_jax.pairwise.score_stream.fit_score_sums` fits scores to the sums of a step.
+
+    **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that is published in all T
+    steps, for the promised unit, comparison or user, under ``replace`` or ``add-remove``, whichever steps the
+    comparisons of a user fall into, and even where comparisons depend on what was published before. T is public.
+
+    Source: ours; the strategies are those of :func:`continual_totals`.
+
+    >>> wins = WinCounts(jnp.array([[[0, 900], [100, 0]], [[0, 90], [10, 0]]], float))
+    >>> promise = Privacy(5.0, unit="comparison", adjacency="replace", delta=1e-6)
+    >>> continual_score_sums(jax.random.key(0), wins, promise).value.shape
+    (2, 5)
+    """,
+    parts=parts_of,
+    floats=_sums,
+    whole=_whole_sums,
+    hidden=True,
+)

@@ -43,42 +43,171 @@ B and c the longest column of C, ‖A‖_* <= ‖B‖_F ‖C‖_F <= √T r √T
 
 *No Toeplitz C* has less than ``square-root``: let b and c be the first T coefficients of B and C, K(x) = Σ_{k<T} f_k
 x^k and F(x) = x^{T-1} K(1/x)/K(x), which is analytic with \|F\| = 1 on the circle, as the zeros of K lie outside (f_k
-falls). The coefficient T - 1 of F b c = F/(1-x) is that of F K², Σ_k f_k², and at most ‖b‖ ‖c‖. *Measured*: a C
-optimized numerically by the fixed point of Denisov et al. with weights on the rows has 1.47, 1.62, 1.89, 2.05 and 2.64
-at T = 7, 12, 30, 52 and 365, a tenth less. It is not built: its entries differ from machine to machine, so a state
-would have to hold them.
+falls). The coefficient T - 1 of F b c = F/(1-x) is that of F K², Σ_k f_k², and at most ‖b‖ ‖c‖. A C optimized by the
+fixed point of Denisov et al. with weights on the rows has a tenth less (2.05 at T = 52, 2.64 at T = 365).
 
 For Laplace noise, ``increments`` has √T, and ``tree``, with ⌊log₂ T⌋ + 1 times the scale of one release, less than
 (⌊log₂ T⌋ + 1)^{3/2}, which is smaller beyond a thousand steps.
 
-Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): ``tree``. Li, Miklau, Hay, McGregor, Rastogi (2015):
+**Without a last step** C is infinite, and its first t rows are used by step t. The proof asks of C only that it is
+lower triangular and nonnegative, and how long its longest column is: in every T steps that length is at most the one
+bounded here, so (ε, δ) holds for the first T steps for every T, and so for all of them. (An event of the infinite
+sequence is approached by events of the first T steps, in probability under both neighbors at once, and δ is the same
+for each T.)
+
+*Root* (``unbounded-root``), for Gaussian noise. C is Toeplitz with coefficients a_0, a_1, ..., integers in units of
+2^-b. Let S_k >= 0 be a nondecreasing sequence with S_0 = 0, and
+
+    W_k = ⌊4^b (1 + S_k/5)⁻³⌋,    a_k = ⌊√(W_k - W_{k+1})⌋.
+
+**Theorem.** Every column has squared length Σ_k a_k² <= 4^b. *Proof.* W never increases, so a_k is well defined, and
+Σ_{k<n} a_k² <= Σ_{k<n} (W_k - W_{k+1}) = W_0 - W_n <= W_0 = 4^b for every n. Nothing is asked of S but that it does not
+decrease, so rounding in its computation costs no privacy. All of this is done in integers.
+
+S_k = Σ_{j<k} f_j², rounded down to multiples of 2^-64. Then a_k is about f_k times a factor that falls with log k, as
+in the logarithmic perturbations of Jacobsen and Fawaz, and B = A C⁻¹ has coefficients of about f_k over that factor:
+the variance grows with log⁵ t, that of the square root for a known T with log² T. The 5 and the 3 were chosen by their
+largest deviation (table); the coefficients of Jacobsen and Fawaz have 3.8, 5.3 and 7.1 up to 52, 365 and 3,650 steps.
+
+*Tree* (``unbounded-tree``), for Laplace noise. A step t that is divisible by 32^j and not by 32^{j+1} publishes the sum
+of the last 32^j steps, t among them, with 2^j times the noise; as a matrix, row t of C holds 2^-j in these places. B
+adds up the intervals that make up (0, t].
+
+**Theorem.** Every column has a sum of at most 2. *Proof.* The intervals of one j end at different multiples of 32^j and
+have length 32^j, so they don't overlap: a column has at most one entry 2^-j for each j, and Σ_j 2^-j = 2.
+
+There are at most 31 intervals of each j, so the variance at t is at most 31·4·Σ_j 4^j in units of that of one release,
+and the deviation grows with t^{1/5}. No Toeplitz C would do here: if its columns have a finite sum c, the coefficients
+of B tend to 1/c, and the deviation grows with √t.
+
+===========================================  ======  =======  =========  ==========
+largest deviation up to                      52      365      3,650      87,600
+===========================================  ======  =======  =========  ==========
+Gaussian noise: root, no last step           2.98    3.75     4.78       6.41
+square root for just so many steps           2.32    2.94     3.68       4.69
+Laplace noise: tree, no last step            11.1    16.9     27.4       53.5
+increments or binary tree for a known T      7.2     19.1     39.8       68.0
+===========================================  ======  =======  =========  ==========
+
+Dwork, Naor, Pitassi, Rothblum (2010); Chan, Shi, Song (2011): trees. Li, Miklau, Hay, McGregor, Rastogi (2015):
 strategies. Matousek, Nikolov, Talwar (2020): the bound. Denisov, McMahan, Rush, Smith, Thakurta (2022): adaptive
-streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. The statement on users is ours. Streams without a
-last step: :mod:`privrank_jax.privacy.unbounded_sums`.
+streams. Fichtenberger, Henzinger, Upadhyay (2023): ``square-root``. Jacobsen and Fawaz (2025, arXiv 2506.15018):
+unbounded streams. The statement on users, the telescoping coefficients and the weights of the tree are ours.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import math
 
 import numpy as np
-from jaxtyping import Float, Num
+from jaxtyping import Float, Int, Num
 
 from privrank_jax._arguments import is_whole
 from privrank_jax._validate import check_choice
-from privrank_jax.privacy.unbounded_sums import (
-    RADIX,
-    UNBOUNDED,
-    column_bound,
-    level_of,
-    root_integers,
-)
-
-_DIGITS = 30  # of the coefficients of the unbounded root
-Square = Float[np.ndarray, "steps steps"]
 
 STRATEGIES = ("square-root", "tree", "independent", "increments")
-"""Of streams of T steps; those of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED` need no T."""
+"""Of streams of T steps."""
+UNBOUNDED = ("unbounded-root", "unbounded-tree")
+"""Of streams without a last step."""
+
+_ROOTS = ("square-root", "unbounded-root")
+_RADIX = {"tree": 2, "unbounded-tree": 32}
+_FALLS, _POWER = 5, 3
+_BITS = 64  # of S
+_DIGITS = 30  # of the coefficients of the unbounded root in a simulation
+
+Square = Float[np.ndarray, "steps steps"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Strategy:
+    """C and A C⁻¹, row by row, in whole units where exact noise is added.
+
+    Attributes:
+        kind: one of :data:`STRATEGIES` or :data:`UNBOUNDED`.
+        steps: T; None without a last step.
+        digits: b: coefficients of the roots are rounded to multiples of 2^-b; None: those of the square root are not.
+    """
+
+    kind: str
+    steps: int | None = None
+    digits: int | None = None
+
+    @property
+    def unit(self) -> int:
+        """2^b, or 1: entries of C are given in units of 1 over it."""
+        return 1 << (self.digits or 0)
+
+    def growth(self, step: int) -> int:
+        """How many times the scale of the other noise that of row ``step`` (from 0) is; C holds entries over it."""
+        return 2 ** level_of(step + 1) if self.kind == "unbounded-tree" else 1
+
+    def width(self, step: int) -> int:
+        """How many steps row ``step`` sums up, if C holds zeros and ones."""
+        if self.kind in _RADIX:
+            radix = _RADIX[self.kind]
+            return radix ** level_of(step + 1, radix)
+        return step + 1 if self.kind == "independent" else 1
+
+    def encoding(self, step: int) -> Num[np.ndarray, "row"]:
+        """Row ``step`` of C, up to its diagonal, times the unit and the growth."""
+        if self.kind in _ROOTS:
+            return self._root(step)[0][step::-1]
+        row = np.zeros(step + 1, np.int64)
+        row[step + 1 - self.width(step) :] = 1
+        return row
+
+    def decoding(self, step: int) -> Float[np.ndarray, "row"]:
+        """Row ``step`` of A C⁻¹, up to its diagonal, for what :meth:`encoding` gives over the unit."""
+        if self.kind in _ROOTS:
+            return self._root(step)[1][step::-1]
+        row, end = np.zeros(step + 1), step + 1
+        while end:
+            row[end - 1] = 1
+            end -= self.width(end - 1)
+        return row
+
+    def spread(self, steps: int, growths: Float[np.ndarray, "steps"]) -> Float[np.ndarray, "steps"]:
+        """Deviation of prefix sums where the noise of each row has these deviations, over the unit."""
+        if self.kind in _ROOTS:
+            return growths * np.sqrt(np.cumsum(self._root(steps - 1)[1][:steps] ** 2)) / self.unit
+        squares = np.zeros(steps + 1)
+        for step in range(steps):
+            squares[step + 1] = squares[step + 1 - self.width(step)] + growths[step] ** 2
+        return np.sqrt(squares[1:])
+
+    def longest_column(self, noise: str) -> int:
+        """What no column is longer than, in units, in ℓ₁ for Laplace noise, and squared in ℓ₂ for Gaussian noise.
+
+        Of the tree without a last step for Laplace noise alone; the others' longest column is the first.
+        """
+        if self.kind == "unbounded-root":
+            return 4 ** (self.digits or 0)
+        if self.kind == "unbounded-tree":
+            return 2
+        steps = self.steps or 0
+        column = [int(self.width(step) == step + 1) for step in range(steps)]
+        if self.kind == "square-root":
+            column = self._root(steps - 1)[0].tolist()
+        return sum(one if noise == "laplace" else one * one for one in column)
+
+    def _root(self, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Coefficients of C and of A C⁻¹ up to that row at least."""
+        return _coefficients(self.kind, self.steps or 1 << (step + 1).bit_length(), self.digits)
+
+
+@functools.lru_cache(maxsize=8)
+def _coefficients(kind: str, steps: int, digits: int | None) -> tuple[np.ndarray, np.ndarray]:
+    if kind == "unbounded-root":
+        found = root_integers(steps, digits or 0)
+    else:
+        found = square_root_coefficients(steps)
+        if digits is None:
+            return found, found
+        found = np.rint(found * (1 << digits)).astype(np.int64)
+    return found, np.cumsum(inverse_series(found / (1 << (digits or 0))))
 
 
 def usual_strategy(steps: int | None, noise: str) -> str:
@@ -109,16 +238,63 @@ def square_root_coefficients(steps: int) -> Float[np.ndarray, "steps"]:
     >>> square_root_coefficients(4).tolist()
     [1.0, 0.5, 0.375, 0.3125]
     """
-    check_steps(steps)
     return np.cumprod(np.append(1.0, 1 - 0.5 / np.arange(1, steps)))
+
+
+def root_integers(steps: int, digits: int) -> Int[np.ndarray, "steps"]:
+    """a_0, ..., a_{T-1} of the root without a last step, in units of 2^-b; those of fewer steps begin those of more.
+
+    Args:
+        steps: T, at least 1.
+        digits: b, at most 30.
+
+    >>> root_integers(4, 8).tolist()
+    [166, 66, 46, 37]
+    """
+    unit, found = 1 << _BITS, np.zeros(steps, np.int64)
+    coefficient, squares, above = unit, 0, 4**digits
+    for place in range(steps):
+        squares += coefficient**2 >> _BITS
+        below = 4**digits * (_FALLS * unit) ** _POWER // (_FALLS * unit + squares) ** _POWER
+        found[place] = math.isqrt(above - below)
+        above, coefficient = below, coefficient * (2 * place + 1) // (2 * place + 2)
+    return found
+
+
+def inverse_series(series: Float[np.ndarray, "steps"]) -> Float[np.ndarray, "steps"]:
+    """Coefficients of 1/f(x), those of f(x) given and f(0) above 0; those of fewer steps begin those of more.
+
+    >>> inverse_series(np.array([2.0, 1.0, 0.0])).tolist()
+    [0.5, -0.25, 0.125]
+    """
+    found = np.zeros(series.size)
+    found[0] = 1 / series[0]
+    for place in range(1, series.size):
+        found[place] = -(series[1 : place + 1] @ found[place - 1 :: -1]) * found[0]
+    return found
+
+
+def level_of(step: int, radix: int = 32) -> int:
+    """The largest j for which radix^j divides t.
+
+    Args:
+        step: t, from 1.
+        radix: at least 2.
+
+    >>> [level_of(step) for step in (1, 31, 32, 64, 1024)]
+    [0, 0, 1, 1, 2]
+    """
+    level = 0
+    while step % radix == 0:
+        step, level = step // radix, level + 1
+    return level
 
 
 def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     """B and C of a strategy.
 
     Args:
-        strategy: one of :data:`STRATEGIES`, or of :data:`~privrank_jax.privacy.unbounded_sums.UNBOUNDED`, of which
-            these are the first T rows and columns.
+        strategy: one of :data:`STRATEGIES`, or of :data:`UNBOUNDED`, of which these are the first T rows and columns.
         steps: T >= 1.
 
     Returns:
@@ -135,78 +311,37 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     """
     check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
     check_steps(steps)
-    ones = np.tri(steps)
-    if strategy == "unbounded-root":
-        series = root_integers(steps, _DIGITS) / 2.0**_DIGITS
-        return toeplitz(np.cumsum(inverse_series(series))), toeplitz(series)
-    if strategy == "unbounded-tree":
-        decode, encode = _tree(steps, RADIX)
-        noise = 2.0 ** np.array([level_of(step) for step in range(1, steps + 1)])
-        return decode * noise, encode / noise[:, None]
-    if strategy == "independent":
-        return np.eye(steps), ones
-    if strategy == "increments":
-        return ones, np.eye(steps)
-    if strategy == "tree":
-        return _tree(steps)
-    root = toeplitz(square_root_coefficients(steps))
-    return root, root
-
-
-def toeplitz(coefficients: Num[np.ndarray, "steps"]) -> Num[np.ndarray, "steps steps"]:
-    """The lower triangular ``(T, T)`` matrix with these ``(T,)`` entries down its diagonals.
-
-    >>> toeplitz(np.array([1, 5])).tolist()
-    [[1, 0], [5, 1]]
-    """
-    place = np.subtract.outer(np.arange(coefficients.size), np.arange(coefficients.size))
-    return np.where(place < 0, 0, coefficients[place])
-
-
-def inverse_series(series: Float[np.ndarray, "steps"]) -> Float[np.ndarray, "steps"]:
-    """Coefficients of 1/f(x), those of f(x) given and f(0) above 0; those of fewer steps begin those of more.
-
-    >>> inverse_series(np.array([2.0, 1.0, 0.0])).tolist()
-    [0.5, -0.25, 0.125]
-    """
-    found = np.zeros(series.size)
-    found[0] = 1 / series[0]
-    for place in range(1, series.size):
-        found[place] = -(series[1 : place + 1] @ found[place - 1 :: -1]) * found[0]
-    return found
-
-
-def _tree(steps: int, radix: int = 2) -> tuple[Square, Square]:
-    """C sums up (t - b, t], b the largest power of the radix in t; B goes from t to t - b, and on to 0."""
+    rows = Strategy(strategy, steps, _DIGITS if strategy == "unbounded-root" else None)
+    growth = np.array([rows.growth(step) for step in range(steps)], float)
     decode, encode = np.zeros((steps, steps)), np.zeros((steps, steps))
-    for step in range(1, steps + 1):
-        before = step - radix ** level_of(step, radix)
-        encode[step - 1, before:step] = 1
-        decode[step - 1] = decode[before - 1] if before else 0
-        decode[step - 1, step - 1] = 1
+    for step in range(steps):
+        decode[step, : step + 1] = rows.decoding(step) * growth[: step + 1]
+        encode[step, : step + 1] = rows.encoding(step) / (rows.unit * growth[step])
     return decode, encode
 
 
 def column_length(strategy: str, encode: Square, noise: str) -> float:
-    """What no column of C is longer than: its longest column, or without a last step a bound for all rows to come.
+    """What no column of C is longer than, in ℓ₁ for Laplace and ℓ₂ for Gaussian noise; also of all rows to come.
 
     Args:
         strategy: whose C it is.
         encode: C, of as many steps as there are.
-        noise: as for :func:`longest_column`.
+        noise: ``"laplace"`` or ``"gaussian"``.
+
+    Raises:
+        ValueError: Laplace noise for the unbounded root, whose columns are known to be short in ℓ₂ alone.
 
     >>> column_length("unbounded-tree", strategy_matrices("unbounded-tree", 4)[1], "laplace")
     2.0
     """
-    return column_bound(strategy, noise) if strategy in UNBOUNDED else longest_column(encode, noise)
-
-
-def longest_column(encode: Square, noise: str) -> float:
-    """Length of the longest column of C, in ℓ₁ for Laplace and ℓ₂ for Gaussian noise.
-
-    >>> longest_column(strategy_matrices("tree", 4)[1], "laplace")
-    3.0
-    """
+    if strategy == "unbounded-root" and noise == "laplace":
+        raise ValueError(
+            'the strategy "unbounded-root" is for noise="gaussian": its columns are short in ℓ₂, not in ℓ₁. Choose '
+            '"unbounded-tree" for Laplace noise.'
+        )
+    if strategy in UNBOUNDED:
+        of_tree = 2.0 if noise == "laplace" else math.sqrt(4 / 3)  # Σ 2^-j, Σ 4^-j
+        return of_tree if strategy == "unbounded-tree" else 1.0
     return float(np.linalg.norm(encode, 1 if noise == "laplace" else 2, axis=0).max())
 
 

@@ -20,8 +20,7 @@ import numpy as np
 
 from privrank_jax._backend import product
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.score_stream import continual_score_sums
+from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import strategy_matrices
 from privrank_jax.privacy_audit import laws
@@ -184,14 +183,14 @@ AUDITED = (
     audited(
         "continual-totals-unbounded",
         "win totals after the first 3 steps of any number, root, Gaussian noise, answers of one user of L = 2",
-        note="privacy/unbounded_sums.py; later steps may lose as much again",
+        note="privacy/prefix_sums.py; later steps may lose as much again",
         calibration="sound",
         **_of_wins(*_TOTALS, "unbounded-root", _FLIPPED_USER, *_USERS),
     ),
     audited(
         "continual-totals-unbounded-tree",
         "win totals after the first 3 steps of any number, tree, Laplace noise, one answer",
-        note="privacy/unbounded_sums.py; later steps may lose as much again",
+        note="privacy/prefix_sums.py; later steps may lose as much again",
         calibration="sound",
         **_of_wins(*_TOTALS, "unbounded-tree", _FLIPPED, *_ANSWERS),
     ),

@@ -1,28 +1,10 @@
 r"""A leaderboard that is published again and again, with exact noise, and whose state survives crashes.
 
-**Mechanism.** Twice the wins of each item in each step are integers, X. The strategy C of
-:mod:`privrank_jax.privacy.prefix_sums` is replaced by an integer matrix: for the square root, the coefficients 2^b f_k
-rounded to integers (b = 16, less where σ would exceed what can be drawn); tree and increments are integer as they are.
-At each step the next row of Y = CX + Z is drawn, Z exact integer noise, and the totals are the rows of A C⁻¹ Y, halved:
-post-processing. Nothing is lost by rounding C, for A = (A C⁻¹) C holds for the rounded matrix: the proof at the head of
-that module asks only that C is lower triangular and nonnegative, and that its longest column is known, which is an
-exact integer here. C is Toeplitz or has an explicit longest column, the first.
-
-**Gaussian noise** is rounded to integers (:mod:`privrank_jax.exact.rounded_gaussian`), a function of the Gaussian
-mechanism's output: CX is an integer. Its σ is at least Δ/μ, rounded up to a rational, with Δ² = 4kL²·Σ_t C_{t1}² for k
-= 1 (``add-remove``) or 2, and μ proven (:mod:`privrank_jax.privacy.gaussian`). **Laplace noise** is one on
-integers (:mod:`privrank_jax.exact.integer_laplace`) of scale Δ₁/ε, Δ₁ twice the ℓ₁ sensitivity of the totals times
-that of the first column. Both hold for streams that depend on what was published before.
-
-**Without a last step** C has infinitely many rows, of which each step draws one more, and columns whose length is
-bounded for ever (:mod:`privrank_jax.privacy.unbounded_sums`): the root in integers with Σ_t C_{ts}² <= 4^b, or the
-tree, whose rows have noise of 2^j times one scale. All that was said holds with that bound in place of the first
-column, for all steps that will ever be.
-
-**What a step holds** follows from the promise. Under ``flip`` it is public who compared what, and X holds win totals,
-to which scores are fitted. Else X holds wins, losses and pair counts, drawn in the same way, with noise of two scales
-(:mod:`privrank_jax.release.exact_strategy`), and scores are fitted to their noisy sums: post-processing of what is on
-disk.
+**Mechanism.** Each step publishes the next row of Y = CX + Z, exact noise by an integer strategy, and the sums by the
+rows so far: :meth:`PrefixSums.rows <privrank_jax.pairwise.continual.PrefixSums.rows>`, with its proof at the head of
+that module. What a step holds follows from the promise. Under ``flip`` it is public who compared what, and X holds win
+totals, to which scores are fitted. Else X holds wins, losses and pair counts, and scores are fitted to their noisy
+sums: post-processing of what is on disk.
 
 **One key** from the operating system, drawn for the first step, decides all noise. Row t of Z is drawn from a
 secret stream (:mod:`privrank_jax.exact.entropy`) whose label is the terms of the leaderboard and all of X_1,
@@ -63,51 +45,33 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Real
+from jaxtyping import Float, Real
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.exact.entropy import KEY_BYTES, SecretStream
-from privrank_jax.exact.integer_noise import exact_promise
-from privrank_jax.pairwise.promise import of_comparisons
-from privrank_jax.pairwise.score_stream import (
-    MAX_PAIR_ITEMS,
-    Part,
-    fit_all_sums,
-    parts_of,
+from privrank_jax.pairwise.continual import (
+    ContinualDiagnostics,
+    PrefixSums,
+    continual_score_sums,
+    continual_totals,
+    exact_noise,
 )
-from privrank_jax.pairwise.whole_counts import doubled_counts, doubled_totals
-from privrank_jax.privacy.continual import ContinualDiagnostics
+from privrank_jax.pairwise.score_stream import fit_all_sums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.release.decimals import cells
-from privrank_jax.release.exact_strategy import ExactStrategy, Totals, strategy_of
 from privrank_jax.release.ledger import Ledger
 from privrank_jax.release.store import LeaderboardError, Row, Store
 
 _NO_END = "without end"
 
+Totals = Float[np.ndarray, "steps items"]
 
-def strategy_for(
-    privacy: Privacy,
-    num_items: int,
-    steps: int | None,
-    noise: str,
-) -> tuple[Privacy, tuple[Part, ...] | None, ExactStrategy]:
-    """What a leaderboard attains of a promise, the parts of a step, and its noise.
 
-    Args:
-        privacy: the promise.
-        num_items: m.
-        steps: T, None without a last step.
-        noise: ``"laplace"`` or ``"gaussian"``.
-
-    Raises:
-        ValueError: a promise that can't be kept, or noise that can't be drawn.
-    """
-    attained = exact_promise(of_comparisons(privacy, "Leaderboard", noise))
-    parts = None if attained.adjacency == "flip" else parts_of(num_items)
-    return attained, parts, strategy_of(attained, steps, noise, parts)
+def stream_of(privacy: Privacy) -> PrefixSums:
+    """The record of what a step holds under a promise."""
+    return continual_totals if privacy.adjacency == "flip" else continual_score_sums
 
 
 class Leaderboard:
@@ -116,8 +80,8 @@ class Leaderboard:
     **Guarantee.** (ε, δ)-DP for Gaussian noise, ε-DP for Laplace noise, for everything that all T steps publish, or all
     that will ever be, for the promised unit and adjacency, whichever steps the L comparisons of a user fall
     into, and where these depend on what was published before; proofs at the heads of this module, of
-    :mod:`privrank_jax.privacy.prefix_sums`, of :mod:`privrank_jax.privacy.unbounded_sums` and of
-    :mod:`privrank_jax.pairwise.score_stream`. T, and when steps end, are public.
+    :mod:`privrank_jax.privacy.prefix_sums` and of :mod:`privrank_jax.pairwise.continual`. T, and when steps end, are
+    public.
 
     Args:
         path: the file that keeps the state (:mod:`privrank_jax.release.store`), which may be that of the ledger; made
@@ -165,12 +129,11 @@ class Leaderboard:
         self.steps = None if steps is None else int(steps)
         if not self.items:
             raise ValueError("a leaderboard needs items: give their names.")
-        self._attained, self._parts, self._strategy = strategy_for(
-            privacy, len(self.items), self.steps, noise
-        )
-        self.guarantee = Guarantee(privacy, self._attained, numerics="exact")
+        self._stream = stream_of(privacy)
+        self._rows = self._stream.rows(privacy, len(self.items), self.steps, noise)
+        self.guarantee = Guarantee(privacy, self._rows.attained, numerics="exact")
         told = {"items": json.dumps(self.items), "steps": str(self.steps or _NO_END)}
-        self._terms = cells(self._attained) | told | {"noise": noise, "schedule": schedule}
+        self._terms = cells(self.guarantee.attained) | told | {"noise": noise, "schedule": schedule}
         made = {"identifier": secrets.token_hex(8), "key": secrets.token_hex(KEY_BYTES)}
         self._board = made | {"terms": json.dumps(self._terms)}
         self._beside: Store | None = None
@@ -279,12 +242,7 @@ class Leaderboard:
     def sums(self) -> Totals:
         """All noisy sums after each published step, ``(t, d)`` float64, in wins, as they were published."""
         noisy = [step["noisy"] for step in self._steps()]
-        return self._strategy.decoded(np.array(noisy, float).reshape(-1, self._size))
-
-    @property
-    def _size(self) -> int:
-        """d, how many numbers a step has."""
-        return sum(one.size for one in self._parts) if self._parts else len(self.items)
+        return self._rows.decoded(np.array(noisy, float).reshape(-1, self._rows.size))
 
     @property
     def totals(self) -> Totals:
@@ -300,7 +258,7 @@ class Leaderboard:
         Raises:
             ValueError: adjacency ``flip``, where the fit needs how often each pair was compared, which is public.
         """
-        if not self._parts:
+        if not self._stream.hidden:
             raise ValueError(
                 "under adjacency='flip' a leaderboard publishes win totals: fit scores to a step of totals by "
                 "pairwise.fit, with how often each pair was compared up to it."
@@ -314,12 +272,7 @@ class Leaderboard:
 
         Without a last step: of the published ones.
         """
-        strategy, steps = self._strategy, self.steps or self.published
-        told = [
-            (float(scale) / (2 * strategy.unit), strategy.deviations(steps, part))
-            for part, scale in enumerate(strategy.scales)
-        ]
-        return ContinualDiagnostics(*told[0], *(told[1] if len(told) > 1 else (None, None)))
+        return exact_noise(self._rows, self.steps or self.published)
 
     def publish(
         self,
@@ -335,7 +288,7 @@ class Leaderboard:
         Args:
             wins: counts of the comparisons that arrived in the step, ``(m, m)``, or of each of k steps, ``(k, m, m)``;
                 or, under ``flip``, win totals, ``(m,)`` or ``(k, m)``; else what
-                :func:`~privrank_jax.pairwise.score_stream.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
+                :func:`~privrank_jax.pairwise.continual.score_sums` gives, ``(d,)`` or ``(k, d)``. Multiples of 1/2.
             notes: a text to keep with each step, for :attr:`notes`; "" for those that are left out. A step that was
                 published before must have the same note again: say there which rows were counted.
             after: how many steps the caller takes to be published; others are refused. None: any number.
@@ -346,7 +299,7 @@ class Leaderboard:
             ``value``: scores, or under ``flip`` noisy totals in wins, after the step, ``(m,)``, or after each, ``(k,
             m)`` float64.
             ``guarantee``: of all steps together, with ``numerics="exact"``. ``diagnostics``:
-            :class:`~privrank_jax.privacy.continual.ContinualDiagnostics`.
+            :class:`~privrank_jax.pairwise.continual.ContinualDiagnostics`.
 
         Raises:
             LeaderboardError: more than T steps, another process has published, a step that was published before would
@@ -354,15 +307,13 @@ class Leaderboard:
             ValueError: counts of other items, or not multiples of 1/2, or too large.
         """
         given, alone = _by_step(wins)
-        scores = bool(self._parts)
-        double = _doubled_sums if scores else doubled_totals
-        counts = np.array([double(one) for one in given], np.int64).reshape(len(given), -1)
-        if counts.size and counts.shape[1] != self._size:
-            sums = f", {self._size} numbers as score_sums gives them" if scores else ""
+        counts, scores, size = self._stream.whole(given), self._stream.hidden, self._rows.size
+        if counts.size and counts.shape[1] != size:
+            sums = f", {size} numbers as score_sums gives them" if scores else ""
             raise ValueError(
                 f"the counts of a step are for {len(self.items)} items{sums}, got {counts.shape[1]}."
             )
-        counts = counts.reshape(-1, self._size)
+        counts = counts.reshape(-1, size)
         texts = [*notes, *[""] * (len(counts) - len(notes))]
         while True:
             before = self._steps()
@@ -398,7 +349,7 @@ class Leaderboard:
                     "Nothing is published."
                 )
         sources = [stream.branch("noise") for stream in streams[first:]]
-        rows = self._strategy.drawn(every, first, sources).astype(np.int64).tolist()
+        rows = self._rows.drawn(every, first, sources).astype(np.int64).tolist()
         return [
             {"step": step, "counts": json.dumps(row), "noisy": json.dumps(noisy), "note": note}
             | {"witness": _witness(stream, noisy, note)}
@@ -481,21 +432,10 @@ def _witness(stream: SecretStream, noisy: Sequence[int], note: str) -> str:
     return stream.branch(label).token_bytes(KEY_BYTES).hex()
 
 
-def _doubled_sums(wins: Any) -> np.ndarray:
-    """Twice the wins, losses and pair counts, as int64, from win counts ``(m, m)`` or from such sums."""
-    doubled = doubled_counts(wins)
-    if not isinstance(wins, WinCounts):
-        return doubled
-    found = [doubled.sum(1), doubled.sum(0)]
-    if len(doubled) <= MAX_PAIR_ITEMS:
-        found.append((doubled + doubled.T)[np.triu_indices(len(doubled), 1)])
-    return np.concatenate(found)
-
-
-def _by_step(wins: Any) -> tuple[list[Any], bool]:
-    """What arrived in each step, and whether there is one step without an axis of steps."""
+def _by_step(wins: Any) -> tuple[Any, bool]:
+    """What arrived in each step, stacked, and whether it was one step without an axis of steps."""
     counted = isinstance(wins, WinCounts)
-    given = np.asarray(wins.matrix if counted else wins)
+    given: Any = np.asarray(wins.matrix if counted else wins)
     of_one = 2 if counted else 1
     if given.ndim not in (of_one, of_one + 1):
         raise ValueError(
@@ -503,4 +443,4 @@ def _by_step(wins: Any) -> tuple[list[Any], bool]:
         )
     alone = given.ndim == of_one
     stacked = given[None] if alone else given
-    return [WinCounts(one) if counted else one for one in stacked], alone
+    return WinCounts(stacked) if counted else stacked, alone

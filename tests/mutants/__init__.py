@@ -54,15 +54,7 @@ MUTANTS = (
         "privacy/prefix_sums.py",
         "tests/privacy/test_prefix_sums.py",
         ("axis=0).max())", "axis=0).min())"),
-    ),
-    *mutants_of(
-        "privacy/prefix_sums.py",
-        "tests/privacy/test_unbounded_sums.py",
-        ("encode / noise[:, None]", "encode"),
-    ),
-    *mutants_of(
-        "privacy/unbounded_sums.py",
-        "tests/privacy/test_unbounded_sums.py",
+        ("/ (rows.unit * growth[step])", "/ rows.unit"),
         ("math.isqrt(above - below)", "math.isqrt(above - below) + 1"),
     ),
     *mutants_of(
@@ -82,9 +74,9 @@ MUTANTS = (
         ("1.0 * most * given, every", "1.0 * most, every"),
     ),
     *mutants_of(
-        "privacy/continual.py",
-        "tests/pairwise/test_continual.py",
-        ("changes[0] * length, changes[1] * length", "changes[0], changes[1] * length"),
+        "pairwise/continual.py",
+        "tests/mechanism/test_streams.py",
+        ("size / _TIMES * column_length(strategy, encode, noise)", "size / _TIMES"),
     ),
     *mutants_of(
         "pairwise/covariates.py",
@@ -215,12 +207,12 @@ MUTANTS = (
     *mutants_of(
         "release/leaderboard.py",
         "tests/release/test_leaderboard.py",
-        ("self._strategy.drawn(every, first, sources)", "self._strategy.drawn(counts, 0, sources)"),
+        ("self._rows.drawn(every, first, sources)", "self._rows.drawn(counts, 0, sources)"),
     ),
     *mutants_of(
-        "release/exact_strategy.py",
-        "tests/release/test_exact_strategy.py",
-        ("return 4 * moves * limit**2 * sum(", "return 2 * moves * limit**2 * sum("),
+        "exact/strategy_rows.py",
+        "tests/exact/test_strategy_rows.py",
+        ("sum(c * c for c in moved)", "sum(c * c for c in moved) // 2"),
     ),
     *mutants_of(
         "release/leaderboard.py",

@@ -9,8 +9,8 @@ from scipy.sparse.csgraph import connected_components
 from privrank_jax import pairwise
 from privrank_jax._components import components
 from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.pairwise.continual import continual_score_sums
 from privrank_jax.pairwise.graph import connectivity, edge_connectivity
-from privrank_jax.pairwise.score_stream import continual_score_sums
 from privrank_jax.pairwise.spectral import rank_centrality
 from privrank_jax.pairwise.theory import score_attack, score_attack_bound
 from privrank_jax.privacy import Privacy

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-import math
 
 import jax
 import jax.numpy as jnp
@@ -13,20 +11,16 @@ import pytest
 from scipy.special import expit
 
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.pairwise.continual import (
+    ContinualDiagnostics,
+    score_sums,
+)
 from privrank_jax.pairwise.score_stream import (
-    MAX_PAIR_ITEMS,
-    continual_score_sums,
-    continual_sums,
     fit_all_sums,
     fit_score_sums,
-    parts_of,
     product_design,
-    score_sums,
     shrunk_design,
 )
-from privrank_jax.privacy.continual import ContinualDiagnostics
-from privrank_jax.privacy.prefix_sums import STRATEGIES
-from tests import reference
 from tests.promises import promise
 
 STEPS, ITEMS = 4, 3
@@ -41,61 +35,6 @@ def by_loops(matrix):
     lost = [sum(matrix[j][i] for j in range(items)) for i in range(items)]
     met = [matrix[i][j] + matrix[j][i] for i, j in itertools.combinations(range(items), 2)]
     return [*won, *lost, *met]
-
-
-@pytest.mark.parametrize("strategy", [*STRATEGIES, "unbounded-tree"])
-def test_without_noise_they_are_prefix_sums(strategy, key):
-    free = promise(math.inf, "user", "replace", 4, delta=1e-4)
-    found = continual_score_sums(key, WINS, free, strategy=strategy).value
-    expected = np.cumsum([by_loops(one) for one in STREAM], axis=0)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
-    np.testing.assert_allclose(score_sums(WINS), [by_loops(one) for one in STREAM])
-
-
-@pytest.mark.parametrize("noise", ["gaussian", "laplace"])
-@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
-def test_the_noise_of_each_part_has_its_covariance(noise, adjacency, key):
-    """Within 6 standard errors in 10,000 releases; noise that is 5 % smaller is not."""
-    asked = dataclasses.replace(ASKED, adjacency=adjacency)
-    release = jax.jit(jax.vmap(lambda key: continual_score_sums(key, WINS, asked, noise=noise)))
-    found = release(jax.random.split(key, 10_000))
-    expected = np.cumsum([by_loops(one) for one in STREAM], axis=0)
-    errors = np.asarray(found.value) - expected
-    told = jax.tree.map(lambda leaf: np.asarray(leaf)[0], found.diagnostics)
-    margin = 6 * math.sqrt(5 / (len(errors) * ITEMS))
-    assert margin < 1 - 0.95**2
-    for at, spread in (
-        (slice(0, 6), told.deviations),
-        (slice(6, None), told.pair_deviations),
-    ):
-        np.testing.assert_allclose(errors[:, :, at].var((0, 2)) / spread**2, 1, atol=margin)
-    correlated = np.corrcoef(errors[:, -1].T) - np.eye(9)
-    assert np.abs(correlated).max() < 6 / math.sqrt(len(errors))
-
-
-@pytest.mark.parametrize("adjacency", ["replace", "add-remove"])
-def test_noise_scales_by_hand(adjacency, key):
-    """Shares 3/4 and 1/4: √(8/3) and 2 times the Gaussian scale of totals, 8/3 and 4 times the Laplace scale."""
-    one = promise(0.5, "comparison", adjacency, delta=1e-4)
-    alone = WinCounts.from_matrix(STREAM[:1])
-    told = continual_score_sums(key, alone, one).diagnostics
-    usual = reference.gaussian_scale(math.sqrt(2) if adjacency == "replace" else 1.0, 0.5, 1e-4)
-    assert float(told.noise_scale) == pytest.approx(usual * math.sqrt(8 / 3), rel=1e-5)
-    assert float(told.pair_scale) == pytest.approx(usual * 2, rel=1e-5)
-    told = continual_score_sums(key, alone, one, noise="laplace").diagnostics
-    usual = (2 if adjacency == "replace" else 1) / 0.5
-    assert float(told.noise_scale) == pytest.approx(usual * 8 / 3)
-    assert float(told.pair_scale) == pytest.approx(usual * 4)
-
-
-def test_many_items_have_no_pair_counts(key):
-    items = MAX_PAIR_ITEMS + 1
-    assert [part.size for part in parts_of(items)] == [2 * items]
-    sums = jnp.zeros((2, 2 * items))
-    found = continual_sums(key, sums, ASKED, num_items=items)
-    assert found.value.shape == (2, 2 * items)
-    assert found.diagnostics.pair_deviations is None
-    assert fit_all_sums(np.asarray(found.value), items, found.diagnostics).shape == (2, items)
 
 
 def crowd(near, items=8, total=4e7):
@@ -148,18 +87,6 @@ def test_the_fit_is_differentiable_and_batched():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (
-            lambda k: continual_score_sums(k, WINS, dataclasses.replace(ASKED, adjacency="flip")),
-            "continual_totals",
-        ),
-        (
-            lambda k: continual_score_sums(k, WINS, dataclasses.replace(ASKED, contributions=None)),
-            "contributions",
-        ),
-        (
-            lambda k: continual_score_sums(k, WinCounts.from_matrix(STREAM[0]), ASKED),
-            "steps",
-        ),
         (lambda _: fit_score_sums(np.zeros(8), 3, 1.0), r"shape \(9,\)"),
         (lambda _: fit_score_sums(np.zeros(9), 3, -1.0), "deviation"),
     ],

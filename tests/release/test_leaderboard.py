@@ -15,17 +15,15 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.score_stream import continual_score_sums
+from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.release import Leaderboard, Ledger
-from privrank_jax.release.exact_strategy import strategy_of
 from privrank_jax.release.leaderboard import stored_board
 from privrank_jax.release.ledger import create
 from privrank_jax.release.store import LeaderboardError, Store, StoreError
+from tests.exact.strategies import matrices
 from tests.promises import promise
-from tests.release.strategies import matrices
 
 STREAM = np.array([[3.0, 1.0, 0.5], [0.0, 2.0, 7.5], [1.0, 1.0, 1.0], [0, 0, 0], [5.0, 0.0, 2.0]])
 DELTA = {"gaussian": 1e-4, "laplace": 0.0}
@@ -85,7 +83,7 @@ def test_errors_of_scores_are_those_of_the_simulation_and_those_of_many_steps_of
     simulated = continual_score_sums(key, WinCounts(jnp.zeros((5, 3, 3))), asked).diagnostics
     for name in ("noise_scale", "deviations", "pair_scale", "pair_deviations"):
         np.testing.assert_allclose(getattr(told, name), getattr(simulated, name), rtol=1e-4)
-    many = strategy_of(dataclasses.replace(asked, adjacency="flip"), 1000, "gaussian")
+    many = continual_totals.rows(dataclasses.replace(asked, adjacency="flip"), 3, 1000)
     ratio = many.deviations(1000) / prefix_sum_errors("square-root", 1000, "gaussian")
     assert np.ptp(ratio) < 0.02 * ratio[0]
 
@@ -149,7 +147,7 @@ def test_other_data_have_other_noise_in_this_step_and_all_later_ones(tmp_path, n
         items = [str(number) for number in range(500)]
         with opened(tmp_path / name, noise, steps=3, items=items) as board:
             board.publish(data)
-            encode = matrices(board._strategy, 3)[1]
+            encode = matrices(board._rows.strategy, 3)[1]
             found.append([step["noisy"] for step in board._steps()] - encode @ (2 * data))
     np.testing.assert_array_equal(found[0][0], found[1][0])
     for first, second in zip(found[0][1:], found[1][1:]):
