@@ -108,7 +108,7 @@ FORWARD = {"rank_centrality", "dp_kwiksort"}  # their loops have no derivatives 
 # Examples call the first in a program, the second wrongly; three items leave nothing to misfit; the fourth ends where
 # it likes; then a diagnostic of the data as they are; a fit of fewer digits; and designs that must not be traced.
 UNMOVED = {
-    "ldp_borda_aggregate", "break_rankings", "quasi_variances", "train", "smallest_curvature",
+    "break_rankings", "quasi_variances", "train", "smallest_curvature",
     "perturbed-mle-gaussian-add-remove", "users-with-one-questionnaire", "covariate-sums-users",
     "covariate-sums-gaussian", "covariate-ties-users", "covariate-ties-gaussian", "dp-kwiksort-published",
 }  # fmt: skip

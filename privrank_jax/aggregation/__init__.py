@@ -12,7 +12,7 @@ from types import ModuleType
 
 from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.auto import choose_method
-from privrank_jax.aggregation.borda import borda_scores, dp_borda, ldp_borda
+from privrank_jax.aggregation.borda import borda_scores, dp_borda
 from privrank_jax.aggregation.copeland_rule import copeland
 from privrank_jax.aggregation.dp_sorting import dp_kwiksort
 from privrank_jax.aggregation.error_proofs import proven_errors
@@ -21,6 +21,7 @@ from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optim
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from privrank_jax.aggregation.kemeny_rule import kemeny
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
+from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit
 from privrank_jax.aggregation.local_moves import local_search
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.private_footrule import dp_footrule
@@ -30,7 +31,12 @@ from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_weights
 from privrank_jax.aggregation.sorting import kwiksort
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.aggregation.sub_rankings import sub_ranking_weights
-from privrank_jax.aggregation.weight_reports import local_weights
+from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
+from privrank_jax.aggregation.weight_reports import (
+    local_weights,
+    local_weights_privunit,
+    local_weights_rr,
+)
 from privrank_jax.aggregation.weights import PairWeights, kemeny_score
 
 __all__ = [
@@ -52,9 +58,13 @@ __all__ = [
     "kemeny_score",
     "kwiksort",
     "ldp_borda",
+    "ldp_borda_privunit",
+    "ldp_borda_subsets",
     "ldp_kwiksort",
     "local_search",
     "local_weights",
+    "local_weights_privunit",
+    "local_weights_rr",
     "noise_all",
     "private_weights",
     "proven_errors",

@@ -1,4 +1,4 @@
-r"""Borda's rule, which ranks items by how many others each beats; private in the central and in the local model.
+r"""Borda's rule, which ranks items by how many others each beats, and private scores.
 
 **Sensitivity.** s_i = Σ_j w_ij is the mean over the n users of the scores x_i that each gives: in every pair, 1 to the
 item ranked first, or 1/2 to each item where the pair is tied or unknown. So x belongs to a fractional tournament: it
@@ -32,7 +32,6 @@ The ranking by such scores costs K ≤ 5·OPT + 2‖e‖₁; see :mod:`privrank_
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import jax
@@ -41,8 +40,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._types import (
-    Epsilon,
-    Key,
     Mask,
     MaskLike,
     PairMatrixLike,
@@ -52,27 +49,20 @@ from privrank_jax._types import (
 )
 from privrank_jax._validate import check_choice
 from privrank_jax.aggregation.counting import gaps_last
-from privrank_jax.aggregation.diagnostics import ReportDiagnostics
-from privrank_jax.aggregation.promise import ADDED, of_rankings
-from privrank_jax.aggregation.subset_selection import subset_norm, subset_report
+from privrank_jax.aggregation.promise import ADDED
 from privrank_jax.aggregation.weights import (
     MISSING,
     PAIR_WEIGHTS,
     PairWeights,
     checked_ranks,
-    ranks_of_users,
     shares_of,
 )
-from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
-from privrank_jax.privacy.vectors import VECTOR_MECHANISMS, report_norm, report_vectors
 
-LDP_BORDA_MECHANISMS = (*VECTOR_MECHANISMS, "subset-selection")
 # Most items of which every two ranks of a user are compared: a tenth of the time of a sort, but for 50 three times it.
 _COMPARED = 20
 
@@ -186,148 +176,6 @@ dp_borda = Additive(
     change=_reversed,
     finish=lambda noisy, facts: noisy if facts.mask is None else jnp.where(facts.mask, noisy, 0),
 )
-
-
-def ldp_borda(
-    key: Key,
-    ranks: RankingsLike,
-    privacy: Privacy,
-    *,
-    mechanism: str = "duchi",
-    missing: str = "last",
-) -> Estimate:
-    """Borda scores from one report per user: local and non-interactive.
-
-    Simulates all users at once: :func:`ldp_borda_report` for each, then :func:`ldp_borda_aggregate`.
-
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace: each user reports the centered scores, m
-    numbers that sum to 0, once by an ε-local mechanism for vectors (:mod:`privrank_jax.privacy.vectors`), where the
-    dimension that counts for the error is m - 1, or the ranking as two sets of items
-    (:mod:`privrank_jax.aggregation.subset_selection`).
-
-    Args:
-        key: PRNG key.
-        ranks: ``(n, m)`` integers, 0 = best, m >= 2; ties and items not ranked as for :func:`user_scores`.
-        privacy: what is promised: unit user, adjacency replace. ε may be traced; ε = ∞ reports the scores themselves.
-        mechanism: ``"duchi"``, ``"privunit"`` (less error, increasingly so for large ε) or ``"subset-selection"`` (less
-            error than either for up to 20 items, the most that it takes, at ε <= 5).
-        missing: rule for items not ranked.
-
-    Returns:
-        ``value``: unbiased scores ``(m,)``, in items beaten, high = preferred. ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.diagnostics.ReportDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, fewer than 2 items, ranks that are not integers, unknown names.
-
-    >>> ranks = jnp.tile(jnp.arange(3), (4000, 1))
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace")
-    >>> scores = ldp_borda(jax.random.key(0), ranks, privacy).value
-    >>> bool(scores[0] > scores[1] > scores[2])
-    True
-    """
-    attained = of_rankings(privacy, "ldp_borda")
-    given = ranks_of_users(ranks)
-    items, epsilon = given.shape[1], attained.epsilon
-    reports = ldp_borda_report(key, given, epsilon, mechanism=mechanism, missing=missing)
-    norm = ldp_borda_norm(mechanism, items, epsilon)
-    users = len(reports)
-    spread = jnp.std(reports, axis=0, ddof=1) if users > 1 else jnp.full(items, jnp.inf)
-    guarantee = Guarantee(privacy, attained, trust="local")
-    about = ReportDiagnostics(norm, spread / users**0.5)
-    return Estimate(ldp_borda_aggregate(reports), guarantee, about)
-
-
-def ldp_borda_report(
-    key: Key,
-    ranks: RanksLike | RankingsLike,
-    epsilon: Epsilon,
-    *,
-    mechanism: str = "duchi",
-    missing: str = "last",
-) -> Float[Array, "*users items"]:
-    """What one user sends: the centered Borda scores, randomized; ``(m,)`` for ranks ``(m,)``.
-
-    ε-local DP by itself; the simulated draws are not fit to protect real users, see :mod:`privrank_jax.release`.
-
-    Args:
-        key: PRNG key.
-        ranks: ``(m,)`` integers, as :func:`ldp_borda`; users ``(n, m)`` draw independent reports.
-        epsilon: ε > 0 of the report, may be traced; ∞ reports the scores themselves.
-        mechanism, missing: as :func:`ldp_borda`.
-
-    Returns:
-        Reports, ``(m,)`` or ``(n, m)`` float: each sums to 0 and is unbiased for the centered scores.
-
-    Raises:
-        ValueError: fewer than 2 items, ε <= 0, unknown ``mechanism`` or ``missing``.
-
-    >>> ldp_borda_report(jax.random.key(0), [2, 0, 1], jnp.inf).round(3).tolist()
-    [-1.0, 1.0, 0.0]
-    """
-    given = checked_ranks(ranks)
-    check_choice("mechanism", mechanism, LDP_BORDA_MECHANISMS)
-    items = given.shape[-1]
-    if items < 2:
-        raise ValueError("a ranking of fewer than 2 items has nothing to report.")
-    centered = user_scores(given, missing=missing) - (items - 1) / 2
-    if mechanism == "subset-selection":
-        report = subset_report(key, given, epsilon, missing=missing)
-        return jnp.where(jnp.isinf(jnp.asarray(epsilon, report.dtype)), centered, report)
-    radius = score_radius(items)
-    return report_vectors(key, centered, epsilon, radius, mechanism=mechanism, zero_sum=True)
-
-
-def ldp_borda_norm(mechanism: str, num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
-    """B, the norm of every report; the mean squared error of a report is B² less the square of the centered scores.
-
-    Args:
-        mechanism: as for :func:`ldp_borda`.
-        num_items: m >= 2, static.
-        epsilon: ε > 0, may be traced.
-
-    Returns:
-        B, a scalar, in items beaten.
-
-    Raises:
-        ValueError: an unknown mechanism, ε <= 0, a number of items that the mechanism doesn't take.
-
-    >>> [round(float(ldp_borda_norm(name, 3, 5.0)), 2) for name in LDP_BORDA_MECHANISMS]
-    [2.25, 1.53, 1.47]
-    """
-    check_choice("mechanism", mechanism, LDP_BORDA_MECHANISMS)
-    radius = score_radius(num_items)
-    if mechanism == "subset-selection":
-        return jnp.where(jnp.isinf(epsilon), radius, subset_norm(num_items, epsilon))
-    return report_norm(mechanism, num_items - 1, epsilon, radius)
-
-
-@jax.jit
-def ldp_borda_aggregate(reports: Float[Array, "users items"]) -> Scores:
-    """Unbiased scores from all reports: their mean, shifted by (m - 1)/2.
-
-    Args:
-        reports: ``(n, m)``, as of :func:`ldp_borda_report`, n >= 1.
-
-    Returns:
-        Unbiased scores ``(m,)``, in items beaten, high = preferred.
-
-    Raises:
-        TypeError: reports that are not an array.
-
-    >>> ldp_borda_aggregate(jnp.array([[1.0, 0.0, -1.0], [0.0, 1.0, -1.0]])).tolist()
-    [1.5, 1.5, 0.0]
-    """
-    return jnp.mean(reports, axis=0) + (reports.shape[-1] - 1) / 2
-
-
-def score_radius(num_items: int) -> float:
-    """√(m(m²-1)/12), the norm of the centered scores of a full ranking, the largest of any user.
-
-    >>> score_radius(3) ** 2
-    2.0000000000000004
-    """
-    return math.sqrt(num_items * (num_items**2 - 1) / 12)
 
 
 @functools.partial(jax.jit, static_argnames=("missing",))

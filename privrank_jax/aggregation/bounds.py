@@ -89,9 +89,10 @@ from privrank_jax._quickly import quickly
 from privrank_jax._types import Epsilon, Scalar
 from privrank_jax._validate import check_choice, check_level, check_nonnegative, check_users
 from privrank_jax.aggregation import exponential, subset_designs
-from privrank_jax.aggregation.borda import dp_borda, ldp_borda_norm, score_radius
+from privrank_jax.aggregation.borda import dp_borda
 from privrank_jax.aggregation.hay_sorting import default_queries
 from privrank_jax.aggregation.ldp_plan import local_plan
+from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit, score_radius
 from privrank_jax.aggregation.noise_totals import absolute_sum, footrule_ranges, gamma_quantile
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.private_footrule import dp_footrule
@@ -111,6 +112,7 @@ from privrank_jax.aggregation.sub_rankings import (
     sub_ranking_variance,
     told_chance,
 )
+from privrank_jax.aggregation.subset_selection import ldp_borda_subsets
 from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy import noise_law
@@ -130,6 +132,13 @@ ONE_ANSWER = {
 }
 """Mechanisms by which a user answers for one pair or orders a few items, and the variance of a weight."""
 
+
+REPORTS_ON_SCORES = {
+    "duchi": ldp_borda,
+    "privunit": ldp_borda_privunit,
+    "subset-selection": ldp_borda_subsets,
+}
+"""Mechanisms by which a user reports on scores."""
 
 SUMMED = ("borda", "weights")
 """Methods of a curator that publish sums where users may be added or removed."""
@@ -420,7 +429,7 @@ def _reported_borda(
     if noise in ONE_ANSWER:
         deviation, beyond = _of_one_answer(noise, items, users, epsilon, chance)
         return Bound(5.0, 2 * (items * math.sqrt(items - 1) * deviation + 2 * beyond))
-    norm = ldp_borda_norm(noise, items, epsilon)
+    norm = REPORTS_ON_SCORES[noise].spread(epsilon, Facts(items, users))
     square = jnp.maximum(jnp.square(norm) - score_radius(items) ** 2, 0)
     length = jnp.sqrt(square / users)
     if chance is not None:
@@ -538,10 +547,10 @@ ROWS = (
            exponential.MAX_ITEMS),
     _scores("ldp_borda", "local", "duchi"),
     _votes("local_weights", "local", "duchi", source=f"{_ALABI}, 9"),
-    _scores("ldp_borda", "local", "privunit"),
-    _votes("local_weights", "local", "privunit"),
-    _scores("ldp_borda", "local", "subset-selection", most_items=subset_designs.MAX_ITEMS),
-    _votes("local_weights", "local", "randomized-response", order="m⁴/(ε√n)"),
+    _scores("ldp_borda_privunit", "local", "privunit"),
+    _votes("local_weights_privunit", "local", "privunit"),
+    _scores("ldp_borda_subsets", "local", "subset-selection", most_items=subset_designs.MAX_ITEMS),
+    _votes("local_weights_rr", "local", "randomized-response", order="m⁴/(ε√n)"),
     _scores("sub_ranking_weights", "local", "one-pair", least_users=_pairs),
     _votes("sub_ranking_weights", "local", "sub-ranking"),
     Row("kwiksort", "ldp_kwiksort", "local", "randomized-response", _ldp_kwiksort,

@@ -227,5 +227,5 @@ def local_sort(
 def _local_noise_all_ranks(key: Key, ranks: Rankings, epsilon: Array, *, missing: str) -> Ranks:
     """The fallback: one report per user at ε (unit user, adjacency replace, local), local search from Borda."""
     privacy = Privacy(epsilon, unit="user", adjacency="replace")
-    w = local_weights(key, ranks, privacy, mechanism="duchi", missing=missing).value
+    w = local_weights(key, ranks, privacy, missing=missing).value
     return local_search(jnp.clip(w, 0, 1))

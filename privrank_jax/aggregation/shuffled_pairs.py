@@ -34,6 +34,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,53 +43,20 @@ from jaxtyping import Array, Float
 
 from privrank_jax._types import Count, Key, Numbers, RankingsLike
 from privrank_jax._validate import check_epsilon, check_users, is_traced
-from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.sub_rankings import checked_for_pairs, weights_of_asked
-from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.aggregation.sub_rankings import (
+    exact_orders,
+    read_orders,
+    sub_ranking_weights,
+    tuned_orders,
+    weights_told,
+)
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
 AGAINST_THE_SHUFFLER = "Whoever sees a report with its sender, as the shuffler does, sees it at the local epsilon only."
-
-
-def shuffled_pair_weights(
-    key: Key,
-    ranks: RankingsLike,
-    privacy: Privacy,
-    *,
-    missing: str = "last",
-) -> Estimate:
-    """Pairwise weights from shuffled reports of one pair per user; simulates users and shuffler at once.
-
-    **Guarantee.** (ε, δ)-DP for those who see shuffled reports, unit user, adjacency replace, and whatever these cover;
-    proof at the head of this module, which says what the shuffler must do.
-
-    Arguments and errors: as for :func:`~privrank_jax.aggregation.sub_ranking_weights` of size 2; the promise needs
-    δ > 0. δ may be traced, too, and one program serves any; ε₀ is found on the host, by a callback then.
-
-    Returns:
-        ``value``: weights as there; 1/2 for pairs without a report. ``guarantee``: trust ``"shuffled"``.
-        ``diagnostics``: :class:`~privrank_jax.aggregation.diagnostics.ShuffledDiagnostics`.
-
-    >>> ranks = jnp.tile(jnp.arange(3), (3000, 1))
-    >>> privacy = Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)
-    >>> found = shuffled_pair_weights(jax.random.key(0), ranks, privacy)
-    >>> np.allclose(found.value, np.triu(np.ones((3, 3)), 1), atol=0.1)
-    True
-    >>> float(found.diagnostics.local_epsilon) > 3
-    True
-    """
-    given, _ = checked_for_pairs(ranks, missing, 2)
-    pairs = given.shape[1] * (given.shape[1] - 1) // 2
-    attained = promise_of_shuffled(privacy, "shuffled_pair_weights")
-    epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
-    local = _local_epsilon(given.shape[0], epsilon, jnp.asarray(attained.delta, epsilon.dtype))
-    value = _weights(key, given, local, missing)
-    guarantee = Guarantee(privacy, attained, trust="shuffled", note=AGAINST_THE_SHUFFLER)
-    return Estimate(value, guarantee, ShuffledDiagnostics(local, given.shape[0] / pairs))
 
 
 def shuffled_pair_variance(
@@ -135,9 +103,11 @@ def promise_of_shuffled(privacy: Privacy, by: str) -> Privacy:
     return dataclasses.replace(attained, delta=privacy.delta)
 
 
-def _local_epsilon(users: int, epsilon: Array, delta: Array) -> Array:
-    """ε₀, found on the host; rounded down to the dtype of ε."""
-    found = functools.partial(_local_epsilons, users)
+def _local_epsilon(epsilon: Any, delta: Any, facts: Facts) -> Any:
+    """ε₀, found on the host; that of arrays rounded down to the dtype of ε."""
+    if isinstance(epsilon, float):
+        return shuffled_local_epsilon(facts.num_users, epsilon, delta)
+    found = functools.partial(_local_epsilons, facts.num_users)
     if not is_traced(epsilon, delta):
         return jnp.asarray(found(np.asarray(epsilon), np.asarray(delta)))
     shape = jax.ShapeDtypeStruct(jnp.shape(epsilon), epsilon.dtype)
@@ -160,10 +130,58 @@ def _local_epsilons(users: int, epsilons: np.ndarray, deltas: np.ndarray) -> np.
     return np.where(near > exact, np.nextafter(near, np.zeros_like(near)), near)
 
 
-@functools.partial(jax.jit, static_argnames=("missing",))
-def _weights(key: Key, ranks: Array, local_epsilon: Array, missing: str) -> Array:
-    """Weights ``(m, m)`` from checked ranks ``(n, m)`` at ε₀."""
-    users, items = ranks.shape
-    pair_key, report_key = jax.random.split(fused(key))
-    asked = jax.random.randint(pair_key, (users,), 0, items * (items - 1) // 2)
-    return weights_of_asked(report_key, ranks, asked, local_epsilon, missing, 2)[0]
+def _read(ranks: RankingsLike, *, missing: str = "last") -> tuple[Array, Facts]:
+    return read_orders(ranks, size=2, missing=missing)
+
+
+def _drawn(key: Key, facts: Facts) -> Array:
+    return jax.random.randint(key, (facts.num_users,), 0, math.comb(facts.num_items, 2))
+
+
+def _finish(counts: Any, tuned: Any, facts: Facts) -> tuple[Any, ShuffledDiagnostics]:
+    value, _ = weights_told(counts, tuned, facts)
+    return value, ShuffledDiagnostics(tuned[2], facts.num_users / math.comb(facts.num_items, 2))
+
+
+def _exact(ranks: np.ndarray, local: float, facts: Facts) -> tuple[Any, np.ndarray]:
+    tuned, counts = exact_orders(ranks, local, facts, secret=True)
+    return (*tuned, local), counts
+
+
+def _deviation(local: Any, facts: Facts) -> Array:
+    return jnp.sqrt(shuffled_pair_variance(facts.num_items, facts.num_users, local))
+
+
+shuffled_pair_weights = dataclasses.replace(
+    sub_ranking_weights,
+    name="shuffled_pair_weights",
+    doc="""Pairwise weights from shuffled reports of one pair per user; simulates users and shuffler at once.
+
+    **Guarantee.** (ε, δ)-DP for those who see shuffled reports, unit user, adjacency replace, and whatever these cover;
+    proof at the head of :mod:`privrank_jax.aggregation.shuffled_pairs`, which says what the shuffler must do.
+
+    Data, rules and errors: as for :data:`~privrank_jax.aggregation.sub_ranking_weights` of size 2; the promise needs
+    δ > 0. δ may be traced, too, and one program serves any; ε₀ is found on the host, by a callback then.
+
+    ``value``: weights as there; 1/2 for pairs without a report. Trust ``"shuffled"``. ``diagnostics``:
+    :class:`~privrank_jax.aggregation.diagnostics.ShuffledDiagnostics`. ``scale``: the root of
+    :func:`shuffled_pair_variance`.
+
+    >>> ranks, privacy = jnp.tile(jnp.arange(3), (3000, 1)), Privacy(1.0, unit="user", adjacency="replace", delta=1e-6)
+    >>> found = shuffled_pair_weights(jax.random.key(0), ranks, privacy)
+    >>> np.allclose(found.value, np.triu(np.ones((3, 3)), 1), atol=0.1)
+    True
+    >>> float(found.diagnostics.local_epsilon) > 3
+    True
+    """,
+    attain=promise_of_shuffled,
+    read=_read,
+    finish=_finish,
+    spread=_deviation,
+    tune=lambda local, facts: (*tuned_orders(local, facts), local),
+    assign=_drawn,
+    exact=_exact,
+    own=_local_epsilon,
+    trust="shuffled",
+    note=AGAINST_THE_SHUFFLER,
+)

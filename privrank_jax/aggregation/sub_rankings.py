@@ -10,7 +10,7 @@ or so, all items at large ε.
 **Theorem.** ε-DP in the local model, unit user, adjacency replace: which items are asked does not depend on the
 ranking, their true order is told with probability f + (1 - f)/k! = e^ε/(e^ε + k! - 1), each other one with 1/(e^ε + k!
 - 1), and with ties the mean of such laws is. The loss ε is attained. All of it can be drawn exactly:
-:func:`privrank_jax.release.exact_sub_ranking_weights`.
+:mod:`privrank_jax.exact.local_reports`.
 
 **Error.** Of the g users who are asked about i and j, a share b tells i ahead, and ŵ_ij = 1/2 + (b - 1/2)/f: uniform
 orders have mean 1/2. Given who is asked what, those g are any of the n users, as likely, so ŵ is unbiased. A user who
@@ -58,6 +58,8 @@ over 1.4 (m = 8) to 1.3 (m = 50). That mixtures of cuts suffice under a transiti
 from __future__ import annotations
 
 import functools
+import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -65,103 +67,16 @@ import numpy as np
 from jax.scipy.special import gammaln
 from jaxtyping import Array, ArrayLike, Float, Int
 
-from privrank_jax._backend import sum_of_parts
-from privrank_jax._types import Count, Key, Numbers, PairMatrix, Rankings, RankingsLike, RanksLike
-from privrank_jax._validate import check_choice, check_epsilon, check_users, is_traced
+from privrank_jax._quickly import quickly
+from privrank_jax._types import Count, Key, Numbers, PairMatrix, RankingsLike
+from privrank_jax._validate import check_choice, check_epsilon, check_users
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.diagnostics import PairDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.subset_selection import places_of_words, strict_scores
 from privrank_jax.aggregation.weights import MISSING, checked_ranks
-from privrank_jax.estimate import Estimate
-from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.privacy import Privacy
-
-_BLOCK = 1 << 18  # answers about pairs under one key; another number draws other answers
-_BYTES = 40  # of the working set, for each of them
-
-
-def sub_ranking_weights(
-    key: Key,
-    ranks: RankingsLike,
-    privacy: Privacy,
-    *,
-    size: int | None = None,
-    missing: str = "last",
-) -> Estimate:
-    """Unbiased pairwise weights from the order of a few items by each user; simulates all users at once.
-
-    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
-    this module.
-
-    Args:
-        key: PRNG key.
-        ranks: ``(n, m)`` integers, 0 = best, ties allowed, -1 = not ranked; m >= 2.
-        privacy: what is promised: unit user, adjacency replace. ε may be traced; at ε = ∞ the order of all items is
-            told (ties by chance).
-        size: k, from 2 (one pair) to m, static; None for the one of least error, by m, n and ε. With fewer users than
-            pairs only m, which None takes then.
-        missing: ``"last"``: items not ranked come last, tied; ``"unknown"``: their pairs are answered by a fair coin.
-
-    Returns:
-        ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; for Borda scores sum its rows
-        (:func:`~privrank_jax.aggregation.borda_scores`). ``guarantee``. ``diagnostics``:
-        :class:`~privrank_jax.aggregation.diagnostics.PairDiagnostics`.
-
-    Raises:
-        ValueError: a promise that this can't keep, fewer users than pairs and k < m, fewer than 2 items, ranks that are
-            no integers, a size out of range.
-
-    >>> ranks = jnp.tile(jnp.arange(3), (3000, 1))
-    >>> privacy = Privacy(2.0, unit="user", adjacency="replace")
-    >>> w = sub_ranking_weights(jax.random.key(0), ranks, privacy).value
-    >>> np.allclose(w, np.triu(np.ones((3, 3)), 1), atol=0.1)
-    True
-    """
-    attained = of_rankings(privacy, "sub_ranking_weights")
-    given, size = checked_for_pairs(ranks, missing, size)
-    epsilon = jnp.asarray(attained.epsilon, jnp.result_type(float))
-    value, about = _weights(key, given, epsilon, size, missing)
-    return Estimate(value, Guarantee(privacy, attained, trust="local"), about)
-
-
-def sub_ranking_report(
-    key: Key,
-    ranks: RanksLike,
-    asked: Int[ArrayLike, "size"],
-    epsilon: Numbers,
-    *,
-    missing: str = "last",
-) -> Int[Array, "size"]:
-    """What one user sends when asked about some items: their order, randomized.
-
-    ε-local DP by itself; the simulated draws are not fit to protect real users, see :mod:`privrank_jax.release`.
-
-    Args:
-        key: PRNG key.
-        ranks: ``(m,)`` integers, as :func:`sub_ranking_weights`.
-        asked: ``(k,)`` different items, 2 <= k <= m; assigned at random, public.
-        epsilon: ε > 0 of the report, may be traced.
-        missing: as :func:`sub_ranking_weights`.
-
-    Returns:
-        ``(k,)`` ranks of these items among them, 0 = best.
-
-    Raises:
-        ValueError: ε <= 0, fewer than 2 items, no such items, ranks that are not integers.
-
-    >>> sub_ranking_report(jax.random.key(0), [2, 0, 1], np.array([0, 1]), jnp.inf).tolist()
-    [1, 0]
-    """
-    given = checked_ranks(ranks)
-    epsilon = check_epsilon(epsilon)
-    check_choice("missing", missing, MISSING)
-    asked, items = jnp.asarray(asked), given.shape[-1]
-    if asked.ndim != 1 or not 2 <= asked.size <= items:
-        raise ValueError(f"asked must be 2 to {items} items, got shape {asked.shape}.")
-    if not is_traced(asked) and len(set(asked.tolist()) & set(range(items))) < asked.size:
-        raise ValueError(f"asked must be different items from 0 to {items - 1}, got {asked!r}.")
-    return asked.size - 1 - _told(key, given[asked], told_chance(asked.size, epsilon), missing)
+from privrank_jax.mechanism.data import Facts
+from privrank_jax.mechanism.local import Local
 
 
 def sub_ranking_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
@@ -244,30 +159,6 @@ def _variances(sizes: np.ndarray, items: int, users: Count, epsilon: Numbers) ->
     return 1 / (4 * jnp.square(told) * answers)
 
 
-def checked_for_pairs(
-    ranks: RankingsLike, missing: str, size: int | None
-) -> tuple[Rankings, int | None]:
-    """Ranks ``(n, m)``, and the size, m where there are fewer users than pairs; ``ValueError`` for others."""
-    ranks = checked_ranks(ranks)
-    check_choice("missing", missing, MISSING)
-    if ranks.ndim != 2 or 0 in ranks.shape or ranks.shape[1] < 2:
-        raise ValueError(
-            f"ranks must have shape (users, items), two items or more, got {ranks.shape}."
-        )
-    users, items = ranks.shape
-    if size is not None and not 2 <= size <= items:
-        raise ValueError(f"size must be a number of items from 2 to {items}, got {size!r}.")
-    pairs = items * (items - 1) // 2
-    if users < pairs:
-        if size not in (None, items):
-            raise ValueError(
-                f"{users:,} users are too few for {pairs:,} pairs: each is asked about {size} items, so some pairs "
-                "might get no answer. Use local_weights or ldp_borda, whose users report on all pairs."
-            )
-        size = items
-    return ranks, size
-
-
 def weights_of_leads(
     ahead: Int[ArrayLike, " pairs"],
     answers: Int[ArrayLike, " pairs"],
@@ -291,56 +182,6 @@ def weights_of_leads(
     return upper.at[second, first].set(1 - weights)
 
 
-@functools.partial(jax.jit, static_argnames=("size", "missing"))
-def _weights(
-    key: Key, ranks: Array, epsilon: Array, size: int | None, missing: str
-) -> tuple[Array, PairDiagnostics]:
-    users, items = ranks.shape
-    shuffle_key, report_key = jax.random.split(fused(key))
-    asked = jax.random.permutation(shuffle_key, users) % (items * (items - 1) // 2)
-    return weights_of_asked(report_key, ranks, asked, epsilon, missing, size)
-
-
-def weights_of_asked(
-    key: Key,
-    ranks: Array,
-    asked: Array,
-    local_epsilon: Array,
-    missing: str,
-    size: int | None,
-) -> tuple[PairMatrix, PairDiagnostics]:
-    """ŵ from checked ranks ``(n, m)`` of users whose ``size`` items hold these pairs, ``(n,)``."""
-    users, items = ranks.shape
-    width = items if size is None else size
-    used = jnp.asarray(best_size(items, users, local_epsilon) if size is None else size)
-    chance = told_chance(used, local_epsilon)
-    first, second = np.triu_indices(width, 1)
-    block = max(1, min(users, _BLOCK // len(first)))
-    blocks = -(-users // block)
-    padded = jnp.pad(ranks, ((0, blocks * block - users), (0, 0)))
-    dealt = jnp.pad(asked, (0, blocks * block - users))
-    real = (jnp.arange(blocks * block) < users).reshape(blocks, block)
-
-    def leads(part: tuple[Array, Array, Array, Array]) -> Array:
-        key, ranks, dealt, real = part
-        set_key, told_key = jax.random.split(fused(key))
-        held = _sets(set_key, dealt, items, width)
-        told = _told(told_key, jnp.take_along_axis(ranks, held, axis=1), chance, missing)
-        one, other = held[:, first], held[:, second]
-        low, high = jnp.minimum(one, other), jnp.maximum(one, other)
-        pair = low * (2 * items - low - 1) // 2 + high - low - 1
-        answered = (real[:, None] & (second < used)).astype(jnp.int32)
-        ahead = answered * ((told[:, first] > told[:, second]) == (one < other))
-        empty = jnp.zeros((2, items * (items - 1) // 2), jnp.int32)
-        return empty.at[:, pair].add(jnp.stack([ahead, answered]))
-
-    keys = jax.random.split(key, blocks)
-    parts = (keys, padded.reshape(blocks, block, items), dealt.reshape(blocks, block), real)
-    ahead, answers = sum_of_parts(leads, parts, _BYTES * block * (len(first) + items))
-    weights = weights_of_leads(ahead, answers, chance, num_items=items)
-    return weights, PairDiagnostics(jnp.min(answers), used)
-
-
 def _sets(key: Key, asked: Array, items: int, width: int) -> Array:
     """The items of each user, ``(n, width)``: those of the pair, then others in a uniform order."""
     pair = jnp.stack([jnp.asarray(side)[asked] for side in np.triu_indices(items, 1)], axis=1)
@@ -360,3 +201,148 @@ def _told(key: Key, ranks: Array, chance: Array, missing: str) -> Array:
     uniform = places_of_words(jax.random.bits(draw_key, ranks.shape, jnp.uint32))
     tells = jax.random.bernoulli(told_key, chance, (*ranks.shape[:-1], 1))
     return jnp.where(tells, strict_scores(break_key, ranks, missing), uniform)
+
+
+# --- the record ------------------------------------------------------------------------------------
+
+
+def read_orders(
+    ranks: RankingsLike, *, size: int | None = None, missing: str = "last"
+) -> tuple[Array, Facts]:
+    """How mechanisms read rankings of which users tell the order of a few items; by the rule for gaps and the size.
+
+    Args:
+        ranks: ``(n, m)``, two items or more.
+        size: k; None for the one of least error, or m where there are fewer users than pairs.
+        missing: ``"last"`` or ``"unknown"``.
+    """
+    ranks = checked_ranks(ranks)
+    check_choice("missing", missing, MISSING)
+    if ranks.ndim != 2 or 0 in ranks.shape or ranks.shape[1] < 2:
+        raise ValueError(
+            f"ranks must have shape (users, items), two items or more, got {ranks.shape}."
+        )
+    users, items = ranks.shape
+    if size is not None and not 2 <= size <= items:
+        raise ValueError(f"size must be a number of items from 2 to {items}, got {size!r}.")
+    if size is None and users < math.comb(items, 2):
+        size = items
+    return ranks, Facts(items, users, rules=(missing, size))
+
+
+def _check_enough(facts: Facts) -> None:
+    """Raise ``ValueError`` unless there is a user for each pair, or all items are ordered."""
+    pairs, size = math.comb(facts.num_items, 2), facts.rules[1]
+    if facts.num_users < pairs and size != facts.num_items:
+        raise ValueError(
+            f"{facts.num_users:,} users are too few for {pairs:,} pairs: each is asked about {size} items, so some "
+            "pairs might get no answer. Use local_weights or ldp_borda, whose users report on all pairs."
+        )
+
+
+def _send_order(key: Key, contents: Any, tuned: Any, facts: Facts) -> tuple[Array, Array]:
+    """The items of each user, those of the pair asked for first, and the scores told of them, high = ahead."""
+    (ranks, asked), (missing, size) = contents, facts.rules
+    set_key, told_key = jax.random.split(fused(key))
+    held = _sets(set_key, asked, facts.num_items, size or facts.num_items)
+    own = jnp.take_along_axis(ranks, held, axis=1)
+    return held, _told(told_key, own, tuned[1], missing)
+
+
+def _tally_leads(messages: Any, real: Array, tuned: Any, facts: Facts) -> Array:
+    """For each pair, how many users tell its first item ahead, and how many were asked about it."""
+    held, told = messages
+    items = facts.num_items
+    first, second = np.triu_indices(held.shape[1], 1)
+    one, other = held[:, first], held[:, second]
+    low, high = jnp.minimum(one, other), jnp.maximum(one, other)
+    pair = low * (2 * items - low - 1) // 2 + high - low - 1
+    answered = (real[:, None] & (second < tuned[0])).astype(jnp.int32)
+    ahead = answered * ((told[:, first] > told[:, second]) == (one < other))
+    empty = jnp.zeros((2, math.comb(items, 2)), jnp.int32)
+    return empty.at[:, pair].add(jnp.stack([ahead, answered]))
+
+
+def weights_told(counts: Any, tuned: Any, facts: Facts) -> tuple[Any, PairDiagnostics]:
+    """ŵ from such a tally."""
+    (ahead, answers), (size, chance, *_) = counts, tuned
+    of_leads = functools.partial(weights_of_leads, num_items=facts.num_items)
+    return quickly(of_leads, ahead, answers, chance), PairDiagnostics(answers.min(), size)
+
+
+def tuned_orders(epsilon: Any, facts: Facts) -> tuple[Any, Array]:
+    """The size, and f."""
+    size = facts.rules[1] or best_size(facts.num_items, facts.num_users, epsilon)
+    return size, told_chance(size, epsilon)
+
+
+def exact_orders(
+    ranks: np.ndarray, epsilon: float, facts: Facts, *, secret: bool = False
+) -> tuple[tuple[int, float], np.ndarray]:
+    """The size and f, and the tally of exact messages.
+
+    Args:
+        ranks: ``(n, m)``.
+        epsilon: ε.
+        facts: of :func:`read_orders`.
+        secret: whether each user draws a pair, instead of being dealt one.
+    """
+    from privrank_jax.exact import local_reports
+
+    missing, size = facts.rules
+    if size is None:
+        best = functools.partial(best_size, facts.num_items)
+        size = int(quickly(best, facts.num_users, epsilon))
+    counts = local_reports.leads(ranks, missing, epsilon, size, secret)
+    return (size, local_reports.told_chance(size, epsilon)), counts
+
+
+def _width(facts: Facts) -> int:
+    return math.comb(facts.rules[1] or facts.num_items, 2)
+
+
+def _dealt(key: Key, facts: Facts) -> Array:
+    return jax.random.permutation(key, facts.num_users) % math.comb(facts.num_items, 2)
+
+
+def _deviation(epsilon: Any, facts: Facts) -> Array:
+    _, size = facts.rules or ("last", None)
+    sizes = np.array([size]) if size else sizes_of(facts.num_items)
+    return jnp.sqrt(jnp.min(_variances(sizes, facts.num_items, facts.num_users, epsilon), axis=-1))
+
+
+sub_ranking_weights = Local(
+    "sub_ranking_weights",
+    """Unbiased pairwise weights from the order of a few items by each user.
+
+    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; proof at the head of
+    :mod:`privrank_jax.aggregation.sub_rankings`.
+
+    Of ranks ``(n, m)``, integers, 0 = best, ties allowed, -1 = not ranked; m >= 2. ``size``: k, from 2 (one pair) to m;
+    None for the one of least error, by m, n and ε. With fewer users than pairs only m, which None takes then.
+    ``missing``: ``"last"``, or ``"unknown"``, where pairs of items not ranked are answered by a fair coin.
+
+    ``value``: ``(m, m)`` weights, w_ij + w_ji = 1, which may lie outside [0, 1]; for Borda scores sum its rows
+    (:func:`~privrank_jax.aggregation.borda_scores`). ``diagnostics``:
+    :class:`~privrank_jax.aggregation.diagnostics.PairDiagnostics`. ``report(key, ranks, epsilon, size=k, asked=pair)``:
+    items of one user, those of the pair of this number first, and the scores told of them, high = ahead; ``scale``: the
+    root of a bound on the variance of a weight.
+
+    >>> from privrank_jax.privacy import Privacy
+    >>> ranks, privacy = jnp.tile(jnp.arange(3), (3000, 1)), Privacy(2.0, unit="user", adjacency="replace")
+    >>> w = sub_ranking_weights(jax.random.key(0), ranks, privacy).value
+    >>> np.allclose(w, np.triu(np.ones((3, 3)), 1), atol=0.1)
+    True
+    """,
+    of_rankings,
+    read_orders,
+    _send_order,
+    weights_told,
+    _deviation,
+    check=_check_enough,
+    tune=tuned_orders,
+    assign=_dealt,
+    tally=_tally_leads,
+    width=_width,
+    exact=exact_orders,
+)

@@ -11,7 +11,8 @@ The type is drawn by a public coin from a design (:mod:`~privrank_jax.aggregatio
 with probability 1/2 the user reports on the reversed ranking, and y counts negatively.
 
 *Draw*: propose uniform pairs until one is accepted, those that reach the threshold always, others with probability
-e^{-ε}. The number of proposals doesn't depend on the ranking either.
+e^{-ε}. The number of proposals doesn't depend on the ranking either. In a simulation probabilities are multiples of
+2^-32, rounded so that the loss is at most ε; :mod:`privrank_jax.exact.local_reports` draws exactly.
 
 *Ties and gaps* are broken before that, so that the mean of x is what the user's scores are: tied items are put into a
 uniform order; items not ranked come last, tied; where they count as ``"unknown"``, a fair coin puts all of them first
@@ -65,53 +66,27 @@ is better, except at m = 3.
 
 from __future__ import annotations
 
-import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, UInt
 
-from privrank_jax._types import Epsilon, Key, RankingsLike, RanksLike
-from privrank_jax._validate import check_choice, check_epsilon
+from privrank_jax._types import Epsilon, Key, RankingsLike
+from privrank_jax._validate import check_epsilon
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import gaps_last
+from privrank_jax.aggregation.local_borda import (
+    borda_by,
+    centered_scores,
+    reports_on_ranks,
+    score_radius,
+)
 from privrank_jax.aggregation.subset_designs import check_items, designs
-from privrank_jax.aggregation.weights import MISSING, checked_ranks
+from privrank_jax.mechanism.data import Facts
 
 _SHRINK = 16  # users without a pair are gathered when one in so many is left
-
-
-def subset_report(
-    key: Key, ranks: RanksLike | RankingsLike, epsilon: Epsilon, *, missing: str = "last"
-) -> Float[Array, "*users items"]:
-    """What one user sends, as unbiased centered Borda scores: two sets of items, those ahead and those behind.
-
-    **Guarantee.** ε-local DP for each ranking, under any change of it (unit: the ranking of one user); theorems head
-    this module. Probabilities are multiples of 2^-32, rounded so that the loss is at most ε.
-
-    Args:
-        key: PRNG key.
-        ranks: ``(m,)`` integers, 0 = best, ties allowed, negative = not ranked, 2 <= m <= 20; users ``(n, m)`` draw
-            independent reports.
-        epsilon: ε > 0, may be traced; at ∞ all pairs sent reach their threshold, and the norm stays above that of x.
-        missing: ``"last"`` or ``"unknown"``, as for :func:`~privrank_jax.aggregation.borda.user_scores`.
-
-    Returns:
-        ``(..., m)`` float: one value on the items ahead, one on those behind, 0 on others; sum 0, norm
-        :func:`subset_norm`.
-
-    Raises:
-        ValueError: ε <= 0, fewer than 2 items or more than 20, ranks that are not integers, an unknown rule.
-
-    >>> report = subset_report(jax.random.key(0), jnp.array([2, 0, 1, 3]), 2.0)
-    >>> bool(jnp.isclose(jnp.linalg.norm(report), subset_norm(4, 2.0)))
-    True
-    """
-    given = checked_ranks(ranks)
-    check_items(given.shape[-1])
-    epsilon = check_epsilon(epsilon)
-    check_choice("missing", missing, MISSING)
-    return _report(key, given, jnp.asarray(epsilon, jnp.result_type(float)), missing)
 
 
 def subset_norm(num_items: int, epsilon: Epsilon) -> Float[Array, ""]:
@@ -148,10 +123,9 @@ def last_accepted(epsilon: Float[Array, ""]) -> UInt[Array, ""]:
     return jnp.where(epsilon < 1, jnp.uint32(2**32 - 1) - rejected.astype(jnp.uint32), accepted - 1)
 
 
-@functools.partial(jax.jit, static_argnames=("missing",))
-def _report(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
-    shape = ranks.shape
-    ranks = ranks.reshape(-1, shape[-1])
+def _send(key: Key, ranks: Array, tuned: Any, facts: Facts) -> Array:
+    """One value on the items ahead, one on those behind, 0 on others; of norm B. At ε = ∞ the scores themselves."""
+    (epsilon, _), (missing,) = tuned, facts.rules
     users, items = ranks.shape
     table = designs(items)
     order_key, type_key, side_key, pair_key = jax.random.split(fused(key), 4)
@@ -168,7 +142,68 @@ def _report(key: Key, ranks: Array, epsilon: Array, missing: str) -> Array:
     position = side * strict_scores(order_key, ranks, missing)
     value = _pairs(pair_key, position, ahead, behind, threshold, last_accepted(epsilon))
     unit = value * side * jnp.sign(weight) / (ahead * behind)
-    return (unit * upto[-1] / length).astype(epsilon.dtype).reshape(shape)
+    report = (unit * upto[-1] / length).astype(epsilon.dtype)
+    return jnp.where(jnp.isinf(epsilon), centered_scores(ranks, facts), report)
+
+
+def _read(ranks: RankingsLike, *, missing: str = "last") -> tuple[Array, Facts]:
+    given, facts = reports_on_ranks(ranks, missing=missing)
+    check_items(facts.num_items)
+    return given, facts
+
+
+def _norm(epsilon: Epsilon, facts: Facts) -> Array:
+    radius = score_radius(facts.num_items)
+    return jnp.where(jnp.isinf(epsilon), radius, subset_norm(facts.num_items, epsilon))
+
+
+def _exact(
+    ranks: np.ndarray, epsilon: float, facts: Facts
+) -> tuple[tuple[float, float], np.ndarray]:
+    from privrank_jax.exact.local_reports import two_sets
+
+    (missing,) = facts.rules
+    table = designs(facts.num_items)
+    with np.errstate(divide="ignore"):  # refused there
+        costs = table.costs(epsilon)
+    design = int(np.argmin(costs.sum(axis=1)))
+    used = np.flatnonzero(table.weight[design])
+    ahead, behind, threshold, weight, length = (
+        column[design, used]
+        for column in (table.ahead, table.behind, table.threshold, table.weight, table.length)
+    )
+    types = np.stack([ahead, behind, threshold])
+    kind, side, pairs = two_sets(ranks, missing, epsilon, costs[design, used], types)
+    norm = float(costs[design].sum())
+    factor = side * (np.sign(weight) * norm / (ahead * behind * length))[kind]
+    return (epsilon, norm), pairs * factor[:, None]
+
+
+ldp_borda_subsets = borda_by(
+    "ldp_borda_subsets",
+    """Borda scores from two sets of items of each user, those ahead and those behind.
+
+    **Guarantee.** ε-DP in the local model, unit user, adjacency replace, and whatever these cover; theorems at the head
+    of :mod:`privrank_jax.aggregation.subset_selection`.
+
+    Of ranks ``(n, m)``, integers, 0 = best, m from 2 to 20; ties and items not ranked (``missing="last"`` or
+    ``"unknown"``) as for :func:`~privrank_jax.aggregation.borda.user_scores`.
+
+    ``value``: unbiased scores ``(m,)``, in items beaten, high = preferred. ``diagnostics``:
+    :class:`~privrank_jax.aggregation.diagnostics.ReportDiagnostics`. ``report`` gives the centered scores of one user,
+    randomized; ``scale`` is B, the norm of a report. The least error for up to 20 items at ε <= 5.
+
+    >>> import jax
+    >>> from privrank_jax.privacy import Privacy
+    >>> ranks, privacy = jnp.tile(jnp.arange(3), (4000, 1)), Privacy(5.0, unit="user", adjacency="replace")
+    >>> scores = ldp_borda_subsets(jax.random.key(0), ranks, privacy).value
+    >>> bool(scores[0] > scores[1] > scores[2])
+    True
+    """,
+    _send,
+    _norm,
+    _exact,
+)
 
 
 def _pairs(

@@ -91,6 +91,9 @@ _SIMULATED_SHUFFLER = (
     "and collude with nobody; the guarantee counts all users of the file as honest"
 )
 
+# Mechanisms for real vectors of scores, by name.
+_REPORTS = {"ldp-borda": "duchi", "ldp-borda-privunit": "privunit"}
+
 
 class Limit(TypedDict):
     """A bound on the expected cost, for JSON."""
@@ -476,6 +479,11 @@ def _mechanism(data: Prepared, asked: Asked) -> str:
         items, users = data.table.num_items, data.table.num_users
         if choose_report(items, users, data.promise) == _TWO_SETS:
             return "ldp-borda-subsets"
+    if asked.mechanism == "ldp-borda":  # of the two the one with shorter reports, by public facts
+        norm = functools.partial(
+            report_norm, dimension=data.table.num_items - 1, epsilon=data.promise.epsilon
+        )
+        return min(_REPORTS, key=lambda name: float(norm(_REPORTS[name])))
     return asked.mechanism
 
 
@@ -513,17 +521,17 @@ def _check_pairs(data: Prepared, asked: Asked) -> None:
 
 
 def _reported_borda(data: Prepared, asked: Asked) -> Ranking:
-    items, users, epsilon = data.table.num_items, data.table.num_users, data.promise.epsilon
-    found = _mechanism(data, asked)
+    users, found = data.table.num_users, _mechanism(data, asked)
     if found in _ANSWERS:
         mechanism, named = _ANSWERS[found]
         drawn = _draw(data, asked, **({"size": 2} if asked.local else {}))
         scores = np.asarray(quickly(aggregation.borda_scores, drawn.estimate.value))
     else:
-        two_sets = found == "ldp-borda-subsets"
-        mechanism = _TWO_SETS if two_sets else _local_mechanism(items - 1, epsilon)
-        named = MECHANISMS[found].label
-        drawn = _draw(data, asked, mechanism=mechanism)
+        mechanism, named = (
+            {**_REPORTS, "ldp-borda-subsets": _TWO_SETS}[found],
+            MECHANISMS[found].label,
+        )
+        drawn = _draw(data, asked)
         scores = np.asarray(drawn.estimate.value)
     epsilon = _report_epsilon(data, asked, drawn)
     whole = result(
@@ -623,11 +631,6 @@ def _reported_noise_all(data: Prepared, asked: Asked) -> Ranking:
 
 def _exponential(data: Prepared, asked: Asked) -> Ranking:
     return result(data, asked, _draw(data, asked))
-
-
-def _local_mechanism(dimension: int, epsilon: float) -> str:
-    """The local mechanism with the shorter reports; the choice depends on public facts only."""
-    return min(("duchi", "privunit"), key=lambda name: float(report_norm(name, dimension, epsilon)))
 
 
 # --- results ------------------------------------------------------------------------------------------

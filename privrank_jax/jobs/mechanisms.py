@@ -225,28 +225,31 @@ MECHANISMS = {
     "sub-ranking-weights": Mechanism(
         label="one answer per user",
         simulated="aggregation:sub_ranking_weights",
-        exact="release.sub_rankings:exact_sub_ranking_weights",
+        exact="aggregation:sub_ranking_weights.release",
         trust="local",
     ),
     "shuffled-pair-weights": Mechanism(
         label="one shuffled answer per user",
         simulated="aggregation:shuffled_pair_weights",
-        exact="release.sub_rankings:exact_shuffled_pair_weights",
+        exact="aggregation:shuffled_pair_weights.release",
         trust="shuffled",
     ),
     "ldp-borda-subsets": Mechanism(
         label="Borda scores from two sets of items per user",
-        simulated="aggregation:ldp_borda",
-        exact="release.local_borda:exact_ldp_borda",
+        simulated="aggregation:ldp_borda_subsets",
+        exact="aggregation:ldp_borda_subsets.release",
         trust="local",
     ),
-    "ldp-borda": Mechanism(
-        label="Borda scores from one report per user",
-        simulated="aggregation:ldp_borda",
-        numerics="simulation",
-        trust="local",
-        instead="use --method borda or --trust central",
-    ),
+    **{
+        f"ldp-borda{suffix.replace('_', '-')}": Mechanism(
+            label="Borda scores from one report per user",
+            simulated=f"aggregation:ldp_borda{suffix}",
+            numerics="simulation",
+            trust="local",
+            instead="use --method borda or --trust central",
+        )
+        for suffix in ("", "_privunit")
+    },
     "ldp-kwiksort": Mechanism(
         label="local KwikSort",
         simulated="aggregation:ldp_kwiksort",

@@ -493,7 +493,7 @@ def _by_reports(
     given, scale = pool[np.arange(number) % len(pool)], jnp.sqrt(number / users)
     promise = Privacy(epsilon, unit="user", adjacency="replace")
     if asked == _TWO_SETS:
-        found = aggregation.ldp_borda(key, given, promise, mechanism=_TWO_SETS).value
+        found = aggregation.ldp_borda_subsets(key, given, promise).value
         moved = found - (design.items - 1 - given.mean(axis=0))
         return ranks_from_scores(jnp.sum(weights, axis=1) + scale * moved)
     found = aggregation.sub_ranking_weights(key, given, promise, size=asked).value

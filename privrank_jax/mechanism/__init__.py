@@ -3,6 +3,7 @@
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
+from privrank_jax.mechanism.local import Local
 from privrank_jax.mechanism.program import Mechanism, Program, mechanism
 from privrank_jax.mechanism.selection import BoundedScores, Moves, Selection
 
@@ -12,6 +13,7 @@ __all__ = [
     "Change",
     "Data",
     "Facts",
+    "Local",
     "Mechanism",
     "Moves",
     "Program",

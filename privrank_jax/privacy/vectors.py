@@ -30,7 +30,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, ArrayLike, Float, Real
 
-from privrank_jax._backend import product
 from privrank_jax._types import Epsilon, Key, Scalar
 from privrank_jax._validate import check_choice, check_epsilon, check_positive
 from privrank_jax._workarounds.threefry import fused
@@ -159,28 +158,6 @@ def report_norm(
     else:
         norm = 1 / privunit_cap(dimension, epsilon).mean
     return jnp.where(jnp.isinf(epsilon), 1.0, norm) * radius
-
-
-def report_covariance(
-    mechanism: str,
-    vector: Real[ArrayLike, "d"],
-    epsilon: Epsilon,
-    radius: Scalar = 1.0,
-    *,
-    zero_sum: bool = False,
-) -> Float[Array, "d d"]:
-    """Covariance ``(d, d)`` of one user's report, given the user's vector ``(d,)`` of norm at most r, not 0."""
-    vector = jnp.asarray(vector, jnp.result_type(float))
-    dimension = vector.shape[0] - zero_sum
-    norm = report_norm(mechanism, dimension, epsilon, radius)
-    axis = jnp.outer(vector, vector) / product(vector, vector)
-    rest = jnp.eye(vector.shape[0]) - axis - zero_sum / vector.shape[0]
-    if mechanism == "duchi" or dimension == 1:
-        square = jnp.asarray(1.0 / dimension)
-    else:
-        square = privunit_cap(dimension, epsilon).square
-    spread = square * axis + (1 - square) / max(dimension - 1, 1) * rest
-    return norm**2 * spread - jnp.outer(vector, vector)
 
 
 @functools.partial(jax.jit, static_argnames=("zero_sum",))

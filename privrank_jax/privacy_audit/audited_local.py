@@ -14,13 +14,10 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax.aggregation.borda import ldp_borda_report
 from privrank_jax.aggregation.ldp_plan import local_plan, respond
 from privrank_jax.aggregation.query_reduction import local_by_queries
-from privrank_jax.aggregation.sub_rankings import sub_ranking_report
 from privrank_jax.aggregation.subset_designs import designs
-from privrank_jax.aggregation.subset_selection import last_accepted, subset_report
-from privrank_jax.aggregation.weight_reports import local_weights_report
+from privrank_jax.aggregation.subset_selection import last_accepted
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy_audit import laws, neighbors
@@ -87,8 +84,10 @@ def broken_ties(ranks: np.ndarray, orders: np.ndarray) -> np.ndarray:
     return agree / agree.sum(axis=1, keepdims=True)
 
 
-def _signs_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
-    return vector_law(_signs(ranks), privacy.epsilon, "duchi", math.sqrt(_PAIRS))
+def _signs_law(
+    ranks: np.ndarray, privacy: Privacy, _: Facts, *, mechanism: str = "duchi"
+) -> np.ndarray:
+    return vector_law(_signs(ranks), privacy.epsilon, mechanism, math.sqrt(_PAIRS))
 
 
 def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
@@ -102,9 +101,9 @@ def _answers_law(ranks: np.ndarray, privacy: Privacy, _: Facts) -> np.ndarray:
 # --- reports ---------------------------------------------------------------------------------------
 
 
-def _alone(function: Callable[..., Any], mechanism: str) -> Release:
+def _alone(function: Callable[..., Any]) -> Release:
     """A protocol of one user."""
-    return on(function, lambda ranks: ranks[None], mechanism=mechanism)
+    return on(function, lambda ranks: ranks[None])
 
 
 def _first_over_last(scores: Array) -> Array:
@@ -138,7 +137,7 @@ _REPORTS = (
     audited(
         "ldp-borda",
         "Borda scores of one user by Duchi's mechanism",
-        _alone(aggregation.ldp_borda, "duchi"),
+        _alone(aggregation.ldp_borda),
         law=functools.partial(_scores_law, mechanism="duchi"),
         commands=(f"aggregate --method borda {_IDEALIZED}",),
         **_BORDA,
@@ -146,7 +145,7 @@ _REPORTS = (
     audited(
         "ldp-borda-privunit",
         "Borda scores of one user by PrivUnit",
-        _alone(aggregation.ldp_borda, "privunit"),
+        _alone(aggregation.ldp_borda_privunit),
         law=functools.partial(_scores_law, mechanism="privunit"),
         commands=(f"aggregate --method auto {_IDEALIZED}",),
         **_BORDA,
@@ -154,7 +153,7 @@ _REPORTS = (
     audited(
         "ldp-borda-subsets",
         "Borda scores of one user by subset selection",
-        _alone(aggregation.ldp_borda, "subset-selection"),
+        _alone(aggregation.ldp_borda_subsets),
         law=_two_sets_law,
         commands=("aggregate --method borda --trust local",),
         note="aggregation/subset_selection.py",
@@ -163,7 +162,7 @@ _REPORTS = (
     audited(
         "subset-report",
         "two sets of four items, one ahead of the other in the user's ranking",
-        reported(subset_report),
+        reported(aggregation.ldp_borda_subsets, aggregation.ldp_borda_subsets.report),
         reduce=lambda report: report[0] - report[3],
         sees="the report on item 0 less that on item 3",
         law=_two_sets_law,
@@ -176,23 +175,32 @@ _REPORTS = (
     audited(
         "ldp-borda-report",
         "the report of one user to ldp_borda",
-        reported(ldp_borda_report),
+        reported(aggregation.ldp_borda, aggregation.ldp_borda.report),
         law=functools.partial(_scores_law, mechanism="duchi"),
         **_BORDA | {"sees": "the report on item 0 less that on item 2"},
     ),
     audited(
         "local-weights-duchi",
         "all pairwise weights of one user by Duchi's mechanism",
-        _alone(aggregation.local_weights, "duchi"),
+        _alone(aggregation.local_weights),
         reduce=lambda w: jnp.sum(_upper(w)),
         sees="the sum of the weights above the diagonal",
         law=_signs_law,
         **_LOCAL,
     ),
     audited(
+        "local-weights-privunit",
+        "all pairwise weights of one user by PrivUnit",
+        _alone(aggregation.local_weights_privunit),
+        reduce=lambda w: jnp.sum(_upper(w)),
+        sees="the sum of the weights above the diagonal",
+        law=functools.partial(_signs_law, mechanism="privunit"),
+        **_LOCAL,
+    ),
+    audited(
         "local-weights-rr",
         "all pairwise weights of one user by randomized response at ε/3 each",
-        _alone(aggregation.local_weights, "randomized-response"),
+        _alone(aggregation.local_weights_rr),
         reduce=_pattern,
         sees="the three answers",
         outcomes=_PATTERNS,
@@ -203,7 +211,7 @@ _REPORTS = (
     audited(
         "local-weights-report",
         "the report of one user to local_weights",
-        reported(local_weights_report),
+        reported(aggregation.local_weights, aggregation.local_weights.report),
         reduce=jnp.sum,
         sees="the sum of the report",
         law=_signs_law,
@@ -216,7 +224,8 @@ _REPORTS = (
 
 def _order(key: Array, ranks: Array, epsilon: Array) -> Array:
     """The number of the order that a user tells of all items."""
-    told = sub_ranking_report(key, ranks, np.arange(NUM_ITEMS), epsilon)
+    held, scores = aggregation.sub_ranking_weights.report(key, ranks, epsilon, size=NUM_ITEMS)
+    told = NUM_ITEMS - 1 - scores[jnp.argsort(held)]
     return 2 * told[0] + (told[1] > told[2])
 
 
@@ -264,7 +273,7 @@ _ONE_ANSWER = (
     audited(
         "sub-ranking-report",
         "one user's order of three items",
-        reported(sub_ranking_report, _order),
+        reported(aggregation.sub_ranking_weights, _order),
         sees="the order",
         outcomes=tuple(map(str, itertools.permutations(range(NUM_ITEMS)))),
         finite=True,
@@ -304,7 +313,7 @@ def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
     word = jax.random.bits(response_key, (), jnp.uint32)
     plus = respond(word, lead, flip, plan.encoding)
-    report = local_weights_report(report_key, ranks, plan.fallback_epsilon)
+    report = aggregation.local_weights.report(report_key, ranks, plan.fallback_epsilon)
     return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
 
 

@@ -197,7 +197,8 @@ def _choices(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) ->
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """The sum of ε over users of the first data set who are missing from the second; their order is ignored."""
     rows = [Counter(map(bytes, np.ascontiguousarray(r, np.int64))) for r in (first, second)]
-    return float(facts["privacy"].epsilon) * (rows[0] - rows[1]).total()
+    each = facts["epsilon"] if "epsilon" in facts else facts["privacy"].epsilon
+    return float(each) * (rows[0] - rows[1]).total()
 
 
 def _door(place: str, loss: Loss, data: str = "", **how: Any) -> Door:
@@ -220,10 +221,10 @@ DOORS = (
     _door("release.perturbed_models:perturbed_meetings", _meetings, "rows", read=_meeting_rows),
     _door("release.perturbed_models:perturbed_ties", _tied, "counts"),
     _door("release.perturbed_models:perturbed_choices", _choices, "rows", read=_choice_rows),
-    _door("release.sub_rankings:exact_sub_ranking_weights", _users, "ranks"),
-    _door("release.sub_rankings:exact_shuffled_pair_weights", _users, "ranks"),
-    _door("release.local_borda:exact_ldp_borda", _users, "ranks"),
-    _door("aggregation.borda:ldp_borda", _users, "ranks"),
+    _door("exact.local_reports:leads", _users, "ranks"),
+    _door("exact.local_reports:two_sets", _users, "ranks"),
+    _door("aggregation.local_borda:ldp_borda", _users, "data"),
+    _door("aggregation.local_borda:ldp_borda_privunit", _users, "data"),
     _door("aggregation.ldp_sorting:ldp_kwiksort", _users, "ranks"),
 )
 """All release points; everything that the command line releases passes through them."""

@@ -22,14 +22,9 @@ if TYPE_CHECKING:
     from privrank_jax.release.label_training import exact_train_on_labels
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
-    from privrank_jax.release.local_borda import exact_ldp_borda
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
-    from privrank_jax.release.sub_rankings import (
-        exact_shuffled_pair_weights,
-        exact_sub_ranking_weights,
-    )
     from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
@@ -38,11 +33,8 @@ _HOMES = {
     "exact_bound": "contributions",
     "exact_exponential": "exponential",
     "exact_kwiksort": "kwiksort",
-    "exact_ldp_borda": "local_borda",
     "exact_noisy_design": "private_design",
     "exact_perturbed_mle": "perturbed_mle",
-    "exact_shuffled_pair_weights": "sub_rankings",
-    "exact_sub_ranking_weights": "sub_rankings",
     "exact_train_on_labels": "label_training",
     "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",
@@ -54,11 +46,8 @@ __all__ = [
     "exact_bound",
     "exact_exponential",
     "exact_kwiksort",
-    "exact_ldp_borda",
     "exact_noisy_design",
     "exact_perturbed_mle",
-    "exact_shuffled_pair_weights",
-    "exact_sub_ranking_weights",
     "exact_train_on_labels",
     "exact_weights",
     "privatize_preferences",

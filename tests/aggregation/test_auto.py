@@ -8,7 +8,12 @@ import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import borda_scores, choose_method, ldp_borda, sub_ranking_weights
+from privrank_jax.aggregation import (
+    borda_scores,
+    choose_method,
+    ldp_borda_subsets,
+    sub_ranking_weights,
+)
 from privrank_jax.aggregation.auto import NEGLIGIBLE_NOISE, choose_report
 from privrank_jax.aggregation.noisy_weights import noise_all
 from privrank_jax.aggregation.subset_selection import subset_norm
@@ -89,7 +94,7 @@ def test_the_errors_behind_the_choice_are_those_of_reports(key):
 
     @jax.jit
     def sets(key):
-        return ldp_borda(key, ranks, user(epsilon), mechanism="subset-selection").value
+        return ldp_borda_subsets(key, ranks, user(epsilon)).value
 
     @jax.jit
     def one_pair(key):

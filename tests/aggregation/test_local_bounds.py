@@ -32,9 +32,11 @@ def weights_of(mechanism):
     if mechanism in ("one-pair", "sub-ranking"):
         size = 2 if mechanism == "one-pair" else None
         return lambda k, r: aggregation.sub_ranking_weights(k, r, user(EPSILON), size=size).value
-    return lambda k, ranks: (
-        aggregation.local_weights(k, ranks, user(EPSILON), mechanism=mechanism).value
-    )
+    record = {
+        "duchi": aggregation.local_weights,
+        "randomized-response": aggregation.local_weights_rr,
+    }[mechanism]
+    return lambda k, ranks: record(k, ranks, user(EPSILON)).value
 
 
 def check(sums, bound, mean, factor):
@@ -79,9 +81,7 @@ def test_scores_stay_within_their_bounds(mechanism, crowd, key):
     """In 200 runs, which see a limit that 10 % of them exceed rather than 5 % in 99 of 100 cases."""
     truth = np.asarray(PairWeights.from_ranks(crowd).matrix).sum(axis=1)
     run = jax.jit(
-        jax.vmap(
-            lambda k: aggregation.ldp_borda(k, crowd, user(EPSILON), mechanism=mechanism).value
-        )
+        jax.vmap(lambda k: bounds.REPORTS_ON_SCORES[mechanism](k, crowd, user(EPSILON)).value)
     )
     errors = np.abs(np.asarray(run(jax.random.split(key, 200))) - truth).sum(axis=1)
     bound = functools.partial(reported, "borda", M, USERS, EPSILON, mechanism=mechanism)

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights, bounds
+from privrank_jax.aggregation import bounds
 from privrank_jax.aggregation.shuffled_pairs import shuffled_pair_variance
 from privrank_jax.privacy import shuffled_local_epsilon
-from privrank_jax.release import exact_shuffled_pair_weights
 from tests.promises import user
 from tests.reference.shuffling import multiset_law, pair_report
 
@@ -19,32 +18,6 @@ RANKS = np.array([RNG.permutation(4) for _ in range(32)])
 RANKS[:6, 2] = RANKS[:6, 1]  # ties
 PAIRS = np.triu_indices(4, 1)
 NOT_ASKED = (1 - 1 / 6) ** 32
-
-
-@pytest.mark.parametrize("missing", ["last", "unknown"])
-def test_unbiased_and_within_the_error_bound(missing, key):
-    """4,000 runs of 32 users with ties and gaps; a pair has no report with probability 0.003, then 1/2."""
-    ranks = RANKS.copy()
-    ranks[6:9, 3] = -1
-    privacy = user(1.0, delta=1e-3)
-    run = jax.jit(
-        jax.vmap(
-            lambda k: aggregation.shuffled_pair_weights(k, ranks, privacy, missing=missing).value
-        )
-    )
-    drawn = np.asarray(run(jax.random.split(key, 4000)))
-    truth = np.asarray(PairWeights.from_ranks(ranks, missing=missing).matrix)[PAIRS]
-    found = drawn[:, *PAIRS]
-    local = shuffled_local_epsilon(32, 1.0, 1e-3)
-    bound = float(shuffled_pair_variance(4, 32, local))
-    expected = truth + NOT_ASKED * (0.5 - truth)
-    assert np.all(np.abs(found.mean(0) - expected) < 5 * (bound / 4000) ** 0.5)
-    errors = np.mean((found - truth) ** 2, axis=0)
-    assert np.all(errors < bound)
-    assert np.all(errors > 0.5 * bound)
-    scores = (drawn - PairWeights.from_ranks(ranks, missing=missing).matrix).sum(-1)
-    assert np.all(np.mean(scores**2, axis=0) < 3 * bound)
-    assert np.abs(drawn + drawn.transpose(0, 2, 1) - (1 - np.eye(4))).max() < 1e-12
 
 
 def test_reports_follow_the_law_that_the_proof_assumes(key):
@@ -75,35 +48,18 @@ def test_float32_budgets_are_rounded_down(key):
     assert exact * (1 - 1e-6) <= local <= exact
 
 
-def test_exact_twin_is_unbiased_too():
-    """150 exact releases: mean within 5 standard errors, errors within the bound, none on another grid."""
-    privacy = user(1.5, delta=1e-3)
-    drawn = np.array(
-        [np.asarray(exact_shuffled_pair_weights(RANKS, privacy).value) for _ in range(150)]
-    )[:, *PAIRS]
-    local = shuffled_local_epsilon(32, 1.5, 1e-3)
-    bound = float(shuffled_pair_variance(4, 32, local))
-    truth = np.asarray(PairWeights.from_ranks(RANKS).matrix)[PAIRS]
-    expected = truth + NOT_ASKED * (0.5 - truth)
-    assert np.all(np.abs(drawn.mean(0) - expected) < 5 * (bound / 150) ** 0.5)
-    assert np.all(np.mean((drawn - truth) ** 2, axis=0) < 1.3 * bound)
-    lead = (drawn - 0.5) * np.tanh(local / 2) + 0.5  # shares of bits
-    shares = np.array(sorted({k / g for g in range(1, 33) for k in range(g + 1)}))
-    assert np.abs(lead[..., None] - shares).min(-1).max() < 1e-9
-
-
 def test_guarantees():
     privacy = user(1.0, delta=1e-6)
     for found in (
         aggregation.shuffled_pair_weights(jax.random.key(0), RANKS, privacy),
-        exact_shuffled_pair_weights(RANKS, privacy),
+        aggregation.shuffled_pair_weights.release(RANKS, privacy),
     ):
         assert (found.guarantee.unit, found.guarantee.trust) == ("user", "shuffled")
         assert (float(found.guarantee.epsilon), float(found.guarantee.delta)) == (1.0, 1e-6)
         assert "trusted shuffler" in found.guarantee.in_words()
         assert "local epsilon" in found.guarantee.note
         assert found.diagnostics.users_per_pair == pytest.approx(32 / 6)
-    assert exact_shuffled_pair_weights(RANKS, privacy).guarantee.numerics == "exact"
+    assert aggregation.shuffled_pair_weights.release(RANKS, privacy).guarantee.numerics == "exact"
 
 
 def test_the_variance_bound_against_sums():
@@ -135,16 +91,10 @@ def test_the_variance_bound_against_sums():
 def test_refusals(ranks, privacy, message, key):
     for call in (
         lambda: aggregation.shuffled_pair_weights(key, ranks, privacy),
-        lambda: exact_shuffled_pair_weights(ranks, privacy),
+        lambda: aggregation.shuffled_pair_weights.release(ranks, privacy),
     ):
         with pytest.raises(ValueError, match=message):
             call()
-
-
-def test_the_exact_twin_takes_one_finite_epsilon():
-    for epsilon in (np.inf, np.linspace(1, 2, 32)):
-        with pytest.raises(ValueError, match="epsilon must be"):
-            exact_shuffled_pair_weights(RANKS, user(epsilon, delta=1e-6))
 
 
 def test_bounds_and_the_choice_of_a_method():

@@ -386,8 +386,8 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: jax.vmap(pr.mallows.sample)(jax.random.split(key, users), ranks, epsilon),
         ),
         f"subset selection of {users:,} users": (
-            lambda: release.exact_ldp_borda(ranks, user),
-            lambda key: aggregation.ldp_borda(key, ranks, user, mechanism="subset-selection").value,
+            lambda: aggregation.ldp_borda_subsets.release(ranks, user),
+            lambda key: aggregation.ldp_borda_subsets(key, ranks, user).value,
         ),
     }
     for name, (exact, simulated) in kinds.items():

@@ -42,16 +42,13 @@ DATA_TYPES = re.compile(r"\b(WinCounts|WinEdges|PairWeights\w*|Ranks|RanksLike|U
 # many of these, what checks or audits such draws, what one adjacency lets a user change, and the studies' own helpers.
 _PARTS_OF_PROMISES = {
     "_neighbors": "check_kind",
-    "aggregation.borda": "ldp_borda_report",
-    "aggregation.weight_reports": "local_weights_report",
-    "aggregation.sub_rankings": "sub_ranking_report weights_of_asked",
-    "aggregation.subset_selection": "subset_report",
     "experiments.alabi.common": "errors outcomes",
     "experiments.cai.common": "Unit.promise errors noise_settings private_estimates",
     "experiments.rdp.synthetic": "count_rankings",
     "experiments.rdp.common": "wins_by_method",
     "jobs.plan": "plan",
     "jobs.randomize": "randomize randomized simulated_mallows",
+    "mechanism.local": "Local.report",
     "mallows.laplace": "laplace_ranks",
     "mallows.sampling": "sample",
     "pairwise.questionnaire_noise": "noise_on_totals noise_shape questionnaire_changes",

@@ -154,7 +154,7 @@ def test_scores_of_reports_lie_within_as_often_as_said(users):
     promise = Privacy(0.7, unit="user", adjacency="replace")
 
     def released(key):
-        found = aggregation.ldp_borda(key, ranks, promise, mechanism="subset-selection")
+        found = aggregation.ldp_borda_subsets(key, ranks, promise)
         return found.value, found.diagnostics.standard_errors, found.diagnostics.report_norm
 
     scores, errors, norms = map(

@@ -143,7 +143,7 @@ by_reports = functools.partial(
     of_rankings_by, aggregation.sub_ranking_weights, of_weights, reported=True
 )
 by_two_sets = functools.partial(
-    of_rankings_by, aggregation.ldp_borda, ranks_from_scores, reported=True, mechanism="subset-selection"
+    of_rankings_by, aggregation.ldp_borda_subsets, ranks_from_scores, reported=True
 )  # fmt: skip
 by_shuffled = functools.partial(
     of_rankings_by, lambda key, ranks, promise: aggregation.shuffled_pair_weights(key, ranks, user(1.0, 1e-6)),
@@ -176,8 +176,8 @@ FRESH = {
                           functools.partial(of_rankings_by, lambda key, ranks, _: aggregation.sub_ranking_weights(
                               key, ranks, user(3.0)), of_weights, reported=True)),
     "two sets": ({"users": 300, "method": "borda", "trust": "local", "epsilon": 2.0, **RANKINGS},
-                 functools.partial(of_rankings_by, lambda key, ranks, _: aggregation.ldp_borda(
-                     key, ranks, user(2.0), mechanism="subset-selection"), ranks_from_scores, reported=True)),
+                 functools.partial(of_rankings_by, lambda key, ranks, _: aggregation.ldp_borda_subsets(
+                     key, ranks, user(2.0)), ranks_from_scores, reported=True)),
     "shuffled rankings": ({"users": 300, "method": "noise-all", **SHUFFLED, **RANKINGS}, by_shuffled),
     "points": ({"users": 50, "points": "0-2"}, of_points),
 }  # fmt: skip

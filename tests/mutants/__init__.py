@@ -245,8 +245,8 @@ MUTANTS = (
         ("ball(-k / scale).exp()", "ball(-k / (scale + 1)).exp()"),
     ),
     *mutants_of(
-        "release/local_borda.py",
-        "tests/release/test_local_borda.py",
+        "exact/local_reports.py",
+        "tests/exact/test_two_sets.py",
         ("exp_above(-epsilon)", "exp_above(-2 * epsilon)"),
     ),
     *mutants_of(
@@ -255,8 +255,8 @@ MUTANTS = (
         ("drawn % (step + 1)", "drawn % step"),
     ),
     *mutants_of(
-        "release/sub_rankings.py",
-        "tests/release/test_sub_rankings.py",
+        "exact/local_reports.py",
+        "tests/exact/test_told_orders.py",
         (
             "random_words(users) < told_below(size, epsilon)",
             "random_words(users) <= told_below(size, 2 * epsilon)",

@@ -166,9 +166,9 @@ def test_bits_totals_and_units():
     one_way = {"privacy": promise(1.0, "user", "add-remove", 2)}
     gone = one * [[0, 1], [0, 0]]
     assert scores(one, gone, usual | one_way) == scores(one, gone, by_promise | one_way) == 0.5
-    users = loss_of("ldp_borda")
+    users = loss_of("leads")
     rows = np.array([[0, 1], [1, 0], [0, 1]])
-    assert users(rows, rows[[1, 0, 2]], {"privacy": user(0.5)}) == 0.0
+    assert users(rows, rows[[1, 0, 2]], {"epsilon": 0.5}) == 0.0
     assert users(rows, 1 - rows, {"privacy": user(0.5)}) == 0.5
 
 

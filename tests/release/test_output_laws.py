@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import PairWeights
+from privrank_jax.aggregation import PairWeights, sub_ranking_weights
 from privrank_jax.exact import integer_noise as exact
 from privrank_jax.exact import selection
 from privrank_jax.exact.integer_laplace import geometric
@@ -27,7 +27,6 @@ from privrank_jax.pairwise import noisy_counts, one_shot_top_k
 from privrank_jax.release import (
     exact_bound,
     exact_kwiksort,
-    exact_sub_ranking_weights,
     kwiksort,
 )
 from tests.exact.laws import (
@@ -214,7 +213,7 @@ def test_flips_have_their_rate_and_neighbors_are_independent():
 def test_answers_of_one_user_each_have_their_rate():
     users, epsilon = 160_000, 1.0
     chance = 1 - kept_below(epsilon) / 2**64
-    found = exact_sub_ranking_weights(np.tile([1, 0], (users, 1)), user(epsilon)).value
+    found = sub_ranking_weights.release(np.tile([1, 0], (users, 1)), user(epsilon)).value
     unbiased = (1 - chance) / (1 - 2 * chance), -chance / (1 - 2 * chance)  # of a yes, of a no
     yes = float(found[0, 1] - unbiased[1]) / (unbiased[0] - unbiased[1]) * users
     assert yes == pytest.approx(round(yes), abs=1e-4)

@@ -90,14 +90,14 @@ class LocalConfig:
 def methods(num_items: int) -> Methods:
     """Local consensus methods for so many items; see :func:`common.errors`."""
     found: dict[str | tuple[str, ...], Callable[..., Any]] = {
-        BORDA: reports.borda("duchi"),
-        BORDA_UNIT: reports.borda("privunit"),
+        BORDA: reports.borda(aggregation.ldp_borda),
+        BORDA_UNIT: reports.borda(aggregation.ldp_borda_privunit),
         (ALL, KWIK): reports.weights_and_sort(),
-        ALL_UNIT: reports.weights("privunit"),
-        RESPONSE: reports.weights("randomized-response"),
+        ALL_UNIT: reports.weights(aggregation.local_weights_privunit),
+        RESPONSE: reports.weights(aggregation.local_weights_rr),
     }
     if num_items <= MAX_ITEMS:
-        found[BORDA_SETS] = reports.borda("subset-selection")
+        found[BORDA_SETS] = reports.borda(aggregation.ldp_borda_subsets)
     return found
 
 

@@ -15,15 +15,15 @@ from jaxtyping import Array, PyTree
 
 from privrank_jax._types import Count, Key, Mask
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.borda import ldp_borda_aggregate, ldp_borda_report
+from privrank_jax.aggregation import PairWeights, local_weights
 from privrank_jax.aggregation.counting import gaps_last
 from privrank_jax.aggregation.ldp_plan import local_plan
 from privrank_jax.aggregation.ldp_sorting import local_sort
-from privrank_jax.aggregation.weight_reports import local_weights_aggregate, local_weights_report
+from privrank_jax.aggregation.weight_reports import weights_of_mean
 from privrank_jax.experiments.alabi import common
 from privrank_jax.experiments.alabi.common import Answer, Method, Search
 from privrank_jax.experiments.alabi.crowds import World
+from privrank_jax.mechanism import Local
 
 _NUMBERS = 1 << 18  # in the reports of a block, so that they stay in a CPU's cache
 _MOST = 1024  # users of a block
@@ -94,21 +94,21 @@ def _mean(
     return total / world.weights.num_users
 
 
-def borda(mechanism: str) -> Method:
-    """The ranking by Borda scores of reports, as by ``ldp_borda``."""
+def borda(mechanism: Local) -> Method:
+    """The ranking by Borda scores of reports."""
 
     def method(key: Key, world: World, epsilon: Array) -> Answer:
         def report(key: Key, ranks: Array) -> Array:
-            return ldp_borda_report(key, ranks, epsilon, mechanism=mechanism)
+            return mechanism.report(key, ranks, epsilon)
 
         mean = _mean(report, key, world, world.weights.num_users, world.weights.num_items)
-        return ldp_borda_aggregate(mean[None])
+        return mean + (world.weights.num_items - 1) / 2
 
     return method
 
 
-def weights(mechanism: str) -> Callable[[Key, World, Array], Search]:
-    """The search in weights of reports, as of ``local_weights``."""
+def weights(mechanism: Local) -> Callable[[Key, World, Array], Search]:
+    """The search in weights of reports."""
 
     def method(key: Key, world: World, epsilon: Array) -> Search:
         return _search(key, world, epsilon, world.weights.num_users, mechanism)
@@ -116,13 +116,13 @@ def weights(mechanism: str) -> Callable[[Key, World, Array], Search]:
     return method
 
 
-def _search(key: Key, world: World, epsilon: Array, users: Count, mechanism: str) -> Search:
+def _search(key: Key, world: World, epsilon: Array, users: Count, mechanism: Local) -> Search:
     def report(key: Key, ranks: Array) -> Array:
-        return local_weights_report(key, ranks, epsilon, mechanism=mechanism)
+        return mechanism.report(key, ranks, epsilon)
 
     items = world.weights.num_items
     mean = _mean(report, key, world, users, items * (items - 1) // 2)
-    found = local_weights_aggregate(mean[None])
+    found = weights_of_mean(mean, items)
     return common.searched(jnp.clip(found, 0, 1), world)
 
 
@@ -139,11 +139,11 @@ def weights_and_sort() -> Callable[[Key, World, Array], list[Answer]]:
         plan = local_plan(world.weights.num_items, common.replaced_user(epsilon))
         found = local_sort(keys[1], world.ranks, plan.epsilon_per_query, plan.max_uses, users=real)
         if not plan.may_refuse:
-            return [_search(keys[0], world, epsilon, users, "duchi"), found.ranks]
+            return [_search(keys[0], world, epsilon, users, local_weights), found.ranks]
 
         def of_pass(passed: tuple[Key, Array, Array]) -> Search:
             key, level, users = passed
-            return _search(key, world, level, users, "duchi")
+            return _search(key, world, level, users, local_weights)
 
         passes = (
             jnp.stack([fused(keys[0]), found.left_key]),

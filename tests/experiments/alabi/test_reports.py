@@ -9,7 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights, borda_scores
+from privrank_jax.aggregation import (
+    PairWeights,
+    borda_scores,
+    ldp_borda,
+    local_weights_privunit,
+    local_weights_rr,
+)
 from privrank_jax.aggregation.weight_reports import local_weight_variance
 from privrank_jax.experiments.alabi import reports
 from privrank_jax.experiments.alabi.common import Search
@@ -38,9 +44,9 @@ def test_without_noise_only_the_first_users_count():
     def run(users):
         given = world(users)
         found = (
-            reports.borda("duchi")(KEY, given, jnp.asarray(jnp.inf)),
-            reports.weights("privunit")(KEY, given, jnp.asarray(jnp.inf)).weights,
-            reports.weights("randomized-response")(KEY, given, jnp.asarray(jnp.inf)).weights,
+            reports.borda(ldp_borda)(KEY, given, jnp.asarray(jnp.inf)),
+            reports.weights(local_weights_privunit)(KEY, given, jnp.asarray(jnp.inf)).weights,
+            reports.weights(local_weights_rr)(KEY, given, jnp.asarray(jnp.inf)).weights,
         )
         return given.weights.matrix, found
 
@@ -67,7 +73,7 @@ def test_blocks_have_noise_of_their_own_and_padding_has_none():
     @jax.vmap
     def run(key):
         mean = reports._mean(
-            lambda key, ranks: reports.local_weights_report(key, ranks, epsilon),
+            lambda key, ranks: reports.local_weights.report(key, ranks, epsilon),
             *(key, world(users), users, ITEMS * (ITEMS - 1) // 2),
         )
         return 0.5 * mean

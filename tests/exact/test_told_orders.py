@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 from privrank_jax._balls import ball, middle, precision
-from privrank_jax.release import exact_sub_ranking_weights, local_borda, sub_rankings
+from privrank_jax.aggregation import sub_ranking_weights
+from privrank_jax.exact import local_reports
 from tests.exact.laws import RATE
 from tests.promises import user
 from tests.reference import local_pairs as naive
@@ -23,10 +24,10 @@ def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
     """By rational numbers: at most e^ε, and short of it by a few units of 64 bits."""
     if epsilon == 1e-3 and size == 20:
         with pytest.raises(ValueError, match="too small"):
-            sub_rankings.told_below(size, epsilon)
+            local_reports.told_below(size, epsilon)
         return
     told, orders = (
-        Fraction(int(sub_rankings.told_below(size, epsilon)), 2**64),
+        Fraction(int(local_reports.told_below(size, epsilon)), 2**64),
         math.factorial(size),
     )
 
@@ -41,7 +42,7 @@ def test_the_own_order_is_at_most_so_much_likelier(size, epsilon):
 
 
 def test_a_huge_epsilon_takes_no_time():
-    assert sub_rankings.told_below(20, 1e300) == sub_rankings.told_below(20, 1000.0)
+    assert local_reports.told_below(20, 1e300) == local_reports.told_below(20, 1000.0)
 
 
 class Every:
@@ -74,18 +75,17 @@ class Every:
 )  # fmt: skip
 def test_reports_have_their_law(monkeypatch, ranks, missing, size, epsilon):
     """By all numbers that may be drawn, for each pair dealt."""
-    edge = int(sub_rankings.told_below(size, epsilon))
+    edge = int(local_reports.told_below(size, epsilon))
     told = edge / 2**64
     pairs, law = math.comb(len(ranks), 2), {}
     for pair in range(pairs):
         every = Every(edge)
-        for place in (sub_rankings, local_borda):
-            monkeypatch.setattr(place, "uniform_integers", every.uniform_integers)
-            monkeypatch.setattr(place, "random_words", every.random_words)
+        for name in ("uniform_integers", "random_words"):
+            monkeypatch.setattr(local_reports, name, getattr(every, name))
         for _ in ("to learn what is drawn", "to draw it"):
             users = every.begin()
             given, asked = np.tile(ranks, (users, 1)), np.full(users, pair)
-            held, scores = sub_rankings.sub_ranking_reports(given, asked, size, epsilon, missing)
+            held, scores = local_reports.told_orders(given, asked, size, epsilon, missing)
         tells = every.drawn[-size]  # then the uniform order alone is drawn
         chances = np.where(tells == 0, told, 1 - told) * 2 / users / pairs
         for items, score, chance in zip(held, scores, chances):
@@ -99,16 +99,16 @@ def test_reports_have_their_law(monkeypatch, ranks, missing, size, epsilon):
 
 def test_weights_are_those_of_the_reports(monkeypatch):
     ranks = np.array([np.random.default_rng(k).permutation(5) for k in range(40)])
-    reports, told = sub_rankings.sub_ranking_reports, []
+    reports, told = local_reports.told_orders, []
 
     def recorded(*arguments):
         held, scores = reports(*arguments)
         told.extend(map(tuple, np.take_along_axis(held, np.argsort(-scores, axis=1), 1).tolist()))
         return held, scores
 
-    monkeypatch.setattr(sub_rankings, "sub_ranking_reports", recorded)
-    monkeypatch.setattr(sub_rankings, "_CHUNK", 30)
-    found = exact_sub_ranking_weights(ranks, user(3.0), size=3)
+    monkeypatch.setattr(local_reports, "told_orders", recorded)
+    monkeypatch.setattr(local_reports, "_CHUNK", 30)
+    found = sub_ranking_weights.release(ranks, user(3.0), size=3)
     assert len(told) == 40
     np.testing.assert_allclose(found.value, naive.weights_of_orders(told, 5, 3, 3.0), atol=1e-12)
     asked = [sum({i, j} <= set(one) for one in told) for i, j in naive.pairs_of(5)]
@@ -117,7 +117,7 @@ def test_weights_are_those_of_the_reports(monkeypatch):
 
 def test_ties_are_answered_by_fair_coins():
     users = 100_000
-    found = exact_sub_ranking_weights(np.zeros((users, 2), int), user(60.0)).value[0, 1]
+    found = sub_ranking_weights.release(np.zeros((users, 2), int), user(60.0)).value[0, 1]
     assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
 
 
@@ -129,7 +129,7 @@ def test_who_is_asked_for_which_pair_is_left_to_chance():
         np.arange(pairs)[:, None] < pairs // 2, np.arange(items), np.arange(items)[::-1]
     )
     for order in (np.arange(pairs), np.arange(pairs).reshape(2, -1).T.ravel()):
-        found = exact_sub_ranking_weights(ranks[order], user(60.0), size=2)
+        found = sub_ranking_weights.release(ranks[order], user(60.0), size=2)
         value = found.value[np.triu_indices(items, 1)]
         assert int(np.round(value).sum()) == pairs // 2
         for half in (np.arange(pairs) < pairs // 2, np.arange(pairs) % 2 == 0):

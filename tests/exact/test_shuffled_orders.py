@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax.aggregation import shuffled_pair_weights
 from privrank_jax.privacy import shuffled_local_epsilon
-from privrank_jax.release import exact_shuffled_pair_weights
 from tests.exact.laws import RATE
 from tests.promises import user
 
 
 def test_ties_are_answered_by_fair_coins():
     users = 100_000
-    found = exact_shuffled_pair_weights(np.zeros((users, 2), int), user(40.0, 1e-6)).value[0, 1]
+    found = shuffled_pair_weights.release(np.zeros((users, 2), int), user(40.0, 1e-6)).value[0, 1]
     assert stats.binomtest(round(found * users), users, 0.5).pvalue > RATE
 
 
 def test_bits_are_flipped_at_the_local_budget():
     users = 100_000
     local = shuffled_local_epsilon(users, 0.1, 1e-6)
-    value = exact_shuffled_pair_weights(np.tile([0, 1], (users, 1)), user(0.1, 1e-6)).value
+    value = shuffled_pair_weights.release(np.tile([0, 1], (users, 1)), user(0.1, 1e-6)).value
     found = float(value[0, 1])
     kept = ((found - 0.5) * np.tanh(local / 2) + 0.5) * users
     assert kept == pytest.approx(round(kept), abs=1e-3)
@@ -36,7 +36,7 @@ def test_pairs_are_drawn_one_by_one():
     empty = [
         int(
             np.sum(
-                exact_shuffled_pair_weights(ranks, user(40.0, 1e-6)).value[
+                shuffled_pair_weights.release(ranks, user(40.0, 1e-6)).value[
                     np.triu_indices(items, 1)
                 ]
                 == 0.5
