@@ -104,7 +104,7 @@ from privrank_jax.aggregation.query_budgets import (
     refusal_bound,
 )
 from privrank_jax.aggregation.shuffled_pairs import promise_of_shuffled, shuffled_pair_variance
-from privrank_jax.aggregation.split_weights import SHRINKAGES, private_weights_scales
+from privrank_jax.aggregation.split_weights import SHRINKAGES, private_weights
 from privrank_jax.aggregation.sub_rankings import (
     best_size,
     one_pair_variance,
@@ -358,7 +358,7 @@ def _weights(
 ) -> Bound:
     """In two parts; Borda's where φ = 1."""
     check_choice("shrink", shrink, SHRINKAGES)
-    scales = private_weights_scales(items, users, own, noise=noise, focus=focus)
+    scales = private_weights.scale(own, Facts(items, users), noise, focus=focus)
     gradient, cycle = (float(scale) for scale in scales)
     if math.isinf(cycle):
         return _borda(items, users, own, noise=noise, chance=chance)

@@ -20,7 +20,7 @@ largest sensitivity at which such a query is (ε, δ)-DP, and φ = ``focus`` in 
     1/σ_g² = μ²·(φ/A + (1 - φ)/(A + C)),        1/σ_c² = μ²·(1 - φ)/(A + C).
 
 It is the law of two independent releases, combined by inverse variances: b with the share φ of μ², and all pairs with
-the rest (``release.exact_weights`` draws them). φ = 0 is noise-all, φ = 1 Borda.
+the rest. φ = 0 is noise-all, φ = 1 Borda.
 
 **K-norm noise.** b with K-norm noise of the complete zonotope at ε₁ = φε, and all pairs with that of the cube at ε₂ =
 (1 - φ)ε (:mod:`privrank_jax.privacy.geometry`): (ε₁ + ε₂)-DP by composition, and no less, as a ranking and its reversal
@@ -36,13 +36,26 @@ scales are halved. What φ is best depends on n, so φ is 0 there unless it is g
 **Shrinkage.** The cycle part that is published is s·c̃, s = max(0, 1 - C(m-1, 2)·σ_c²/‖c̃‖²), which is post-processing:
 the factor of James and Stein, so the estimated posterior mean of c where its directions are independent, normal and
 alike. A solver minimizes a cost that is linear in the weights, and the expected cost is least for the posterior mean.
+
+**Exactly.** A user orders the pair i < j by σ_ij in {-1, 0, 1}. With p the sum of these over all users, and t_i the sum
+of what i is ahead by, Σ_j σ_ij, both are integers, and move by 2n times what x and b do. K-norm noise: t at ε₁ = φε,
+rounded to a double, p at the largest double ε₂ with ε₁ + ε₂ ≤ ε, the sum taken exactly
+(:mod:`privrank_jax.exact.k_norm`). Gaussian noise, rounded to integers: N(0, σ_t²) on t and N(0, σ_p²) on p are one
+Gaussian mechanism, on (t/σ_t, p/σ_p). Its ℓ₂ sensitivity squared is at most ‖Δt‖²/σ_t² + ‖Δp‖²/σ_p² ≤ φμ² + (1 - φ)μ² =
+μ², with σ_t and σ_p rounded up to rationals and μ the largest sensitivity that is proven (ε, δ)-DP
+(:mod:`privrank_jax.privacy.gaussian`). So neither two releases, nor the lattice, nor rounding costs privacy: the law
+before rounding is that of a simulation. Its noise on g has precision m/σ_t² + 1/σ_p² in doubled units, which is
+μ²(φ/A + (1 - φ)/(A + C))/4 as above; the noise on the sum of t, which is 0, is projected out.
+
+Two noises of two shapes, whose estimates are weighed by each other's variance, are no sum of numbers and one noise: so
+the mechanism is a pair of functions.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import operator
+from fractions import Fraction
 
 import jax
 import jax.numpy as jnp
@@ -50,14 +63,17 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._quickly import quickly
-from privrank_jax._types import Count, Key, Mask, Numbers, PairMatrix, Scalar, Scores
+from privrank_jax._types import Count, Key, Mask, Number, Numbers, PairMatrix, Scalar, Scores
 from privrank_jax._validate import check_choice, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
-from privrank_jax.aggregation.promise import ADDED, of_rankings
-from privrank_jax.aggregation.weights import PairWeights, shares_of_users
+from privrank_jax.aggregation.promise import ADDED, of_rankings, unit_of
+from privrank_jax.aggregation.weights import PairWeights, shares_of_users, whole_counts
 from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.data import Facts
+from privrank_jax.mechanism.program import mechanism
 from privrank_jax.privacy.calibration import additive_scale
+from privrank_jax.privacy.gaussian import concentrated_budget, gaussian_budget
 from privrank_jax.privacy.geometry import Cube, Zonotope, k_norm
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise_law import mean_square
@@ -86,6 +102,255 @@ class WeightsDiagnostics:
     cycle_factor: Numbers
 
 
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class _Budget:
+    """How the noise is shared, all public.
+
+    Attributes:
+        unit: scale of the noise on a query of sensitivity 1 at the whole budget, in the unit of the value.
+        focus: φ.
+        of_scores: 1/variance in a direction of g of the release of scores, at the whole budget and unit scale.
+        of_pairs: that of the release of pairs.
+        power: of a share of the budget, with which a precision grows: 1 for Gaussian noise, 2 for K-norm noise.
+    """
+
+    unit: Numbers
+    focus: Numbers
+    of_scores: Numbers
+    of_pairs: Numbers
+    power: int = dataclasses.field(metadata={"static": True})
+
+    @property
+    def precisions(self) -> tuple[Numbers, Numbers]:
+        """1/σ_g² and 1/σ_c² at unit scale."""
+        cycle = (1 - self.focus) ** self.power * self.of_pairs
+        return self.focus**self.power * self.of_scores + cycle, cycle
+
+    def scales(self) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """σ_g and σ_c."""
+        gradient, cycle = self.precisions
+        return self.unit / jnp.sqrt(gradient), self.unit / jnp.sqrt(cycle)
+
+
+def _budget(
+    noise: str,
+    unit: Numbers,
+    users: Count | None,
+    focus: Scalar | None = None,
+    *,
+    items: Count,
+    most: int,
+) -> _Budget:
+    """The shares of a release.
+
+    Args:
+        noise: its kind.
+        unit: 1/ε or 1/μ.
+        users: n; None where it is private, and sums over users are published.
+        focus: φ, None for the default.
+        items: m, may be traced.
+        most: m at most.
+    """
+    unit = unit / (2 if users is None else users)
+    of_scores, of_pairs = precisions(items, most, noise)
+    if focus is None:
+        focus = 0.0
+        if users is not None:
+            limit, much = _MUCH[noise]
+            focus = jnp.where(unit**2 > limit**2 * of_pairs, much, 0.0)
+    if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
+        raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
+    return _Budget(unit, focus, of_scores, of_pairs, 1 if noise == "gaussian" else 2)
+
+
+def precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
+    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget.
+
+    Args:
+        items: m, may be traced.
+        most: m at most.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+    """
+    items = jnp.maximum(items, 2) if is_traced(items) else max(int(items), 2)
+    d = items * (items - 1) / 2
+    if noise == "gaussian":
+        return 3 / (items**2 - 1), 1 / d
+    if is_traced(items):
+        square = jnp.asarray([mean_square(number) for number in range(most + 1)])[items]
+    else:
+        square = mean_square(int(items))
+    both = items * (items + 1) * square / (items - 1)  # v₁
+    return items / both, 3 / ((d + 1) * (d + 2))
+
+
+def _public(
+    facts: Facts, privacy: Privacy, noise: str, focus: Scalar | None, by: str = "private_weights"
+) -> _Budget:
+    attained = of_rankings(privacy, by, noise, WEIGHT_NOISES)
+    items = facts.num_items
+    if items < 2:
+        raise ValueError(f"num_items must be at least 2, got {items!r}.")
+    of_facts = functools.partial(_budget, noise, items=items, most=items)
+    given = (additive_scale(noise, attained, 1.0, 1.0), facts.num_users)
+    if focus is None:
+        return quickly(of_facts, *given)
+    return of_facts(*given, focus)
+
+
+def _scale(
+    privacy: Privacy, facts: Facts, noise: str = "k-norm", *, focus: Scalar | None = None
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """σ_g and σ_c, in shares of users; the latter is infinite at φ = 1."""
+    return jax.device_put(quickly(_Budget.scales, _public(facts, privacy, noise, focus)))
+
+
+def default_focus(
+    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
+) -> Float[Array, ""]:
+    """φ of least worst regret over six kinds of crowds (measured at 48fdee4), from public facts only.
+
+    It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
+    1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it, and losing them may cost far more
+    than the larger noise of the gradient. A φ in between loses on both sides under pure ε: standard deviations of
+    K-norm noise grow as 1/φ and 1/(1 - φ), those of Gaussian noise only as their roots.
+
+    Args:
+        num_items: m >= 2.
+        num_users: n >= 1, may be traced.
+        privacy: what is promised, as for :func:`private_weights`.
+        noise: ``"k-norm"`` or ``"gaussian"``.
+
+    Returns:
+        Scalar, φ.
+
+    Raises:
+        ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items.
+
+    >>> [
+    ...     float(default_focus(10, 1000, Privacy(epsilon, unit="user", adjacency="replace")))
+    ...     for epsilon in (1.0, 0.1)
+    ... ]
+    [0.0, 1.0]
+    """
+    facts = Facts(num_items, num_users)
+    return jax.device_put(_public(facts, privacy, noise, None, "default_focus").focus)
+
+
+def _release(
+    weights: PairWeights,
+    privacy: Privacy,
+    *,
+    noise: str = "k-norm",
+    focus: Number | None = None,
+    shrink: str = "james-stein",
+) -> Estimate:
+    from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
+
+    check_choice("shrink", shrink, SHRINKAGES)
+    attained = exact_promise(of_rankings(privacy, "private_weights", noise, WEIGHT_NOISES, ADDED))
+    whole, users, items = whole_counts(weights), int(weights.num_users), weights.num_items
+    summed = attained.adjacency == "add-remove"
+    change, divisor = unit_of(attained, users)
+    rho, unit = None, 1 / attained.epsilon
+    if noise == "gaussian":
+        most = gaussian_budget(attained.epsilon, attained.delta)
+        rho, unit = concentrated_budget(most), float(1 / most)
+    if focus is None and not summed:
+        focus = float(default_focus(items, users, attained, noise=noise))
+    budget = _budget(noise, unit, None if summed else users, focus, items=items, most=items)
+    counts = whole - users * (1 - np.eye(items, dtype=np.int64))
+    above = np.triu_indices(items, 1)
+    draw = _with_gaussian_noise if noise == "gaussian" else _with_k_norm_noise
+    totals, pairs = draw(counts.sum(axis=1), counts[above], change, float(budget.focus), attained)
+    scores = totals / (2 * divisor)
+    x = np.zeros((items, items))
+    x[above] = pairs / (2 * divisor)
+    combine = functools.partial(_combined, shrink=shrink)
+    given = (scores - scores.mean(), x - x.T, np.ones(items, bool), np.float64(0.5 - summed / 2))
+    with jax.enable_x64(True):
+        value, about = quickly(combine, *given, jax.tree.map(np.float64, budget))
+        value = np.asarray(value)
+    return exact_estimate(value, privacy, attained, about, rho=rho)
+
+
+def _with_k_norm_noise(
+    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
+) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy t and p, zeros for a release that has no share; c is the change."""
+    from privrank_jax.exact.k_norm import discrete_cube, discrete_zonotope
+    from privrank_jax.exact.spanning_trees import Graph
+
+    for_scores, for_pairs = split_epsilon(attained.epsilon, share)
+    noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
+    if for_scores:
+        noisy = discrete_zonotope(Graph.of_all_pairs(totals.size), change, for_scores)[0](totals)
+    if for_pairs:
+        above = discrete_cube(pairs.size, change, for_pairs)[0](pairs)
+    return noisy, above
+
+
+def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
+    """ε₁ = φε, rounded to a double, and the largest double ε₂ with ε₁ + ε₂ ≤ ε.
+
+    Args:
+        epsilon: ε.
+        share: φ in [0, 1].
+
+    >>> split_epsilon(1.0, 0.25)
+    (0.25, 0.75)
+    """
+    from privrank_jax.exact.integer_noise import largest_below
+
+    first = share * epsilon
+    return first, max(largest_below(Fraction(epsilon) - Fraction(first)), 0.0)
+
+
+def _with_gaussian_noise(
+    totals: np.ndarray, pairs: np.ndarray, change: int, share: float, attained: Privacy
+) -> tuple[np.ndarray, np.ndarray]:
+    """Likewise."""
+    from privrank_jax.exact.rounded_gaussian import gaussian_mechanism
+
+    budget = gaussian_budget(attained.epsilon, attained.delta)
+    scales = deviations(totals.size, change, Fraction(share), budget)
+    parts = [(part, scale) for part, scale in zip((totals, pairs), scales) if scale is not None]
+    values = np.concatenate([part for part, _ in parts])
+    sizes = tuple((part.size, scale) for part, scale in parts)
+    released = gaussian_mechanism(values, sizes, attained.epsilon, budget)
+    noisy, above = np.zeros(totals.size), np.zeros(pairs.size)
+    if scales[0] is not None:
+        noisy, released = released[: totals.size], released[totals.size :]
+    if scales[1] is not None:
+        above = released
+    return noisy, above
+
+
+def deviations(
+    num_items: int, change: int, share: Fraction, budget: Fraction
+) -> tuple[Fraction | None, Fraction | None]:
+    """σ_t and σ_p, None for a release that has no share.
+
+    Args:
+        num_items: m >= 2.
+        change: c.
+        share: φ in [0, 1].
+        budget: μ.
+    """
+    from privrank_jax.exact.rounded_gaussian import root_above
+
+    m, square = num_items, change**2
+    squares = (
+        (Fraction(square * m * (m * m - 1), 3), share),
+        (Fraction(square * m * (m - 1), 2), 1 - share),
+    )
+    first, second = (
+        root_above(moved / (part * budget**2)) if part else None for moved, part in squares
+    )
+    return first, second
+
+
+@mechanism(release=_release, scale=_scale)
 def private_weights(
     key: Key,
     weights: PairWeights,
@@ -126,161 +391,27 @@ def private_weights(
     w, users, mask = shares_of_users(weights, "private_weights")
     items = w.shape[0] if mask is None else jnp.sum(mask)
     summed = attained.adjacency == "add-remove"
-    unit = jnp.asarray(unit_scale(attained, noise) / (2 if summed else users), w.dtype)
-    of_scores, of_pairs = precisions(items, w.shape[0], noise)
-    if focus is None:
-        focus = 0.0 if summed else _default_focus(unit, of_pairs, noise)
-    check_focus(focus)
-    shares = (jnp.asarray(share, w.dtype) for share in (unit, focus, of_scores, of_pairs))
-    value, diagnostics = _release(key, w, mask, users if summed else None, *shares, noise, shrink)
+    unit = additive_scale(noise, attained, 1.0, 1.0)
+    budget = _budget(noise, unit, None if summed else users, focus, items=items, most=w.shape[0])
+    budget = jax.tree.map(lambda share: jnp.asarray(share, w.dtype), budget)
+    value, diagnostics = _simulated(key, w, mask, users if summed else None, budget, noise, shrink)
     return Estimate(value, Guarantee(privacy, attained), diagnostics)
 
 
-def default_focus(
-    num_items: int, num_users: Count, privacy: Privacy, *, noise: str = "k-norm"
-) -> Float[Array, ""]:
-    """φ of least worst regret over six kinds of crowds (measured at 48fdee4), from public facts only.
-
-    It is 0, or where the noise on a weight of noise-all is large: 1 for K-norm noise of a standard deviation above 1/4,
-    1/2 for Gaussian noise above 1/2. With less noise, cycles can be told from it, and losing them may cost far more
-    than the larger noise of the gradient. A φ in between loses on both sides under pure ε: standard deviations of
-    K-norm noise grow as 1/φ and 1/(1 - φ), those of Gaussian noise only as their roots.
-
-    Args:
-        num_items: m >= 2.
-        num_users: n >= 1, may be traced.
-        privacy: what is promised, as for :func:`private_weights`.
-        noise: ``"k-norm"`` or ``"gaussian"``.
-
-    Returns:
-        Scalar, φ.
-
-    Raises:
-        ValueError: a promise that this can't keep, Gaussian noise without δ, fewer than 2 items.
-
-    >>> [
-    ...     float(default_focus(10, 1000, Privacy(epsilon, unit="user", adjacency="replace")))
-    ...     for epsilon in (1.0, 0.1)
-    ... ]
-    [0.0, 1.0]
-    """
-    unit, _, of_pairs = _facts(num_items, num_users, privacy, "default_focus", noise)
-    focus = functools.partial(_default_focus, of_pairs=of_pairs, noise=noise)
-    return jax.device_put(quickly(focus, unit))
-
-
-def private_weights_scales(
-    num_items: int,
-    num_users: Count,
-    privacy: Privacy,
-    *,
-    noise: str = "k-norm",
-    focus: Scalar | None = None,
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """σ_g and σ_c of :func:`private_weights`, in shares of users.
-
-    Arguments and errors: as for :func:`default_focus` and :func:`private_weights`.
-
-    Returns:
-        (σ_g, σ_c); σ_c is infinite at φ = 1.
-
-    >>> privacy = Privacy(0.5, unit="user", adjacency="replace")
-    >>> [round(float(scale), 3) for scale in private_weights_scales(3, 100, privacy, focus=0)]
-    [0.052, 0.052]
-    """
-    unit, of_scores, of_pairs = _facts(
-        num_items, num_users, privacy, "private_weights_scales", noise
-    )
-    if focus is None:
-        focus = quickly(functools.partial(_default_focus, of_pairs=of_pairs, noise=noise), unit)
-    check_focus(focus)
-
-    def scales(unit: Numbers, focus: Numbers) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        unit = jnp.asarray(unit)
-        gradient, cycle = _spent(jnp.asarray(focus, unit.dtype), of_scores, of_pairs, noise)
-        return unit / jnp.sqrt(gradient), unit / jnp.sqrt(cycle)
-
-    return jax.device_put(quickly(scales, unit, focus))
-
-
-def _default_focus(unit: Numbers, of_pairs: Numbers, noise: str) -> Float[Array, ""]:
-    limit, much = _MUCH[noise]
-    return jnp.where(unit**2 > limit**2 * of_pairs, much, 0.0)
-
-
-def _facts(
-    num_items: int, num_users: Count, privacy: Privacy, by: str, noise: str
-) -> tuple[Numbers, Numbers, Numbers]:
-    """The unit of the noise in shares of users, and both precisions."""
-    attained = of_rankings(privacy, by, noise, WEIGHT_NOISES)
-    if num_items < 2:
-        raise ValueError(f"num_items must be at least 2, got {num_items!r}.")
-    unit = quickly(operator.truediv, unit_scale(attained, noise), num_users)
-    return unit, *precisions(num_items, num_items, noise)
-
-
-def check_focus(focus: Numbers) -> None:
-    """Raise ``ValueError`` unless φ is traced or between 0 and 1."""
-    if not is_traced(focus) and not np.all((np.asarray(focus) >= 0) & (np.asarray(focus) <= 1)):
-        raise ValueError(f"focus must be between 0 and 1, got {focus!r}.")
-
-
-def unit_scale(attained: Privacy, noise: str) -> Numbers:
-    """1/ε, or 1/μ: the scale of the noise on a query of sensitivity 1.
-
-    Args:
-        attained: with ε and δ.
-        noise: ``"k-norm"`` or ``"gaussian"``.
-    """
-    return additive_scale(noise, attained, 1.0, 1.0)
-
-
-def precisions(items: Count, most: int, noise: str) -> tuple[Numbers, Numbers]:
-    """1/variance in a direction of g of the release of scores and of that of pairs, each at the whole budget.
-
-    Args:
-        items: m, may be traced.
-        most: m at most.
-        noise: ``"k-norm"`` or ``"gaussian"``.
-    """
-    items = jnp.maximum(items, 2) if is_traced(items) else max(int(items), 2)
-    d = items * (items - 1) / 2
-    if noise == "gaussian":
-        return 3 / (items**2 - 1), 1 / d
-    if is_traced(items):
-        square = jnp.asarray([mean_square(number) for number in range(most + 1)])[items]
-    else:
-        square = mean_square(int(items))
-    both = items * (items + 1) * square / (items - 1)  # v₁
-    return items / both, 3 / ((d + 1) * (d + 2))
-
-
-def _spent(
-    focus: Float[Array, ""], of_scores: Numbers, of_pairs: Numbers, noise: str
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """1/σ_g² and 1/σ_c² at unit scale: a precision grows with the budget, or with its square."""
-    power = 1 if noise == "gaussian" else 2
-    cycle = (1 - focus) ** power * of_pairs
-    return focus**power * of_scores + cycle, cycle
-
-
 @functools.partial(jax.jit, static_argnames=("noise", "shrink"))
-def _release(
+def _simulated(
     key: Key,
     w: PairMatrix,
     mask: Mask | None,
     summed: Count | None,
-    scale: Array,
-    focus: Array,
-    of_scores: Array,
-    of_pairs: Array,
+    budget: _Budget,
     noise: str,
     shrink: str,
 ) -> tuple[PairMatrix, WeightsDiagnostics]:
     """Shares of users, or what lies above half of them, ``summed`` over so many, with noise."""
     items, dtype = w.shape[0], w.dtype
     keep = jnp.ones(items, bool) if mask is None else mask
-    real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
+    real = _real(keep)
     of_score, of_pair = jax.random.split(fused(key))
     if noise == "gaussian":
         # With the draws in sight of their sum, and that of what reads it, XLA searches for minutes for how a GPU may
@@ -288,42 +419,37 @@ def _release(
         drawn = jax.lax.optimization_barrier(jax.random.normal(of_score, (items,), dtype))
         drawn = jnp.where(keep, drawn, 0)
         count = jnp.maximum(jnp.sum(keep), 1)
-        drawn = jnp.where(keep, drawn - jnp.sum(drawn) / count, 0) * jnp.sqrt(count / of_scores)
+        drawn = jnp.where(keep, drawn - jnp.sum(drawn) / count, 0) * jnp.sqrt(
+            count / budget.of_scores
+        )
         drawn = jax.lax.optimization_barrier(drawn)
-        upper = materialized(jax.random.normal(of_pair, real.shape, dtype)) / jnp.sqrt(of_pairs)
+        upper = materialized(jax.random.normal(of_pair, real.shape, dtype)) / jnp.sqrt(
+            budget.of_pairs
+        )
     else:
         drawn = k_norm(of_score, Zonotope.of_all_pairs(items, mask), 1.0, dtype)
         upper = k_norm(of_pair, Cube.of_pairs(items, mask), 1.0, dtype)
     # A share of 0 pays for nothing, and what it would buy is not used.
-    root = 0.5 if noise == "gaussian" else 1.0
-    for_scores, for_pairs = (jnp.where(part > 0, part, 1) ** root for part in (focus, 1 - focus))
-    x = antisymmetric(jnp.where(real, w - 0.5, 0))
+    shares = (budget.focus, 1 - budget.focus)
+    for_scores, for_pairs = (
+        budget.unit / jnp.where(part > 0, part, 1) ** (budget.power / 2) for part in shares
+    )
+    x = _antisymmetric(jnp.where(real, w - 0.5, 0))
     if summed is not None:
         x *= jnp.asarray(summed, dtype)
-    pairs = x + scale / for_pairs * antisymmetric(jnp.where(real, upper, 0))
-    scores = jnp.sum(x, axis=1) + scale / for_scores * drawn
-    middle = 0.5 if summed is None else 0.0
-    return combined(scores, pairs, keep, middle, scale, focus, of_scores, of_pairs, noise, shrink)
+    pairs = x + for_pairs * _antisymmetric(jnp.where(real, upper, 0))
+    scores = jnp.sum(x, axis=1) + for_scores * drawn
+    return _combined(scores, pairs, keep, 0.5 if summed is None else 0.0, budget, shrink)
 
 
-def antisymmetric(x: PairMatrix) -> PairMatrix:
+def _antisymmetric(x: PairMatrix) -> PairMatrix:
     """The matrix x_ij for i < j, and -x_ji below the diagonal."""
     upper = jnp.triu(x, 1)
     return upper - upper.T
 
 
-@functools.partial(jax.jit, static_argnames=("noise", "shrink"))
-def combined(
-    scores: Scores,
-    pairs: PairMatrix,
-    keep: Mask,
-    middle: Numbers,
-    scale: Array,
-    focus: Array,
-    of_scores: Array,
-    of_pairs: Array,
-    noise: str,
-    shrink: str,
+def _combined(
+    scores: Scores, pairs: PairMatrix, keep: Mask, middle: Numbers, budget: _Budget, shrink: str
 ) -> tuple[PairMatrix, WeightsDiagnostics]:
     """Weights from a release of scores and one of pairs, and their diagnostics: post-processing.
 
@@ -332,28 +458,27 @@ def combined(
         pairs: ``(m, m)`` noisy w - 1/2, antisymmetric.
         keep: ``(m,)`` bool, real items; the entries of others are 0.
         middle: 1/2, or 0 for sums over users; what a tied pair has.
-        scale: that of :func:`unit_scale` over n, or half of it.
-        focus: φ.
-        of_scores: precision of the scores, of :func:`precisions`.
-        of_pairs: precision of the pairs.
-        noise: ``"k-norm"`` or ``"gaussian"``.
+        budget: how the noise was shared.
         shrink: ``"james-stein"`` or ``"none"``.
     """
-    gradient, cycle = _spent(focus, of_scores, of_pairs, noise)
-    count = jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
-    real = keep[:, None] & keep & ~jnp.eye(keep.shape[0], dtype=bool)
+    gradient, cycle = budget.precisions
+    real, count = _real(keep), jnp.maximum(jnp.sum(keep), 1).astype(pairs.dtype)
     own = jnp.sum(pairs, axis=1)
     scores = ((gradient - cycle) * scores + cycle * own) / gradient
     cycles = jnp.where(real, pairs - (own[:, None] - own) / count, 0)
     none = cycle == 0  # of the budget is spent on cycles
-    cycle_scale = scale / jnp.sqrt(jnp.where(none, 1, cycle))
+    cycle_scale = budget.unit / jnp.sqrt(jnp.where(none, 1, cycle))
     factor = jnp.ones((), pairs.dtype)
     if shrink == "james-stein":
         factor = _shrink_factor(cycles, count, cycle_scale)
     factor, cycle_scale = jnp.where(none, 0, factor), jnp.where(none, jnp.inf, cycle_scale)
     slope = (scores[:, None] - scores) / count
     value = jnp.where(real, middle + slope + factor * cycles, 0)
-    return value, WeightsDiagnostics(scale / jnp.sqrt(gradient), cycle_scale, factor)
+    return value, WeightsDiagnostics(budget.unit / jnp.sqrt(gradient), cycle_scale, factor)
+
+
+def _real(keep: Mask) -> Array:
+    return keep[:, None] & keep & ~jnp.eye(keep.shape[0], dtype=bool)
 
 
 @jax.jit
@@ -373,7 +498,7 @@ def shrunk_weights(
     items = weights.shape[0]
     keep = jnp.ones(items, bool) if mask is None else mask
     count = jnp.maximum(jnp.sum(keep), 1).astype(weights.dtype)
-    real = keep[:, None] & keep & ~jnp.eye(items, dtype=bool)
+    real = _real(keep)
     pairs = jnp.where(real, weights - 0.5, 0)
     own = jnp.sum(pairs, axis=1)
     slope = (own[:, None] - own) / count

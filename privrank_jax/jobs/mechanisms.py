@@ -208,7 +208,7 @@ MECHANISMS = {
     "private-weights": Mechanism(
         label="Kemeny ranking of private weights",
         simulated="aggregation:private_weights",
-        exact="release.weights_in_parts:exact_weights",
+        exact="aggregation:private_weights.release",
         noises=("k-norm", "gaussian"),
     ),
     "dp-footrule": Mechanism(

@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from privrank_jax.release.contributions import exact_bound
     from privrank_jax.release.exponential import exact_exponential
     from privrank_jax.release.kwiksort import exact_kwiksort
-    from privrank_jax.release.label_training import exact_train_on_labels
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
-    from privrank_jax.release.weights_in_parts import exact_weights
 
 _HOMES = {
     "Leaderboard": "leaderboard",
@@ -35,8 +33,6 @@ _HOMES = {
     "exact_kwiksort": "kwiksort",
     "exact_noisy_design": "private_design",
     "exact_perturbed_mle": "perturbed_mle",
-    "exact_train_on_labels": "label_training",
-    "exact_weights": "weights_in_parts",
     "privatize_preferences": "preference_labels",
 }
 
@@ -48,8 +44,6 @@ __all__ = [
     "exact_kwiksort",
     "exact_noisy_design",
     "exact_perturbed_mle",
-    "exact_train_on_labels",
-    "exact_weights",
     "privatize_preferences",
 ]
 

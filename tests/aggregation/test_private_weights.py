@@ -12,9 +12,10 @@ from privrank_jax import aggregation
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.split_weights import (
     default_focus,
-    private_weights_scales,
+    private_weights,
     shrunk_weights,
 )
+from privrank_jax.mechanism import Facts
 from privrank_jax.privacy.calibration import gaussian_scale
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -66,7 +67,7 @@ def test_gaussian_sensitivity_is_attained_and_never_exceeded(items, focus):
     of_gradient = (scores(y, items) ** 2).sum(1) / items
     of_cycle = np.maximum((y**2).sum(1) - of_gradient, 0)
     privacy = user(0.7, 1e-5)
-    gradient, cycle = private_weights_scales(items, USERS, privacy, noise="gaussian", focus=focus)
+    gradient, cycle = private_weights.scale(privacy, Facts(items, USERS), "gaussian", focus=focus)
     squares = of_gradient / gradient**2 + (0 if math.isinf(cycle) else of_cycle / cycle**2)
     largest = math.sqrt(squares.max()) / USERS
     assert largest == pytest.approx(1 / float(gaussian_scale(1.0, 0.7, 1e-5)), rel=1e-6)
@@ -91,7 +92,7 @@ def test_both_parts_have_the_stated_noise(noise, focus, key):
     stated = found.diagnostics.gradient_scale[0], found.diagnostics.cycle_scale[0]
     np.testing.assert_allclose(
         stated,
-        private_weights_scales(4, USERS, promised(noise), noise=noise, focus=focus),
+        private_weights.scale(promised(noise), Facts(4, USERS), noise, focus=focus),
         rtol=1e-6,
     )
     error = np.asarray(found.value) - W
@@ -194,7 +195,7 @@ def test_masked_items_do_not_count(noise, key):
         assert not value[1].any()
         assert not value[:, 1].any()
         np.testing.assert_allclose((value + value.T)[0, 2:], 1, rtol=1e-6)
-        scales = private_weights_scales(3, USERS, promised(noise), noise=noise, focus=focus)
+        scales = private_weights.scale(promised(noise), Facts(3, USERS), noise, focus=focus)
         stated = found.diagnostics.gradient_scale, found.diagnostics.cycle_scale
         np.testing.assert_allclose(stated, scales, rtol=1e-5)
         given = aggregation.private_weights(
@@ -210,7 +211,7 @@ def test_default_focus_depends_on_the_noise_of_a_weight():
         for items in (3, 12):
             for users in (30, 300, 3000):
                 privacy = promised(noise)
-                _, cycle = private_weights_scales(items, users, privacy, noise=noise, focus=0.0)
+                _, cycle = private_weights.scale(privacy, Facts(items, users), noise, focus=0.0)
                 wanted = much if cycle > limit else 0.0
                 found = default_focus(items, users, privacy, noise=noise)
                 assert float(found) == wanted

@@ -26,7 +26,6 @@ from privrank_jax.jobs.consensus import Asked
 from privrank_jax.jobs.mechanisms import Drawn
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.release import exact_weights
 
 USERS, ITEMS = 60, 5
 PAIRS = ITEMS * (ITEMS - 1) // 2
@@ -63,7 +62,9 @@ def drawn_exactly(asked, epsilon=1.0):
     delta = 1e-5 if asked.noise == "gaussian" else 0.0
     promise = Privacy(epsilon, unit="user", adjacency="replace", delta=delta)
     if asked.method == "weights":
-        made = exact_weights(counted_weights(TIED), promise, noise=asked.noise, shrink="none")
+        made = aggregation.private_weights.release(
+            counted_weights(TIED), promise, noise=asked.noise, shrink="none"
+        )
     else:
         made = noise_all.release(counted_weights(TIED), promise, noise=asked.noise)
     return Drawn(made, made.guarantee, True, "", ())

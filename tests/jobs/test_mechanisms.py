@@ -51,9 +51,8 @@ def test_all_that_is_released_is_in_the_table():
     exact = {name for name in exact if not name.endswith(".release")}  # of records
     public = {"exact_bound"}  # what it returns depends on no answer
     offered = {name for name in release.__all__ if name.startswith("exact_")} - public
-    for_python = {"exact_train_on_labels"}  # trains a model that its caller wrote
     samplers = {"flipped_bits"}  # of single answers, each at an ε of its own
-    assert exact - {""} - samplers == offered - for_python
+    assert exact - {""} - samplers == offered
     simulated = {mechanism.simulated.partition(":")[2] for mechanism in MECHANISMS.values()}
     released = {row.function for row in ROWS if row.commands}
     assert {FUNCTIONS.get(name, name) for name in simulated} == released

@@ -281,8 +281,8 @@ MUTANTS = (
         ("gaussian_scale(2 * releases**0.5", "gaussian_scale(releases**0.5"),
     ),
     *mutants_of(
-        "release/label_training.py",
-        "tests/release/test_label_training.py",
+        "preferences/label_training.py",
+        "tests/preferences/test_exact_training.py",
         ("scales.append(float(deviation) * unit)", "scales.append(float(deviation))"),
     ),
     *mutants_of(
@@ -317,8 +317,8 @@ MUTANTS = (
         ),
     ),
     *mutants_of(
-        "release/weights_in_parts.py",
-        "tests/release/test_weights_in_parts.py",
+        "aggregation/split_weights.py",
+        "tests/aggregation/test_exact_weights.py",
         (
             "return first, max(largest_below(Fraction(epsilon) - Fraction(first)), 0.0)",
             "return first, epsilon",

@@ -16,9 +16,7 @@ from scipy import stats
 from privrank_jax import aggregation
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import integer_noise
-from privrank_jax.exact.spanning_trees import Graph
-from privrank_jax.privacy import Privacy
-from privrank_jax.release import exact_kwiksort, exact_weights, kwiksort, weights_in_parts
+from privrank_jax.release import exact_kwiksort, kwiksort
 from privrank_jax.release.kwiksort import _sort
 from tests.promises import noise_of, user
 
@@ -117,67 +115,6 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once):
     # 5 standard deviations, and what rounding may change.
     slack = 5 * math.sqrt(chance * (1 - chance) / draws) + 0.02
     assert abs(found / draws - chance) < slack
-
-
-@pytest.mark.parametrize(
-    ("release", "noise"),
-    [
-        *((exact_weights, noise) for noise in ("k-norm", "gaussian")),
-    ],
-)
-def test_one_user_more_moves_the_integers_by_what_the_noise_is_for(release, noise, monkeypatch):
-    """What noise is added to moves, for every ranking that joins, by what the sampler is told, at most, and so far."""
-    told, seen, spent = [], [], []
-
-    def sampler(shape, change, *_, **__):
-        told.append((shape, change))
-        return lambda values: seen.append(np.array(values)) or np.asarray(values, float), 1.0
-
-    def gaussian(values, parts, _, budget):
-        spent.append(
-            (np.repeat([float(s) for _, s in parts], [n for n, _ in parts]), float(budget))
-        )
-        seen.append(np.array(values))
-        return values.astype(float)
-
-    for module, names in (
-        (integer_noise, ("discrete_cube", "discrete_zonotope")),
-        (weights_in_parts, ("discrete_cube", "discrete_zonotope")),
-    ):
-        for name in names:
-            monkeypatch.setattr(module, name, sampler)
-    for name in ("discrete_laplace", "discrete_gaussian"):
-        monkeypatch.setattr(integer_noise, name, lambda change, *_: sampler(None, change))
-    monkeypatch.setattr(weights_in_parts, "gaussian_mechanism", gaussian)
-    privacy = Privacy(
-        1.0, unit="user", adjacency="add-remove", delta=1e-5 if noise == "gaussian" else 0.0
-    )
-    options = {"focus": 0.5, "shrink": "none"}
-    joining = [*itertools.product(range(-1, 3), repeat=3)]
-    found = {}
-    for own in [None, *joining]:
-        seen.clear()
-        rows = np.array([*RANKS, *([] if own is None else [own])])
-        with jax.enable_x64(True):
-            value = release(counted_weights(rows), privacy, noise=noise, **options).value
-            margins = np.asarray(PairWeights.from_ranks(rows).matrix) - 0.5 * (1 - np.eye(3))
-        wanted = len(rows) * margins
-        np.testing.assert_allclose(value, wanted, atol=1e-9)  # the noise is 0 here
-        found[own] = [*seen]
-    parts = len(found[None])
-    for part in range(parts):
-        moved = [found[own][part] - found[None][part] for own in joining]
-        if spent:
-            scales, budget = spent[0]
-            assert max(np.linalg.norm(one / scales) for one in moved) == pytest.approx(budget)
-            continue
-        shape, change = told[part]
-        if isinstance(shape, Graph):
-            gauge = max(abs(one).max() / 2 for one in moved)  # of three items
-        else:
-            order = {"k-norm": np.inf, "laplace": 1, "gaussian": 2}[noise]
-            gauge = max(np.linalg.norm(one, order) for one in moved)
-        assert gauge == pytest.approx(change)
 
 
 def test_a_budget_that_is_exceeded_falls_back_on_noise_for_all_pairs():

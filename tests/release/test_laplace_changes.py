@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import itertools
 import math
 
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import noise_all
+from privrank_jax.aggregation import noise_all, private_weights
 from privrank_jax.aggregation.weights import counted_weights
+from privrank_jax.exact import rounded_gaussian
 from privrank_jax.jobs import comparisons
 from privrank_jax.pairwise import noisy_counts, one_shot_top_k, questionnaire_counts
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
 from privrank_jax.release import (
     exact_kwiksort,
-    exact_weights,
     kwiksort,
-    weights_in_parts,
 )
 from tests.reference import accounting as naive
 from tests.totals import wins_of
@@ -118,16 +116,15 @@ def test_rho_of_one_gaussian_mechanism_in_parts(monkeypatch):
         kept["values"] = np.asarray(values, float)
         return kept["values"]
 
-    for module in (weights_in_parts,):
-        monkeypatch.setattr(module, "gaussian_mechanism", mechanism)
+    monkeypatch.setattr(rounded_gaussian, "gaussian_mechanism", mechanism)
     promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
-    for release in (functools.partial(exact_weights, focus=0.3),):
-        drawn = []
-        for order in itertools.permutations(range(4)):
-            rho = release(counted_weights([order]), promise, noise="gaussian").guarantee.rho
-            drawn.append(kept["values"] / kept["scales"])
-        largest = max(np.sum((one - other) ** 2) for one in drawn for other in drawn)
-        assert largest / 2 <= rho <= largest / 2 * (1 + 1e-12)
+    drawn = []
+    for order in itertools.permutations(range(4)):
+        given = counted_weights([order])
+        found = private_weights.release(given, promise, noise="gaussian", focus=0.3)
+        drawn.append(kept["values"] / kept["scales"])
+    largest = max(np.sum((one - other) ** 2) for one in drawn for other in drawn)
+    assert largest / 2 <= found.guarantee.rho <= largest / 2 * (1 + 1e-12)
 
 
 def test_gaussian_releases_compose_by_their_rho():

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation.split_weights import private_weights_scales
+from privrank_jax.aggregation.split_weights import deviations, private_weights, split_epsilon
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
+from privrank_jax.exact import k_norm, rounded_gaussian
+from privrank_jax.exact.spanning_trees import Graph
+from privrank_jax.mechanism import Facts
+from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.gaussian import gaussian_budget
-from privrank_jax.release import exact_weights
-from privrank_jax.release.weights_in_parts import deviations, split_epsilon
 from tests.exact.laws import assert_mean
 from tests.promises import user
 from tests.reference import borda as reference_borda
@@ -62,10 +66,10 @@ def test_deviations_spend_the_gaussian_budget_and_no_more(items, share):
 def test_noise_of_both_parts(noise, focus):
     """Means of squares of 400 fresh draws are those of the simulated twin; false-alarm rate 10^-9 each."""
     w = np.asarray(PairWeights.from_ranks(RANKS).matrix, float)
-    wanted = private_weights_scales(3, 5, promised(noise), noise=noise, focus=focus)
+    wanted = private_weights.scale(promised(noise), Facts(3, 5), noise, focus=focus)
     squares = []
     for _ in range(DRAWS):
-        value = exact_weights(
+        value = private_weights.release(
             counted_weights(RANKS), promised(noise), noise=noise, focus=focus, shrink="none"
         ).value
         parts = reference.parts(np.where(np.eye(3), 0, value - w + 0.5))
@@ -83,14 +87,14 @@ def test_values_diagnostics_and_guarantee(noise):
     privacy = promised(noise, 1e5)
     for missing in ("last", "unknown"):
         w = counted_weights(RANKS, missing)
-        found = exact_weights(w, privacy, noise=noise, focus=0.5, shrink="none")
+        found = private_weights.release(w, privacy, noise=noise, focus=0.5, shrink="none")
         np.testing.assert_allclose(found.value, w.matrix, atol=1e-3)
-    rough = exact_weights(counted_weights(RANKS), promised(noise), noise=noise, focus=0.2)
+    rough = private_weights.release(counted_weights(RANKS), promised(noise), noise=noise, focus=0.2)
     assert rough.value.dtype == np.float64
     np.testing.assert_allclose(rough.value + rough.value.T, 1 - np.eye(3), atol=1e-12)
     np.testing.assert_allclose(
         (rough.diagnostics.gradient_scale, rough.diagnostics.cycle_scale),
-        private_weights_scales(3, 5, promised(noise), noise=noise, focus=0.2),
+        private_weights.scale(promised(noise), Facts(3, 5), noise, focus=0.2),
         rtol=1e-5,
     )
     assert rough.guarantee.numerics == "exact"
@@ -100,8 +104,8 @@ def test_values_diagnostics_and_guarantee(noise):
 def test_default_focus_is_that_of_the_twin():
     """With much noise nothing is said about cycles; with little, all is spent on pairs."""
     much, little = (
-        exact_weights(counted_weights(RANKS), user(0.5)),
-        exact_weights(counted_weights(RANKS), user(200.0)),
+        private_weights.release(counted_weights(RANKS), user(0.5)),
+        private_weights.release(counted_weights(RANKS), user(200.0)),
     )
     assert math.isinf(much.diagnostics.cycle_scale)
     assert float(little.diagnostics.cycle_scale) == float(little.diagnostics.gradient_scale)
@@ -116,6 +120,57 @@ def test_refusals():
     ]
     for wrong in refused:
         with pytest.raises(ValueError, match=next(iter(wrong))):
-            exact_weights(counted_weights(RANKS), user(1.0), **wrong)
+            private_weights.release(counted_weights(RANKS), user(1.0), **wrong)
     with pytest.raises(ValueError, match="epsilon"):
-        exact_weights(counted_weights(RANKS), user(math.inf))
+        private_weights.release(counted_weights(RANKS), user(math.inf))
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_one_user_more_moves_the_integers_by_what_the_noise_is_for(noise, monkeypatch):
+    """What noise is added to moves, for every ranking that joins, by what the sampler is told, at most, and so far."""
+    told, seen, spent = [], [], []
+
+    def sampler(shape, change, *_, **__):
+        told.append((shape, change))
+        return lambda values: seen.append(np.array(values)) or np.asarray(values, float), 1.0
+
+    def gaussian(values, parts, _, budget):
+        spent.append(
+            (np.repeat([float(s) for _, s in parts], [n for n, _ in parts]), float(budget))
+        )
+        seen.append(np.array(values))
+        return values.astype(float)
+
+    for name in ("discrete_cube", "discrete_zonotope"):
+        monkeypatch.setattr(k_norm, name, sampler)
+    monkeypatch.setattr(rounded_gaussian, "gaussian_mechanism", gaussian)
+    privacy = Privacy(
+        1.0, unit="user", adjacency="add-remove", delta=1e-5 if noise == "gaussian" else 0.0
+    )
+    options = {"focus": 0.5, "shrink": "none"}
+    joining = [*itertools.product(range(-1, 3), repeat=3)]
+    found = {}
+    for own in [None, *joining]:
+        seen.clear()
+        rows = np.array([*RANKS, *([] if own is None else [own])])
+        with jax.enable_x64(True):
+            value = private_weights.release(
+                counted_weights(rows), privacy, noise=noise, **options
+            ).value
+            margins = np.asarray(PairWeights.from_ranks(rows).matrix) - 0.5 * (1 - np.eye(3))
+        wanted = len(rows) * margins
+        np.testing.assert_allclose(value, wanted, atol=1e-9)  # the noise is 0 here
+        found[own] = [*seen]
+    parts = len(found[None])
+    for part in range(parts):
+        moved = [found[own][part] - found[None][part] for own in joining]
+        if spent:
+            scales, budget = spent[0]
+            assert max(np.linalg.norm(one / scales) for one in moved) == pytest.approx(budget)
+            continue
+        shape, change = told[part]
+        if isinstance(shape, Graph):
+            gauge = max(abs(one).max() / 2 for one in moved)  # of three items
+        else:
+            gauge = max(abs(one).max() for one in moved)
+        assert gauge == pytest.approx(change)

@@ -10,9 +10,10 @@ import numpy as np
 import optax
 import pytest
 
+from privrank_jax.exact import rounded_gaussian
+from privrank_jax.preferences import label_training, train_on_labels
 from privrank_jax.privacy import gaussian_scale
 from privrank_jax.privacy.gaussian import gaussian_budget
-from privrank_jax.release import exact_train_on_labels, label_training
 from tests.promises import promise
 from tests.reference import label_training as reference
 
@@ -36,7 +37,7 @@ def product(params, pair):
 def on_linear(labels, privacy, **told):
     told = {"optimizer": WHOLE, "steps": 1, "users": USERS} | told
     start, pairs = np.zeros(2), PAIRS
-    return exact_train_on_labels(labels, privacy, linear, start, pairs, **told)
+    return train_on_labels.release(labels, privacy, linear, start, pairs, **told)
 
 
 @pytest.mark.parametrize("clip", [0.4, np.inf])
@@ -44,7 +45,7 @@ def test_with_next_to_no_noise_it_is_the_naive_twin(clip):
     told = {"releases": 2, "steps": 3, "clip": clip, "optimizer": optax.sgd(0.5), "users": USERS}
     start = {"a": np.array(0.5), "b": np.array(-0.3)}
     soft = np.array([0.9, 0.2, 0.5, 1.0, 0.0, 0.7])
-    found = exact_train_on_labels(soft, NEARLY_FREE, product, start, PAIRS, **told).value
+    found = train_on_labels.release(soft, NEARLY_FREE, product, start, PAIRS, **told).value
     expected = reference.trained(
         reference.product, [0.5, -0.3], PAIRS, soft, USERS, clip, 2, 3, 0.5
     )
@@ -60,7 +61,7 @@ def test_no_user_moves_the_sum_by_more_than_its_noise_allows(monkeypatch, clip):
         seen.append((values, parts))
         return values.astype(float)
 
-    monkeypatch.setattr(label_training, "gaussian_mechanism", unchanged)
+    monkeypatch.setattr(rounded_gaussian, "gaussian_mechanism", unchanged)
     answers = np.array(list(itertools.product((0, 1), repeat=len(LABELS))))
     for labels in answers:
         on_linear(labels, PRIVATE, clip=clip)
@@ -103,7 +104,8 @@ def test_the_noise_is_that_of_its_bound():
     labels, start = np.ones(500, int), np.zeros(500)
     told = {"users": np.arange(500), "steps": 1, "optimizer": optax.sgd(500.0), "clip": 1.0}
     found = [
-        exact_train_on_labels(labels, PRIVATE, linear, start, np.eye(500), **told) for _ in range(2)
+        train_on_labels.release(labels, PRIVATE, linear, start, np.eye(500), **told)
+        for _ in range(2)
     ]
     (scale,) = np.asarray(found[0].diagnostics.noise_scale)
     np.testing.assert_allclose(scale, gaussian_scale(2 * 0.5, 1.0, 1e-5), rtol=1e-5)
@@ -117,7 +119,7 @@ def test_the_guarantee_is_exact_and_for_any_number_of_labels():
     assert found.guarantee is not None
     assert found.guarantee.attained.contributions is None
     assert (found.guarantee.trust, found.guarantee.numerics) == ("central", "exact")
-    none = exact_train_on_labels(
+    none = train_on_labels.release(
         LABELS, PRIVATE, linear, np.zeros(2), 0 * PAIRS, users=USERS, steps=1
     )
     np.testing.assert_array_equal(none.value, np.zeros(2))
@@ -140,4 +142,4 @@ def test_refusals(changed, said):
     given = {"labels": LABELS, "privacy": PRIVATE, "start": np.zeros(2), "candidates": PAIRS}
     given |= {"users": USERS, "score_difference": linear} | changed
     with pytest.raises(ValueError, match=said):
-        exact_train_on_labels(**given)
+        train_on_labels.release(**given)
