@@ -56,6 +56,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from fractions import Fraction
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -115,14 +116,14 @@ class _Budget:
         power: of a share of the budget, with which a precision grows: 1 for Gaussian noise, 2 for K-norm noise.
     """
 
-    unit: Numbers
-    focus: Numbers
-    of_scores: Numbers
-    of_pairs: Numbers
+    unit: Any
+    focus: Any
+    of_scores: Any
+    of_pairs: Any
     power: int = dataclasses.field(metadata={"static": True})
 
     @property
-    def precisions(self) -> tuple[Numbers, Numbers]:
+    def precisions(self) -> tuple[Any, Any]:
         """1/σ_g² and 1/σ_c² at unit scale."""
         cycle = (1 - self.focus) ** self.power * self.of_pairs
         return self.focus**self.power * self.of_scores + cycle, cycle
