@@ -12,7 +12,7 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._quickly import quickly
-from privrank_jax._types import PairMatrix, Scalar
+from privrank_jax._types import PairMatrix, Scalar, Scores
 from privrank_jax.data.choices import Choices
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
@@ -121,7 +121,7 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
         )
     usual = quickly(lambda kept: default_ridges(kept.design, added, asked.gamma)[0], data.kept)
     gamma = float(usual)
-    fit = quickly(lambda kept, noisy: pairwise.fit(kept.design, noisy, gamma), data.kept, totals)
+    fit = quickly(_fit_totals, data.kept, totals, gamma)
     scores = np.asarray(fit.value)
     certainty = _certainty(data, scores, asked, gamma, added)
     code = int(fit.diagnostics.code)
@@ -129,6 +129,10 @@ def _ranked(data: Prepared, asked: Asked) -> Ranking:
     return _result(
         data, asked, scores, certainty, drawn, title, (_SETS,), gamma=gamma, solver=CODES[code]
     )
+
+
+def _fit_totals(kept: pairwise.Choices, noisy: Scores, gamma: Scalar) -> Estimate:
+    return pairwise.fit(kept.design, noisy, gamma)
 
 
 def _in_objective(data: Prepared, asked: Asked, privacy: Privacy) -> Ranking:

@@ -709,13 +709,13 @@ def _deviation(data: Prepared, drawn: Drawn) -> float | None:
 # --- without privacy ----------------------------------------------------------------------------------
 
 
+def _mle(wins: WinCounts, gamma: Scalar, *, link: str) -> Estimate:
+    return pairwise.mle(wins, link=link, gamma=gamma)
+
+
 def _without_privacy(data: Prepared, asked: Asked) -> Ranking:
     """Fit maximum likelihood scores, or a ridge fit where they do not exist."""
-    gamma = asked.gamma or 0.0
-
-    def fit(wins: WinCounts, ridge: Scalar) -> Estimate:
-        return pairwise.mle(wins, link=asked.link, gamma=ridge)
-
+    gamma, fit = asked.gamma or 0.0, functools.partial(_mle, link=asked.link)
     estimate = quickly(fit, data.wins, gamma)
     components = int(estimate.diagnostics.components)
     separated = bool(estimate.diagnostics.separated)

@@ -11,6 +11,7 @@ import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax._quickly import quickly
+from privrank_jax._types import Scalar
 from privrank_jax.data.comparisons import Comparisons
 from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
@@ -178,16 +179,19 @@ def _fit_released(
     return dataclasses.replace(fit, diagnostics=diagnostics)
 
 
+def _mle(table: CovariateTable, gamma: Scalar, *, ties: str) -> Estimate:
+    return pairwise.mle(table, ties=ties, gamma=gamma, tie_gamma=gamma)
+
+
 def _without_privacy(
     table: CovariateTable, asked: Asked
 ) -> tuple[Estimate, float, tuple[str, ...]]:
     """The fit of highest likelihood, its ridge, and what to know of it; a ridge fit where there is no finite one."""
     gamma, davidson = asked.gamma or 0.0, asked.ties == "davidson"
     tied = np.asarray(table.outcomes) == 0.5
-    mle = functools.partial(pairwise.mle, ties=asked.ties)
 
     def fitted(ridge: float) -> Estimate:
-        fit = quickly(lambda table, r: mle(table, gamma=r, tie_gamma=r), table, ridge)
+        fit = quickly(functools.partial(_mle, ties=asked.ties), table, ridge)
         diagnostics = PerturbedFit(0.0, ridge, fit.diagnostics, ridge if davidson else None)
         return dataclasses.replace(fit, diagnostics=diagnostics)
 

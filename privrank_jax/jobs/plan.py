@@ -221,6 +221,7 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
     """The paper's meter of information, and its rate."""
     import numpy as np
 
+    from privrank_jax._quickly import quickly
     from privrank_jax.pairwise.report_theory import local_rate
     from privrank_jax.privacy.local import report_information
 
@@ -235,9 +236,9 @@ def _of_answers(design: Design, found: dict[str, Any]) -> _Beside:
         of_user = high * max(design.answers_per_user, 1.0)
         facts |= {"epsilon_max": high, "epsilon_per_user": of_user}
     budgets = low + (np.arange(64) + 0.5) / 64 * (high - low)
-    informed = found["users"] * float(np.mean(np.asarray(report_information(budgets))))
+    informed = found["users"] * float(np.mean(quickly(report_information, budgets)))
     facts |= {"effective_users": informed}
-    facts |= {"rate": float(local_rate(design.items, informed, design.share_answered))}
+    facts |= {"rate": float(quickly(local_rate, design.items, informed, design.share_answered))}
     rows = [
         ("users whose answers without randomization say as much", f"{informed:,.1f}", ""),
         ("rate that is proven, 1/√(items · share of pairs · these users)", f"{facts['rate']:.3g}", ""),

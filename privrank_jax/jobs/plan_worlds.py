@@ -110,7 +110,7 @@ class Solver:
         most = max(_PAIRS // design.pairs, _FEWEST)
         self.draws = max(round(min(design.draws, most) * self._world.share), 2)
         self._crowd = self._world.crowd(np.random.default_rng(design.seed), self.draws)
-        self._keys = jax.random.split(jax.random.key(design.seed), self.draws)
+        self._key = jax.random.key(design.seed)
         self._programs: dict[Hashable, Any] = {}
         self._epsilons = _EPSILONS if design.trusted == "central" else _OF_REPORTS
         self.at = functools.cache(self._at)
@@ -139,11 +139,15 @@ class Solver:
         of_answer, setting = epsilon, None
         if not math.isinf(epsilon):
             of_answer, setting = self._world.asked(users, epsilon)
-        arguments = self._keys, self._crowd, np.float64(users), np.float64(of_answer)
+        arguments = self._key, self._crowd, np.float64(users), np.float64(of_answer)
         if setting not in self._programs:
             one = functools.partial(self._world.errors, setting=setting)
-            lowered = jax.jit(jax.vmap(one, in_axes=(0, 0, None, None))).lower(*arguments)
-            self._programs[setting] = compiled(lowered, optimized="some")
+
+            def errors(key: Key, *others: Any) -> Errors:
+                keys = jax.random.split(key, self.draws)  # here, not by a program of its own
+                return jax.vmap(one, in_axes=(0, 0, None, None))(keys, *others)
+
+            self._programs[setting] = compiled(jax.jit(errors).lower(*arguments), optimized="some")
         return self._programs[setting](*arguments)
 
     def error(self, users: float, epsilon: float) -> Measured:

@@ -9,7 +9,9 @@ import jax
 import numpy as np
 
 from privrank_jax._quickly import quickly
+from privrank_jax._types import PairMatrix, Scalar, Scores
 from privrank_jax.data.reports import Reports
+from privrank_jax.estimate import Estimate
 from privrank_jax.jobs.asked import Asked
 from privrank_jax.jobs.certainty import components_of, of_errors
 from privrank_jax.jobs.checks import check_items
@@ -26,6 +28,7 @@ from privrank_jax.pairwise.debiased_fit import scores_from_sums
 from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.minimizer import CODES
 from privrank_jax.pairwise.report_errors import report_standard_errors
+from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy
 
@@ -41,22 +44,31 @@ def reports_guarantee(table: Reports, numerics: str, note: str) -> Guarantee:
     return Guarantee(comparison, trust="local", numerics=numerics, note=note, also=also)
 
 
+def _fit(sums: DebiasedSums, gamma: Scalar, *, link: str) -> Estimate:
+    return scores_from_sums(sums, link=link, gamma=gamma)
+
+
+def _errors(
+    scores: Scores, sums: DebiasedSums, squares: PairMatrix, gamma: Scalar, *, link: str
+) -> Uncertainty:
+    return report_standard_errors(scores, sums, squares, gamma=gamma, link=link)
+
+
 def rank_reports(table: Reports, asked: Asked) -> Ranking:
     """Fit adaptive, debiased scores with intervals, as post-processing of the file."""
     asked.check_scores()
     check_items(table.name, table.num_items, MAX_ITEMS, asked.top_k)
     gamma = _USUAL_GAMMA if asked.gamma is None else asked.gamma
     sums, squares = sums_of_table(table)
-    fit = functools.partial(scores_from_sums, link=asked.link, gamma=gamma)
-    estimate = quickly(fit, sums)
+    estimate = quickly(functools.partial(_fit, link=asked.link), sums, gamma)
     scores, details = np.asarray(estimate.value), estimate.diagnostics
     code, curvature = int(details.fit.code), float(details.smallest_eigenvalue)
     components = components_of(sums.weights)
     warnings = _warnings(code, components, scores)
     certainty = Certainty()
     if code <= 1:
-        spread = functools.partial(report_standard_errors, gamma=gamma, link=asked.link)
-        errors = quickly(spread, scores, sums, squares)
+        spread = functools.partial(_errors, link=asked.link)
+        errors = quickly(spread, scores, sums, squares, gamma)
         cover = f"the chance in the answers and in the responses (all taken as independent){UNDONE}"
         words = each_by_itself("the true score", cover)
         certainty, _ = of_errors(errors, level=asked.level, words=words)
