@@ -14,8 +14,14 @@ from types import FrameType
 from typing import Any
 
 from privrank_jax import aggregation, pairwise
-from privrank_jax.mechanism import Additive
+from privrank_jax.mechanism import Mechanism
+from privrank_jax.pairwise import continual
 from tests.house.docstrings import WITHOUT_EXAMPLE, exported_functions
+
+
+def is_record(value: object) -> bool:
+    """Whether it is a mechanism that wraps no function."""
+    return isinstance(value, Mechanism) and not hasattr(value, "__wrapped__")
 
 
 @functools.cache
@@ -26,8 +32,8 @@ def examples() -> dict[str, Callable[..., Any]]:
         function = getattr(importlib.import_module(f"privrank_jax.{module.name}"), name)
         if name not in WITHOUT_EXAMPLE.get(module.name, ()) and not module.is_package:
             found[f"{module.name} {name}"] = function
-    packages = [*vars(aggregation).values(), *vars(pairwise).values()]
-    for record in (value for value in packages if isinstance(value, Additive)):
+    every = (one for module in (aggregation, pairwise, continual) for one in vars(module).values())
+    for record in (one for one in every if is_record(one)):
         found[f"{record.__module__.removeprefix('privrank_jax.')} {record.name}"] = record
     return found
 
@@ -62,7 +68,7 @@ def call_made(
 ) -> inspect.BoundArguments | None:
     """The arguments of the first call of ``function`` that ``run`` makes, which ends there."""
     plain = inspect.unwrap(function)
-    code = Additive.__call__.__code__ if isinstance(plain, Additive) else plain.__code__
+    code = type(plain).__call__.__code__ if is_record(plain) else plain.__code__
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code is code and frame.f_locals.get("self", plain) is plain:

@@ -101,8 +101,7 @@ HOST = {
     "private_by_queries", "local_by_queries", "choose_method", "bound", "kemeny", "clustered_covariance",
     "covariate_table",
     "convexity_bound", "compose", "calibrate_gaussian", "shuffled_delta",
-    "shuffled_epsilon", "shuffled_local_epsilon", "shuffled_pair_weights", "gaussian_zcdp", "pure_zcdp", "zcdp_delta",
-    "zcdp_epsilon",
+    "shuffled_epsilon", "shuffled_local_epsilon", "shuffled_pair_weights",
 }  # fmt: skip
 FORWARD = {"rank_centrality", "dp_kwiksort"}  # their loops have no derivatives backwards
 # Examples call the first in a program, the second wrongly; three items leave nothing to misfit; the fourth ends where

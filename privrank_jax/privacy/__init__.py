@@ -8,7 +8,6 @@ from privrank_jax.privacy.accounting import (
     GaussianRelease,
     LaplaceRelease,
     compose,
-    compose_basic,
 )
 from privrank_jax.privacy.calibration import (
     calibrate_objective_perturbation,
@@ -38,7 +37,6 @@ from privrank_jax.privacy.shuffling import (
     shuffled_local_epsilon,
 )
 from privrank_jax.privacy.vectors import duchi_vectors, privunit_vectors, report_norm
-from privrank_jax.privacy.zcdp import gaussian_zcdp, pure_zcdp, zcdp_delta, zcdp_epsilon
 
 __all__ = [
     "ADJACENCIES",
@@ -51,20 +49,17 @@ __all__ = [
     "calibrate_gaussian",
     "calibrate_objective_perturbation",
     "compose",
-    "compose_basic",
     "debias",
     "duchi_vectors",
     "flip_probability",
     "gaussian_delta",
     "gaussian_scale",
-    "gaussian_zcdp",
     "laplace_reports",
     "laplace_scale",
     "local_guarantee",
     "prefix_sum_error_bound",
     "prefix_sum_errors",
     "privunit_vectors",
-    "pure_zcdp",
     "randomized_response",
     "report_information",
     "report_norm",
@@ -72,6 +67,4 @@ __all__ = [
     "shuffled_epsilon",
     "shuffled_local_epsilon",
     "strategy_matrices",
-    "zcdp_delta",
-    "zcdp_epsilon",
 ]

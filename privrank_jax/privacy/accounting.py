@@ -4,8 +4,9 @@ r"""Composition of several releases by privacy loss distributions (extra ``relea
 sensitivity Δ_i, conditionally on all earlier releases, for the same neighbors. If k and the ε_i, δ_i, Δ_i/σ_i were
 fixed before the first release, all of them together are (ε, δ)-DP for the ε that :func:`compose` returns (Kairouz, Oh
 and Viswanath 2015; Zhu, Dong and Wang 2022, Theorem 10). *What* a release asks may depend on the results so far; its
-budget, and whether there is a next release, may not. Adaptive budgets need a privacy filter, for which only the plain
-sum (:func:`compose_basic`) is proven here; the budget ledger enforces that sum.
+budget, and whether there is a next release, may not. Budgets chosen along the way need a privacy filter, for which only
+the plain sum (Σε_i, Σδ_i) is proven here (Dwork and Roth 2014, Theorem 3.16; Rogers, Roth, Ullman and Vadhan 2016). At
+the δ Σδ_i :func:`compose` gives that sum, and it needs no library; the budget ledger enforces it.
 
 **Neighbors.** The bounds hold for the neighboring relation for which the releases are private; what dominates a release
 is said in :mod:`~privrank_jax.privacy.loss_distribution`. For a Gaussian mechanism it is N(0, σ²) against N(Δ, σ²), a
@@ -35,7 +36,6 @@ from privrank_jax.privacy.loss_distribution import (
     Budget,
     delta_at,
     epsilon_at,
-    plain_sum,
     unbounded,
 )
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
@@ -182,47 +182,15 @@ def compose(
     return _stated(about, budgets, found, float(at))
 
 
-def compose_basic(
-    releases: Iterable[Release],
-    *,
-    neighbors: Neighbors | Privacy | None = None,
-    trust: str = "central",
-) -> Guarantee:
-    """The plain sum (Σε_i, Σδ_i), which also holds for budgets chosen adaptively and needs no library.
-
-    Args:
-        releases: as for :func:`compose`, except :class:`GaussianRelease`, which has no ε of its own.
-        neighbors, trust: as for :func:`compose`.
-
-    Returns:
-        :class:`Guarantee` of all releases together.
-
-    Raises:
-        ValueError: as :func:`compose`.
-
-    Source: Dwork and Roth (2014), Theorem 3.16; Rogers, Roth, Ullman and Vadhan (2016) for budgets chosen adaptively
-    under a bound on their sum that is fixed ahead.
-
-    >>> first = Privacy(0.1, unit="user", adjacency="replace", delta=1e-7)
-    >>> total = compose_basic([first, Privacy(0.2, unit="user", adjacency="replace")])
-    >>> total.epsilon, total.delta
-    (0.3, 1e-07)
-    """
-    budgets, about = _gathered(releases, neighbors, trust)
-    if any(one.shift for one in budgets) and not unbounded(budgets):
-        raise ValueError(
-            "a Gaussian release has no epsilon of its own to be added: give it as (epsilon, delta), with delta = "
-            "gaussian_delta(scale, sensitivity, epsilon), or use compose."
-        )
-    return _stated(about, budgets, *plain_sum(budgets), note="")
-
-
-def _stated(
-    about: Guarantee, budgets: Sequence[Budget], epsilon: float, delta: float, note: str = _AHEAD
-) -> Guarantee:
+def _stated(about: Guarantee, budgets: Sequence[Budget], epsilon: float, delta: float) -> Guarantee:
     """The guarantee of all releases, with these ε and δ."""
-    if note and not any(one.shift for one in budgets) and not unbounded(budgets):
-        note += ". The plain sum: epsilon {:.6g}, delta {:.6g}, ".format(*plain_sum(budgets))
+    note = _AHEAD
+    if not any(one.shift for one in budgets) and not unbounded(budgets):
+        plain = (
+            float(sum(one.epsilon for one in budgets)),
+            float(sum(one.delta for one in budgets)),
+        )
+        note += ". The plain sum: epsilon {:.6g}, delta {:.6g}, ".format(*plain)
         note += "holds for budgets chosen along the way too"
     together = Privacy.proven(**{**vars(about.promise), "epsilon": epsilon, "delta": delta})
     note = f"{len(budgets)} releases together{note}." if len(budgets) > 1 else ""

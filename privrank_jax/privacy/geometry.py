@@ -50,7 +50,6 @@ from privrank_jax._validate import check_nonnegative, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import default_float
-from privrank_jax.privacy.cuts import largest_ratio
 from privrank_jax.privacy.spanning_forests import all_pairs_forest, weighted_forest
 
 
@@ -215,7 +214,7 @@ def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     """The least r such that r times the body holds the point: the norm whose unit ball it is.
 
     Args:
-        body: K.
+        body: K, a cube or a complete zonotope.
         point: the shape that ``uniform`` returns; entries that aren't real are ignored.
 
     Returns:
@@ -224,18 +223,10 @@ def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     >>> float(gauge(Zonotope.of_all_pairs(3), jnp.array([2.0, 0.0, -2.0])))
     1.0
     """
-    point = jnp.asarray(point)
-    if isinstance(body, Cube) or body.complete:
-        return _gauge(body, point)
-    return largest_ratio(point * 1.0, body.lengths)  # of many items by a linear program on the host
-
-
-@functools.partial(jax.jit, inline=True)
-def _gauge(body: Body, point: Scores | PairMatrix) -> Float[Array, ""]:
-    """The gauge of a cube, or of the zonotope of all pairs."""
-    point = point * 1.0
+    point = jnp.asarray(point) * 1.0
     if isinstance(body, Cube):
         return jnp.max(jnp.where(body.real, jnp.abs(point), 0), initial=0)
+    assert body.complete
     return _complete_gauge(point, jnp.any(body.lengths > 0, axis=1))
 
 

@@ -89,11 +89,6 @@ def unbounded(budgets: Sequence[Budget]) -> bool:
     return any(math.inf in (one.epsilon, one.shift) for one in budgets)
 
 
-def plain_sum(budgets: Sequence[Budget]) -> tuple[float, float]:
-    """Σε_i and Σδ_i, exact but for the last rounding."""
-    return float(sum(one.epsilon for one in budgets)), float(sum(one.delta for one in budgets))
-
-
 def epsilon_at(budgets: Sequence[Budget], delta: Fraction) -> float:
     """Least ε that is proven at δ of all releases together; ∞ where none is."""
     if unbounded(budgets):
@@ -163,7 +158,7 @@ class _Sum:
         if spare >= 0 and not self.zcdp:
             bounds.append(_plus(self.delta, gaussian_delta_at(self.shift, spare)))
         if spare < 0 or self.shift or self.zcdp:
-            rests, losses = [zcdp_delta(self.rho, epsilon)], self._losses()
+            rests, losses = [zcdp_delta(self.rho, float(epsilon))], self._losses()
             if losses is not None:
                 rests.append(losses.get_delta_for_epsilon(float(epsilon)) + self.slack)
             rest = (1 - self.failure) * min(rests) * (1 + _ROUNDING)

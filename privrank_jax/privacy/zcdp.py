@@ -20,81 +20,38 @@ and is larger at every ε.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from privrank_jax._validate import check_delta, check_positive
-from privrank_jax.privacy.host import HostNumber, host_number, load_dp_accounting
+from privrank_jax.privacy.host import load_dp_accounting
 
 # A ρ below these is taken for them, which keeps a bound: orders stay finite, and the library, where ε is almost 0
 # too, takes no logarithm of 1 - e^-ρ = 0.
 _LEAST, _LEAST_BESIDE_NO_EPSILON = 1e-280, 1e-15
 
 
-def pure_zcdp(epsilon: HostNumber) -> float:
+def pure_zcdp(epsilon: Fraction | float) -> float:
     """ρ = ε tanh(ε/2) of an ε-DP mechanism, never above ε²/2; the proof heads this module.
-
-    Args:
-        epsilon: ε >= 0; ∞ gives ∞.
-
-    Returns:
-        ρ, a float.
-
-    Raises:
-        ValueError: ε < 0 or NaN.
 
     >>> round(pure_zcdp(0.1), 7), round(pure_zcdp(10.0), 2)
     (0.0049958, 10.0)
     """
-    epsilon = float(host_number("epsilon", epsilon))
-    return epsilon * math.tanh(epsilon / 2)
+    return float(epsilon) * math.tanh(float(epsilon) / 2)
 
 
-def gaussian_zcdp(scale: HostNumber, sensitivity: HostNumber = 1.0) -> float:
-    """ρ = Δ₂²/(2σ²) of the Gaussian mechanism (Bun and Steinke, Proposition 1.6); that of the discrete one, too.
-
-    Args:
-        scale: σ >= 0; 0 gives ∞.
-        sensitivity: Δ₂ > 0, the largest ℓ₂ change between neighbors.
-
-    Returns:
-        ρ, a float.
-
-    Raises:
-        ValueError: arguments out of range.
-
-    >>> gaussian_zcdp(2.0)
-    0.125
-    """
-    check_positive("sensitivity", float(host_number("sensitivity", sensitivity)), infinite=False)
-    scale, sensitivity = float(host_number("scale", scale)), float(sensitivity)
-    return math.inf if scale == 0 else (sensitivity / scale) ** 2 / 2
-
-
-def zcdp_epsilon(rho: HostNumber, delta: HostNumber) -> float:
+def zcdp_epsilon(rho: float, delta: float) -> float:
     """Least ε for which the library proves a ρ-zCDP mechanism (ε, δ)-DP, over a grid of orders.
 
-    Args:
-        rho: ρ >= 0.
-        delta: δ in [0, 1).
-
-    Returns:
-        ε, at most ρ + 2√(ρ log 1/δ) (Bun and Steinke, Proposition 1.3) up to the grid: 1e-4 of it while ρ is
-        below 10³. ∞ at δ = 0, except for ρ = 0.
-
-    Raises:
-        ImportError: without dp-accounting.
-        ValueError: ρ < 0, δ outside [0, 1).
+    At most ρ + 2√(ρ log 1/δ) (Bun and Steinke, Proposition 1.3) up to the grid: 1e-4 of it while ρ is below 10³. ∞ at
+    δ = 0, except for ρ = 0.
 
     Source: Canonne, Kamath and Steinke (2020), Proposition 12, in dp-accounting's RDP accountant.
 
     >>> zcdp_epsilon(0.05, 1e-6) < 0.05 + 2 * math.sqrt(0.05 * math.log(1e6))
     True
     """
-    rho = float(host_number("rho", rho))
-    check_delta(delta)
-    delta = float(delta)
     if rho == 0:
         return 0.0
     if delta == 0 or math.isinf(rho):
@@ -103,24 +60,14 @@ def zcdp_epsilon(rho: HostNumber, delta: HostNumber) -> float:
     return float(_accountant(rho, math.sqrt(-math.log(delta) / rho)).get_epsilon(delta))
 
 
-def zcdp_delta(rho: HostNumber, epsilon: HostNumber) -> float:
+def zcdp_delta(rho: float, epsilon: float) -> float:
     """Least δ for which the library proves a ρ-zCDP mechanism (ε, δ)-DP; the inverse of :func:`zcdp_epsilon`.
 
-    Args:
-        rho: ρ >= 0.
-        epsilon: ε >= 0.
-
-    Returns:
-        δ in [0, 1], positive unless ρ = 0 or ε = ∞: a value below the smallest positive double is raised to it.
-
-    Raises:
-        ImportError: without dp-accounting.
-        ValueError: ρ < 0, ε < 0.
+    Positive unless ρ = 0 or ε = ∞: a value below the smallest positive double is raised to it.
 
     >>> zcdp_delta(0.05, zcdp_epsilon(0.05, 1e-6)) <= 1.001e-6
     True
     """
-    rho, epsilon = float(host_number("rho", rho)), float(host_number("epsilon", epsilon))
     if rho == 0 or math.isinf(epsilon):
         return 0.0
     if math.isinf(rho):

@@ -36,7 +36,6 @@ OF_NUMPY = {
     "experiments.xu.figures": {"exponents"},
     "pairwise.clustered_errors": {"_sum_of_squares"},
     "pairwise.covariate_tables": {"check_identifiable"},
-    "privacy.cuts": {"_by_program"},
     "privacy.noise_law": {"_Draws", "mean_square"},
     "privacy_audit.audited_covariates": {"_davidson_law", "_scores_law", "_sums", "_tied"},
     "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},

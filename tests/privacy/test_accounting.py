@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from decimal import Decimal
 
@@ -17,7 +18,6 @@ from privrank_jax.privacy import (
     Neighbors,
     Privacy,
     compose,
-    compose_basic,
     gaussian_scale,
     local_guarantee,
 )
@@ -245,7 +245,7 @@ def test_units_and_adjacencies_are_not_mixed():
         compose([user], delta=0, neighbors="user")
     removed = Guarantee(Privacy.proven(0.5, unit="user", adjacency="add-remove"))
     with pytest.raises(ValueError, match="Compose those of one kind"):
-        compose_basic([user, removed])
+        compose([user, removed], delta=0)
     with pytest.raises(
         ValueError, match="unit 'rank' with adjacency 'flip' is not a valid combination"
     ):
@@ -258,15 +258,15 @@ def test_units_and_adjacencies_are_not_mixed():
 def test_promises_compose_as_they_are():
     """A promise counts at its own ε; the result is for users with the smallest number of comparisons among them."""
     few, many = (Privacy(0.5, contributions=count, **KIND) for count in (3, 10))
-    both = compose_basic([few, many])
+    both = compose([few, many], delta=0)
     assert (both.epsilon, both.attained.contributions, both.trust) == (1.0, 3, "central")
     assert compose([few, many], delta=0, neighbors=few).attained.contributions == 3
     for neighbors in (many, *USERS.values()):
         with pytest.raises(ValueError, match="it is for users of at most 3 comparisons"):
             compose([few, many], delta=0, neighbors=neighbors)
-    assert compose_basic([few, Privacy(0.25, **KIND)]).attained.contributions == 3
+    assert compose([few, Privacy(0.25, **KIND)], delta=0).attained.contributions == 3
     with pytest.raises(ValueError, match="give a list of releases"):
-        compose_basic(few)
+        compose(few, delta=0)
 
 
 def test_a_guarantee_for_another_unit_beside_counts_where_it_covers():
@@ -275,13 +275,13 @@ def test_a_guarantee_for_another_unit_beside_counts_where_it_covers():
     assert compose([reports] * 2, delta=0, neighbors=Neighbors("user", "flip")).epsilon == 20.0
 
 
-def test_the_plain_sum():
-    total = compose_basic([(0.1, 1e-7)] * 3, **USERS)
+def test_the_plain_sum_is_what_holds_at_the_sum_of_all_deltas():
+    total = compose([(0.1, 1e-7)] * 3, delta=3e-7, **USERS)
     assert (total.epsilon, total.delta, total.unit) == (0.3, 3e-7, "user")
-    assert total.note == "3 releases together."
-    assert compose_basic([(math.inf, 0), (1, 0)], **USERS).epsilon == math.inf
-    with pytest.raises(ValueError, match="has no epsilon of its own"):
-        compose_basic([GaussianRelease(1.0)], **USERS)
+    assert "The plain sum: epsilon 0.3, delta 3e-07, holds for budgets" in total.note
+    assert compose([(math.inf, 0), (1, 0)], delta=0, **USERS).epsilon == math.inf
+    with pytest.raises(ValueError, match="a Gaussian release has no epsilon at delta = 0"):
+        compose([GaussianRelease(1.0)], delta=0, **USERS)
 
 
 # --- bad input -----------------------------------------------------------------------------------
@@ -294,7 +294,8 @@ def test_what_any_release_takes_as_public_is_public_in_all():
         Privacy.proven(0.1, unit="rank", adjacency="replace"),
         also=(Privacy.proven(0.3, public=("ranked-items",), **KIND),),
     )
-    for together in (compose_basic, lambda releases, **kind: compose(releases, delta=1e-6, **kind)):
+    for delta in (0, 1e-6):
+        together = functools.partial(compose, delta=delta)
         assert together([plain, known]).public == ("items",)
         facts = ("items", "ranked-items")
         found = together([plain, known, ranked], neighbors=Neighbors(**KIND, public=facts))
@@ -302,17 +303,17 @@ def test_what_any_release_takes_as_public_is_public_in_all():
         with pytest.raises(ValueError, match=r"release 2 is not enough .* the list of items"):
             together([plain, known], **USERS)
     # Neighbors that differ only in answers share the items in any case.
-    assert compose_basic([plain, known], neighbors=Neighbors("user", "flip")).public == ()
+    assert compose([plain, known], delta=0, neighbors=Neighbors("user", "flip")).public == ()
 
 
 def test_users_must_be_the_same_in_releases_that_are_composed():
     by_row, by_name = (
         Guarantee(Privacy.proven(0.1, users=one, **KIND)) for one in ("each row", "column 'id'")
     )
-    assert compose_basic([by_row, by_row]).users == "each row"
+    assert compose([by_row, by_row], delta=0).users == "each row"
     with pytest.raises(ValueError, match="differ in what one user is: column 'id'; each row"):
-        compose_basic([by_row, by_name])
+        compose([by_row, by_name], delta=0)
     with pytest.raises(ValueError, match="not said"):
-        compose_basic([by_row, Guarantee(Privacy.proven(0.1, **KIND))])
-    one = compose_basic([by_row, by_name], neighbors=Neighbors("comparison", "flip"))
+        compose([by_row, Guarantee(Privacy.proven(0.1, **KIND))], delta=0)
+    one = compose([by_row, by_name], delta=0, neighbors=Neighbors("comparison", "flip"))
     assert (one.epsilon, one.users) == (0.2, "")

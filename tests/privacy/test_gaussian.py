@@ -14,8 +14,6 @@ from privrank_jax.privacy import (
     Neighbors,
     calibrate_gaussian,
     compose,
-    zcdp_delta,
-    zcdp_epsilon,
 )
 from privrank_jax.privacy.gaussian import (
     gaussian_budget,
@@ -24,6 +22,7 @@ from privrank_jax.privacy.gaussian import (
     keeps,
     rounded_up,
 )
+from privrank_jax.privacy.zcdp import zcdp_delta, zcdp_epsilon
 from tests.reference import accounting as naive
 
 USERS = {"neighbors": Neighbors("user", "replace")}

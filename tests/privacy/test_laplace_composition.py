@@ -16,7 +16,6 @@ from privrank_jax.privacy import (
     Neighbors,
     Privacy,
     compose,
-    compose_basic,
 )
 from privrank_jax.privacy.loss_distribution import Budget, delta_at, epsilon_at
 from tests.privacy.releases import KIND, USERS, epsilon
@@ -185,7 +184,7 @@ def test_edges():
     assert LaplaceRelease(0, (1,)).epsilon == math.inf
     assert epsilon([LaplaceRelease(0, (1,))], 1e-6) == math.inf
     assert epsilon([LaplaceRelease(math.inf, (1,)), (0.5, 0)], 0) == 0.5
-    assert compose_basic([LaplaceRelease(40, (2, 2))] * 3, **USERS).epsilon == 0.3
+    assert compose([LaplaceRelease(40, (2, 2))] * 3, delta=0, **USERS).epsilon == 0.3
     with pytest.raises(ValueError, match="give a list of releases"):
         compose(LaplaceRelease(1, (1,)), delta=0, **USERS)
     with pytest.raises(ValueError, match="scale must be one number, at least 0"):

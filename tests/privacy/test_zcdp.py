@@ -6,12 +6,7 @@ import math
 
 import pytest
 
-from privrank_jax.privacy import (
-    gaussian_zcdp,
-    pure_zcdp,
-    zcdp_delta,
-    zcdp_epsilon,
-)
+from privrank_jax.privacy.zcdp import pure_zcdp, zcdp_delta, zcdp_epsilon
 from tests import reference
 from tests.reference import accounting as naive
 
@@ -33,19 +28,6 @@ def test_pure_at_the_ends():
     assert pure_zcdp(1e-4) == pytest.approx(5e-9, rel=1e-6)
     assert pure_zcdp(1000.0) == 1000.0
     assert pure_zcdp(math.inf) == math.inf
-    for bad in (-1, math.nan, "1"):
-        with pytest.raises(ValueError, match="epsilon must be one number"):
-            pure_zcdp(bad)
-
-
-def test_gaussian():
-    assert gaussian_zcdp(2.0, 3.0) == pytest.approx(9 / 8)
-    assert gaussian_zcdp(0) == math.inf
-    assert gaussian_zcdp(math.inf) == 0
-    with pytest.raises(ValueError, match="scale must be one number"):
-        gaussian_zcdp(-1)
-    with pytest.raises(ValueError, match="sensitivity must be positive"):
-        gaussian_zcdp(1, 0)
 
 
 @pytest.mark.parametrize("rho", [1e-8, 1e-4, 0.01, 0.5, 3.0, 50.0, 1000.0])
@@ -69,15 +51,3 @@ def test_conversion_at_the_ends():
     assert zcdp_delta(math.inf, 5) == 1
     assert zcdp_delta(0.1, math.inf) == 0
     assert 0 < zcdp_delta(5.0, 0.0) <= 1
-    with pytest.raises(ValueError, match="delta must be at least 0 and below 1"):
-        zcdp_epsilon(0.1, 1)
-    with pytest.raises(ValueError, match="rho must be one number, at least 0"):
-        zcdp_epsilon(-0.1, 0.1)
-    with pytest.raises(ValueError, match="epsilon must be one number, at least 0"):
-        zcdp_delta(0.1, -1)
-
-
-def test_sums_of_rho_compose():
-    """100 Gaussian mechanisms, by the sum of their ρ and as one."""
-    total = sum(gaussian_zcdp(20.0) for _ in range(100))
-    assert zcdp_epsilon(total, 1e-6) == pytest.approx(zcdp_epsilon(gaussian_zcdp(2.0), 1e-6))

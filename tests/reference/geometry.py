@@ -32,6 +32,15 @@ def gauges(points, pairs, num_items):
     return np.max(-(-moved[:, cuts > 0] // cuts[cuts > 0]), axis=1)
 
 
+def cut_gauge(points, lengths):
+    """The norm of a zonotope with these lengths at points ``(..., m)``: the largest of all ratios z(S)/cut(S)."""
+    sides = np.array(list(itertools.product((0.0, 1.0), repeat=len(lengths))))
+    cut = np.einsum("si,ij,sj->s", sides, np.asarray(lengths, float), 1 - sides)
+    moved = np.abs(np.asarray(points, float) @ sides.T)
+    assert np.all(moved[..., cut == 0] < 1e-9)
+    return (moved[..., cut > 0] / cut[cut > 0]).max(-1)
+
+
 def forest_numbers(pairs, num_items):
     """The number of sets of i pairs without a cycle, for i = 0, ..., the size of a spanning forest."""
     found = []
