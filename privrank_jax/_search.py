@@ -1,4 +1,4 @@
-"""Search on the host for the last number that passes a check; inside ``jit`` it is :mod:`privrank_jax._roots`.
+"""Search on the host for the last number that passes a check, or the first; in ``jit``: :mod:`privrank_jax._roots`.
 
 Nothing here imports JAX or NumPy.
 """
@@ -38,3 +38,22 @@ def furthest(
             break
         good, bad = (middle, bad) if holds(middle) else (good, middle)
     return good
+
+
+def first_above(low: int, holds: Callable[[int], bool]) -> int:
+    """The least whole number above ``low`` at which a condition holds, which it does from there on.
+
+    Args:
+        low: from where to look, in growing steps.
+        holds: asked above ``low`` alone.
+
+    >>> first_above(0, lambda n: n * n > 50)
+    8
+    """
+    high, step = low + 1, 1
+    while not holds(high):
+        low, high, step = high, high + step, 2 * step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

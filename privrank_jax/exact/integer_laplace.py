@@ -19,6 +19,7 @@ from fractions import Fraction
 import numpy as np
 
 from privrank_jax._balls import ball
+from privrank_jax._search import first_above
 from privrank_jax.exact.balls import Uniform
 from privrank_jax.exact.entropy import SYSTEM, Source, random_words
 
@@ -106,10 +107,4 @@ def decide(uniform: Uniform, scale: Fraction, guess: int = 0) -> int:
     low, step = guess, 1
     while low > 0 and not reached(low):
         low, step = max(0, low - step), 2 * step
-    high, step = low + 1, 1
-    while reached(high):
-        low, high, step = high, high + step, 2 * step
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if reached(middle) else (low, middle)
-    return low
+    return first_above(low, lambda k: not reached(k)) - 1

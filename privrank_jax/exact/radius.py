@@ -16,6 +16,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from privrank_jax._balls import Ball, ball, sign
+from privrank_jax._search import first_above
 from privrank_jax.exact.balls import Uniform
 
 _ROOM = 2**62  # for a radius times the number of edges
@@ -69,7 +70,7 @@ class Radius:
 
     def __init__(self, count: Callable[[int], int], power: int, rate: Fraction) -> None:
         self._count, self._power, self._rate = count, power, rate
-        self.mode = self._find_mode()
+        self.mode = first_above(0, lambda radius: not self._grows(radius)) - 1
         self._right = self._half_width(1)
         self._left = self._half_width(-1) if self.mode else 0
 
@@ -106,37 +107,12 @@ class Radius:
         """Whether the weight at ``radius`` is larger than at ``radius`` - 1; they are never equal."""
         return sign(lambda _: self._log_ratio(radius, radius - 1)) > 0
 
-    def _find_mode(self) -> int:
-        low, high = 0, 1  # grows at low (or low is 0), not at high
-        while self._grows(high):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self._grows(middle):
-                low = middle
-            else:
-                high = middle
-        return low
-
     def _half_width(self, side: int) -> int:
         """The smallest B at which the weight is at most half of that at the mode; below, at most the mode itself."""
-        most = self.mode if side < 0 else None
 
         def enough(width: int) -> bool:
-            radius = self.mode + side * width
-            return sign(self._odds(radius, 1)) < 0
+            if side < 0 and width >= self.mode:
+                return True  # blocks beyond the first lie below 0
+            return sign(self._odds(self.mode + side * width, 1)) < 0
 
-        low, high = 0, 1
-        while (most is None or high < most) and not enough(high):
-            low, high = high, 2 * high
-        if most is not None and high >= most:
-            if not enough(most):
-                return most  # blocks beyond the first lie below 0
-            high = most
-        while high - low > 1:
-            middle = (low + high) // 2
-            if enough(middle):
-                high = middle
-            else:
-                low = middle
-        return high
+        return first_above(0, enough)

@@ -101,7 +101,7 @@ MUTANTS = (
     *mutants_of(
         "privacy/accounting.py",
         "tests/privacy/test_accounting.py",
-        ("*plain_sum(budgets), note", "plain_sum(budgets)[0], 0.0, note"),
+        ("delta_at(budgets, Fraction(at))", "0.0"),
         ("public=tuple({fact for one in told for fact in one.public})", "public=()"),
     ),
     *mutants_of(
@@ -116,7 +116,7 @@ MUTANTS = (
     *mutants_of(
         "privacy/zcdp.py",
         "tests/privacy/test_zcdp.py",
-        ("(sensitivity / scale) ** 2 / 2", "(sensitivity / scale) ** 2 / 4"),
+        ("math.tanh(float(epsilon) / 2)", "math.tanh(float(epsilon))"),
     ),
     *mutants_of(
         "mechanism/selection.py",
