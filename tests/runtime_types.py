@@ -53,7 +53,7 @@ EXAMPLES = (
     "preferences.label_losses", "preferences.objectives", "preferences.accuracy",
     "preferences.label_training",
     "preferences.label_reports", "release.preference_labels",
-    "personalized.surrogate", "privacy_audit.losses", "simulate.worlds.comparisons", "simulate.worlds.reports",
+    "personalized.surrogate", "simulate.worlds.comparisons", "simulate.worlds.reports",
     "simulate.worlds.rankings",
 )  # fmt: skip
 

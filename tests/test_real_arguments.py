@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax import Estimate, links, mallows, pairwise, personalized, privacy, privacy_audit
+from privrank_jax import Estimate, links, mallows, pairwise, personalized, privacy
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise.critical_values import critical_value
 from privrank_jax.privacy import Privacy
@@ -50,13 +50,6 @@ case(personalized.regret_rate, num_users=900, num_parameters=10, num_items=5, ep
 case(personalized.pair_weights, ranks=[0, 1, 2, 3])
 case(personalized.wins_from_ranks, ranks=[0, 1, 2, 3])
 case(privacy.local_guarantee, epsilon=[0.5, 2.0], reports_per_user=[3, 1])
-case(privacy_audit.top_item_log_probability, gap=1.0, noise_scale=2.0)
-case(
-    lambda theta, wins, noise_scale, gamma: privacy_audit.perturbed_mle_log_density(
-        theta, WinCounts(wins), noise_scale=noise_scale, gamma=gamma
-    ),
-    name="perturbed_mle_log_density", theta=THETA, wins=WINS, noise_scale=2.0, gamma=0.5,
-)  # fmt: skip
 case(
     lambda wins, gamma, ties: pairwise.mle(
         WinCounts(wins, ties=ties), gamma=gamma, ties="davidson", tie_gamma=0.1

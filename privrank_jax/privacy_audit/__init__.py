@@ -6,10 +6,6 @@ from privrank_jax.privacy_audit.drawn_noise import noise_draws
 from privrank_jax.privacy_audit.empirical import AuditResult, audit, clopper_pearson
 from privrank_jax.privacy_audit.enumeration import WorstCase, exact_loss, worst_case
 from privrank_jax.privacy_audit.guesses import battles_between, guess_bound, right_guesses
-from privrank_jax.privacy_audit.losses import (
-    perturbed_mle_log_density,
-    top_item_log_probability,
-)
 from privrank_jax.privacy_audit.neighbors import Instances
 from privrank_jax.privacy_audit.registry import (
     Audited,
@@ -40,8 +36,6 @@ __all__ = [
     "guess_bound",
     "names",
     "noise_draws",
-    "perturbed_mle_log_density",
     "right_guesses",
-    "top_item_log_probability",
     "worst_case",
 ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import jax
@@ -16,20 +15,12 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.private_design import noisy_design
 from privrank_jax.pairwise.published import published_counts
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import neighbors
-from privrank_jax.privacy_audit.losses import perturbed_mle_log_density, top_item_log_probability
+from privrank_jax.privacy_audit import laws, minimizers
+from privrank_jax.privacy_audit.contents import comparisons, protecting, win_matrix
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import PUBLISHED, audited, named, on, under_laplace
+from privrank_jax.privacy_audit.rows import PUBLISHED, additive, audited, named, on
 
 Array = jax.Array
-
-
-def win_matrix(num_items: int, *rows: tuple[int, int, int]) -> np.ndarray:
-    """``(m, m)`` win counts from (winner, loser, times)."""
-    matrix = np.zeros((num_items, num_items))
-    for winner, loser, times in rows:
-        matrix[winner, loser] += times
-    return matrix
 
 
 def on_wins(function: Any, *args: Any, **options: Any) -> Release:
@@ -37,19 +28,7 @@ def on_wins(function: Any, *args: Any, **options: Any) -> Release:
     return on(function, WinCounts, *args, **options)
 
 
-def protecting(promise: Privacy, *bases: np.ndarray) -> dict[str, Any]:
-    """The promise; each base with every content of one of its units, and the neighbors under its adjacency."""
-    every = functools.partial(
-        neighbors.comparisons, bases, promise.comparisons_per_unit, promise.adjacency
-    )
-    return {"promise": promise, "instances": every}
-
-
-# One of two users answered that item 0 beats item 1; the other user's answer differs between the neighbors.
-_ONE_ANSWER = (win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1)))
-# A user with 3 answers who reverses them all: totals move by (-3, 3).
-_ONE_USER = (win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5)))
-# The same with item 1 far ahead, where "item 0 is on top" has nearly its largest loss.
+# Item 1 is far ahead, where "item 0 is on top" has nearly its largest loss.
 _FAR_APART = (win_matrix(2, (0, 1, 3), (1, 0, 5)), win_matrix(2, (1, 0, 8)))
 _L = 3
 COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace")
@@ -58,24 +37,18 @@ ADDED = dataclasses.replace(COMPARISON, adjacency="add-remove")
 USER = Privacy(1.0, unit="user", adjacency="replace", contributions=_L)
 _TWO_EACH = dataclasses.replace(USER, contributions=2)
 
-_PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
-_UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
+_TRIPLE = np.zeros((3, 3))
 # Item 1 is ahead by up to 5,000 wins, where "item 0 is on top" loses all but 0.01 ε for ε >= 0.3.
 _GAPS = tuple(win_matrix(2, (1, 0, ahead)) for ahead in (0, 4, 60, 5000))
 
 # --- win totals ------------------------------------------------------------------------------------
 
 
-def totals(data: np.ndarray) -> np.ndarray:
-    """Wins of each item, of stacked win matrices."""
-    return data.sum(-1)
-
-
 def _top_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     """Law of the item on top, after Laplace noise on two totals."""
     gaps = data[:, 0, 1] - data[:, 1, 0]
     scale = facts["noise_scale"]
-    return np.stack([top_item_log_probability(sign * gaps, scale) for sign in (1, -1)], axis=1)
+    return np.stack([laws.first_of_two(sign * gaps, scale) for sign in (1, -1)], axis=1)
 
 
 def gap(values: Array) -> Array:
@@ -83,10 +56,6 @@ def gap(values: Array) -> Array:
     return values[0] - values[1]
 
 
-_USERS: dict[str, Any] = {
-    **protecting(USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
-    **under_laplace(totals, *_ONE_USER),
-}
 _TOP: dict[str, Any] = {
     "law": _top_law,
     "sees": "the item on top",
@@ -98,32 +67,28 @@ _TOP: dict[str, Any] = {
 }
 
 _TOTALS = (
-    audited(
+    additive(
         "noisy-counts",
         "win totals + Laplace(2/ε), one comparison",
-        on_wins(pairwise.noisy_counts),
-        **protecting(COMPARISON, _TRIPLE, _UNEVEN),
-        **under_laplace(totals, *_ONE_ANSWER),
+        *(pairwise.noisy_counts, comparisons(3), COMPARISON),
         commands=(
             "rank --method counts --unit comparison",
             "rank --method counts --unit comparison --adjacency flip",
         ),
     ),
-    audited(
+    additive(
         "noisy-counts-add-remove",
         "win totals + Laplace(1/ε), one comparison added or removed",
-        on_wins(pairwise.noisy_counts),
-        **protecting(ADDED, _TRIPLE, _UNEVEN),
-        **under_laplace(totals, win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1))),
+        *(pairwise.noisy_counts, comparisons(3), ADDED),
         commands=(
             "rank --method counts --unit comparison --adjacency add-remove",
             "rank --method counts --max-per-user 2 --adjacency add-remove",
         ),
     ),
-    audited(
+    additive(
         "noisy-counts-users",
         "win totals + Laplace(2L/ε), one user of L = 3 comparisons",
-        on_wins(pairwise.noisy_counts),
+        *(pairwise.noisy_counts, comparisons(2, _L), USER),
         commands=(
             "rank --method counts --max-per-user 2",
             "rank --method counts --max-per-user 2 --adjacency flip",
@@ -131,15 +96,14 @@ _TOTALS = (
             "rank --method scores --max-per-user 2 --adjacency flip",
             "rank --unit comparison --adjacency flip",
         ),
-        **_USERS,
     ),
-    audited(
+    additive(
         "noisy-counts-users-published",
         "win totals + Laplace(L/ε) as published for users, L = 3",
-        on_wins(published_counts),
+        *(published_counts, comparisons(2, _L), USER),
+        given={},
         note="Cai, Algorithm 3: replacing a user moves the totals by 2L in ℓ₁, so the loss is 2ε",
         **PUBLISHED,
-        **_USERS,
     ),
     audited(
         "top-item",
@@ -167,45 +131,15 @@ _CHAIN = win_matrix(3, (0, 1, 5000), (1, 2, 5000))
 FEW_WINS = (win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 4)))
 
 
-def _outputs(num_items: int) -> np.ndarray:
-    """Uncentered scores ``(T, m)`` at which losses are large: far and near corners, ladders, and points in between."""
-    rng = np.random.default_rng(0)
-    far = rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (600, num_items))
-    ladder = np.linspace(-1, 1, num_items) * rng.uniform(-40, 40, (200, 1))
-    near = rng.standard_normal((200, num_items)) * rng.choice([0.01, 1.0, 5.0], (200, 1))
-    return np.concatenate([far, ladder, near])
-
-
-def _scores_law(
-    data: np.ndarray, _: Privacy, facts: Facts, *, link: str = "logistic", noise: str = "laplace"
-) -> np.ndarray:
-    """Log densities of the exact, uncentered minimizer, of which the centered one is a function."""
-    outputs = _outputs(data.shape[-1])
-    found = _densities(outputs, data, facts["noise_scale"], facts["gamma"], link, noise)
-    return np.asarray(found)
-
-
-@functools.partial(jax.jit, static_argnames=("link", "noise"))
-def _densities(
-    outputs: Array, data: Array, scale: Array, gamma: Array, link: str, noise: str
-) -> Array:
-    def at(theta: Array, matrix: Array) -> Array:
-        return perturbed_mle_log_density(
-            theta, WinCounts(matrix), noise_scale=scale, gamma=gamma, link=link, noise=noise
-        )
-
-    return jax.lax.map(lambda matrix: jax.vmap(lambda theta: at(theta, matrix))(outputs), data)
-
-
 _SCORES: dict[str, Any] = {
     "neighbors": FEW_WINS,
     "reduce": gap,
     "sees": "the gap between the scores",
-    "law": _scores_law,
+    "law": minimizers.law(minimizers.of_wins()),
 }
 _ADDED: dict[str, Any] = {
     "neighbors": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
-    "law": functools.partial(_scores_law, link="laplace"),
+    "law": minimizers.law(minimizers.of_wins("laplace")),
 }
 _CLAIM = "privacy/calibration.py"
 
@@ -271,9 +205,9 @@ _UNITS = np.repeat([2 * 0.7 / 0.3, 1.0], (4, 6))
 
 
 def _counted(data: np.ndarray) -> np.ndarray:
-    """Appearances of items and comparisons of pairs i < j, in units of their noise."""
+    """Appearances of items and comparisons of pairs i < j."""
     met = data + data.swapaxes(-1, -2)
-    return np.concatenate([met.sum(-1), met[..., *np.triu_indices(4, 1)]], axis=-1) / _UNITS
+    return np.concatenate([met.sum(-1), met[..., *np.triu_indices(4, 1)]], axis=-1)
 
 
 def _counted_noisily(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
@@ -284,17 +218,15 @@ def _counted_noisily(key: Array, matrix: Array, privacy: Privacy) -> Estimate:
 
 
 _DESIGNS = (
-    audited(
+    additive(
         "noisy-design",
         "comparisons of items and pairs + Laplace(4/(0.3ε)), Laplace(2/(0.7ε)), one comparison",
-        named(noisy_design, _counted_noisily),
-        **protecting(COMPARISON, np.zeros((4, 4))),
-        **under_laplace(
-            _counted,
-            win_matrix(4, (0, 1, 1)),
-            win_matrix(4, (2, 3, 1)),
-            read=lambda counted: counted / _UNITS.astype(counted.dtype),
+        noisy_design,
+        dataclasses.replace(
+            comparisons(4), numbers=_counted, scales=lambda facts, _: facts["noise_scale"] * _UNITS
         ),
+        COMPARISON,
+        release=named(noisy_design, _counted_noisily),
         commands=("rank --unit comparison --method scores",),
     ),
 )

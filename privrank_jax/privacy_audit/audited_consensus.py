@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -19,35 +18,24 @@ from privrank_jax.aggregation.diagnostics import SortDiagnostics
 from privrank_jax.aggregation.dp_sorting import kwiksort_plan
 from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from privrank_jax.aggregation.sorting import Round, partition_sort
-from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts as Public
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import laplace as laplace_noise
-from privrank_jax.privacy_audit import laws, neighbors, shapes
-from privrank_jax.privacy_audit.audited_comparisons import totals
+from privrank_jax.privacy_audit import contents, laws, neighbors
+from privrank_jax.privacy_audit.contents import pair_weights
 from privrank_jax.privacy_audit.registry import Facts, Release
-from privrank_jax.privacy_audit.rows import (
-    PUBLISHED,
-    audited,
-    k_norm,
-    laplace,
-    named,
-    on,
-    under_k_norm,
-    under_laplace,
-)
+from privrank_jax.privacy_audit.rows import PUBLISHED, additive, audited, named, on, under
 
 Array = jax.Array
 
 NUM_ITEMS = 3
 USERS = 2
+USER = Privacy(1.0, unit="user", adjacency="replace")
 QUERIES = 2  # of three pairs: the pivot's two answers. Unless these lie on different sides, q is exceeded.
-_RANKING, _REVERSAL = np.array([0, 1, 2]), np.array([2, 1, 0])
-_TIED = neighbors.weights(np.stack([_RANKING, _REVERSAL]))
-_AGREED = neighbors.weights(np.stack([_REVERSAL, _REVERSAL]))
-_UPPER = np.triu_indices(NUM_ITEMS, 1)
+_SCORES, _WEIGHTS = contents.scores_of_rankings(NUM_ITEMS), contents.weights_of_rankings(NUM_ITEMS)
+_RANKING, _REVERSAL = (contents.pair_shares(ranks) for ranks in ((0, 1, 2), (2, 1, 0)))
 
 ORDERS = tuple(
     " > ".join(str(item) for item in np.argsort(ranks))
@@ -60,37 +48,7 @@ def number(ranks: Array) -> Array:
     return (2 * ranks[0] + (ranks[1] > ranks[2])).astype(jnp.int32)
 
 
-# --- scores, weights, the exponential mechanism ------------------------------------------------------
-
-
-def on_weights(mechanism: Callable[..., Any], **options: Any) -> Release:
-    """Turn a function of the weights of two users into ``(key, w, privacy) -> Estimate``."""
-    return on(mechanism, lambda w: PairWeights(w, USERS), **options)
-
-
-def on_counts(mechanism: Callable[..., Any], **options: Any) -> Release:
-    """Turn it into a release of counts, whose diagonal holds the number of users."""
-
-    def made(counts: Array) -> PairWeights:
-        return PairWeights(
-            jnp.where(jnp.eye(NUM_ITEMS, dtype=bool), 0, counts) / counts[0, 0], counts[0, 0]
-        )
-
-    return on(mechanism, made, **options)
-
-
-def centered(counts: np.ndarray) -> np.ndarray:
-    """Sums over users of how far each score is above the middle, of stacked counts."""
-    users = counts[:, :1, 0]
-    return totals(counts) - users - 0.5 * (NUM_ITEMS - 1) * users
-
-
-def pairs_of(data: np.ndarray) -> np.ndarray:
-    """Weights above the diagonal, of stacked matrices."""
-    return data[:, *_UPPER]
-
-
-_ON_PAIRS = {"k-norm": k_norm(pairs_of, shapes.cube_facets(3)), "laplace": laplace(pairs_of)}
+# --- the exponential mechanism ------------------------------------------------------------------------
 
 
 def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
@@ -99,16 +57,7 @@ def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
         sum(data[:, late, early] for early, late in itertools.combinations(np.argsort(ranks), 2))
         for ranks in neighbors.strict_orders(NUM_ITEMS)
     ]
-    return laws.softmax(-facts["rate"] * USERS * np.stack(costs, axis=1))
-
-
-def _widest(noisy: Array) -> Array:
-    """Positive only where the noise is widest upwards, all weights being 1/2: the loss is largest there.
-
-    Clipped noise that is as wide on both sides tells nothing, and gives 0.
-    """
-    moved = noisy[_UPPER] - 0.5
-    return jnp.max(moved) + jnp.min(moved)
+    return laws.softmax(-facts["rate"] * np.stack(costs, axis=1))
 
 
 # --- sorting ---------------------------------------------------------------------------------------
@@ -121,8 +70,9 @@ def _transcript(*, calibration: str, fallback_noise: str) -> Release:
     sort, the same scale, and the same fallback at ε/2, which both calibrations have.
     """
 
-    def release(key: Array, w: Array, privacy: Privacy) -> Any:
-        weights = PairWeights(w, USERS)
+    def release(key: Array, data: Array, privacy: Privacy) -> Any:
+        weights = pair_weights(data)
+        w = weights.matrix
         run = aggregation.dp_kwiksort(
             key, weights, privacy, max_queries=QUERIES, calibration=calibration
         )
@@ -146,19 +96,24 @@ def _transcript(*, calibration: str, fallback_noise: str) -> Release:
     return named(aggregation.dp_kwiksort, release)
 
 
+def _fallback(data: np.ndarray, half: Privacy, noise: str) -> np.ndarray:
+    """Log densities of noisy weights, as the fallback of a sort has them."""
+    scale = float(aggregation.noise_all.scale(half, Public(NUM_ITEMS, USERS), noise))
+    return under(_WEIGHTS, USER, noise)["law"](data, half, {"noise_scale": scale})
+
+
 def _transcript_law(
     data: np.ndarray, privacy: Privacy, facts: Facts, *, fallback_noise: str
 ) -> np.ndarray:
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    noise_scale = float(aggregation.noise_all.scale(half, Public(NUM_ITEMS, USERS), fallback_noise))
-    fallback = _ON_PAIRS[fallback_noise](data, half, {"noise_scale": noise_scale})
+    fallback = _fallback(data, half, fallback_noise)
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
-    return laws.kwiksort_with_fallback(data, scale, queries, fallback)
+    return laws.kwiksort_with_fallback(data / USERS, scale, queries, fallback)
 
 
-def _told(key: Array, w: Array, privacy: Privacy) -> Any:
+def _told(key: Array, data: Array, privacy: Privacy) -> Any:
     """A run of private_by_queries by an algorithm that asks for 0, 1 and 0, 2, then for 1, 2, which is refused."""
-    weights = PairWeights(w, USERS)
+    weights = pair_weights(data)
     plan, _ = kwiksort_plan(weights, privacy, max_queries=QUERIES)
     noise_key, left_key = jax.random.split(fused(key))
     first, second = query_reduction.noisy_answers(noise_key, weights, plan)[0, 1:] > 0.5
@@ -170,9 +125,8 @@ def _told(key: Array, w: Array, privacy: Privacy) -> Any:
 
 def _told_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     half = dataclasses.replace(privacy, epsilon=0.5 * privacy.epsilon)
-    noise_scale = float(aggregation.noise_all.scale(half, Public(NUM_ITEMS, USERS)))
-    fallback = _ON_PAIRS["k-norm"](data, half, {"noise_scale": noise_scale})
-    lead = (data[:, 0, 1:] - 0.5) / facts["noise_scale"]
+    fallback = _fallback(data, half, "k-norm")
+    lead = (data[:, 0, 1:] / USERS - 0.5) / facts["noise_scale"]
     tail = 0.5 * np.exp(-np.abs(lead))
     above = np.where(lead > 0, 1 - tail, tail)
     bits = itertools.product((0, 1), repeat=2)
@@ -200,14 +154,12 @@ _TRANSCRIPTS = tuple(
 def _sort_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
     """Law of the whole sort; with a budget for all pairs there is no fallback."""
     scale, queries = facts["noise_scale"], int(facts["max_queries"])
-    return laws.shuffled_kwiksort(data, scale, queries)
+    return laws.shuffled_kwiksort(data / USERS, scale, queries)
 
 
-USER = Privacy(1.0, unit="user", adjacency="replace")
 CENTRAL: dict[str, Any] = {
-    "neighbors": (_TIED, _AGREED),
-    "promise": USER,
-    "instances": functools.partial(neighbors.profiles, neighbors.with_gaps(NUM_ITEMS), users=USERS),
+    "neighbors": (_RANKING + _REVERSAL, _REVERSAL + _REVERSAL),
+    **_WEIGHTS.protecting(USER, *_WEIGHTS.contents),
 }
 _ORDER: dict[str, Any] = {
     "sees": "the order",
@@ -217,80 +169,60 @@ _ORDER: dict[str, Any] = {
     **CENTRAL,
 }
 _SORTED: dict[str, Any] = {"sees": "the transcript", "outcomes": _TRANSCRIPTS, **CENTRAL}
-_CHANGES = np.array(list(itertools.permutations((2.0, 0.0, -2.0)))) / USERS
-_SCORE_FACETS = shapes.zonotope_facets(1 - np.eye(NUM_ITEMS))
-_SHIFTED = under_laplace(totals, _TIED, _AGREED)
-_SCORES: dict[str, Any] = CENTRAL | {"changes": _CHANGES}
-ADDED: dict[str, Any] = {
-    "promise": dataclasses.replace(USER, adjacency="add-remove"),
-    "instances": functools.partial(neighbors.joined, neighbors.with_gaps(NUM_ITEMS)),
-}
-ALONE, BOTH = (neighbors.counts(np.stack(users)) for users in ([_REVERSAL], [_REVERSAL, _RANKING]))
+_ADDED = dataclasses.replace(USER, adjacency="add-remove")
+_borda = functools.partial(additive, function=aggregation.dp_borda, units=_SCORES)
+_pairs = functools.partial(additive, function=aggregation.noise_all, units=_WEIGHTS, promise=USER)
+_BORDA, _ALL = "aggregate --method borda", "aggregate --method noise-all"
 
 AUDITED = (
-    audited(
+    _borda(
         "dp-borda",
         "Borda scores + K-norm noise",
-        on_weights(aggregation.dp_borda),
+        promise=USER,
+        noise="k-norm",
         commands=(
-            "aggregate --method borda",
-            "aggregate --method borda --missing unknown",
-            "aggregate --method borda --noise gaussian --delta 1e-6",
+            _BORDA,
+            f"{_BORDA} --missing unknown",
+            f"{_BORDA} --noise gaussian --delta 1e-6",
         ),
-        **_SCORES | _SHIFTED | {"law": k_norm(totals, _SCORE_FACETS)},
     ),
-    audited(
+    _borda(
         "dp-borda-laplace",
         "Borda scores + Laplace",
-        on_weights(aggregation.dp_borda, noise="laplace"),
-        commands=("aggregate --method borda --noise laplace",),
-        **_SCORES | _SHIFTED,
+        promise=USER,
+        commands=(f"{_BORDA} --noise laplace",),
     ),
-    audited(
+    _borda(
         "dp-borda-add-remove",
         "centered Borda scores, summed over users, + K-norm noise",
-        on_counts(aggregation.dp_borda),
-        commands=("aggregate --method borda --adjacency add-remove",),
-        **ADDED,
-        **under_k_norm(centered, _SCORE_FACETS, ALONE, BOTH),
+        promise=_ADDED,
+        noise="k-norm",
+        commands=(f"{_BORDA} --adjacency add-remove",),
     ),
-    audited(
+    _borda(
         "dp-borda-add-remove-laplace",
         "centered Borda scores, summed over users, + Laplace",
-        on_counts(aggregation.dp_borda, noise="laplace"),
-        commands=("aggregate --method borda --adjacency add-remove --noise laplace",),
-        **ADDED,
-        **under_laplace(centered, ALONE, BOTH),
+        promise=_ADDED,
+        commands=(f"{_BORDA} --adjacency add-remove --noise laplace",),
     ),
-    audited(
+    _pairs(
         "noise-all",
         "all pairwise weights + K-norm noise",
-        on_weights(aggregation.noise_all),
-        reduce=_widest,
-        sees="the largest plus the least noisy weight above the diagonal, less 1",
-        law=_ON_PAIRS["k-norm"],
+        noise="k-norm",
         commands=(
-            "aggregate --method noise-all",
-            "aggregate --method noise-all --noise gaussian --delta 1e-6 --missing unknown --rule borda",
+            _ALL,
+            f"{_ALL} --noise gaussian --delta 1e-6 --missing unknown --rule borda",
         ),
-        **CENTRAL,
     ),
-    audited(
+    _pairs(
         "noise-all-laplace",
         "all pairwise weights + Laplace",
-        on_weights(aggregation.noise_all, noise="laplace"),
-        reduce=lambda noisy: jnp.min(noisy[_UPPER]),
-        sees="the least noisy weight above the diagonal",
-        law=_ON_PAIRS["laplace"],
-        commands=(
-            "aggregate --method noise-all --noise laplace --rule copeland --matrix private.json",
-        ),
-        **CENTRAL,
+        commands=(f"{_ALL} --noise laplace --rule copeland --matrix private.json",),
     ),
     audited(
         "exponential-kemeny",
         "exponential mechanism on the Kemeny score",
-        on_weights(aggregation.exponential_kemeny),
+        on(aggregation.exponential_kemeny, pair_weights),
         law=_exponential_law,
         calibration="sound",
         commands=(
@@ -323,7 +255,7 @@ AUDITED = (
     audited(
         "dp-kwiksort-ranking",
         "KwikSort on noisy answers, q = 3 of 3, the ranking alone",
-        on_weights(aggregation.dp_kwiksort),
+        on(aggregation.dp_kwiksort, pair_weights),
         law=_sort_law,
         calibration="sound",
         commands=("aggregate --method kwiksort --missing unknown",),
@@ -340,7 +272,7 @@ AUDITED = (
     audited(
         "hay-kwiksort",
         "KwikSort that shuffles what its budget q = 2 of 3 leaves",
-        on_weights(hay_kwiksort, max_queries=QUERIES),
+        on(hay_kwiksort, pair_weights, max_queries=QUERIES),
         law=_sort_law,
         **_ORDER,
     ),

@@ -21,25 +21,17 @@ import dataclasses
 import functools
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 from scipy import special
 
 from privrank_jax import aggregation, pairwise
 from privrank_jax.links import get_link
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import laws
-from privrank_jax.privacy_audit.audited_comparisons import (
-    FEW_WINS,
-    gap,
-    on_wins,
-    protecting,
-    totals,
-    win_matrix,
-)
-from privrank_jax.privacy_audit.audited_consensus import CENTRAL, on_weights, pairs_of
+from privrank_jax.privacy_audit import contents, laws
+from privrank_jax.privacy_audit.audited_comparisons import FEW_WINS, gap, on_wins
+from privrank_jax.privacy_audit.contents import comparisons, protecting, win_matrix
 from privrank_jax.privacy_audit.registry import Facts
-from privrank_jax.privacy_audit.rows import audited, gaussian
+from privrank_jax.privacy_audit.rows import additive, audited
 
 _DELTA = 0.01
 _L = 3
@@ -48,70 +40,55 @@ _QUANTILES = np.linspace(-6.0, 6.0, 241)
 # --- noise on every number -------------------------------------------------------------------------
 
 
-_PAIR, _TRIPLE = np.zeros((2, 2)), np.zeros((3, 3))
-_UNEVEN = win_matrix(3, (0, 1, 2), (2, 1, 1))
 _COMPARISON = Privacy(1.0, unit="comparison", adjacency="replace", delta=_DELTA)
 _FLIPPED = dataclasses.replace(_COMPARISON, adjacency="flip")
 _ADDED = dataclasses.replace(_COMPARISON, adjacency="add-remove")
 _USER = Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA, contributions=_L)
 _USER_ADDED = dataclasses.replace(_USER, adjacency="add-remove")
-_RANKING = {**CENTRAL, "promise": Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA)}
-_COUNTS: dict[str, Any] = {
-    "release": on_wins(pairwise.noisy_counts, noise="gaussian"),
-    "loss": gaussian(totals),
-    "note": "Balle and Wang (2018); privacy/calibration.py",
-}
-_GAP: dict[str, Any] = {"reduce": gap, "sees": "the gap between the noisy totals"}
+_RANKING = Privacy(1.0, unit="user", adjacency="replace", delta=_DELTA)
+_counts = functools.partial(
+    additive,
+    function=pairwise.noisy_counts,
+    noise="gaussian",
+    note="Balle and Wang (2018); privacy/calibration.py",
+)
 
 _NUMBERS = (
-    audited(
+    _counts(
         "noisy-counts-gaussian",
         "win totals + Gaussian noise at δ = 0.01, one comparison",
-        neighbors=(win_matrix(2, (0, 1, 2)), win_matrix(2, (0, 1, 1), (1, 0, 1))),
-        **protecting(_COMPARISON, _TRIPLE, _UNEVEN),
+        units=comparisons(3),
+        promise=_COMPARISON,
         commands=("rank --method counts --unit comparison --noise gaussian --delta 1e-6",),
-        **_GAP | _COUNTS,
     ),
-    audited(
+    _counts(
         "noisy-counts-gaussian-users",
         "win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons",
-        neighbors=(win_matrix(2, (0, 1, 4), (1, 0, 2)), win_matrix(2, (0, 1, 1), (1, 0, 5))),
-        **protecting(_USER, _PAIR, win_matrix(2, (0, 1, 2), (1, 0, 1))),
+        units=comparisons(2, _L),
+        promise=_USER,
         commands=(
             "rank --method counts --max-per-user 2 --noise gaussian --delta 1e-6",
             "rank --max-per-user 2 --adjacency flip --noise gaussian --delta 1e-6",
         ),
-        **_GAP | _COUNTS,
     ),
-    audited(
+    _counts(
         "noisy-counts-gaussian-add-remove",
         "win totals + Gaussian noise at δ = 0.01, one user of L = 3 comparisons added or removed",
-        neighbors=(win_matrix(2, (0, 1, 4)), win_matrix(2, (0, 1, 1))),
-        reduce=lambda noisy: noisy[0],
-        sees="the noisy total of item 0",
-        **protecting(_USER_ADDED, _PAIR),
+        units=comparisons(2, _L),
+        promise=_USER_ADDED,
         commands=(
             "rank --method counts --max-per-user 2 --adjacency add-remove --noise gaussian --delta 1e-6",
         ),
-        **_COUNTS,
     ),
-    audited(
+    additive(
         "dp-borda-gaussian",
         "Borda scores + Gaussian noise at δ = 0.01",
-        on_weights(aggregation.dp_borda, noise="gaussian"),
-        reduce=lambda scores: scores[2] - scores[0],
-        sees="the score of item 2 less that of item 0",
-        loss=gaussian(totals),
-        **_RANKING,
+        *(aggregation.dp_borda, contents.scores_of_rankings(), _RANKING, "gaussian"),
     ),
-    audited(
+    additive(
         "noise-all-gaussian",
         "all pairwise weights + Gaussian noise at δ = 0.01",
-        on_weights(aggregation.noise_all, noise="gaussian"),
-        reduce=lambda noisy: jnp.sum(noisy[np.triu_indices(len(noisy), 1)]),
-        sees="the sum of the noisy weights above the diagonal",
-        loss=gaussian(pairs_of),
-        **_RANKING,
+        *(aggregation.noise_all, contents.weights_of_rankings(), _RANKING, "gaussian"),
     ),
 )
 
@@ -163,7 +140,7 @@ def _scores_loss(
 
 def _scores(link: str, promise: Privacy, *bases: np.ndarray, **options: Any) -> dict[str, Any]:
     return {
-        **protecting(promise, _PAIR, *bases),
+        **protecting(promise, np.zeros((2, 2)), *bases),
         "release": on_wins(pairwise.perturbed_mle, link=link, noise="gaussian", **options),
         "reduce": gap,
         "sees": "the gap between the scores",

@@ -20,7 +20,7 @@ from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.local import flip_threshold
-from privrank_jax.privacy_audit import laws, neighbors
+from privrank_jax.privacy_audit import contents, laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, QUERIES
 from privrank_jax.privacy_audit.audited_reports import flip_share, vector_law
 from privrank_jax.privacy_audit.registry import Audited, Facts, Release
@@ -37,7 +37,7 @@ def _strict() -> neighbors.Instances:
 
 
 def _weak() -> neighbors.Instances:
-    return neighbors.of_values(*neighbors.weak_orders(NUM_ITEMS))
+    return neighbors.of_values(*contents.weak_orders(NUM_ITEMS))
 
 
 def _signs(ranks: np.ndarray) -> np.ndarray:

@@ -7,8 +7,7 @@ signs of the noise. The densities are those of a conditional logit, worked out h
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -19,60 +18,16 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import neighbors
-from privrank_jax.privacy_audit.audited_comparisons import ADDED, COMPARISON, gap, protecting
-from privrank_jax.privacy_audit.audited_ties import on_ties, with_ties_of
-from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit import minimizers, neighbors
+from privrank_jax.privacy_audit.audited_comparisons import ADDED, COMPARISON, gap
+from privrank_jax.privacy_audit.audited_ties import on_ties
+from privrank_jax.privacy_audit.contents import protecting, with_ties_of
+from privrank_jax.privacy_audit.registry import Facts, Law
 from privrank_jax.privacy_audit.rows import audited, on
 
 Array = jax.Array
-Answer = tuple[np.ndarray, float]
-"""Alternatives ``(K, d)`` less the one that was given, and how often."""
-
 _ITEMS, _MANY = 4, 10**6
 _AHEAD = [-1.0, 90.0, 1.0, 30.0]
-
-
-def _outputs(near: Sequence[float], size: int) -> np.ndarray:
-    """Points ``(T, d)``: a given one, with 1 for numbers that are not scores, and random ones."""
-    rng = np.random.default_rng(0)
-    first = [*near, *[1.0] * (size - len(near))]
-    return np.array([first, *rng.choice([-40.0, -8.0, -1.0, 0.0, 1.0, 8.0, 40.0], (150, size))])
-
-
-def _log_density(
-    answers: Sequence[Answer], at: np.ndarray, scales: np.ndarray, gamma: float
-) -> np.ndarray:
-    """Log densities ``(T,)`` of the uncentered minimizer, but for a constant."""
-    slope = gamma * at
-    bend = np.broadcast_to(gamma * np.eye(at.shape[1]), (len(at), *[at.shape[1]] * 2)).copy()
-    for vectors, times in answers:
-        logs = np.einsum("ti,ki->tk", at, vectors)
-        chances = np.exp(logs - logs.max(1, keepdims=True))
-        chances /= chances.sum(1, keepdims=True)
-        mean = np.einsum("tk,ki->ti", chances, vectors)
-        away = vectors[None] - mean[:, None]
-        slope = slope + times * mean
-        bend += times * np.einsum("tk,tki,tkj->tij", chances, away, away)
-    return np.linalg.slogdet(bend)[1] - (np.abs(slope) / scales).sum(-1)
-
-
-def _met(first: int, second: int, features: Sequence[float]) -> np.ndarray:
-    z = np.array([0.0] * _ITEMS + list(features))
-    z[first] += 1
-    z[second] -= 1
-    return z
-
-
-def _of_outcome(z: np.ndarray, outcome: float, ties: bool, times: float = 1.0) -> list[Answer]:
-    """A comparison as answers; a tie that is half a win is half of a win and half of a loss."""
-    if ties:
-        tie = np.append(np.zeros(z.size), 0.5)
-        vectors = np.array([np.append(-z / 2, 0), tie, np.append(z / 2, 0)])
-        return [(vectors - vectors[round(2 * outcome)], times)]
-    vectors = np.array([-z / 2, z / 2])
-    shares = ((vectors[0], 1 - outcome), (vectors[1], outcome))
-    return [(vectors - given, times * share) for given, share in shares if share]
 
 
 # --- covariates ----------------------------------------------------------------------------------------
@@ -99,20 +54,29 @@ def _table(data: Array) -> CovariateTable:
     return CovariateTable(design, data[:, 2])
 
 
-def _table_law(data: np.ndarray, _: Privacy, facts: Facts, *, ties: bool) -> np.ndarray:
-    scale = facts["noise_scale"]
-    scales = scale * np.array([1] * _ITEMS + [2] * (1 + ties))
-    at = _outputs(_AHEAD, _ITEMS + 1 + ties)
-    found = []
-    for rows in data:
-        answers = [
-            one
-            for i, j, y, x, real in rows
-            if real
-            for one in _of_outcome(_met(int(i), int(j), [x]), y, ties)
-        ]
-        found.append(_log_density(answers, at, scales, max(scale, 1.0)))
-    return np.array(found)
+def _rows_loss(theta: Array, data: Array, *, ties: bool) -> Array:
+    """Of rows, padded ones 0; a tie that is no outcome of its own is half a win."""
+    first, second, outcome, feature, real = data.T
+    ahead, behind = (theta[one.astype(int)] for one in (first, second))
+    gap = ahead - behind + theta[_ITEMS] * feature
+    odds = [-gap / 2, gap / 2] + [theta[-1] / 2 + 0 * gap] * ties
+    logs = jnp.stack(odds) - jax.nn.logsumexp(jnp.stack(odds), axis=0)
+    tied = (outcome == 0.5) & ties
+    said = jnp.where(tied, logs[-1], (1 - outcome) * logs[0] + outcome * logs[1])
+    return -jnp.sum(real * said)
+
+
+def _table_law(ties: bool) -> Law:
+    """Coefficients and log ν have noise of twice the scale, and the ridge is that scale, at least 1."""
+    size, loss = _ITEMS + 1 + ties, functools.partial(_rows_loss, ties=ties)
+    units = np.array([1.0] * _ITEMS + [2.0] * (1 + ties))
+
+    def logs(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
+        ridge = max(facts["noise_scale"], 1.0)
+        law = minimizers.law(loss, minimizers.points_near(_AHEAD, size), ridge=ridge, units=units)
+        return law(data, privacy, facts)
+
+    return logs
 
 
 def _covariates(promise: Privacy, change: tuple[float, ...] | None, ties: bool) -> dict[str, Any]:
@@ -125,7 +89,7 @@ def _covariates(promise: Privacy, change: tuple[float, ...] | None, ties: bool) 
         "promise": promise,
         "reduce": lambda fitted: fitted[_ITEMS],
         "sees": "the coefficient",
-        "law": functools.partial(_table_law, ties=ties),
+        "law": _table_law(ties),
         "instances": lambda: every,
         "note": _PROOF,
     }
@@ -134,22 +98,12 @@ def _covariates(promise: Privacy, change: tuple[float, ...] | None, ties: bool) 
 # --- ties and choices --------------------------------------------------------------------------------------
 
 
-def _ties_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    """Win counts tell the ties of each pair here."""
-    scales = facts["noise_scale"] * np.array([1] * _ITEMS + [2])
-    at = _outputs(_AHEAD, _ITEMS + 1)
-    found = []
-    for wins, halves in data:
-        answers: list[Answer] = []
-        for i, j in itertools.permutations(range(_ITEMS), 2):
-            z = _met(i, j, ())
-            if won := wins[i, j] - halves[i, j]:
-                answers += _of_outcome(z, 1.0, True, won)
-            if halves[i, j]:  # a half for each of two orders of the items
-                answers += _of_outcome(z, 0.5, True, halves[i, j])
-        found.append(_log_density(answers, at, scales, facts["gamma"]))
-    return np.array(found)
-
+# log ν moves by half a tie, in units of its noise.
+_TIES = minimizers.law(
+    minimizers.of_ties(0.5),
+    minimizers.points_near(_AHEAD, _ITEMS + 1),
+    units=np.array([1.0] * _ITEMS + [2.0]),
+)
 
 _SETS = np.array([[0, 1, 2], [1, 3, 1], [0, 2, 3], [1, 3, 1], [2, 3, 2]])
 _OFFERED = np.array([[1, 1, 1], [1, 1, 0], [1, 1, 1], [1, 1, 0], [1, 1, 0]], bool)
@@ -169,18 +123,13 @@ def _choices_of(*changes: tuple[int, int]) -> np.ndarray:
     return np.array([[(*one, 1.0), (3, 0, _MANY), (4, 0, _MANY)] for one in changes], float)
 
 
-def _choices_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
-    at = _outputs([1.0, 30.0, 30.0, 90.0], _ITEMS)
-    scales = facts["noise_scale"] * np.ones(_ITEMS)
-    found = []
-    for rows in data:
-        answers = []
-        for number, place, times in rows:
-            items = _SETS[int(number)][_OFFERED[int(number)]]
-            vectors = np.eye(_ITEMS)[items]
-            answers.append((vectors - vectors[int(place)], times))
-        found.append(_log_density(answers, at, scales, facts["gamma"]))
-    return np.array(found)
+def _sets_loss(theta: Array, data: Array) -> Array:
+    """Of choices, as they are told."""
+    number, place = data[:, 0].astype(int), data[:, 1].astype(int)
+    sets, offered = jnp.asarray(_SETS)[number], jnp.asarray(_OFFERED)[number]
+    chosen = jnp.take_along_axis(sets, place[:, None], axis=1)[:, 0]
+    among = jax.nn.logsumexp(jnp.where(offered, theta[sets], -jnp.inf), axis=1)
+    return jnp.sum(data[:, 2] * (among - theta[chosen]))
 
 
 _KINDS = [(number, place) for number in range(3) for place in range(int(_OFFERED[number].sum()))]
@@ -216,7 +165,7 @@ AUDITED = (
         **protecting(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
         reduce=gap,
         sees="the gap between the scores of items 0 and 1",
-        law=_ties_law,
+        law=_TIES,
         commands=(
             "rank --max-per-user 2 --ties davidson",
             "rank --unit comparison --ties davidson",
@@ -233,7 +182,7 @@ AUDITED = (
         promise=COMPARISON,
         reduce=lambda scores: scores[0] - scores[2],
         sees="the gap between the scores of items 0 and 2",
-        law=_choices_law,
+        law=minimizers.law(_sets_loss, minimizers.points_near([1.0, 30.0, 30.0, 90.0], _ITEMS)),
         instances=lambda: neighbors.of_values(*_choices_of(*_KINDS)),
         commands=(
             "rank --max-per-user 2 --method scores",

@@ -7,8 +7,7 @@ totals differ by a corner of the body of changes; see :mod:`privrank_jax.privacy
 from __future__ import annotations
 
 import functools
-import itertools
-from typing import Any
+from collections.abc import Sequence
 
 import jax.numpy as jnp
 import numpy as np
@@ -16,18 +15,18 @@ import numpy as np
 from privrank_jax import pairwise
 from privrank_jax.links import logistic
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import neighbors, shapes
-from privrank_jax.privacy_audit.audited_comparisons import on_wins, totals, win_matrix
-from privrank_jax.privacy_audit.registry import Audited, Facts
-from privrank_jax.privacy_audit.rows import audited, under_k_norm
+from privrank_jax.privacy_audit import contents, shapes
+from privrank_jax.privacy_audit.audited_comparisons import on_wins
+from privrank_jax.privacy_audit.contents import win_matrix
+from privrank_jax.privacy_audit.registry import Facts
+from privrank_jax.privacy_audit.rows import additive, audited
 
 _PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2))
 COUNTS = pairwise.questionnaire_counts(_PAIRS, 3)
-APART = pairwise.questionnaire_counts([(0, 1), (2, 3), (2, 3)], 5)
+_APART = ((0, 1), (2, 3), (2, 3))
 """Two components, and an item that nobody is asked about."""
 
 _OTHERS = win_matrix(3, (1, 0, 1), (2, 1, 2))
-_BASES = (np.zeros((3, 3)), _OTHERS)
 _BEST_FIRST = win_matrix(3, (0, 1, 2), (0, 2, 1), (1, 2, 1))
 _AHEAD, _BEHIND = _OTHERS + _BEST_FIRST, _OTHERS + _BEST_FIRST.T
 
@@ -35,31 +34,15 @@ FLIPPED = Privacy(1.0, unit="user", adjacency="flip")
 REPLACED = Privacy(1.0, unit="user", adjacency="replace", public=("questionnaire",))
 
 
-def facets_of(counts: np.ndarray, adjacency: str) -> np.ndarray:
-    """Facets of what a user's answers can change in the totals.
-
-    Under replacement it is half of a zonotope with an item "no answer", whose coordinate is minus the sum of the
-    others, and which stands last: no facet has an entry for it.
-    """
-    if adjacency == "flip":
-        return shapes.zonotope_facets(counts)
-    asked = counts.sum(axis=1, keepdims=True)
-    with_none = np.block([[counts, asked], [asked.T, np.zeros((1, 1))]])
-    return shapes.zonotope_facets(with_none / 2)[:, :-1]
-
-
-def _flips() -> np.ndarray:
-    """What opposite answers to some of the questions change in the totals."""
-    answers = np.array(list(itertools.product((-1, 1), repeat=len(_PAIRS))))
-    return answers @ np.array([np.eye(3)[i] - np.eye(3)[j] for i, j in _PAIRS])
-
-
 def _scores_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     """Log densities of the minimizer before it is centered, at scores whose noise sums to 0 over each component.
 
     The determinant is the same for all answers to the same questions, and is left out.
     """
-    facets, rng = facets_of(COUNTS, privacy.adjacency), np.random.default_rng(0)
+    facets, rng = (
+        contents.questionnaire_facets(3, _PAIRS, privacy.adjacency),
+        np.random.default_rng(0),
+    )
     scores = rng.standard_normal((400, 3)) * rng.choice([0.1, 1.0, 10.0], (400, 1))
     scores *= facts["noise_scale"] / facts["gamma"]
     scores -= scores.mean(axis=1, keepdims=True)
@@ -69,60 +52,49 @@ def _scores_law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     return -shapes.body_norm(facets, tilt) / facts["noise_scale"]
 
 
-def _on_totals(
-    name: str,
-    title: str,
-    promise: Privacy,
-    counts: np.ndarray,
-    ahead: np.ndarray,
-    behind: np.ndarray,
-    **fields: Any,
-) -> Audited:
-    return audited(
-        name,
-        title,
-        on_wins(pairwise.noisy_counts, questionnaire=counts),
-        promise=promise,
-        note="pairwise/questionnaire_noise.py",
-        **under_k_norm(totals, facets_of(counts, promise.adjacency), ahead, behind),
-        **fields,
-    )
+def _units(asked: Sequence[tuple[int, int]], num_items: int, adjacency: str) -> contents.Units:
+    facets = contents.questionnaire_facets(num_items, asked, adjacency)
+    return contents.comparisons(num_items, asked=asked, facets=facets)
 
 
-_TWO_PARTS, _NOBODY = win_matrix(5, (0, 1, 1), (2, 3, 2)), np.zeros((5, 5))
-_ASKED_APART = ((0, 1), (2, 3), (2, 3))
-_FLIPS = functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "flip")
+_totals = functools.partial(
+    additive,
+    function=pairwise.noisy_counts,
+    noise="k-norm",
+    note="pairwise/questionnaire_noise.py",
+)
 
 AUDITED = (
-    _on_totals(
+    _totals(
         "noisy-counts-questionnaire",
         "win totals + K-norm noise of a public questionnaire, answers flip",
-        *(FLIPPED, COUNTS, _AHEAD, _BEHIND),
-        instances=_FLIPS,
-        changes=_flips(),
+        units=_units(_PAIRS, 3, "flip"),
+        promise=FLIPPED,
+        given={"questionnaire": COUNTS},
     ),
-    _on_totals(
+    _totals(
         "questionnaire-replace",
         "win totals + K-norm noise of a public questionnaire, answers are replaced or missing",
-        *(REPLACED, COUNTS, _AHEAD, _BEHIND),
-        instances=functools.partial(neighbors.questionnaires, _BASES, _PAIRS, "replace"),
+        units=_units(_PAIRS, 3, "replace"),
+        promise=REPLACED,
+        given={"questionnaire": COUNTS},
     ),
-    _on_totals(
+    _totals(
         "questionnaire-components",
         "win totals + K-norm noise, a questionnaire of two components and an item in none",
-        *(FLIPPED, APART, _TWO_PARTS, _TWO_PARTS.T),
-        instances=functools.partial(neighbors.questionnaires, (_NOBODY,), _ASKED_APART, "flip"),
+        units=_units(_APART, 5, "flip"),
+        promise=FLIPPED,
+        given={"questionnaire": pairwise.questionnaire_counts(_APART, 5)},
     ),
     audited(
         "perturbed-mle-questionnaire",
         "perturbed MLE + K-norm noise of a public questionnaire, answers flip",
         on_wins(pairwise.perturbed_mle, questionnaire=COUNTS, gamma=0.5),
         neighbors=(_AHEAD, _BEHIND),
-        promise=FLIPPED,
         reduce=lambda scores: scores[0] - scores[2],
         sees="the gap between the scores of items 0 and 2",
         law=_scores_law,
-        instances=_FLIPS,
+        **_units(_PAIRS, 3, "flip").protecting(FLIPPED, np.zeros((3, 3)), _OTHERS),
         note="pairwise/questionnaire_noise.py; the scores are a function of noisy totals",
     ),
 )

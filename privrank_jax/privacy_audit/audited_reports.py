@@ -168,7 +168,7 @@ AUDITED = (
         reduce=lambda weights: _score(weights, jnp.asarray(_PAIRS[0] + _PAIRS[1])),
         sees="the noisy sum, along what both labels of a user say",
         instances=_labels_of_users,
-        loss=gaussian(_label_sums),
+        loss=gaussian(lambda labels, facts: _label_sums(labels) / facts["noise_scale"]),
         promise=Privacy(1.0, unit="user", adjacency="flip", delta=0.01),
     ),
     audited(

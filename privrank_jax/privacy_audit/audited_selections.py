@@ -12,13 +12,8 @@ from jaxtyping import Array
 from privrank_jax import pairwise
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws
-from privrank_jax.privacy_audit.audited_comparisons import (
-    COMPARISON,
-    FEW_WINS,
-    on_wins,
-    protecting,
-    win_matrix,
-)
+from privrank_jax.privacy_audit.audited_comparisons import COMPARISON, FEW_WINS, on_wins
+from privrank_jax.privacy_audit.contents import protecting, win_matrix
 from privrank_jax.privacy_audit.registry import Audited, Facts
 from privrank_jax.privacy_audit.rows import audited
 

@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import mallows
@@ -14,7 +15,7 @@ from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, neighbors
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, ORDERS, number
 from privrank_jax.privacy_audit.registry import Facts
-from privrank_jax.privacy_audit.rows import audited, named, reported, under_laplace
+from privrank_jax.privacy_audit.rows import audited, named, reported
 
 Array = jax.Array
 
@@ -81,6 +82,9 @@ AUDITED = (
         "laplace-ranks",
         "ranks + Laplace(2(m-1)/ε)",
         reported(mallows.laplace_ranks),
-        **_ONE_RANK | under_laplace(lambda ranks: ranks, _RANKING, _MOVED, law=_noisy_ranks_law),
+        law=_noisy_ranks_law,
+        reduce=lambda noisy: jnp.min((noisy - _RANKING) * np.sign(_RANKING - _MOVED)),
+        sees="the least shift of the ranks, away from the neighbor",
+        **_ONE_RANK,
     ),
 )

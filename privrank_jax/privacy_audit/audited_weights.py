@@ -21,19 +21,10 @@ import numpy as np
 from privrank_jax import aggregation
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
-from privrank_jax.privacy_audit import laws, shapes
-from privrank_jax.privacy_audit.audited_consensus import (
-    ADDED,
-    ALONE,
-    BOTH,
-    CENTRAL,
-    NUM_ITEMS,
-    USER,
-    on_counts,
-    on_weights,
-)
-from privrank_jax.privacy_audit.registry import Facts
-from privrank_jax.privacy_audit.rows import audited
+from privrank_jax.privacy_audit import contents, laws, shapes
+from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
+from privrank_jax.privacy_audit.registry import Audited, Facts
+from privrank_jax.privacy_audit.rows import audited, on
 
 _UPPER = np.triu_indices(NUM_ITEMS, 1)
 _PAIRS = len(_UPPER[0])
@@ -48,8 +39,9 @@ def scales(facts: Facts) -> tuple[float, float]:
     return (NUM_ITEMS / of_scores / (gradient - pairs)) ** 0.5, (pairs * of_pairs) ** -0.5
 
 
-def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
+def _law(data: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
     """Log densities of both releases together, at all data sets."""
+    data = _RELEASED[privacy.adjacency](data)
     of_scores, of_pairs = scales(facts)
     outputs = np.unique(data, axis=0)
     moved = outputs[None] - data[:, None]
@@ -59,7 +51,7 @@ def _law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 
 
 def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
-    moved = first - second
+    moved = (first - second) / USERS
     slopes = moved.sum(-1) / NUM_ITEMS
     gradient = slopes[:, :, None] - slopes[:, None, :]
     parts = (gradient, facts["gradient_scale"]), (moved - gradient, facts["cycle_scale"])
@@ -67,55 +59,56 @@ def _loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts)
     return laws.gaussian_epsilon(np.round(np.sqrt(square), 12), 1.0, privacy.delta)
 
 
-def _above_half(counts: np.ndarray) -> np.ndarray:
-    """Half of how many more users have i ahead of j than j ahead of i, of stacked counts."""
-    return 0.5 * (counts - counts.transpose(0, 2, 1))
-
-
-_SUM: dict[str, Any] = {
-    # The direction in which a reversal moves them.
-    "reduce": lambda noisy: jnp.sum(noisy[_UPPER]),
-    "sees": "the sum of the weights above the diagonal",
+_RELEASED = {
+    "replace": lambda counts: counts / USERS,
+    # Half of how many more users have i ahead of j than j ahead of i.
+    "add-remove": lambda counts: 0.5 * (counts - counts.transpose(0, 2, 1)),
 }
-_COMMON: dict[str, Any] = CENTRAL | _SUM
-_SETTINGS: dict[str, Any] = {"focus": _FOCUS, "shrink": "none"}
+_UNITS = contents.weights_of_rankings(NUM_ITEMS)
+
+
+def _row(name: str, title: str, promise: Privacy, noise: str = "k-norm", **fields: Any) -> Audited:
+    given = {} if noise == "k-norm" else {"noise": noise}
+    release = on(aggregation.private_weights, _UNITS.made, focus=_FOCUS, shrink="none", **given)
+    start, end = _UNITS.hardest(promise.adjacency, "gaussian")  # a reversal
+    told: dict[str, Any] = {
+        "reduce": lambda noisy: jnp.sum(noisy[_UPPER] * np.sign(start - end)[_UPPER]),
+        "sees": "the sum of the weights, each in the direction in which it moves",
+        "neighbors": (start, end),
+        "law" if noise == "k-norm" else "loss": _law if noise == "k-norm" else _loss,
+    }
+    bases = () if promise.adjacency == "add-remove" else tuple(_UNITS.contents)
+    return audited(name, title, release, **told, **_UNITS.protecting(promise, *bases), **fields)
+
 
 AUDITED = (
-    audited(
+    _row(
         "private-weights",
         "Borda scores and all pairs, K-norm noise, ε/2 for each",
-        on_weights(aggregation.private_weights, **_SETTINGS),
-        law=_law,
+        USER,
         commands=(
             "aggregate --method weights",
             "aggregate --method weights --missing unknown --rule ranked-pairs",
             "aggregate --method auto",
             "aggregate --rule minimax --matrix private.csv",
         ),
-        **_COMMON,
     ),
-    audited(
+    _row(
         "private-weights-gaussian",
         "Borda scores and all pairs, Gaussian noise at δ = 0.01",
-        on_weights(aggregation.private_weights, noise="gaussian", **_SETTINGS),
-        loss=_loss,
+        *(dataclasses.replace(USER, delta=0.01), "gaussian"),
         commands=(
             "aggregate --method weights --noise gaussian --delta 1e-6 --rule schulze --matrix private.csv",
         ),
-        **_COMMON | {"promise": dataclasses.replace(USER, delta=0.01)},
     ),
-    audited(
+    _row(
         "private-weights-add-remove",
         "Borda scores and all pairs, summed over users, K-norm noise, ε/2 for each",
-        on_counts(aggregation.private_weights, **_SETTINGS),
-        law=lambda counts, privacy, facts: _law(_above_half(counts), privacy, facts),
-        neighbors=(ALONE, BOTH),
+        dataclasses.replace(USER, adjacency="add-remove"),
         commands=(
             "aggregate --method weights --adjacency add-remove",
             "aggregate --method auto --adjacency add-remove --missing unknown",
             "aggregate --rule borda --adjacency add-remove --matrix private.csv",
         ),
-        **_SUM,
-        **ADDED,
     ),
 )

@@ -51,6 +51,16 @@ def k_norm(centers: Array, facets: Array, scale: float) -> Array:
     return -body_norm(facets, outputs[None, :, :] - centers[:, None, :]) / scale
 
 
+def first_of_two(gaps: Array, scale: float) -> Array:
+    """The first of two totals, which is ``gaps (D,)`` ahead, stays ahead after Laplace noise on each.
+
+    The difference of two such noises exceeds g >= 0 with probability (1 + g/(2λ)) e^{-g/λ}/2.
+    """
+    away = np.abs(gaps) / scale
+    tail = np.log1p(0.5 * away) - away - math.log(2.0)
+    return np.where(gaps < 0, tail, np.log1p(-np.exp(tail)))
+
+
 def gaussian_epsilon(shifts: Array, scale: float, delta: float) -> Array:
     """Exact smallest ε at δ of Gaussian noise between two points that lie ``shifts (P,)`` apart."""
 

@@ -8,7 +8,7 @@ for K-norm noise inside the facets next to the change (:mod:`privrank_jax.privac
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -18,12 +18,10 @@ import numpy as np
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, shapes
-from privrank_jax.privacy_audit.registry import Audited, Facts, Law, Loss, Release
+from privrank_jax.privacy_audit.contents import Units
+from privrank_jax.privacy_audit.registry import Audited, Facts, Loss, Release
 
 Array = jax.Array
-Numbers = Callable[[np.ndarray], np.ndarray]
-"""Maps stacked data sets to the numbers that noise is added to, ``(D, d)``."""
-
 
 PUBLISHED = {"calibration": "published", "sound": False}
 """Of rows that show a published calibration to be wrong."""
@@ -75,84 +73,100 @@ def reported(function: Callable[..., Any], report: Callable[..., Any] | None = N
     return named(function, lambda key, data, privacy: run(key, data, privacy.epsilon))
 
 
-# --- laws of additive noise ------------------------------------------------------------------------
+# --- additive noise --------------------------------------------------------------------------------
 
 
-def laplace(numbers: Numbers) -> Law:
-    """The law of Laplace noise of one scale on all numbers."""
-    return lambda data, _, facts: laws.additive_laplace(numbers(data), facts["noise_scale"])
+def additive(
+    name: str,
+    title: str,
+    function: Callable[..., Any],
+    units: Units,
+    promise: Privacy,
+    noise: str = "laplace",
+    commands: tuple[str, ...] = (),
+    *,
+    given: Mapping[str, Any] | None = None,
+    bases: tuple[np.ndarray, ...] = (),
+    release: Release | None = None,
+    **fields: Any,
+) -> Audited:
+    """A row on a mechanism that adds noise to linear numbers: all but words and commands follows from its units.
+
+    Args:
+        name, title: as of :class:`~privrank_jax.privacy_audit.Audited`.
+        function: takes key, data and privacy.
+        units: naive twins of its data and numbers.
+        promise: of the row.
+        noise: its kind.
+        commands: as of the row.
+        given: further arguments of the function; by default the noise.
+        bases: what the other units of the instances hold, where it matters.
+        release: of the function, where :func:`on` is not enough.
+        fields: further fields, as of :func:`audited`.
+    """
+    told = release or on(function, units.made, **({"noise": noise} if given is None else given))
+    fields = units.protecting(promise, *bases) | under(units, promise, noise) | fields
+    return audited(name, title, told, commands=commands, **fields)
 
 
-def k_norm(numbers: Numbers, facets: np.ndarray) -> Law:
-    """The law of K-norm noise in the body with these facets."""
-    return lambda data, _, facts: laws.k_norm(numbers(data), facets, facts["noise_scale"])
+def gaussian(numbers: Callable[[np.ndarray, Facts], np.ndarray]) -> Loss:
+    """The loss of Gaussian noise.
 
-
-def gaussian(numbers: Numbers) -> Loss:
-    """The loss of Gaussian noise of one scale on all numbers."""
+    Args:
+        numbers: (stacked data, facts) -> what it is added to, in units of σ.
+    """
 
     def loss(first: np.ndarray, second: np.ndarray, privacy: Privacy, facts: Facts) -> np.ndarray:
-        shifts = np.linalg.norm(numbers(first) - numbers(second), axis=1)
-        return laws.gaussian_epsilon(np.round(shifts, 12), facts["noise_scale"], privacy.delta)
+        apart = np.linalg.norm(numbers(first, facts) - numbers(second, facts), axis=1)
+        return laws.gaussian_epsilon(np.round(apart, 14), 1.0, privacy.delta)
 
     return loss
 
 
-# --- rows of additive noise ------------------------------------------------------------------------
-
-
-def under_laplace(
-    numbers: Numbers,
-    first: np.ndarray,
-    second: np.ndarray,
-    *,
-    read: Callable[[Array], Array] | None = None,
-    law: Law | None = None,
-) -> dict[str, Any]:
-    """Neighbors, law and statistic of Laplace noise.
+def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
+    """Law, hard neighbors, what shows their difference best, and changes for pictures, of additive noise.
 
     Args:
-        numbers: those that noise is added to.
-        first, second: the neighbors.
-        read: finds the noisy numbers in a value, where it is another.
-        law: where it is not that of the noise.
+        units: whose numbers are released.
+        promise: of the row.
+        noise: its kind.
     """
-    center, other = numbers(np.stack([first, second]))
-    moved = np.flatnonzero(center != other)
-    signs = np.sign(center - other)[moved]
+    numbers = units.released(promise.adjacency, noise)
+    pair = units.hardest(promise.adjacency, noise)
+    start, end = numbers(np.stack(pair))
+    change, scales = start - end, units.scales(units.nominal, noise)
+    moved = np.flatnonzero(np.round(change, 9))
 
-    def least_shift(value: Array) -> Array:
-        noisy = read(value) if read else value
-        shift = noisy - jnp.asarray(center, noisy.dtype)
-        return jnp.min(shift[moved] * jnp.asarray(signs, noisy.dtype))
+    def shift(value: Array) -> Array:
+        noisy = units.read(value).ravel()
+        return noisy - jnp.asarray(start, noisy.dtype)
 
-    return {
-        "neighbors": (first, second),
-        "law": law or laplace(numbers),
-        "reduce": least_shift,
-        "sees": "the least shift, away from the neighbor, of the numbers in which they differ",
-    }
+    def in_units(data: np.ndarray, facts: Facts) -> np.ndarray:
+        return numbers(data) / units.scales(facts, noise)
 
-
-def under_k_norm(
-    numbers: Numbers,
-    facets: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    *,
-    read: Callable[[Array], Array] | None = None,
-) -> dict[str, Any]:
-    """The same for K-norm noise in the body with these facets."""
-    center, other = numbers(np.stack([first, second]))
-    change = (center - other) / shapes.body_norm(facets, center - other)
-
-    def inside(value: Array) -> Array:
-        noisy = read(value) if read else value
-        return shapes.margin(noisy - jnp.asarray(center, noisy.dtype), facets, change)
-
-    return {
-        "neighbors": (first, second),
-        "law": k_norm(numbers, facets),
-        "reduce": inside,
-        "sees": "how far the noise lies inside the facets next to the change",
-    }
+    found: dict[str, Any] = {"neighbors": pair}
+    if noise == "k-norm":
+        assert units.facets is not None
+        facets, side = units.facets, change / shapes.body_norm(units.facets, change)
+        found |= {
+            "law": lambda data, _, facts: laws.k_norm(numbers(data), facets, facts["noise_scale"]),
+            "reduce": lambda value: shapes.margin(shift(value), facets, side),
+            "sees": "how far the noise lies inside the facets next to the change",
+        }
+    elif noise == "laplace":
+        found |= {
+            "law": lambda data, _, facts: laws.additive_laplace(in_units(data, facts), 1.0),
+            "reduce": lambda value: jnp.min(shift(value)[moved] * np.sign(change[moved])),
+            "sees": "the least shift, away from the neighbor, of the numbers in which they differ",
+        }
+    else:
+        found |= {
+            "loss": gaussian(in_units),
+            "reduce": lambda value: jnp.sum(shift(value) * (change / scales**2)),
+            "sees": "the shift of the numbers along the neighbors' difference, in units of its noise",
+        }
+    if start.size == 3 and units.read is Units.read:
+        every = units.instances(promise.adjacency, units.contents[-1])
+        moves = np.subtract(*(numbers(every.data[side]) for side in every.pairs.T))
+        found["changes"] = np.unique(np.concatenate([moves, -moves]), axis=0)
+    return found

@@ -37,9 +37,8 @@ OF_NUMPY = {
     "pairwise.clustered_errors": {"_sum_of_squares"},
     "pairwise.covariate_tables": {"check_identifiable"},
     "privacy.noise_law": {"_Draws", "mean_square"},
-    "privacy_audit.audited_covariates": {"_davidson_law", "_scores_law", "_sums", "_tied"},
     "privacy_audit.audited_local": {"_orders_law", "_two_sets_law"},
-    "privacy_audit.audited_questionnaires": {"_flips"},
+    "privacy_audit.contents": {"choices", "covariates"},
     "privacy_audit.empirical": {"_bounds", "audit"},
     "privacy_audit.shapes": {"body_norm", "margin"},
 }

@@ -54,9 +54,10 @@ _PARTS_OF_PROMISES = {
     "pairwise.questionnaire_noise": "noise_on_totals noise_shape questionnaire_changes",
     "privacy.local": "laplace_reports randomized_response",
     "privacy.vectors": "duchi_vectors privunit_vectors report_vectors",
-    "privacy_audit.audited_questionnaires": "facets_of",
+    "privacy_audit.contents": "questionnaire_facets Units.instances Units.moved Units.center_of Units.released "
+    "Units.hardest",
     "privacy_audit.empirical": "audit draw",
-    "privacy_audit.neighbors": "comparisons neighbors_among questionnaires",
+    "privacy_audit.neighbors": "near",
     "privacy_audit.drawn_noise": "noise_draws",
     "simulate.worlds.reports": "draw_report_sums mechanism_sums",
 }

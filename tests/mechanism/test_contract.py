@@ -43,42 +43,17 @@ def promised(epsilon, template, noise, **more):
     return dataclasses.replace(template, epsilon=epsilon, delta=delta, **more)
 
 
-def center_of(case, template, noise):
-    """What is subtracted: the center, unless less moves without it."""
-    if template.adjacency != "add-remove":
-        return 0.0
-    plain, centered = (farthest(case, template, noise, c) for c in (0.0, case.center))
-    return case.center if centered <= plain else 0.0
-
-
-def moved(case, template, center=0.0):
-    """What one unit moves of the released numbers, ``(K, d)``."""
-    numbers = np.array([case.numbers(one) for one in case.contents], float)
-    if template.adjacency == "add-remove":
-        return numbers - center
-    found = numbers[:, None] - numbers
-    if template.adjacency == "flip":
-        groups = [case.group(one) for one in case.contents]
-        return found[[[one == other for other in groups] for one in groups]]
-    return found.reshape(-1, numbers.shape[1])
-
-
-def norm(case, noise, moves):
-    if noise == "k-norm":
-        return np.abs(moves @ case.facets.T).max(-1)
-    return np.linalg.norm(case.weights(noise) * moves, 1 if noise == "laplace" else 2, axis=-1)
-
-
-def farthest(case, template, noise, center):
-    return norm(case, noise, moved(case, template, center)).max()
+def read(case, value):
+    """The noisy numbers of a value, or of several."""
+    value = np.asarray(value)
+    found = case.units.read(value)
+    kept = value.ndim - found.ndim  # a matrix of which a vector is read
+    return found if not kept else found.reshape(*value.shape[: -1 - kept], -1)
 
 
 def wanted(case, template, noise, users):
     """The released numbers without noise."""
-    numbers = np.array([case.numbers(one) for one in users], float)
-    numbers = numbers - center_of(case, template, noise)
-    mean = case.record.data.mean and template.adjacency != "add-remove"
-    return numbers.mean(0) if mean else numbers.sum(0)
+    return case.units.released(template.adjacency, noise)(np.sum(users, axis=0)[None])[0]
 
 
 @each
@@ -86,16 +61,16 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, n
     """Also of padded data. Exact Laplace and Gaussian noise is 0 here but for a chance below 1e-100."""
     rng = np.random.default_rng(0)
     for size in (1, 2, 5):
-        users = [case.contents[k] for k in rng.integers(0, len(case.contents), size)]
-        data, right = case.made(users), wanted(case, template, noise, users)
+        users = [case.units.contents[k] for k in rng.integers(0, len(case.units.contents), size)]
+        data, right = case.data(users), wanted(case, template, noise, users)
         found = case.record(
             key, data, promised(jnp.inf, template, noise), noise=noise, **case.public
         ).value
-        np.testing.assert_allclose(case.read(found), right, atol=1e-5)
+        np.testing.assert_allclose(read(case, found), right, atol=1e-5)
         exact = case.record.release(
             data, promised(1e5, template, noise), noise=noise, **case.public
         )
-        np.testing.assert_allclose(case.read(exact.value), right, atol=0.1)
+        np.testing.assert_allclose(read(case, exact.value), right, atol=0.1)
         if case.padded is not None:
             more, mask = case.padded(data)
             wide = case.record(
@@ -105,16 +80,16 @@ def test_without_noise_the_numbers_are_those_of_the_naive_twin(case, template, n
             inner = np.asarray(wide)[mask]
             if inner.ndim == 2:
                 inner = inner[:, :real] if case.record.name == "dp_footrule" else inner[:, mask]
-            np.testing.assert_allclose(case.read(inner), right, atol=1e-5)
+            np.testing.assert_allclose(read(case, inner), right, atol=1e-5)
 
 
 @each
 def test_the_noise_is_the_least_for_what_one_unit_moves(case, template, noise, key):
     """Over all that a unit can hold: ε is lost and no more, so with less noise it would be exceeded."""
-    data = case.made(list(case.balanced))
+    data = case.data(list(case.balanced))
     promise = promised(0.7, template, noise)
-    center = center_of(case, template, noise)
-    most = farthest(case, template, noise, center)
+    center = case.units.center_of(template.adjacency, noise)
+    most = case.units.norm(noise, case.units.moved(template.adjacency, center)).max()
     users = 2 if case.record.data.mean and template.adjacency != "add-remove" else 1
     simulated = case.record(key, data, promise, noise=noise, **case.public)
     exact = case.record.release(data, promise, noise=noise, **case.public)
@@ -139,7 +114,8 @@ def spread(case, template, noise, center, guarantee):
     """How a change spreads over the whole numbers, for composition: majorized by what is stated, and attained."""
     times = case.record.data.times
     grid = 2 if center and times == 1 else case.parts  # halves of the center are made whole
-    moves = np.sort(np.abs(times * grid * moved(case, template, center)), axis=1)[:, ::-1]
+    moved = case.units.moved(template.adjacency, center)
+    moves = np.sort(np.abs(times * grid * moved), axis=1)[:, ::-1]
     if noise == "laplace":
         stated = np.zeros(moves.shape[1])
         stated[: len(guarantee.changes)] = sorted(guarantee.changes, reverse=True)
@@ -152,8 +128,8 @@ def spread(case, template, noise, center, guarantee):
 
 def norms(case, noise, drawn, scale):
     """Of noise by its scale, and the law that they have."""
-    size = norm(case, noise, drawn) / scale
-    dimension = np.linalg.matrix_rank(case.facets) if noise == "k-norm" else drawn.shape[1]
+    size = case.units.norm(noise, drawn) / scale
+    dimension = np.linalg.matrix_rank(case.units.facets) if noise == "k-norm" else drawn.shape[1]
     if noise == "gaussian":
         return size**2, stats.chi2(dimension)
     return size, stats.gamma(dimension)
@@ -164,18 +140,18 @@ def norms(case, noise, drawn, scale):
 def test_noise_has_the_stated_law(case, template, noise, exact, key):
     """Norms of 4,000 draws by the facets; a scale that is 10 % off is rejected. False alarms: one in a million."""
     users = list(case.balanced) * 1000
-    data, promise = case.made(users), promised(0.1, template, noise)
+    data, promise = case.data(users), promised(0.1, template, noise)
     right = wanted(case, template, noise, users)
     if exact:
         found = [
             case.record.release(data, promise, noise=noise, **case.public) for _ in range(4000)
         ]
-        values = np.array([case.read(one.value) for one in found])
+        values = np.array([read(case, one.value) for one in found])
         scale = found[0].diagnostics.noise_scale
     else:
         run = jax.vmap(lambda key: case.record(key, data, promise, noise=noise, **case.public))
         found = run(jax.random.split(key, 4000))
-        values, scale = case.read(found.value), float(found.diagnostics.noise_scale[0])
+        values, scale = read(case, found.value), float(found.diagnostics.noise_scale[0])
     drawn = np.asarray(values, float) - right
     for factor, agrees in ((1, True), (0.9, False), (1.1, False)):
         sizes, law = norms(case, noise, drawn, factor * scale)
@@ -183,14 +159,14 @@ def test_noise_has_the_stated_law(case, template, noise, exact, key):
     deviation = np.sqrt((drawn**2).mean(0))
     np.testing.assert_allclose(drawn.mean(0), 0, atol=6 * deviation.max() / 4000**0.5)
     if noise != "k-norm":
-        each = case.weights(noise) * deviation
+        each = deviation / case.units.scales(case.units.nominal, noise)
         np.testing.assert_allclose(each, each.mean(), rtol=0.15)
 
 
 @each
 def test_transformations_leave_the_value_alone(case, template, noise, key):
     """jit, vmap over keys and ε, float32; the derivative by ε is that of finite differences."""
-    data = case.made(list(case.balanced) * 50)
+    data = case.data(list(case.balanced) * 50)
 
     def run(key, epsilon, data=data):
         return case.record(
@@ -213,7 +189,7 @@ def test_transformations_leave_the_value_alone(case, template, noise, key):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_does_not_fit_is_refused(case, key):
-    record, data = case.record, case.made(list(case.balanced))
+    record, data = case.record, case.data(list(case.balanced))
     template = promises_of(case)[0]
     good = promised(1.0, template, "laplace")
     for given, promise, noise, error, word in [

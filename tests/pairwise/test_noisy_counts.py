@@ -15,8 +15,8 @@ from privrank_jax.pairwise.published import published_counts
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.privacy import Privacy
+from privrank_jax.privacy_audit import contents
 from tests import reference
-from tests.privacy_audit.search import unit_contents
 from tests.promises import promise, split
 
 ADJACENCIES = ("flip", "replace", "add-remove")
@@ -29,16 +29,8 @@ WINS = WinCounts.from_matrix(MATRIX)
 @pytest.mark.parametrize(("items", "limit"), [(2, 1), (3, 1), (3, 3), (4, 2)])
 def test_sensitivity_is_attained_and_never_exceeded(items, limit, adjacency, order):
     """Brute force over everything that one unit of at most L comparisons can hold, ties included."""
-    matrices, groups = unit_contents(items, limit)
-    totals = matrices.sum(-1)
-    largest = 0.0
-    for number, total in enumerate(totals):
-        others = {
-            "flip": totals[groups == groups[number]],
-            "replace": totals,
-            "add-remove": totals[:1],
-        }[adjacency]
-        largest = max(largest, float(np.linalg.norm(others - total, order, axis=1).max()))
+    moved = contents.comparisons(items, limit).moved(adjacency)
+    largest = np.linalg.norm(moved, order, axis=1).max()
     unit = "comparison" if limit == 1 else "user"
     generic = totals_sensitivity(promise(1.0, unit, adjacency, limit), f"l{order}")
     assert largest == pytest.approx(generic)

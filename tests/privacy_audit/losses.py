@@ -6,7 +6,14 @@ import jax
 import jax.numpy as jnp
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit import perturbed_mle_log_density
+from privrank_jax.privacy_audit import minimizers
+
+
+def perturbed_mle_log_density(theta, wins, *, noise_scale, gamma, link="logistic", noise="laplace"):
+    """Of the exact, uncentered minimizer for win counts."""
+    theta = jnp.asarray(theta, wins.matrix.dtype)
+    loss = minimizers.of_wins(link)
+    return minimizers.log_density(loss, theta, wins.matrix, gamma, noise_scale, noise)
 
 
 def perturbed_mle_privacy_loss(theta, wins, neighbor, **mechanism):

@@ -13,10 +13,8 @@ import jax
 import numpy as np
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.privacy_audit import (
-    perturbed_mle_log_density,
-)
-from privrank_jax.privacy_audit.neighbors import unit_contents
+from privrank_jax.privacy_audit import contents
+from tests.privacy_audit.losses import perturbed_mle_log_density
 
 ADJACENCIES = ("flip", "replace", "add-remove")
 # Allowance for rounding in a loss of ε.
@@ -84,7 +82,9 @@ def worst_loss(*, link, adjacency, comparisons, noise_scale, gamma, seed=0, outp
     """Largest loss found: random and extreme outputs, then ``rounds`` of hill climbing from the best."""
     num_items = 4 if comparisons == 1 else 3
     rng = np.random.default_rng(seed)
-    units, groups = unit_contents(num_items, comparisons)
+    held = contents.comparisons(num_items, comparisons)
+    units = held.contents
+    groups = np.unique([*map(held.group, units)], return_inverse=True)[1]
     bases, thetas = instances(rng, num_items, outputs)
     worst = 0.0
     for _ in range(rounds + 1):

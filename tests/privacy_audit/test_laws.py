@@ -5,16 +5,17 @@ from __future__ import annotations
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 import scipy.integrate
 import scipy.stats
 
 from privrank_jax import mallows, privacy_audit
-from privrank_jax.aggregation import PairWeights
 from privrank_jax.aggregation.exponential import exponential_log_probability
-from privrank_jax.privacy_audit import enumeration, laws, neighbors, top_item_log_probability
+from privrank_jax.aggregation.split_weights import private_weights
+from privrank_jax.mechanism import Facts
+from privrank_jax.privacy_audit import audited_weights, enumeration, laws, neighbors
+from privrank_jax.privacy_audit.contents import pair_weights
 from tests.promises import user
 
 
@@ -65,10 +66,10 @@ def test_mallows_law_is_log_prob():
 def test_exponential_law_is_log_probability():
     row = privacy_audit.get("exponential-kemeny")
     logs = enumeration.log_probabilities(row, 0.7, np.stack(row.neighbors))
-    for w, found in zip(row.neighbors, logs):
+    for counts, found in zip(row.neighbors, logs):
         orders = neighbors.strict_orders(3)
         np.testing.assert_allclose(
-            exponential_log_probability(orders, PairWeights(w, 2), user(0.7)),
+            exponential_log_probability(orders, pair_weights(counts), user(0.7)),
             found,
             atol=1e-12,
         )
@@ -86,4 +87,13 @@ def test_top_item_probability_is_the_integral(gap):
         epsabs=1e-18,
         epsrel=1e-10,
     )
-    assert float(jnp.exp(top_item_log_probability(gap, 2.0))) == pytest.approx(direct, rel=1e-8)
+    assert np.exp(laws.first_of_two(np.array([gap]), 2.0)[0]) == pytest.approx(direct, rel=1e-8)
+
+
+@pytest.mark.parametrize("focus", [0.5, 0.9])
+def test_scales_of_both_releases_of_weights_follow_from_what_is_reported(focus):
+    """1/(nφε) on scores and 1/(n(1 - φ)ε) on pairs."""
+    reported = private_weights.scale(user(0.7), Facts(3, 10), focus=focus)
+    names = ("gradient_scale", "cycle_scale")
+    found = audited_weights.scales(dict(zip(names, map(float, reported))))
+    np.testing.assert_allclose(found, [1 / (7 * focus), 1 / (7 * (1 - focus))], rtol=1e-5)

@@ -22,9 +22,9 @@ from privrank_jax.links import get_link
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
 from privrank_jax.privacy.calibration import calibrate_objective_perturbation, gaussian_delta
-from privrank_jax.privacy_audit import laws, perturbed_mle_log_density, worst_case
+from privrank_jax.privacy_audit import laws, worst_case
 from privrank_jax.privacy_audit.audited_gaussian import gap_distribution
-from tests.privacy_audit.losses import perturbed_mle_privacy_loss
+from tests.privacy_audit.losses import perturbed_mle_log_density, perturbed_mle_privacy_loss
 from tests.promises import promise
 
 DRAWS = 6_000

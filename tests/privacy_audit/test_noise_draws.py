@@ -8,7 +8,7 @@ import pytest
 
 from privrank_jax import privacy_audit
 from privrank_jax.privacy_audit import shapes
-from privrank_jax.privacy_audit.audited_questionnaires import COUNTS
+from privrank_jax.privacy_audit.contents import questionnaire_facets
 
 DRAWN = [name for name in privacy_audit.names() if privacy_audit.get(name).changes is not None]
 
@@ -29,7 +29,9 @@ def test_draws_are_the_noise_alone(key):
     name = "noisy-counts-questionnaire"
     noise = privacy_audit.noise_draws(key, name, 0.5, draws=2000)
     np.testing.assert_allclose(noise.sum(axis=1), 0, atol=1e-9)
-    norms = shapes.body_norm(shapes.zonotope_facets(COUNTS), noise)
+    norms = shapes.body_norm(
+        questionnaire_facets(3, ((0, 1), (0, 1), (0, 2), (1, 2)), "flip"), noise
+    )
     assert norms.mean() == pytest.approx(4.0, abs=5 * np.sqrt(8 / 2000))
     assert privacy_audit.noise_draws(jax.random.key(1), name, draws=3).shape == (3, 3)
     with pytest.raises(ValueError, match=r"these do: .*noisy-counts-questionnaire"):

@@ -63,6 +63,19 @@ def test_rows_make_sense():
         assert not all(map(np.array_equal, first, second))
 
 
+def test_what_rows_take_as_public():
+    """Of covariates, sets and ties the meetings are public: outcomes flip; fits with private ones protect all."""
+    for row in ROWS:
+        if row.function in ("noisy_ties", "noisy_choices", "noisy_sums", "noisy_sums_and_ties"):
+            assert row.promise.adjacency == "flip"
+        of_covariates = row.function.startswith("noisy_sums") or row.name.startswith("covariate-")
+        of_questions = row.name == "questionnaire-replace"
+        assert (
+            row.promise.public
+            == ("covariates",) * of_covariates + ("questionnaire",) * of_questions
+        )
+
+
 # --- mechanisms of one's own -----------------------------------------------------------------------
 
 

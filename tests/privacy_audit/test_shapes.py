@@ -11,13 +11,14 @@ import pytest
 from scipy import optimize, stats
 
 from privrank_jax import privacy_audit
-from privrank_jax.privacy_audit import audited_questionnaires, shapes
+from privrank_jax.privacy_audit import shapes
+from privrank_jax.privacy_audit.contents import questionnaire_facets
 
-COUNTS = audited_questionnaires.COUNTS
+PAIRS = ((0, 1), (0, 1), (0, 2), (1, 2))
 BODIES = {
     "cube": shapes.cube_facets(3),
-    "zonotope": shapes.zonotope_facets(COUNTS),
-    "replaced": audited_questionnaires.facets_of(COUNTS, "replace"),
+    "zonotope": questionnaire_facets(3, PAIRS, "flip"),
+    "replaced": questionnaire_facets(3, PAIRS, "replace"),
 }
 
 
@@ -28,8 +29,7 @@ def corners(name):
         named = np.maximum((every > 0).sum(axis=1), (every < 0).sum(axis=1))
         return every[(every != 0).all(axis=1) if name == "cube" else named <= 2]
     unit = np.eye(3)
-    pairs = [(0, 1), (0, 1), (0, 2), (1, 2)]
-    answers = [[unit[i], unit[j]] + [0 * unit[0]] * (name == "replaced") for i, j in pairs]
+    answers = [[unit[i], unit[j]] + [0 * unit[0]] * (name == "replaced") for i, j in PAIRS]
     totals = np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*answers)])
     return np.unique((totals[:, None] - totals[None, :]).reshape(-1, 3), axis=0)
 
@@ -63,7 +63,7 @@ SHAPED = {
     "noisy-counts-questionnaire": (BODIES["zonotope"], 2),
     "questionnaire-replace": (BODIES["replaced"], 3),
     "questionnaire-components": (
-        audited_questionnaires.facets_of(audited_questionnaires.APART, "flip"),
+        questionnaire_facets(5, ((0, 1), (2, 3), (2, 3)), "flip"),
         2,
     ),
 }

@@ -1,7 +1,6 @@
 """The contract of every private function, tested for each row of the registry.
 
-``test_audited_*.py`` import these tests, and ``conftest.py`` runs them on the rows of the module that the file is named
-for. Exact losses are tested in ``test_enumeration.py``, audits by draws in ``test_empirical.py``.
+Exact losses are tested in ``test_enumeration.py``, audits by draws in ``test_empirical.py``.
 """
 
 from __future__ import annotations
@@ -15,12 +14,14 @@ import pytest
 
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
-from privrank_jax.privacy_audit import Audited
+from privrank_jax.privacy_audit import Audited, get, names
 
+ROWS = [get(name) for name in names()]
+every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 # Random pivots, pairs or sets are published, or a rest is shuffled: without noise the result is still random.
 BY_CHANCE = (
     *("dp-kwiksort", "dp-kwiksort-published", "hay-kwiksort"),
-    "subset-report",
+    *("subset-report", "shuffled-pair-weights"),
 )
 BATCH = 64  # half of them on each of the two neighbors
 
@@ -48,6 +49,7 @@ def _values(row, key, epsilons):
     return np.asarray(_batched(row)[0](*_inputs(row, key, epsilons)))
 
 
+@every_row
 def test_contract(row: Audited, key: jax.Array) -> None:
     """vmap equals a loop and jit the eager run; equal keys give equal values, others don't; one compilation."""
     epsilons = np.geomspace(0.1, 5.0, BATCH)
@@ -68,6 +70,7 @@ def test_contract(row: Audited, key: jax.Array) -> None:
     assert len(_batched(row)[1]) == 1, "a sweep over keys, data and ε compiles once"
 
 
+@every_row
 def test_guarantee_is_that_of_the_row(row: Audited) -> None:
     """Unit, adjacency, trust, δ and ε as registered; checked without running anything."""
     promised = _promised(row)
@@ -89,6 +92,7 @@ def _promised(row: Audited) -> Guarantee | None:
     return found[0]
 
 
+@every_row
 def test_dtype_follows_the_data(row: Audited) -> None:
     """float32 counts or weights give float32 values, float64 ones float64; orders are integers of 32 bits."""
 
@@ -107,7 +111,9 @@ def test_dtype_follows_the_data(row: Audited) -> None:
         assert single == double == jnp.int32
 
 
-@pytest.mark.but_rows(*BY_CHANCE)
+@pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.name not in BY_CHANCE], ids=lambda row: row.name
+)
 def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
     """How far values are from those without noise, where these don't depend on chance (ties broken at random do)."""
 
@@ -125,6 +131,7 @@ def test_error_falls_with_epsilon(row: Audited, key: jax.Array) -> None:
     assert errors[3] < 1e-8
 
 
+@every_row
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), "one", True])
 def test_bad_epsilon_is_refused(row: Audited, key: jax.Array, epsilon: object) -> None:
     with pytest.raises(ValueError, match="epsilon must be positive"):
