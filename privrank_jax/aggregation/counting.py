@@ -9,9 +9,10 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, DTypeLike, Int
 
 from privrank_jax._backend import at_once
-from privrank_jax._types import Integers, PairMatrix, Rankings
+from privrank_jax._types import Integers, Mask, PairMatrix, Rankings
 from privrank_jax._workarounds.xla import materialized
 
+_COMPARED = 64  # up to so many items, ranks are compared with those of every other item
 _STEPS = 128  # users behind each other, whose number a byte holds
 
 
@@ -77,3 +78,46 @@ def gaps_last(
     known = ranks >= 0
     ranks = ranks.astype(jnp.promote_types(ranks.dtype, jnp.int32))
     return known, jnp.where(known, ranks, jnp.iinfo(ranks.dtype).max)
+
+
+def twice_positions(
+    ranks: Rankings, missing: str, mask: Mask | None = None
+) -> tuple[Int[Array, "users items"], Int[Array, "users items"]]:
+    """Twice the positions of items: with items not ranked in last place; and where they are unknown, in first place.
+
+    An item has the middle of the positions that it shares with those that the user ties with it.
+
+    Args:
+        ranks: ``(n, m)``, 0 = best, negative = not ranked.
+        missing: ``"last"``, for which both are the same, or ``"unknown"``.
+        mask: ``(m,)``, True for real items; the others are not ranked, nor counted. None: all are real.
+    """
+    items = ranks.shape[1]
+    if mask is not None:
+        ranks = jnp.where(mask, ranks, -1)
+    known, ranks = gaps_last(ranks)
+    last = _ahead_and_tied(ranks) - 1
+    if mask is not None:
+        real = jnp.sum(mask, dtype=jnp.int32)
+        last -= jnp.where(known, 0, items - real)
+        items = real
+    if missing == "last":
+        return last, last
+    number = jnp.sum(known, axis=1, keepdims=True, dtype=jnp.int32)
+    return last, last + 2 * jnp.where(known, items - number, -number)
+
+
+def _ahead_and_tied(ranks: Rankings) -> Int[Array, "users items"]:
+    """How many items are ahead of each, plus how many are ahead or beside."""
+    if ranks.shape[1] <= _COMPARED:  # far faster than sorting each row
+        twice = jnp.zeros(ranks.shape, jnp.int32)
+        for other in ranks.T[:, :, None]:
+            twice += (other < ranks).astype(jnp.int32) + (other <= ranks).astype(jnp.int32)
+        return twice
+
+    def sorted_search(row: Array) -> Array:
+        ordered = jnp.sort(row)
+        ahead = jnp.searchsorted(ordered, row, side="left")
+        return ahead + jnp.searchsorted(ordered, row, side="right")
+
+    return jax.vmap(sorted_search)(ranks).astype(jnp.int32)

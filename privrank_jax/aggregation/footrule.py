@@ -74,7 +74,7 @@ from privrank_jax._validate import (
     check_users,
     is_traced,
 )
-from privrank_jax.aggregation.counting import gaps_last
+from privrank_jax.aggregation.counting import twice_positions
 from privrank_jax.aggregation.kemeny_rule import (
     ProvenRanking,
     checked_host_weights,
@@ -82,8 +82,6 @@ from privrank_jax.aggregation.kemeny_rule import (
 )
 from privrank_jax.aggregation.weights import MISSING, PairWeights, largest_of, ranks_of_users
 from privrank_jax.mechanism.data import Data, Facts
-
-_COMPARED = 64  # up to so many items, ranks are compared with those of every other item
 
 
 @jax.tree_util.register_dataclass
@@ -344,7 +342,7 @@ def _count_positions(
     ranks: Array, missing: str, mask: Array | None = None, users: Array | None = None
 ) -> Array:
     items = ranks.shape[1]
-    first, second = _twice_positions(ranks, missing, mask)
+    first, second = twice_positions(ranks, missing, mask)
     ends = [first // 2, (first + 1) // 2]
     if missing == "unknown":
         ends += [second // 2, (second + 1) // 2]
@@ -355,39 +353,6 @@ def _count_positions(
         added = part if users is None else jnp.where(users, part, 0)[:, None]
         counts = counts.at[index, places].add(added)
     return counts if mask is None else jnp.where(mask[:, None], counts, 0)
-
-
-def _twice_positions(ranks: Array, missing: str, mask: Array | None) -> tuple[Array, Array]:
-    """Twice the positions of each user's two halves, ``(n, m)`` each; padded items are not ranked, nor counted."""
-    items = ranks.shape[1]
-    if mask is not None:
-        ranks = jnp.where(mask, ranks, -1)
-    known, ranks = gaps_last(ranks)
-    last = _ahead_and_tied(ranks) - 1
-    if mask is not None:
-        real = jnp.sum(mask, dtype=jnp.int32)
-        last -= jnp.where(known, 0, items - real)
-        items = real
-    if missing == "last":
-        return last, last
-    number = jnp.sum(known, axis=1, keepdims=True, dtype=jnp.int32)
-    return last, last + 2 * jnp.where(known, items - number, -number)
-
-
-def _ahead_and_tied(ranks: Array) -> Array:
-    """How many items are ahead of each, plus how many are ahead or beside."""
-    if ranks.shape[1] <= _COMPARED:  # far faster than sorting each row
-        twice = jnp.zeros(ranks.shape, jnp.int32)
-        for other in ranks.T[:, :, None]:
-            twice += (other < ranks).astype(jnp.int32) + (other <= ranks).astype(jnp.int32)
-        return twice
-
-    def sorted_search(row: Array) -> Array:
-        ordered = jnp.sort(row)
-        ahead = jnp.searchsorted(ordered, row, side="left")
-        return ahead + jnp.searchsorted(ordered, row, side="right")
-
-    return jax.vmap(sorted_search)(ranks).astype(jnp.int32)
 
 
 @jax.jit

@@ -262,11 +262,7 @@ def shares_of_users(weights: PairWeights, by: str) -> tuple[PairMatrix, Count, M
         TypeError: a plain matrix, which does not hold the number of its users.
         ValueError: as :func:`shares_of`, n < 1, pairs whose weights do not sum to 1.
     """
-    if not isinstance(weights, PairWeights):
-        raise TypeError(
-            f"{by} takes PairWeights, got {type(weights).__name__}: its noise is scaled to the number of users, which "
-            "a plain matrix does not hold. PairWeights.from_ranks(ranks) counts both."
-        )
+    PAIR_WEIGHTS.check(weights, by)
     matrix, mask = shares_of(weights)
     check_users(weights.num_users)
     if not is_traced(matrix, mask):

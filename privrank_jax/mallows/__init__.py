@@ -2,7 +2,6 @@
 
 from privrank_jax.mallows.attack import (
     attack_error_bound,
-    center_log_likelihood,
     most_likely_center,
     most_likely_epsilon,
     published_attack_bound,
@@ -11,7 +10,6 @@ from privrank_jax.mallows.debias import (
     DebiasedDiagnostics,
     debiased_borda,
     debiased_pairs,
-    debiased_wins,
 )
 from privrank_jax.mallows.distribution import (
     expected_concordance,
@@ -32,10 +30,8 @@ from privrank_jax.mallows.sampling import sample
 __all__ = [
     "DebiasedDiagnostics",
     "attack_error_bound",
-    "center_log_likelihood",
     "debiased_borda",
     "debiased_pairs",
-    "debiased_wins",
     "debiasing_kernel",
     "debiasing_variance",
     "expected_concordance",

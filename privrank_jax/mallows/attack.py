@@ -40,7 +40,6 @@ from jaxtyping import Array, ArrayLike, Bool, Float, Int, Integer, Real
 
 from privrank_jax._roots import bracketed_root
 from privrank_jax._types import (
-    Epsilon,
     Key,
     Numbers,
     PairMatrix,
@@ -57,7 +56,6 @@ from privrank_jax.mallows.distribution import (
     check_items,
     checked_ranks,
     decay,
-    log_normalizer,
 )
 
 _DECAYS = 1e-6, 80.0  # between which θ is sought
@@ -157,37 +155,6 @@ def _all_rankings(items: int) -> tuple[np.ndarray, ...]:
     first, second = np.triu_indices(items, 1)
     every = np.array(list(itertools.permutations(range(items))), np.int32)
     return first, second, every, every[:, first] < every[:, second]
-
-
-def center_log_likelihood(
-    center_ranks: RanksLike, wins: PairMatrixLike, epsilon: Epsilon
-) -> Float[Array, ""]:
-    """Log-likelihood of a center, from the win counts of N complete synthetic rankings.
-
-    Args:
-        center_ranks: ``(m,)`` integers, 0 = best.
-        wins: ``(m, m)``, how many synthetic rankings have i ahead of j.
-        epsilon: ε > 0, may be traced.
-
-    Returns:
-        Scalar, float: -θ Σ_l d(π_l, φ) - N log Z.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, shapes that don't match, a center that is not a ranking.
-
-    >>> wins = jnp.array([[0.0, 2.0], [1.0, 0.0]])  # ε = log 3: each ranking keeps the pair with probability 3/4
-    >>> round(float(center_log_likelihood([0, 1], wins, jnp.log(3.0))), 4)  # log(3/4 · 3/4 · 1/4)
-    -1.9617
-    """
-    epsilon = check_epsilon(epsilon)
-    center, wins = checked_ranks(center_ranks), jnp.asarray(wins)
-    if wins.shape != (center.shape[0],) * 2:
-        raise ValueError(f"wins must have shape (m, m), m = {center.shape[0]}, got {wins.shape}.")
-    items, epsilon = center.shape[0], as_float(epsilon)
-    against = jnp.sum(jnp.where(center[:, None] > center, wins, 0))
-    pairs = max(items * (items - 1) // 2, 1)
-    rankings = jnp.sum(wins) / pairs
-    return -decay(epsilon, items) * against - rankings * log_normalizer(items, epsilon)
 
 
 def most_likely_epsilon(center_ranks: RanksLike, wins: PairMatrixLike) -> Float[Array, ""]:

@@ -63,26 +63,6 @@ MISSING_RULES = ("last", "unknown")
 _BLOCK = 1 << 20  # entries (user, i, j) at a time on a CPU
 
 
-def debiased_wins(
-    synthetic_ranks: RankingsLike, epsilon: Numbers, *, weights: str = "variance"
-) -> PairMatrix:
-    """Unbiased pairwise weights of the users' own rankings: the value of :func:`debiased_pairs`.
-
-    Args:
-        synthetic_ranks: ``(n, m)`` int, 0 = best; -1: not ranked.
-        epsilon: of each user, or one for all.
-        weights: of users, as for :func:`debiased_pairs`.
-
-    Returns:
-        w, ``(m, m)``.
-
-    >>> w = debiased_wins([[0, 1], [0, 1], [1, 0]], jnp.log(3.0))
-    >>> round(float(w[0, 1]), 3), round(float(w[1, 0]), 3)
-    (0.833, 0.167)
-    """
-    return debiased_pairs(synthetic_ranks, epsilon, weights=weights).value
-
-
 def debiased_pairs(
     synthetic_ranks: RankingsLike, epsilon: Numbers, *, weights: str = "variance"
 ) -> Estimate:

@@ -6,7 +6,6 @@ import importlib
 import itertools
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -165,39 +164,6 @@ def test_weights_of_leads_are_the_naive_ones():
             ahead[one, list(order[place + 1 :])] += 1
     found = weights_of_leads(ahead[PAIRS], asked[PAIRS], naive.told_share(3, 1.3), num_items=4)
     np.testing.assert_allclose(found, naive.weights_of_orders(told, 4, 3, 1.3), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("missing", "epsilon", "size"),
-    [pytest.param("last", 1.5, 2, marks=pytest.mark.slow), ("unknown", 3.0, 3)],
-)
-def test_simulations_are_unbiased_and_within_their_variance(
-    missing, epsilon, size, key, monkeypatch
-):
-    """4,000 runs of 32 users with ties and gaps, in blocks: mean within 5 standard errors, and the variance bound."""
-    monkeypatch.setattr(local, "_BLOCK", 30)
-    ranks = RANKS.copy()
-    ranks[6:9, 3] = -1
-    run = jax.jit(
-        jax.vmap(
-            lambda k: (
-                aggregation.sub_ranking_weights(k, ranks, user(epsilon), missing=missing).value
-            )
-        )
-    )
-    assert int(best_size(4, 32, epsilon)) == size
-    drawn = np.asarray(run(jax.random.split(key, 4000)))
-    truth = np.asarray(PairWeights.from_ranks(ranks, missing=missing).matrix)[PAIRS]
-    found = drawn[:, *PAIRS]
-    bound = naive.variance_bound(4, 32, size, epsilon)
-    assert np.all(np.abs(found.mean(0) - truth) < 5 * (bound / 4000) ** 0.5)
-    assert np.all(found.var(0) < 1.1 * bound)
-    assert np.all(found.var(0) > 0.5 * bound)
-    assert np.abs(drawn + drawn.transpose(0, 2, 1) - (1 - np.eye(4))).max() < 1e-12
-    if size == 2:
-        scores = drawn.sum(-1)
-        bound = 3 * float(one_pair_variance(4, 32, epsilon))
-        assert np.all(scores.var(0) < 1.15 * bound)  # no covariance beyond that of the theorem
 
 
 @pytest.mark.parametrize(

@@ -119,19 +119,15 @@ def test_a_solver_finds_the_same_center_and_no_order_of_the_items_wins_ties(key)
         assert abs(tied.count(list(ranks)) - 200) < 5 * math.sqrt(200)
 
 
-def test_likelihoods_are_those_of_the_draws_and_the_center_has_the_largest(key):
+def test_the_center_has_the_largest_likelihood_of_the_draws(key):
     rng = np.random.default_rng(3)
     drawn = random_rankings(rng, 7, 4)
     wins, epsilon = attack.win_counts(drawn), 1.7
     every = list(itertools.permutations(range(4)))
-    found = {
-        center: float(mallows.center_log_likelihood(center, wins, epsilon)) for center in every
-    }
-    for center in every[::5]:
+    found = {}
+    for center in every:
         law = mallows_law(center, epsilon)
-        assert found[center] == pytest.approx(
-            sum(math.log(law[tuple(row)]) for row in drawn.tolist())
-        )
+        found[center] = sum(math.log(law[tuple(row)]) for row in drawn.tolist())
     best = tuple(np.asarray(mallows.most_likely_center(key, wins)).tolist())
     assert found[best] == pytest.approx(max(found.values()))
     # As printed, with + N log Z and a minimum, the ranking would be the one that agrees least.
@@ -193,7 +189,6 @@ def test_the_printed_bound_needs_a_constant_and_overstates_without_a_small_one()
         (lambda: mallows.most_likely_center(jax.random.key(0), np.zeros((2, 3))), "shape"),
         (lambda: attack.win_counts([0, 1]), "shape"),
         (lambda: attack.win_counts([[0, 1]], [True, False]), "shape"),
-        (lambda: mallows.center_log_likelihood([0, 1], np.zeros((3, 3)), 1.0), "shape"),
     ],
 )
 def test_refusals(call, message):

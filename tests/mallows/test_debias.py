@@ -72,7 +72,9 @@ def test_agrees_with_the_twin_with_personal_budgets_and_missing_items(weights: s
         own = np.array([1 / square if square else 0 for square in squares])
         own = np.where(sizes > 1, 1.0, 0) if weights == "equal" else own
         found = mallows.debiased_pairs(synthetic, epsilon, weights=weights)
-        traced = jax.jit(lambda e: mallows.debiased_wins(synthetic, e, weights=weights))(epsilon)
+        traced = jax.jit(lambda e: mallows.debiased_pairs(synthetic, e, weights=weights).value)(
+            epsilon
+        )
     expected = twins.debiased_wins(synthetic, kernels, own)
     np.testing.assert_allclose(found.value, np.where(np.eye(4), 0, expected), atol=1e-12)
     np.testing.assert_allclose(traced, found.value, atol=1e-12)
@@ -84,7 +86,7 @@ def test_agrees_with_the_twin_with_personal_budgets_and_missing_items(weights: s
     assert found.guarantee is not None
     assert float(found.guarantee.epsilon) == 6.0
     assert float(found.guarantee.also[0].epsilon) == 12.0
-    wins = np.asarray(mallows.debiased_wins([[0, 1, -1], [1, 0, -1]], 1.0))
+    wins = np.asarray(mallows.debiased_pairs([[0, 1, -1], [1, 0, -1]], 1.0).value)
     assert wins[0, 2] == 0.5 == wins[2, 1]  # nobody ranked the third
 
 
@@ -204,18 +206,18 @@ def test_users_who_ranked_nothing_and_ranks_without_a_sign() -> None:
 
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="one per user"):
-        mallows.debiased_wins([[0, 1], [1, 0]], [1.0, 1.0, 1.0])
+        mallows.debiased_pairs([[0, 1], [1, 0]], [1.0, 1.0, 1.0])
     with pytest.raises(ValueError, match="shape \\(users, items\\)"):
-        mallows.debiased_wins([0, 1], 1.0)
+        mallows.debiased_pairs([0, 1], 1.0)
     with pytest.raises(ValueError, match="integers"):
-        mallows.debiased_wins([[0.0, 1.0]], 1.0)
+        mallows.debiased_pairs([[0.0, 1.0]], 1.0)
     with pytest.raises(ValueError, match="break ties first"):
-        mallows.debiased_wins([[0, 0]], 1.0)
+        mallows.debiased_pairs([[0, 0]], 1.0)
     with pytest.raises(ValueError, match="epsilon must be positive"):
-        mallows.debiased_wins([[0, 1]], 0.0)
+        mallows.debiased_pairs([[0, 1]], 0.0)
     with pytest.raises(ValueError, match="weights"):
-        mallows.debiased_wins([[0, 1]], 1.0, weights="best")
+        mallows.debiased_pairs([[0, 1]], 1.0, weights="best")
     with pytest.raises(
         ValueError, match=r"epsilon = 0\.01 is too small to debias single pairs of 8"
     ):
-        mallows.debiased_wins([list(range(8))] * 2, jnp.float32([8.0, 0.01]))
+        mallows.debiased_pairs([list(range(8))] * 2, jnp.float32([8.0, 0.01]))
