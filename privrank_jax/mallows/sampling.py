@@ -18,7 +18,16 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Float, Int, Integer
 
 from privrank_jax._chunks import with_batch_axis
-from privrank_jax._types import Count, Epsilon, Key, NumbersLike, RankingsLike, Ranks, RanksLike
+from privrank_jax._types import (
+    Count,
+    Epsilon,
+    Key,
+    Numbers,
+    NumbersLike,
+    RankingsLike,
+    Ranks,
+    RanksLike,
+)
 from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax._workarounds.threefry import threefry, use_up
 from privrank_jax._workarounds.xla import materialized
@@ -34,7 +43,12 @@ def _release(ranks: RankingsLike, epsilon: NumbersLike) -> Any:
     return synthetic_ranks(ranks, epsilon)
 
 
-@mechanism(release=_release)
+def _scale(num_items: Numbers, epsilon: NumbersLike) -> Float[Array, "..."]:
+    """1/θ: an item is moved back by so many places, on average, where there are many."""
+    return 1 / decay(as_float(check_epsilon(epsilon)), num_items)
+
+
+@mechanism(release=_release, scale=_scale)
 def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     """One synthetic ranking, drawn from the Mallows model around the user's own.
 
@@ -51,6 +65,7 @@ def sample(key: Key, center_ranks: RanksLike, epsilon: Epsilon) -> Ranks:
     item and mapped by the inverse distribution function: the probability of each displacement is accurate to about 1e-6
     (1e-13), so one far below that may be 0, and its privacy loss is not ε. For real rankings ``sample.release(ranks,
     epsilon)`` draws exactly (:mod:`privrank_jax.exact.mallows`), for users ``(n, m)`` and ε ``(n,)`` or one number.
+    ``sample.scale(num_items, epsilon)`` is (m-1)/ε.
 
     Args:
         key: PRNG key.

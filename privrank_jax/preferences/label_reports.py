@@ -36,13 +36,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from privrank_jax._types import Key, ReportsLike, RowsLike
+from privrank_jax._types import Key, NumbersLike, ReportsLike, RowsLike
 from privrank_jax._validate import is_real, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.program import mechanism
 from privrank_jax.privacy.guarantee import Guarantee
-from privrank_jax.privacy.local import randomized_response
+from privrank_jax.privacy.local import flip_probability, randomized_response
 from privrank_jax.privacy.privacy import Privacy, kept
 
 KINDS = (("comparison", "flip"), ("user", "flip"))
@@ -83,7 +83,14 @@ def _release(
     return exact_estimate(value, privacy, attained, LabelDiagnostics(epsilon), trust="local")
 
 
-@mechanism(release=_release)
+def _scale(privacy: Privacy, labels_per_user: NumbersLike = 1) -> Float[Array, "..."]:
+    """Probability with which a label is flipped, of a user with so many."""
+    attained = promised(privacy, "randomized_labels")
+    shared = labels_per_user if attained.unit == "user" else 1
+    return flip_probability(jnp.asarray(attained.epsilon) / jnp.asarray(shared))
+
+
+@mechanism(release=_release, scale=_scale)
 def randomized_labels(
     key: Key,
     labels: ReportsLike | Float[Array, "labels"] | Float[np.ndarray, "labels"],
@@ -95,6 +102,7 @@ def randomized_labels(
 
     Theorems at the head of this module, ``help(sys.modules[randomized_labels.__module__])``. For real labels:
     ``randomized_labels.release(labels, privacy, users=...)``, whose ``value`` is a bool NumPy array.
+    ``scale(privacy, labels_per_user)`` is the probability of a flip.
 
     Args:
         key: PRNG key.

@@ -129,7 +129,13 @@ def _release(
     return exact_estimate(shaped(params), privacy, attained, NoiseDiagnostics(np.array(scales)))
 
 
-@mechanism(release=_release)
+def _scale(privacy: Privacy, releases: int = 1) -> Float[Array, ""]:
+    """σ, the noise of a release over the bound C of a user's sum."""
+    attained = kept(privacy, "train_on_labels", ("user", "flip"))
+    return gaussian_scale(2 * releases**0.5, attained.epsilon, attained.delta)
+
+
+@mechanism(release=_release, scale=_scale)
 def train_on_labels(
     key: Key,
     labels: ReportsLike | Float[Array, "labels"] | Float[np.ndarray, "labels"],
@@ -149,7 +155,7 @@ def train_on_labels(
     Theorem at the head of this module, ``help(sys.modules[train_on_labels.__module__])``. All users are used in every
     release, and their order does not matter. Memory grows as the number of labels times that of parameters.
     For a model to publish: ``train_on_labels.release`` of the same arguments but the key, where slopes that are not
-    finite raise ``ValueError``.
+    finite raise ``ValueError``. ``scale(privacy, releases)`` is σ.
 
     Args:
         key: PRNG key.
@@ -190,7 +196,7 @@ def train_on_labels(
     value, scales = _trained(
         key,
         jnp.asarray(labels),
-        gaussian_scale(2 * releases**0.5, attained.epsilon, attained.delta),
+        _scale(privacy, releases),
         start,
         candidates,
         jnp.asarray(users),

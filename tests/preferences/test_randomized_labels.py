@@ -82,3 +82,13 @@ def test_traced_nonsense_is_protected(key):
 def test_refusals(labels, privacy, users, said, key):
     with pytest.raises(ValueError, match=said):
         randomized_labels(key, labels, privacy, users=users)
+
+
+def test_the_scale_is_the_chance_of_a_flip(key):
+    """40,000 labels of users with four each: 6 standard errors are 0.012."""
+    privacy, users = promise(2.0, "user", "flip"), np.arange(40_000) // 4
+    flips = 1 - randomized_labels(key, np.ones(40_000, int), privacy, users=users).value
+    chance = float(randomized_labels.scale(privacy, 4))
+    assert abs(float(flips.mean()) - chance) < 0.012
+    alone = randomized_labels.scale(promise(2.0, "comparison", "flip"), 4)
+    assert float(alone) == pytest.approx(1 / (1 + np.exp(2.0)))
