@@ -47,7 +47,7 @@ AUDITED = (
         "noisy-choices-gaussian",
         "totals of choices + Gaussian noise at δ = 0.01, one user of L = 2 choices",
         units=_TWO,
-        promise=dataclasses.replace(USER, delta=0.01),
+        promise=USER,
         noise="gaussian",
         remark="Balle and Wang (2018)",
     ),

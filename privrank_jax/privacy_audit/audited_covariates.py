@@ -93,7 +93,7 @@ AUDITED = (
         "covariate-sums-gaussian",
         "sums of comparisons with covariates + Gaussian noise at δ = 0.01, outcomes of one user flip",
         units=_units(_TWO),
-        promise=dataclasses.replace(USER, delta=0.01),
+        promise=USER,
         noise="gaussian",
         commands=(f"{_USERS_LEFT} --covariate length --noise gaussian --delta 1e-6",),
         note="pairwise/covariates.py; Balle and Wang (2018)",
@@ -122,7 +122,7 @@ AUDITED = (
         "covariate-ties-gaussian",
         "sums with covariates and ties + Gaussian noise at δ = 0.01, outcomes of one user change",
         units=_units(_TWO, ties=True),
-        promise=dataclasses.replace(USER, delta=0.01),
+        promise=USER,
         noise="gaussian",
         commands=(
             f"{_USERS_LEFT} --covariate length --ties davidson --noise gaussian --delta 1e-6",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 from privrank_jax.aggregation.private_footrule import dp_footrule
@@ -31,7 +30,7 @@ AUDITED = (
     _row(
         "dp-footrule-gaussian",
         "footrule costs + Gaussian noise at δ = 0.01",
-        promise=dataclasses.replace(_USER, delta=0.01),
+        promise=_USER,
         noise="gaussian",
         commands=(f"{_COMMAND} --noise gaussian --delta 1e-6",),
     ),

@@ -49,7 +49,7 @@ AUDITED = (
         "dp-scores-gaussian",
         "totals of approvals + Gaussian noise at δ = 0.01",
         units=ballots(),
-        promise=dataclasses.replace(_USER, delta=0.01),
+        promise=_USER,
         noise="gaussian",
         commands=(f"{_COMMAND} --noise gaussian --delta 1e-6",),
     ),

@@ -66,7 +66,7 @@ AUDITED = (
         "noisy-tie-counts-gaussian",
         "win totals and ties + Gaussian noise at δ = 0.01, one user of L = 2 comparisons",
         units=with_ties(3, 2),
-        promise=dataclasses.replace(USER, delta=0.01),
+        promise=USER,
         noise="gaussian",
         commands=(f"{_COMMAND} --noise gaussian --delta 1e-6",),
         remark="Balle and Wang (2018)",

@@ -158,43 +158,58 @@ def softmax(scores: Array) -> Array:
     return scores - top - np.log(np.sum(np.exp(scores - top), axis=1, keepdims=True))
 
 
-def peeling(scores: Array, scale: float, k: int) -> Array:
-    """The ordered lists of k of m items, drawn in rounds with odds e^(score/scale) among the items left."""
+def by_rounds(scores: Array, k: int, first: Callable[[Array], Array]) -> Array:
+    """The ordered lists of k of m items, each drawn from those left with the log probabilities of ``first``."""
     rows = []
     for chosen in itertools.permutations(range(scores.shape[1]), k):
-        left, total = set(range(scores.shape[1])), np.zeros(len(scores))
+        left, total = list(range(scores.shape[1])), np.zeros(len(scores))
         for item in chosen:
-            among = sorted(left)
-            total += softmax(scores[:, among] / scale)[:, among.index(item)]
+            total += first(scores[:, left])[:, left.index(item)]
             left.remove(item)
         rows.append(total)
     return np.stack(rows, axis=1)
+
+
+def peeling(scores: Array, scale: float, k: int) -> Array:
+    """Lists drawn in rounds with odds e^(score/scale)."""
+    return by_rounds(scores, k, lambda left: softmax(left / scale))
+
+
+def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
+    """Lists of which each round takes the largest score plus fresh exponential noise."""
+    return by_rounds(scores, k, lambda left: largest_exponential(left, scale))
+
+
+def largest_exponential(scores: Array, scale: float) -> Array:
+    """Log probability of each score plus exponential noise to be the largest, ``(D, m)``.
+
+    That is permute-and-flip (McKenna and Sheldon, 2020): items come in random order, and the first is taken that passes
+    a coin with odds e^{-(best - score)/scale}.
+    """
+    behind = (scores - scores.max(axis=1, keepdims=True)) / scale
+    passed_over = np.zeros(scores.shape)
+    orders = list(itertools.permutations(range(scores.shape[1])))
+    for order in orders:
+        left = np.ones(len(scores))
+        for item in order:
+            passed_over[:, item] += left / len(orders)
+            left = left * -np.expm1(behind[:, item])
+    return behind + np.log(passed_over)
 
 
 def one_shot(scores: Array, scale: float, k: int) -> Array:
     """The ordered lists of the k <= 2 largest of the scores plus Laplace noise, added once."""
     if k > 2:
         raise ValueError(f"lists of up to two items are integrated, got k = {k}.")
-    points, weights = _panels(scores, scale, below=True)
+    points, weights = _panels(scores, scale)
     log_density, log_below, log_above = _laplace_logs((points[:, None, None] - scores) / scale)
     rows = []
     for chosen in itertools.permutations(range(scores.shape[1]), k):
         rest = [item for item in range(scores.shape[1]) if item not in chosen]
         log = log_density[..., chosen[-1]] + log_below[..., rest].sum(-1)
         log += log_above[..., list(chosen[:-1])].sum(-1)
-        rows.append(_log_integral(log, weights / scale))
-    return np.stack(rows, axis=1)
-
-
-def permute_and_flip(scores: Array, scale: float, k: int) -> Array:
-    """The ordered lists of k items; each round takes the largest remaining score plus fresh exponential noise."""
-    rows = []
-    for chosen in itertools.permutations(range(scores.shape[1]), k):
-        left, total = list(range(scores.shape[1])), np.zeros(len(scores))
-        for item in chosen:
-            total += _largest_exponential(scores[:, left], scale)[:, left.index(item)]
-            left.remove(item)
-        rows.append(total)
+        top = log.max(axis=0)
+        rows.append(top + np.log(weights / scale @ np.exp(log - top)))
     return np.stack(rows, axis=1)
 
 
@@ -209,33 +224,15 @@ def canonical(scores: Array, scale: float, k: int, lead: float) -> Array:
         rows.append(scores[:, list(chosen)].min(axis=1) - scores[:, outside].max(axis=1))
     margins = np.stack(rows, axis=1)
     utilities = np.where(margins > 0, lead * margins, margins)
-    # With the largest at 0, the only kink where the density is positive.
-    return _largest_exponential(utilities - utilities.max(axis=1, keepdims=True), scale)
+    return largest_exponential(utilities, scale)
 
 
-def _largest_exponential(scores: Array, scale: float) -> Array:
-    """Log probability of each score plus exponential noise to be the largest, ``(D, m)``."""
-    points, weights = _panels(scores, scale, below=False)
-    away = (points[:, None, None] - scores) / scale
-    with np.errstate(divide="ignore"):
-        log_density = np.where(away > 0, -away, -np.inf)
-        log_below = np.log(-np.expm1(-np.maximum(away, 0.0)))
-    rows = []
-    for item in range(scores.shape[1]):
-        rest = [other for other in range(scores.shape[1]) if other != item]
-        rows.append(
-            _log_integral(log_density[..., item] + log_below[..., rest].sum(-1), weights / scale)
-        )
-    return np.stack(rows, axis=1)
-
-
-def _panels(scores: Array, scale: float, *, below: bool) -> tuple[Array, Array]:
+def _panels(scores: Array, scale: float) -> tuple[Array, Array]:
     """Nodes and weights: on panels that end at multiples of 1/2 between the scores, on wider ones beyond them."""
     low, high = float(scores.min()), float(scores.max())
     tail = np.linspace(0, _FAR * scale, 2 * math.ceil(_FAR) + 1)
     inner = np.linspace(low, high, max(1, round(2 * (high - low) * math.ceil(1 / scale))) + 1)
-    edges = [low - tail[:0:-1]] if below else []
-    edges = np.concatenate([*edges, inner, high + tail[1:]])
+    edges = np.concatenate([low - tail[:0:-1], inner, high + tail[1:]])
     half = 0.5 * np.diff(edges)[:, None]
     points = edges[:-1, None] + half * (1 + _NODES)
     return points.ravel(), (half * _WEIGHTS).ravel()
@@ -247,11 +244,6 @@ def _laplace_logs(away: Array) -> tuple[Array, Array, Array]:
     tail = -distance - math.log(2)
     bulk = np.log1p(-np.exp(tail))
     return tail, np.where(away < 0, tail, bulk), np.where(away < 0, bulk, tail)
-
-
-def _log_integral(log: Array, weights: Array) -> Array:
-    top = log.max(axis=0)
-    return top + np.log(weights @ np.exp(log - top))
 
 
 def kwiksort_transcripts(

@@ -25,6 +25,13 @@ Array = jax.Array
 
 PUBLISHED = {"calibration": "published", "sound": False}
 """Of rows that show a published calibration to be wrong."""
+SHIFTS = {
+    "k-norm": "how far the noise lies inside the facets next to the change",
+    "laplace": "the least shift, away from the neighbor, of the numbers in which they differ",
+    "gaussian": "the shift of the numbers along the neighbors' difference, in units of its noise",
+}
+"""What the statistics of additive noise say; without noise they are 0 for the first neighbor."""
+_DELTA = 0.01
 
 
 def audited(name: str, title: str, release: Release, **fields: Any) -> Audited:
@@ -96,7 +103,7 @@ def additive(
         name, title: as of :class:`~privrank_jax.privacy_audit.Audited`.
         function: takes key, data and privacy.
         units: naive twins of its data and numbers.
-        promise: of the row.
+        promise: of the row; of Gaussian noise with δ = 0.01.
         noise: its kind.
         commands: as of the row.
         given: further arguments of the function; by default the noise.
@@ -104,6 +111,8 @@ def additive(
         release: of the function, where :func:`on` is not enough.
         fields: further fields, as of :func:`audited`.
     """
+    if noise == "gaussian":
+        promise = dataclasses.replace(promise, delta=_DELTA)
     told = release or on(function, units.made, **({"noise": noise} if given is None else given))
     fields = units.protecting(promise, *bases) | under(units, promise, noise) | fields
     return audited(name, title, told, commands=commands, **fields)
@@ -151,19 +160,19 @@ def under(units: Units, promise: Privacy, noise: str) -> dict[str, Any]:
         found |= {
             "law": lambda data, _, facts: laws.k_norm(numbers(data), facets, facts["noise_scale"]),
             "reduce": lambda value: shapes.margin(shift(value), facets, side),
-            "sees": "how far the noise lies inside the facets next to the change",
+            "sees": SHIFTS["k-norm"],
         }
     elif noise == "laplace":
         found |= {
             "law": lambda data, _, facts: laws.additive_laplace(in_units(data, facts), 1.0),
             "reduce": lambda value: jnp.min(shift(value)[moved] * np.sign(change[moved])),
-            "sees": "the least shift, away from the neighbor, of the numbers in which they differ",
+            "sees": SHIFTS["laplace"],
         }
     else:
         found |= {
             "loss": gaussian(in_units),
             "reduce": lambda value: jnp.sum(shift(value) * (change / scales**2)),
-            "sees": "the shift of the numbers along the neighbors' difference, in units of its noise",
+            "sees": SHIFTS["gaussian"],
         }
     if start.size == 3 and units.read is Units.read:
         every = units.instances(promise.adjacency, units.contents[-1])

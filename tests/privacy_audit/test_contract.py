@@ -15,6 +15,7 @@ import pytest
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Guarantee
 from privrank_jax.privacy_audit import Audited, get, names
+from privrank_jax.privacy_audit.rows import SHIFTS
 
 ROWS = [get(name) for name in names()]
 every_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
@@ -109,6 +110,21 @@ def test_dtype_follows_the_data(row: Audited) -> None:
         assert (single, double) == (jnp.float32, jnp.float64)
     else:
         assert single == double == jnp.int32
+
+
+@pytest.mark.parametrize(
+    "row",
+    [row for row in ROWS if row.sees in SHIFTS.values() and row.function != "perturbed_mle"],
+    ids=lambda row: row.name,
+)
+def test_without_noise_the_numbers_are_those_of_the_naive_twin(
+    row: Audited, key: jax.Array
+) -> None:
+    """A center of another kind moves no loss, but the statistic, which is 0 for the first neighbor."""
+    with jax.enable_x64(True):
+        found = [float(row.run(key, jnp.asarray(one), row.at(np.inf))) for one in row.neighbors]
+    assert found[0] == pytest.approx(0, abs=1e-9)
+    assert abs(found[1]) > 0.1
 
 
 @pytest.mark.parametrize(

@@ -35,17 +35,23 @@ def test_one_shot_lists_by_adaptive_quadrature():
         laws.one_shot(scores[None], scale, 3)
 
 
-def test_permute_and_flip_by_its_rounds():
-    """Items in random order, each taken with probability e^(-(best - score)/scale), until one is."""
+def test_the_largest_score_with_exponential_noise_by_quadrature():
     scores, scale = np.array([1.0, 0.0, 2.5]), 0.8
-    keep = np.exp((scores - scores.max()) / scale)
-    chances = np.zeros(3)
-    for order in itertools.permutations(range(3)):
-        left = 1 / 6
-        for item in order:
-            chances[item] += left * keep[item]
-            left *= 1 - keep[item]
+    laws_of = [scipy.stats.expon(one, scale) for one in scores]
+    chances = [
+        scipy.integrate.quad(
+            lambda z, i=i: (
+                laws_of[i].pdf(z) * np.prod([laws_of[j].cdf(z) for j in {0, 1, 2} - {i}])
+            ),
+            *(0, 60),
+            points=scores,
+        )[0]
+        for i in range(3)
+    ]
     np.testing.assert_allclose(np.exp(laws.permute_and_flip(scores[None], scale, 1)[0]), chances)
+    two = np.exp(laws.permute_and_flip(scores[None], scale, 2)[0])
+    assert two.sum() == pytest.approx(1)
+    np.testing.assert_allclose(two.reshape(3, 2).sum(1), chances)
 
 
 def test_additive_noise_loses_its_shift():
