@@ -17,6 +17,7 @@ import pytest
 
 from privrank_jax import Estimate, links, mallows, pairwise, personalized, privacy
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise.critical_values import critical_value
 from privrank_jax.privacy import Privacy
 from tests.example_calls import examples
@@ -81,10 +82,13 @@ for noise in ("laplace", "gaussian"):
         )  # fmt: skip
     for link in ("logistic", "laplace"):
         case(
-            lambda default_gamma, link=link, noise=noise, **asked: privacy.calibrate_objective_perturbation(
-                links.get_link(link), promised(**asked, adjacency="replace"), default_gamma=default_gamma, noise=noise
+            lambda gamma, link=link, noise=noise, **asked: pairwise.perturbed_mle.scale(
+                promised(**asked, adjacency="replace"),
+                Facts(2, rules=(links.get_link(link), False)),
+                noise,
+                gamma=gamma,
             ),
-            name=f"calibrate_objective_perturbation, {link}, {noise}", default_gamma=300, **asked,
+            name=f"perturbed_mle.scale, {link}, {noise}", gamma=300, **asked,
         )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ from privrank_jax.jobs.result import (
     of_noise,
 )
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.perturbed_fit import default_ridges
+from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.privacy import Privacy
 

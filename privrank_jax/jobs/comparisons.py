@@ -52,13 +52,13 @@ from privrank_jax.mechanism.selection import BoundedScores
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.intervals import Intervals, confidence_intervals
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.perturbed_fit import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.private_design import DESIGN_SHARE, design_scales
 from privrank_jax.pairwise.questionnaire import questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import (
     noise_on_totals,
     questionnaire_changes,
 )
+from privrank_jax.pairwise.ridges import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.tie_noise import noise_on_ties
 from privrank_jax.pairwise.top_k import choose_top_k, totals_moves
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
@@ -486,8 +486,7 @@ def _scores_with_ties(data: Prepared, asked: Asked) -> Ranking:
 
 def _ties_in_objective(data: Prepared, asked: Asked) -> Ranking:
     """The same where the comparison graph is private: noise goes into the objective."""
-    told = {"gamma": asked.gamma, "ties": "davidson"}
-    drawn = draw("perturbed-davidson", data.source, data.wins, data.promise, **told)
+    drawn = draw("perturbed-davidson", data.source, data.wins, data.promise, gamma=asked.gamma)
     value, gamma = drawn.estimate.value, float(drawn.estimate.diagnostics.gamma)
     facts = tie_facts(value, None, asked.level)
     certainty = Certainty(notes=(facts.pop("tie_note"), PRIVATE_GRAPH))

@@ -30,11 +30,29 @@ from privrank_jax.jobs.result import (
 )
 from privrank_jax.pairwise.covariate_noise import noise_on_sums
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
+from privrank_jax.pairwise.fits import FitDiagnostics
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.perturbed_fit import PerturbedFit, default_ridges
+from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.privacy.privacy import Privacy
 
 _CERTAIN = 15.0  # log-odds of a comparison, reached only where the likelihood has no maximum
+
+
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+    """What is known of a fit.
+
+    Attributes:
+        noise_scale: of the noise on each sum; 0 without privacy.
+        gamma: the ridge of each score and feature, or of all.
+        fit: diagnostics of the solver.
+        tie_gamma: the ridge of log ν.
+    """
+
+    noise_scale: float
+    gamma: Any
+    fit: FitDiagnostics
+    tie_gamma: Any = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -175,7 +193,7 @@ def _fit_released(
     added = noise_on_sums(design, noise, scale, ties=design.ties)
     ridges = quickly(functools.partial(default_ridges, added=added, gamma=gamma), design)
     fit = quickly(pairwise.fit, design, value, *ridges)
-    diagnostics = PerturbedFit(scale, ridges[0], fit.diagnostics, ridges[1])
+    diagnostics = Fitted(scale, ridges[0], fit.diagnostics, ridges[1])
     return dataclasses.replace(fit, diagnostics=diagnostics)
 
 
@@ -192,7 +210,7 @@ def _without_privacy(
 
     def fitted(ridge: float) -> Estimate:
         fit = quickly(functools.partial(_mle, ties=asked.ties), table, ridge)
-        diagnostics = PerturbedFit(0.0, ridge, fit.diagnostics, ridge if davidson else None)
+        diagnostics = Fitted(0.0, ridge, fit.diagnostics, ridge if davidson else None)
         return dataclasses.replace(fit, diagnostics=diagnostics)
 
     none = gamma == 0 and davidson and tied.all() == tied.any()

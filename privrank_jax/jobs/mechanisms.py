@@ -50,7 +50,7 @@ _WHY = {
     "idealized": (
         "the proof behind this release holds for real numbers and an exact minimizer, and floating point has "
         "neither: what is published could reveal more than the guarantee admits "
-        "(help(privrank_jax.privacy.calibration) explains how)"
+        "(help(privrank_jax.mechanism.objective) explains how)"
     ),
     "unknown": "how the noise of this release was drawn is not known",
     "simulation": (
@@ -142,26 +142,26 @@ MECHANISMS = {
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",
-        exact="release.perturbed_mle:exact_perturbed_mle",
+        exact="pairwise:perturbed_mle.release",
         integers=False,
         noises=NOISES,
     ),
     "perturbed-covariates": Mechanism(
         label="private scores with covariates",
-        simulated="pairwise:perturbed_mle",
-        exact="release.perturbed_mle:exact_perturbed_mle",
+        simulated="pairwise:perturbed_covariates",
+        exact="pairwise:perturbed_covariates.release",
         integers=False,
     ),
     "perturbed-davidson": Mechanism(
         label="private scores with ties",
-        simulated="pairwise:perturbed_mle",
-        exact="release.perturbed_mle:exact_perturbed_mle",
+        simulated="pairwise:perturbed_davidson",
+        exact="pairwise:perturbed_davidson.release",
         integers=False,
     ),
     "perturbed-choices": Mechanism(
         label="private scores of choices",
-        simulated="pairwise:perturbed_mle",
-        exact="release.perturbed_mle:exact_perturbed_mle",
+        simulated="pairwise:perturbed_choices",
+        exact="pairwise:perturbed_choices.release",
         integers=False,
     ),
     "noisy-design": Mechanism(

@@ -50,10 +50,11 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.jobs.plan_design import OF_ORDER, Design
 from privrank_jax.jobs.points import scale_of
 from privrank_jax.links import get_link
+from privrank_jax.mechanism.data import Facts
 from privrank_jax.pairwise.continual import continual_score_sums, continual_totals
 from privrank_jax.pairwise.debiased_fit import scores_from_sums
 from privrank_jax.pairwise.debiasing import DebiasedSums, coefficients
-from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
+from privrank_jax.pairwise.ridges import default_ridges, least_risk_gamma
 from privrank_jax.pairwise.score_stream import fit_score_sums
 from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 from privrank_jax.rankings import ranks_from_scores
@@ -331,12 +332,18 @@ def _scores(design: Design) -> World:
     first, second = _pairs_of(items)
     ahead = np.asarray(get_link("logistic").cdf(true[first] - true[second]))
     even = 2 * design.ties / (1 - design.ties) * np.sqrt(ahead * (1 - ahead))
-    ties, steps = "davidson" if design.ties else "half", design.steps
+    steps = design.steps
 
     def fitted(key: Key, wins: WinCounts, promise: Privacy) -> Scores:
         if steps is None:
-            found = pairwise.perturbed_mle(key, wins, promise, ties=ties, noise=noise).value
-            return getattr(found, "scores", found)
+            if not design.ties:
+                return pairwise.perturbed_mle(key, wins, promise, noise=noise).value
+            if design.adjacency != "flip":
+                return pairwise.perturbed_davidson(key, wins, promise, noise=noise).value.scores
+            counted = pairwise.noisy_ties(key, wins, promise, noise=noise).value
+            met = pairwise.Counts(wins.comparisons, ties=True)
+            added = pairwise.noisy_ties.noise(promise, Facts(items), noise)
+            return pairwise.fit(met, counted, *default_ridges(met, added)).value.scores
         # Noise does not depend on when comparisons arrive: all do in the last step.
         if design.adjacency == "flip":
             totals = jnp.zeros((steps, items)).at[-1].set(wins.totals)

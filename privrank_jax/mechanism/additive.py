@@ -28,18 +28,58 @@ from privrank_jax.privacy.noise import SHAPED_NOISES, NoiseDiagnostics, kept_by_
 from privrank_jax.privacy.privacy import Kind, Privacy, check_privacy
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Additive(Mechanism):
-    """Statistic + noise, then post-processing.
-
-    Called with ``(key, data, privacy, noise=...)`` it simulates: pure, for ``jit``, ``vmap`` and ``grad``.
-    :meth:`release` draws exact noise from the operating system's entropy, on the host.
+class Noisy(Mechanism):
+    """A mechanism that adds noise of several kinds.
 
     Attributes:
         name: of the record in its module.
         doc: the theorem, and what is published.
         data: what it reads.
         kinds: units and adjacencies that it protects, the weakest first.
+        noises: kinds of noise, the default first.
+    """
+
+    name: str
+    doc: str
+    data: Data
+    kinds: tuple[Kind, ...]
+    noises: tuple[str, ...]
+
+    def attained(self, privacy: Privacy, noise: str) -> Privacy:
+        """What is attained of a promise.
+
+        Args:
+            privacy: what is asked for.
+            noise: its kind.
+
+        Raises:
+            TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
+            ValueError: a promise that this can't keep, an unknown noise, Gaussian noise without δ.
+        """
+        units = {unit for unit, _ in self.kinds}
+        if "comparison" in units and getattr(privacy, "unit", None) == "rank":
+            raise ValueError(
+                f"{self.name} works on comparisons, which have no ranks to protect: promise unit='comparison' or "
+                "unit='user'; unit='rank' is for mechanisms on rankings, such as mallows.sample."
+            )
+        found = kept_by_noise(noise, privacy, self.name, *self.kinds, noises=self.noises)
+        if privacy.contributions is not None and units == {"user"}:
+            raise ValueError(
+                f"{self.name} protects all that a user says, not single comparisons: leave contributions out of the "
+                "promise."
+            )
+        return found
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Additive(Noisy):
+    """Statistic + noise, then post-processing.
+
+    Called with ``(key, data, privacy, noise=...)`` it simulates: pure, for ``jit``, ``vmap`` and ``grad``.
+    :meth:`release` draws exact noise from the operating system's entropy, on the host.
+
+    Attributes:
+        name, doc, data, kinds, noises: as of :class:`Noisy`.
         statistic: (numbers, facts) -> numbers: linear, whole if they are, the same code for NumPy and JAX.
         change: (attained promise, facts, noise) -> what one unit moves of it.
         finish: (noisy numbers, facts) -> value. It is given neither data nor a private number of users, so it is
@@ -47,7 +87,6 @@ class Additive(Mechanism):
         shape: facts -> shape of the statistic.
         real: facts -> which of its numbers are released; default all. The others get noise in a simulation, and the
             finish drops them.
-        noises: kinds of noise, the default first.
         default: (privacy, what else is public) -> the noise, where it is not always the first one.
     """
 
@@ -81,31 +120,6 @@ class Additive(Mechanism):
         return noise or self.noises[0]
 
     # --- what is public ----------------------------------------------------------------------------
-
-    def attained(self, privacy: Privacy, noise: str) -> Privacy:
-        """What is attained of a promise.
-
-        Args:
-            privacy: what is asked for.
-            noise: its kind.
-
-        Raises:
-            TypeError: ``privacy`` is not a :class:`~privrank_jax.privacy.Privacy`.
-            ValueError: a promise that this can't keep, an unknown noise, Gaussian noise without δ.
-        """
-        units = {unit for unit, _ in self.kinds}
-        if "comparison" in units and getattr(privacy, "unit", None) == "rank":
-            raise ValueError(
-                f"{self.name} works on comparisons, which have no ranks to protect: promise unit='comparison' or "
-                "unit='user'; unit='rank' is for mechanisms on rankings, such as mallows.sample."
-            )
-        found = kept_by_noise(noise, privacy, self.name, *self.kinds, noises=self.noises)
-        if privacy.contributions is not None and units == {"user"}:
-            raise ValueError(
-                f"{self.name} protects all that a user says, not single comparisons: leave contributions out of the "
-                "promise."
-            )
-        return found
 
     def noise(self, privacy: Privacy, facts: Facts, noise: str | None = None) -> Noise:
         """The noise on the statistic, in published units; public.

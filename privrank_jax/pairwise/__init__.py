@@ -25,6 +25,11 @@ from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.minimizer import minimize
 from privrank_jax.pairwise.mixed_models import mixed_effects
 from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_answers import (
+    perturbed_choices,
+    perturbed_covariates,
+    perturbed_davidson,
+)
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.questionnaire import questionnaire_counts
 from privrank_jax.pairwise.spectral import rank_centrality
@@ -61,6 +66,9 @@ __all__ = [
     "one_shot_top_k",
     "peeling_top_k",
     "permute_and_flip_top_k",
+    "perturbed_choices",
+    "perturbed_covariates",
+    "perturbed_davidson",
     "perturbed_mle",
     "quasi_variances",
     "questionnaire_counts",

@@ -13,7 +13,7 @@ public under ``flip`` alone, where neighbors differ in what was chosen and not i
 post-processing of the totals, whatever its ridge, solver and rounding: the fit takes the sets from
 ``Choices.design``, in an order that does not depend on the choices. Under ``replace``
 and ``add-remove`` the sets are private too, and the same noise, of a larger scale, is noise in the objective
-(:mod:`privrank_jax.pairwise.objective_perturbation`).
+(:mod:`privrank_jax.pairwise.perturbed_answers`).
 """
 
 from __future__ import annotations
@@ -52,6 +52,11 @@ def _whole(choices: Choices, sensitivity: Any = None) -> tuple[Any, Facts]:
     return doubled_totals(totals), Facts(choices.num_items, told=known_of(sensitivity=sensitivity))
 
 
+CHOICES = Data(
+    Choices, "make them by Choices.from_top1 or Choices.", floats=_floats, whole=_whole, times=2
+)
+"""Choices as mechanisms read them."""
+
 noisy_choices = Additive(
     "noisy_choices",
     """How often each item was chosen, with noise, of :class:`~privrank_jax.pairwise.choices.Choices` from sets.
@@ -72,9 +77,7 @@ noisy_choices = Additive(
     >>> noisy_choices(jax.random.key(0), choices, free).value.tolist()
     [6.0, 1.0, 1.0]
     """,
-    data=Data(
-        Choices, "make them by Choices.from_top1 or Choices.", floats=_floats, whole=_whole, times=2
-    ),
+    data=CHOICES,
     kinds=COMPARISON_KINDS,
     statistic=lambda choices, facts: choices.totals if isinstance(choices, Choices) else choices,
     change=totals_change,

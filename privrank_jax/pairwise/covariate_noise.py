@@ -15,6 +15,7 @@ whole, and their sensitivity is 2^{b+1} and 9·2^{b+1} times that of S, or of (S
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import math
 from typing import Any
@@ -131,17 +132,21 @@ def _sums(table: Any, facts: Facts, ties: bool) -> Any:
     return jnp.append(table.sums, number_of_ties(table)) if ties else table.sums
 
 
+TABLES = Data(
+    CovariateTable,
+    "make a table by covariate_table.",
+    floats=_floats,
+    whole=functools.partial(_whole, ties=False),
+    times=2,
+)
+"""Tables as mechanisms read them."""
+
+
 def _record(name: str, doc: str, *, ties: bool) -> Additive:
     return Additive(
         name,
         doc,
-        data=Data(
-            CovariateTable,
-            "make a table by covariate_table.",
-            floats=_floats,
-            whole=functools.partial(_whole, ties=ties),
-            times=2,
-        ),
+        data=dataclasses.replace(TABLES, whole=functools.partial(_whole, ties=ties)),
         kinds=FLIPS,
         statistic=functools.partial(_sums, ties=ties),
         change=functools.partial(_changed, ties=ties),

@@ -15,7 +15,7 @@ What is fitted is the rounded feature, so the release is exact; only the meaning
 numbers that belong to the items (for instance of each model's mean length) can't be told apart from these: its
 coefficient would be an arbitrary choice of the ridge. Such designs are refused, as are covariates that are always 0.
 
-**Private designs** (``private=True``), for :func:`~privrank_jax.pairwise.perturbed_mle` beyond ``flip``: nothing may be
+**Private designs** (``private=True``), for :data:`~privrank_jax.pairwise.perturbed_covariates`: nothing may be
 read from the rows. Each covariate has public bounds, the larger of which makes a feature of 1/2, in multiples of
 2^{-11}; whether a coefficient is identifiable is not looked at, and its ridge decides where it is not.
 """
@@ -32,8 +32,9 @@ from jaxtyping import Float, Integer, Real
 from privrank_jax._arguments import ArgumentError
 from privrank_jax._types import RowsLike
 from privrank_jax.comparisons import default_float
+from privrank_jax.exact.likelihoods import FEATURE_BITS
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
-from privrank_jax.pairwise.objective_perturbation import FEATURE_BITS, LARGEST_FEATURE
+from privrank_jax.pairwise.perturbed_answers import LARGEST_FEATURE
 
 ColumnLike = Real[np.ndarray, "rows"] | Sequence[float]
 """One number per comparison."""
@@ -55,7 +56,7 @@ def covariate_table(
     bounds: Mapping[str, tuple[float, float]] | None = None,
     private: bool = False,
 ) -> CovariateTable:
-    """Comparisons of m items with public covariates, ready for :func:`perturbed_mle`; checked on the host.
+    """Comparisons of m items with public covariates, ready for :func:`noisy_sums`; checked on the host.
 
     Args:
         first: ``(N,)`` int, the item that was shown first (left, at home), or any choice that ignores the outcome.

@@ -36,7 +36,7 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax.pairwise.continual import MAX_PAIR_ITEMS, ContinualDiagnostics, parts_of
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
-from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
+from privrank_jax.pairwise.ridges import least_risk_gamma
 
 _AROUND = 200  # turns that fit a product to its row sums
 _FEWEST = 0.02  # appearances of an item, of the mean number

@@ -5,7 +5,7 @@ pair, so that scores are those of pairs shown equally often. How much one compar
 only if weights have one. Let weights be at most W, which is known without looking at the data, and count in units of W:
 a comparison counts w in [0, 1]. The minimizer is the same, and so is what one comparison can do at most:
 
-**Theorem.** *What* :mod:`privrank_jax.privacy.calibration` *proves of objective perturbation, with its noise and its
+**Theorem.** *What* :mod:`privrank_jax.pairwise.perturbed_fit` *proves of objective perturbation, with its noise and its
 least ridge, holds for weighted comparisons in units of W. Under replacement and addition or removal a unit may change
 weights as well; under flips weights are public.*
 
@@ -23,7 +23,7 @@ replacement. So W is to be small: most weights should be near it. Weights above 
 towards pairs that are shown often.
 
 Weights are rounded down to multiples of 2^-10 W, so that the exact release
-(:func:`~privrank_jax.release.exact_perturbed_mle`) has whole numbers to start from. Bounding and rounding look at one
+(:data:`~privrank_jax.pairwise.perturbed_mle`) has whole numbers to start from. Bounding and rounding look at one
 row at a time, so neighbors stay neighbors.
 """
 

@@ -10,7 +10,6 @@ from privrank_jax.privacy.accounting import (
     compose,
 )
 from privrank_jax.privacy.calibration import (
-    calibrate_objective_perturbation,
     gaussian_delta,
     gaussian_scale,
     laplace_scale,
@@ -47,7 +46,6 @@ __all__ = [
     "Neighbors",
     "Privacy",
     "calibrate_gaussian",
-    "calibrate_objective_perturbation",
     "compose",
     "debias",
     "duchi_vectors",

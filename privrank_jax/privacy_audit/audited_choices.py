@@ -1,31 +1,18 @@
-"""Audited mechanisms on choices from public sets: noisy totals, and a Plackett-Luce fit to them."""
+"""Audited mechanisms on choices from public sets: noisy totals."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 
-import numpy as np
-
 from privrank_jax import pairwise
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import contents, minimizers
+from privrank_jax.privacy_audit import contents
 from privrank_jax.privacy_audit.rows import additive
 
-_RIDGE = 0.5
 FLIPPED = Privacy(1.0, unit="comparison", adjacency="flip")
 USER = Privacy(1.0, unit="user", adjacency="flip", contributions=2)
 _ONE, _TWO = contents.choices(), contents.choices(2)
-_MADE = _ONE.made(np.ones(5))
-_LOSS = minimizers.of_choices(*map(np.asarray, (_MADE.sets, _MADE.offered, _MADE.chosen)))
-_OTHERS = np.array([1.0, 0.0, 0.0, 1.0, 0.0])
-_FITTED = dataclasses.replace(
-    _ONE,
-    read=minimizers.behind(
-        _LOSS, _ONE.numbers(_OTHERS + _ONE.contents[1]), _OTHERS + _ONE.contents[1], _RIDGE
-    ),
-    other=_OTHERS,
-)
 _row = functools.partial(additive, function=pairwise.noisy_choices)
 
 AUDITED = (
@@ -50,14 +37,5 @@ AUDITED = (
         promise=USER,
         noise="gaussian",
         remark="Balle and Wang (2018)",
-    ),
-    additive(
-        "perturbed-plackett-luce",
-        "Plackett-Luce scores from totals of choices + Laplace(2/ε), one choice changes",
-        *(pairwise.perturbed_mle, _FITTED, FLIPPED),
-        given={"gamma": _RIDGE},
-        law=minimizers.law(_LOSS, 3, ridge=_RIDGE),
-        bases=(_OTHERS,),
-        remark="the fit is a function of noisy totals",
     ),
 )

@@ -13,7 +13,7 @@ from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.pairwise.private_design import noisy_design
-from privrank_jax.pairwise.published import published_counts
+from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, minimizers
 from privrank_jax.privacy_audit.contents import comparisons, protecting, win_matrix
@@ -141,7 +141,7 @@ _ADDED: dict[str, Any] = {
     "neighbors": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
     "law": minimizers.law(minimizers.of_wins("laplace")),
 }
-_CLAIM = "privacy/calibration.py"
+_CLAIM = "pairwise/perturbed_fit.py"
 
 _FITS = (
     audited(
@@ -190,7 +190,7 @@ _FITS = (
     audited(
         "perturbed-mle-published",
         "perturbed MLE, Laplace(8/ε) as published",
-        on_wins(pairwise.perturbed_mle, calibration="published"),
+        on_wins(published_mle),
         **protecting(COMPARISON, _CHAIN, _TRIPLE),
         calibration="published",
         note="Cai, Proposition 2.1: sound, with twice the noise that replacement needs, four times that of flips",

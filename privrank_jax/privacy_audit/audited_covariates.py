@@ -1,4 +1,4 @@
-"""Audited mechanisms on comparisons with public covariates: noisy sums, number of ties, and scores fitted to them.
+"""Audited mechanisms on comparisons with public covariates: noisy sums, and the number of ties.
 
 Three comparisons of three items, with the advantage of the first item and one more covariate; neighbors differ in one
 outcome, or in all of them, where one user gave all. The design is public.
@@ -8,54 +8,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Sequence
-
-import numpy as np
 
 from privrank_jax import pairwise
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import contents, minimizers
-from privrank_jax.privacy_audit.neighbors import Instances, those_near
-from privrank_jax.privacy_audit.registry import Audited
+from privrank_jax.privacy_audit import contents
 from privrank_jax.privacy_audit.rows import additive
 
 # Rows 0 and 2 are equal, so that their outcomes move all sums in one direction.
 _ROWS = ((0, 1, (0.5, 0.25)), (1, 2, (0.5, -0.5)), (0, 1, (0.5, 0.25)))
-_MATRIX = np.array([[1, -1, 0, 0.5, 0.25], [0, 1, -1, 0.5, -0.5], [1, -1, 0, 0.5, 0.25]])
-_GAMMA = 0.5
-_RIDGES = _GAMMA * np.array([1.0, 1.0, 1.0, 0.25, 0.25, 1.0])
-"""Of scores, of coefficients by their largest squares, and of log ν."""
 _EACH, _TWO = (0, 1, 2), (0, 1, 0)  # users of the rows
 COMPARISON = Privacy(1.0, unit="comparison", adjacency="flip", public=("covariates",))
 USER = dataclasses.replace(COMPARISON, unit="user")
-
-
-def _flips() -> Instances:
-    """All outcomes; neighbors differ in one of them."""
-    data = np.array([np.eye(3)[list(said)] for said in itertools.product(range(3), repeat=3)])
-    return those_near(data, lambda one, other: np.any(one != other, axis=1).sum() == 1)
-
-
-def _fit(name: str, title: str, *, ties: bool, note: str) -> Audited:
-    """A row on a fit to noisy numbers."""
-    units, loss = (
-        contents.covariates(_ROWS, _EACH, ties=ties),
-        minimizers.of_rows(_MATRIX, ties=ties),
-    )
-    ridges = _RIDGES if ties else _RIDGES[:-1]
-    nothing = units.contents[0] * 0
-    read = minimizers.behind(loss, units.numbers(nothing[None])[0], nothing, ridges)
-    more = {"ties": "davidson", "tie_gamma": _GAMMA} if ties else {}
-    return additive(
-        name,
-        title,
-        *(pairwise.perturbed_mle, dataclasses.replace(units, read=read), COMPARISON),
-        given={"gamma": _GAMMA, **more},
-        law=minimizers.law(loss, len(ridges), ridge=ridges),
-        instances=_flips,
-        note=note,
-    )
 
 
 _row = functools.partial(additive, function=pairwise.noisy_sums, note="pairwise/covariates.py")
@@ -98,12 +62,6 @@ AUDITED = (
         commands=(f"{_USERS_LEFT} --covariate length --noise gaussian --delta 1e-6",),
         note="pairwise/covariates.py; Balle and Wang (2018)",
     ),
-    _fit(
-        "covariate-mle",
-        "scores and coefficients of covariates from noisy sums, one outcome flips",
-        ties=False,
-        note="pairwise/covariates.py; of the noisy sums behind the scores",
-    ),
     _tied(
         "covariate-ties",
         "sums with covariates and ties + Laplace(max ‖z‖/ε), one win becomes a tie",
@@ -128,11 +86,5 @@ AUDITED = (
             f"{_USERS_LEFT} --covariate length --ties davidson --noise gaussian --delta 1e-6",
         ),
         remark="Balle and Wang (2018)",
-    ),
-    _fit(
-        "covariate-davidson-mle",
-        "Davidson's model with covariates from noisy sums and ties, one win becomes a tie",
-        ties=True,
-        note="pairwise/covariate_ties.py; of the noisy numbers behind the scores",
     ),
 )

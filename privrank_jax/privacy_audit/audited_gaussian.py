@@ -9,7 +9,7 @@ objective at its minimizer θ vanishes, so the gap u = θ_0 - θ_1 solves
     w_0 - w_1 = d(u) = 2(W_01 s(u) - W_10 s(-u)) - γu,
 
 where d falls strictly and w_0 - w_1 ~ N(0, 2σ²). Hence P(gap <= u) = 1 - Φ(d(u)/(√2 σ)), without a density or a
-determinant, and independently of the proof at the head of :mod:`privrank_jax.privacy.calibration`. The sum of the
+determinant, and independently of the proof at the head of :mod:`privrank_jax.mechanism.objective`. The sum of the
 scores, -(w_0 + w_1)/γ, is independent of the gap and of the data, so the gap carries the whole loss. The real line is
 cut into cells at quantiles under either data set, 0.05 standard deviations apart; the cell is a post-processing of the
 gap, so no loss is overstated.
@@ -149,7 +149,7 @@ def _scores(link: str, promise: Privacy, *bases: np.ndarray, **options: Any) -> 
 
 
 _FEW, _FAR = win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 2000))
-_CLAIM = "privacy/calibration.py"
+_CLAIM = "pairwise/perturbed_fit.py"
 
 _FITS = (
     audited(

@@ -135,13 +135,13 @@ def _sets_loss(theta: Array, data: Array) -> Array:
 _KINDS = [(number, place) for number in range(3) for place in range(int(_OFFERED[number].sum()))]
 _FEW: Callable[..., np.ndarray] = functools.partial(with_ties_of, _ITEMS)
 _SIDES = "--side left --covariate length:-1:2"
-_PROOF = "pairwise/objective_perturbation.py"
+_PROOF = "pairwise/perturbed_answers.py"
 
 AUDITED = (
     audited(
         "perturbed-covariates",
         "scores with private covariates, a comparison is added or removed, Laplace((2 + p/4)/ε), γ ≥ λ",
-        on(pairwise.perturbed_mle, _table, ties="half"),
+        on(pairwise.perturbed_covariates, _table, ties="half"),
         commands=(
             f"rank --unit comparison {_SIDES}",
             f"rank --max-per-user 2 {_SIDES}",
@@ -152,7 +152,7 @@ AUDITED = (
     audited(
         "perturbed-covariate-ties",
         "Davidson's model with private covariates, a comparison is replaced, Laplace((4 + p/2)/ε), γ ≥ λ",
-        on(pairwise.perturbed_mle, _table, ties="davidson"),
+        on(pairwise.perturbed_covariates, _table, ties="davidson"),
         calibration="sound",
         commands=(f"rank --max-per-user 2 --ties davidson {_SIDES}",),
         **_covariates(COMPARISON, _ROWS[1], ties=True),
@@ -160,7 +160,7 @@ AUDITED = (
     audited(
         "perturbed-davidson",
         "Davidson's model, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        on_ties(pairwise.perturbed_mle, ties="davidson"),
+        on_ties(pairwise.perturbed_davidson),
         neighbors=(_FEW((0, 1, 1), (1, 0, 3)), _FEW((1, 0, 4))),
         **protecting(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
         reduce=gap,
@@ -176,7 +176,7 @@ AUDITED = (
     audited(
         "perturbed-choices",
         "Plackett-Luce scores, a choice and its set are replaced, Laplace((4 + V)/ε), γ ≥ λ",
-        on(pairwise.perturbed_mle, _choices),
+        on(pairwise.perturbed_choices, _choices),
         calibration="sound",
         neighbors=tuple(_choices_of((0, 0), (1, 0))),
         promise=COMPARISON,

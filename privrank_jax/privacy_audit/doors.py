@@ -138,19 +138,23 @@ def _comparisons(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]
 
 
 def _objective(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    """2/λ for each comparison added, removed or flipped; by its promise for other noise, and for another link.
-
-    Halves are given; weighted comparisons are counted in smaller parts.
-    """
-    first, second = (2 / facts.get("parts", 2) * counts for counts in (first, second))
-    promised = _comparisons(first, second, facts)
-    if facts["link"] != "logistic" or facts["noise"] != "laplace" or not np.isfinite(promised):
+    """2/λ for each comparison added, removed or flipped; by its promise for other noise, and for another link."""
+    link, weighted = facts["facts"].rules
+    tilt, parts = facts["tilt"], 2048 if weighted else 2
+    first, second = first / parts, second / parts
+    promised = _comparisons(first, second, {"privacy": tilt.privacy})
+    if link.name != "logistic" or tilt.noise != "laplace" or not np.isfinite(promised):
         return promised
-    flips = facts["privacy"].adjacency == "flip"
-    if not flips and facts["gamma"] < facts["noise_scale"] * (1 - 1e-9):
-        return np.inf  # no ridge, no proof
+    flips = tilt.privacy.adjacency == "flip"
+    if not flips and _too_small(tilt):
+        return np.inf
     moved = np.abs(first - second).sum() / (2 if flips else 1)
-    return float(2 * moved / facts["noise_scale"])
+    return float(2 * moved / float(tilt.scale))
+
+
+def _too_small(tilt: Any) -> bool:
+    """No ridge, no proof."""
+    return tilt.gamma < float(tilt.scale) * (1 - 1e-9)
 
 
 _BINS = 2**16
@@ -170,16 +174,16 @@ def _meeting_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def _meetings(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    if facts["gamma"] < facts["noise_scale"] * (1 - 1e-9) or first[0] != second[0]:
+    tilt = facts["tilt"]
+    if _too_small(tilt) or first[0] != second[0]:
         return np.inf
-    return float(np.abs(first - second).sum() * (2 + first[0] / 4) / facts["noise_scale"])
+    return float(np.abs(first - second).sum() * (2 + first[0] / 4) / float(tilt.scale))
 
 
 def _tied(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
     """Doubled win counts, then the number of ties."""
-    if facts["gamma"] < facts["noise_scale"] * (1 - 1e-9):
-        return np.inf
-    return float(np.abs(first - second)[:-1].sum() / facts["noise_scale"])
+    tilt = facts["tilt"]
+    return np.inf if _too_small(tilt) else np.abs(first - second)[:-1].sum() / float(tilt.scale)
 
 
 def _choice_rows(rows: np.ndarray) -> np.ndarray:
@@ -187,11 +191,12 @@ def _choice_rows(rows: np.ndarray) -> np.ndarray:
 
 
 def _choices(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
-    if facts["gamma"] < facts["noise_scale"] * (1 - 1e-9):
+    tilt = facts["tilt"]
+    if _too_small(tilt):
         return np.inf
-    moved, spread = first - second, 1 - 1 / max(facts["num_items"] - 1, 1)
+    moved, spread = first - second, 1 - 1 / max(facts["facts"].num_items - 1, 1)
     one_way = max(moved.clip(0).sum(), -moved.clip(None, 0).sum())
-    return float(2 * np.abs(moved).sum() / facts["noise_scale"] + one_way * spread / facts["gamma"])
+    return float(2 * np.abs(moved).sum() / float(tilt.scale) + one_way * spread / float(tilt.gamma))
 
 
 def _users(first: np.ndarray, second: np.ndarray, facts: Mapping[str, Any]) -> float:
@@ -217,10 +222,10 @@ DOORS = (
     _door("exact.randomized_response:flipped_bits", _flips, "bits"),
     _door("release.exponential:_draw", _costs, "costs"),
     _door("exact.mallows:synthetic_ranks", _turned, "ranks", rows=True),
-    _door("release.perturbed_models:perturbed_scores", _objective, "counts", read=_halves),
-    _door("release.perturbed_models:perturbed_meetings", _meetings, "rows", read=_meeting_rows),
-    _door("release.perturbed_models:perturbed_ties", _tied, "counts"),
-    _door("release.perturbed_models:perturbed_choices", _choices, "rows", read=_choice_rows),
+    _door("pairwise.perturbed_fit:perturbed_scores", _objective, "counts"),
+    _door("pairwise.perturbed_answers:perturbed_meetings", _meetings, "rows", read=_meeting_rows),
+    _door("pairwise.perturbed_answers:perturbed_ties", _tied, "counts"),
+    _door("pairwise.perturbed_answers:perturbed_sets", _choices, "rows", read=_choice_rows),
     _door("exact.local_reports:leads", _users, "ranks"),
     _door("exact.local_reports:two_sets", _users, "ranks"),
     _door("aggregation.local_borda:ldp_borda", _users, "data"),

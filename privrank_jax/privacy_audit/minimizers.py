@@ -7,9 +7,6 @@ and by the change of variables its log density at θ is
 
 θ̃ is the minimizer before it is centered; the centered estimate is a function of it, so its loss is no larger.
 
-**Fits to noisy numbers.** Where L(θ; y) = A(θ) - θᵀN(y), the fit is a function of N + w, which is ∇A(θ̃) + γθ̃
-(:func:`behind`), and ∇A = ∇L(·; y) + N(y) for any y.
-
 Losses here are those of conditional logits and of links, written from their alternatives alone.
 """
 
@@ -24,7 +21,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._backend import product
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit.registry import Facts, Law
 
@@ -105,26 +101,6 @@ def points_near(first: list[float], size: int) -> np.ndarray:
     return np.array([[*first, *[1.0] * (size - len(first))], *far])
 
 
-def behind(
-    loss: Objective, numbers: np.ndarray, data: np.ndarray, ridge: Any
-) -> Callable[[Array], Array]:
-    """The noisy numbers to which an output was fitted, up to what centered scores don't tell.
-
-    Args:
-        loss: L.
-        numbers: N of the data.
-        data: any that have the meetings of those fitted to.
-        ridge: γ.
-    """
-
-    def found(fitted: Array) -> Array:
-        known = (jnp.asarray(one, fitted.dtype) for one in (data, numbers, ridge))
-        given, of_it, gamma = known
-        return jax.grad(loss)(fitted, given) + of_it + gamma * fitted
-
-    return found
-
-
 # --- losses ----------------------------------------------------------------------------------------
 
 _LOGS: dict[str, Callable[[Array], Array]] = {
@@ -156,31 +132,5 @@ def of_ties(step: float = 1.0) -> Objective:
     def loss(theta: Array, data: Array) -> Array:
         logs = _of_outcome(theta[:-1, None] - theta[:-1], step * theta[-1])
         return -jnp.sum((data[0] - data[1]) * logs[..., 2]) - jnp.sum(data[1] * logs[..., 1])
-
-    return loss
-
-
-def of_rows(matrix: np.ndarray, *, ties: bool = False) -> Objective:
-    """Of ``(rows, 3)``, a 1 for each row's outcome, and a loss for none, of rows with these coefficients."""
-
-    def loss(theta: Array, data: Array) -> Array:
-        scores = theta[:-1] if ties else theta
-        gap = product(jnp.asarray(matrix, theta.dtype), scores)
-        if ties:
-            lost = 1 - data[:, 1] - data[:, 2]
-            told = jnp.stack([lost, data[:, 1], data[:, 2]], axis=-1)
-            return -jnp.sum(told * _of_outcome(gap, theta[-1]))
-        won = data[:, 2] + 0.5 * data[:, 1]
-        return -jnp.sum(won * jax.nn.log_sigmoid(gap) + (1 - won) * jax.nn.log_sigmoid(-gap))
-
-    return loss
-
-
-def of_choices(sets: np.ndarray, offered: np.ndarray, chosen: np.ndarray) -> Objective:
-    """Of how often each item of ``chosen`` was chosen from its set, in Luce's model."""
-
-    def loss(theta: Array, times: Array) -> Array:
-        among = jax.nn.logsumexp(jnp.where(offered, theta[sets], -jnp.inf), axis=-1)
-        return jnp.sum(times * (among - theta[chosen]))
 
     return loss

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.kwiksort import exact_kwiksort
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
-    from privrank_jax.release.perturbed_mle import exact_perturbed_mle
     from privrank_jax.release.preference_labels import privatize_preferences
     from privrank_jax.release.private_design import exact_noisy_design
 
@@ -32,7 +31,6 @@ _HOMES = {
     "exact_exponential": "exponential",
     "exact_kwiksort": "kwiksort",
     "exact_noisy_design": "private_design",
-    "exact_perturbed_mle": "perturbed_mle",
     "privatize_preferences": "preference_labels",
 }
 
@@ -43,7 +41,6 @@ __all__ = [
     "exact_exponential",
     "exact_kwiksort",
     "exact_noisy_design",
-    "exact_perturbed_mle",
     "privatize_preferences",
 ]
 

@@ -362,7 +362,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: aggregation.dp_borda(key, weights, user).value,
         ),
         "noise in the objective of a fit": (
-            lambda: release.exact_perturbed_mle(data, pure),
+            lambda: pairwise.perturbed_mle.release(data, pure),
             lambda key: pairwise.perturbed_mle(key, data, pure).value,
         ),
         "exponential mechanism on rankings": (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import jax.numpy as jnp
 
 from privrank_jax.pairwise import noisy_counts, perturbed_mle
-from privrank_jax.pairwise.published import published_counts
+from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.simulate.axes import flatten
 
 
-def by_mle(key, wins, unit, epsilon, calibration, **options):
+def by_mle(key, wins, unit, epsilon, calibration):
     """The public estimator, at its own calibration."""
     asked = unit.promise(epsilon, calibration.adjacency)
-    return perturbed_mle(key, wins, asked, calibration=calibration.calibration, **options)
+    published = calibration.calibration == "published"
+    return (published_mle if published else perturbed_mle)(key, wins, asked)
 
 
 def by_counts(key, wins, unit, epsilon, calibration):

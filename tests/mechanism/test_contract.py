@@ -18,6 +18,7 @@ from scipy import stats
 
 from privrank_jax.privacy import Privacy
 from tests.mechanism.cases import CASES
+from tests.mechanism.objectives import OBJECTIVES
 from tests.reference import calibration
 
 DELTA = 1e-5
@@ -216,9 +217,11 @@ def test_what_does_not_fit_is_refused(case, key):
             record.release(case.padded(data)[0], good, noise="laplace")
 
 
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_record_reads_like_a_function(case):
-    record = case.record
+RECORDS = {case.record.name: case.record for case in (*CASES.values(), *OBJECTIVES.values())}
+
+
+@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
+def test_a_record_reads_like_a_function(record):
     assert "Guarantee" in record.__doc__
     assert record.__name__ == record.name
     module = importlib.import_module(record.__module__)

@@ -45,10 +45,22 @@ MUTANTS = (
             "-jnp.expm1(jnp.minimum(epsilon + lower - upper, 0.0))",
             "-jnp.expm1(jnp.minimum(lower - upper, 0.0))",
         ),
-        (" * comparisons / epsilon\n    return", " / epsilon\n    return"),
-        ("scale = 8.0 * link.kappa1", "scale = 4.0 * link.kappa1"),
-        ("spent = comparisons * jnp.log1p", "spent = jnp.log1p"),
+    ),
+    *mutants_of(
+        "mechanism/objective.py",
+        "tests/pairwise/test_perturbed_scales.py",
         ("np.asarray(floor) * (1 - 1e-6)", "np.asarray(floor) * 0.5"),
+    ),
+    *mutants_of(
+        "pairwise/perturbed_fit.py",
+        "tests/pairwise/test_perturbed_scales.py",
+        ("lambda gamma: times * jnp.log1p", "lambda gamma: jnp.log1p"),
+        ("most[attained.adjacency] * attained.comparisons_per_unit", "most[attained.adjacency]"),
+    ),
+    *mutants_of(
+        "pairwise/published.py",
+        "tests/pairwise/test_perturbed_scales.py",
+        ("every = 8.0 *", "every = 4.0 *"),
     ),
     *mutants_of(
         "privacy/prefix_sums.py",

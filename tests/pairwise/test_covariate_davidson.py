@@ -12,8 +12,8 @@ from privrank_jax.pairwise import noisy_sums_and_ties
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
+from tests.pairwise.flips import released
 from tests.quick import quick_jit
 from tests.reference.covariate_davidson import (
     covariate_davidson_fit,
@@ -44,7 +44,7 @@ def arena(seed=0, rows=60):
 
 
 TABLE = arena()
-private = functools.partial(perturbed_mle, ties="davidson")
+private = functools.partial(released, ties="davidson")
 
 
 def fitted(data, gamma=0.0, tie_gamma=0.0):
@@ -135,10 +135,6 @@ def test_bad_arguments_are_refused(key):
         private(key, TABLE, FLIPS, tie_gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be positive"):
         private(key, TABLE, FLIPS, gamma=-1.0)
-    with pytest.raises(ValueError, match="leave them out"):
-        private(key, TABLE, FLIPS, sensitivity=1.0)
-    with pytest.raises(ValueError, match="leave them out"):
-        perturbed_mle(key, TABLE, FLIPS, tie_gamma=1.0)
     decided = CovariateTable(TABLE.design, jnp.round(TABLE.outcomes))
     with pytest.raises(ValueError, match="0 of 60 comparisons are ties"):
         fitted(decided)

@@ -16,9 +16,9 @@ from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Privacy
+from tests.pairwise.flips import released
 from tests.reference.covariate_davidson import tie_probabilities
 from tests.reference.covariates import design_matrix
 
@@ -67,7 +67,7 @@ def test_intervals_cover_scores_and_coefficients(key):
     def run(keys, outcomes):
         def one(key, outcomes):
             table = CovariateTable(DESIGN, outcomes)
-            found = perturbed_mle(key, table, FLIPS)
+            found = released(key, table, FLIPS)
             facts = found.diagnostics
 
             def intervals(scale):
@@ -100,13 +100,18 @@ def test_a_step_that_is_too_long_gives_no_intervals(key):
     """At ε = 0.0001 there is only noise, and the ridge hides all."""
     table = CovariateTable(DESIGN, (CHANCE > 0.5) * 1.0)
     little = dataclasses.replace(FLIPS, epsilon=1e-4)
-    found = quickly(lambda table: perturbed_mle(key, table, little), table)
-    facts = found.diagnostics
+
+    def release(table):
+        found = released(key, table, little)
+        facts = found.diagnostics
+        return found.value, facts.gamma, facts.noise_scale
+
+    value, ridge, scale = quickly(release, table)
     errors = quickly(
         lambda value, ridge, scale: intervals_of(value, gamma=ridge, noise=scale),
-        found.value,
-        facts.gamma,
-        facts.noise_scale,
+        value,
+        ridge,
+        scale,
     )
     assert not np.any(np.isfinite(errors.coefficients.low))
     assert not np.any(errors.better)

@@ -14,8 +14,8 @@ from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.privacy import Privacy
+from tests.pairwise.flips import released
 from tests.quick import quick_jit
 from tests.reference.calibration import gaussian_scale
 from tests.reference.covariates import (
@@ -69,7 +69,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
             [1.0] * ITEMS + [column.max() ** 2 for column in abs(matrix[:, ITEMS:]).T]
         )
     expected = covariate_fit(matrix, np.asarray(noisy.value), ridge, ITEMS)
-    found = perturbed_mle(key, TABLE, asked, noise=noise, gamma=gamma)
+    found = released(key, TABLE, asked, noise=noise, gamma=gamma)
     np.testing.assert_allclose(found.diagnostics.gamma, ridge, rtol=1e-9)
     np.testing.assert_allclose(vector(found.value, design), expected, atol=1e-7)
     after = fit(design, noisy.value, ridge if gamma is None else gamma)
@@ -79,7 +79,7 @@ def test_equals_the_naive_fit_to_the_same_noisy_sums(noise, asked, gamma, key):
 
 def test_without_noise_it_is_the_ridge_fit(key):
     free = dataclasses.replace(FLIPS, epsilon=np.inf)
-    found = perturbed_mle(key, TABLE, free, gamma=0.5).value
+    found = released(key, TABLE, free, gamma=0.5).value
     ridged = mle(TABLE, gamma=0.5).value
     for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(ridged)):
         np.testing.assert_allclose(one, other, atol=1e-9)
@@ -128,28 +128,27 @@ def test_derivatives_are_implicit():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        (dataclasses.replace(FLIPS, adjacency="replace"), "promise adjacency='flip', under which"),
-        (dataclasses.replace(FLIPS, adjacency="add-remove"), "private=True"),
+        (dataclasses.replace(FLIPS, adjacency="replace"), "noisy_sums can't promise"),
         (dataclasses.replace(FLIPS, public=()), r"public=\('covariates',\)"),
         (Privacy(1.0, unit="rank", adjacency="replace"), "have no ranks to protect"),
     ],
 )  # fmt: skip
 def test_a_promise_that_hides_the_design_is_refused(asked, message, key):
     with pytest.raises(ValueError, match=message):
-        perturbed_mle(key, TABLE, asked)
+        noisy_sums(key, TABLE, asked)
 
 
 def test_bad_arguments_are_refused(key):
     with pytest.raises(TypeError, match="make a table by covariate_table"):
         noisy_sums(key, TABLE.design, FLIPS)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="gamma must be positive"):
-        perturbed_mle(key, TABLE, FLIPS, gamma=0.0)
+        released(key, TABLE, FLIPS, gamma=0.0)
     with pytest.raises(ValueError, match="gamma must be finite and at least 0"):
         mle(TABLE, gamma=-1.0)
     with pytest.raises(ValueError, match="needs delta > 0"):
-        perturbed_mle(key, TABLE, FLIPS, noise="gaussian")
+        noisy_sums(key, TABLE, FLIPS, noise="gaussian")
     with pytest.raises(ValueError, match="noise must be one of"):
-        perturbed_mle(key, TABLE, FLIPS, noise="cauchy")
+        noisy_sums(key, TABLE, FLIPS, noise="cauchy")
     with pytest.raises(ValueError, match=r"must have shape \(7,\)"):
         fit(TABLE.design, jnp.zeros(3), 1.0)
     with pytest.raises(ValueError, match="other models are logistic"):

@@ -15,7 +15,7 @@ from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import noisy_ties
 from privrank_jax.pairwise.designs import Counts, ModelScores
 from privrank_jax.pairwise.intervals import confidence_intervals
-from privrank_jax.pairwise.perturbed_fit import default_ridges, with_noise
+from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy.bodies import Noise
 from tests.promises import promise
@@ -70,9 +70,9 @@ def test_intervals_cover_as_often_as_they_say(key):
     law = noisy_ties.noise(promise(1.0, "user", "flip", 6), Facts(4))
     matrices, ties = drawn(3)
     keys = jax.random.split(key, RELEASES)
-    counts = jax.vmap(lambda k, w, t: with_noise(k, WinCounts(w, None, t), law, True))(
-        keys, matrices, ties
-    )
+    asked = promise(1.0, "user", "flip", 6)
+    release = jax.vmap(lambda k, w, t: noisy_ties(k, WinCounts(w, None, t), asked).value)
+    counts = release(keys, matrices, ties)
     gamma, tie_gamma = map(float, default_ridges(Counts(MET, ties=True), law))
     value = fitted(counts, jnp.full(RELEASES, gamma), jnp.full(RELEASES, tie_gamma))
     intervals = intervals_at(gamma, tie_gamma)

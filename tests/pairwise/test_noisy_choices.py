@@ -12,10 +12,11 @@ from privrank_jax import pairwise
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.perturbed_fit import default_ridges
+from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.pairwise.totals_noise import totals_sensitivity
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy.bodies import Noise
+from tests.pairwise.flips import released
 from tests.pairwise.problems import LISTS
 from tests.promises import promise
 
@@ -40,17 +41,17 @@ def test_the_private_fit_is_that_of_noisy_totals(key):
         (promise(0.5, adjacency="flip"), 4.0),
         (promise(0.5, "user", "flip", 3), 12.0),
     ):
-        found = pairwise.perturbed_mle(key, choices, asked)
+        found = released(key, choices, asked)
         assert found.diagnostics.noise_scale == scale
         noisy = choices.totals + scale * jax.random.laplace(key, (5,), choices.totals.dtype)
         gamma, _ = default_ridges(choices.design, Noise.independent("laplace", scale))
         assert found.diagnostics.gamma == pytest.approx(float(gamma))
         again = fit(choices.design, noisy, gamma)
         np.testing.assert_allclose(found.value, again.value, atol=1e-10)
-    free = pairwise.perturbed_mle(key, choices, promise(np.inf, adjacency="flip"), gamma=1.0)
+    free = released(key, choices, promise(np.inf, adjacency="flip"), gamma=1.0)
     np.testing.assert_allclose(free.value, mle(choices, gamma=1.0).value, atol=1e-9)
     users = promise(0.5, "user", "flip", 3)
-    known = pairwise.perturbed_mle(key, choices, users, sensitivity=2.0)  # instead of 2·3
+    known = pairwise.noisy_choices(key, choices, users, sensitivity=2.0)  # instead of 2·3
     assert known.diagnostics.noise_scale == 4.0
 
 
@@ -86,13 +87,10 @@ def test_rankings_have_no_private_totals(key):
     asked = promise(1.0, adjacency="flip")
     stages = Choices.from_rankings(LISTS, num_items=5)
     with pytest.raises(ValueError, match="break_rankings"):
-        pairwise.perturbed_mle(key, stages, asked)
+        pairwise.noisy_choices(key, stages, asked)
     with pytest.raises(ValueError, match="break_rankings"):
         pairwise.noisy_choices(key, stages, promise(1.0))
     with pytest.raises(ValueError, match="not public"):
         fit(stages.design, stages.totals, 1.0)
     with pytest.raises(ValueError, match="break_rankings"):
-        pairwise.perturbed_mle(key, stages, promise(1.0))
-    chosen = Choices.from_top1([(0, [1])], num_items=2)
-    with pytest.raises(ValueError, match="gamma must be positive"):
-        pairwise.perturbed_mle(key, chosen, asked, gamma=0.0)
+        pairwise.perturbed_choices(key, stages, promise(1.0))

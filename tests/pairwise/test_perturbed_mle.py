@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.mechanism.objective import _simulated
 from privrank_jax.pairwise import mle, perturbed_mle
-from privrank_jax.pairwise.perturbed_fit import _solve
-from privrank_jax.privacy import Privacy
+from privrank_jax.pairwise.published import published_mle
 from privrank_jax.privacy import noise as noises
 from tests import reference
 from tests.promises import promise, split
@@ -79,11 +79,11 @@ def test_a_sweep_traces_and_compiles_once(key):
     assert len(traces) == 1
     assert len(values) == len(sweep)
 
-    before = _solve._cache_size()
+    before = _simulated._cache_size()
     for number, (epsilon, gamma, limit) in enumerate(sweep):
         wins = tournament(number, 9)[0]
         perturbed_mle(key, wins, promise(epsilon, "user", "flip", limit), gamma=gamma)
-    assert _solve._cache_size() == before + 1
+    assert _simulated._cache_size() == before + 1
 
 
 @pytest.mark.slow
@@ -101,20 +101,14 @@ def test_padding_changes_nothing(key):
         np.testing.assert_array_equal(within[4:], 0.0)
 
 
-@pytest.mark.parametrize("calibration", ["tight", "published"])
-def test_padding_leaves_the_default_gamma(calibration, key):
+@pytest.mark.parametrize("record", [perturbed_mle, published_mle])
+def test_padding_leaves_the_default_gamma(record, key):
     wins, _ = tournament(8, 4)
     padded = np.zeros((6, 6))
     padded[:4, :4] = wins.matrix
     masked = WinCounts.from_matrix(padded, np.arange(6) < 4)
-    gammas = [
-        float(
-            perturbed_mle(
-                key, w, promise(1.0, adjacency="flip"), calibration=calibration
-            ).diagnostics.gamma
-        )
-        for w in (wins, masked)
-    ]
+    asked = promise(1.0, adjacency="flip")
+    gammas = [float(record(key, w, asked).diagnostics.gamma) for w in (wins, masked)]
     assert gammas[0] == pytest.approx(gammas[1], rel=1e-12)
 
 
@@ -160,9 +154,7 @@ def test_published_gamma_does_not_depend_on_a_private_count(key):
         ("user", "replace"),
     ):
         gammas = [
-            perturbed_mle(
-                key, data, promise(1.0, unit, adjacency, 2), calibration="published"
-            ).diagnostics.gamma
+            published_mle(key, data, promise(1.0, unit, adjacency, 2)).diagnostics.gamma
             for data in (wins, more)
         ]
         assert float(gammas[0]) == float(gammas[1]), (unit, adjacency)
@@ -171,33 +163,11 @@ def test_published_gamma_does_not_depend_on_a_private_count(key):
 def test_published_calibration(key):
     wins, _ = tournament(11, 6)
     degree = float(wins.degrees.mean())
-    edge = perturbed_mle(
-        key, wins, promise(1.0, adjacency="flip"), calibration="published"
-    ).diagnostics
+    edge = published_mle(key, wins, promise(1.0, adjacency="flip")).diagnostics
     assert float(edge.noise_scale) == 8.0
     assert float(edge.gamma) == pytest.approx(2 * math.sqrt(degree * math.log(6)))
-    user = perturbed_mle(
-        key, wins, promise(1.0, "user", contributions=7), calibration="published"
-    ).diagnostics
+    user = published_mle(key, wins, promise(1.0, "user", contributions=7)).diagnostics
     assert (float(user.noise_scale), float(user.gamma)) == pytest.approx((56.0, 14.0))
-
-
-def test_public_sensitivity_sets_the_scale_of_flips(key):
-    wins, _ = tournament(12, 6)
-    estimate = perturbed_mle(key, wins, promise(0.5, "user", "flip", 15), sensitivity=18.0)
-    assert float(estimate.diagnostics.noise_scale) == 36.0
-    gaussian = perturbed_mle(
-        key, wins, promise(0.5, "user", "flip", 15, delta=1e-4), sensitivity=3.0, noise="gaussian"
-    )
-    assert float(gaussian.diagnostics.noise_scale) == pytest.approx(
-        reference.gaussian_scale(3.0, 0.5, 1e-4), rel=1e-6
-    )
-    asked, _ = split({"contributions": None}, unit="user", adjacency="flip")
-    assert float(perturbed_mle(key, wins, asked, sensitivity=18.0).diagnostics.noise_scale) == 18.0
-    for wrong in ({"adjacency": "replace"}, {"link": "laplace"}, {"calibration": "published"}):
-        asked, options = split(wrong, adjacency="flip")
-        with pytest.raises(ValueError, match="only for adjacency='flip'"):
-            perturbed_mle(key, wins, asked, sensitivity=18.0, **options)
 
 
 @pytest.mark.parametrize(
@@ -208,8 +178,6 @@ def test_public_sensitivity_sets_the_scale_of_flips(key):
         ({"unit": "user", "contributions": None}, "needs contributions=L"),
         ({"noise": "gaussian"}, "needs delta > 0.*or choose noise='laplace'"),
         ({"noise": "cauchy"}, "noise must be one of"),
-        ({"calibration": "loose"}, "calibration must be one of"),
-        ({"calibration": "published", "noise": "gaussian", "delta": 0.1}, "for Laplace noise"),
         ({"adjacency": "replace", "gamma": 1.0}, "below 4, the least ridge"),
         ({"gamma": -1.0}, "gamma must be finite and at least 0"),
     ],
@@ -218,15 +186,6 @@ def test_bad_arguments_are_refused(settings, message, key):
     asked, options = split(settings, adjacency="flip")
     with pytest.raises(ValueError, match=message):
         perturbed_mle(key, tournament(13, 6)[0], asked, **options)
-
-
-def test_other_promises_are_refused_with_advice(key):
-    wins, _ = tournament(13, 6)
-    with pytest.raises(TypeError, match="say what is protected"):
-        perturbed_mle(key, wins, 1.0)
-    ranks = Privacy(1.0, unit="rank", adjacency="replace")
-    with pytest.raises(ValueError, match=r"perturbed_mle .*|needs contributions"):
-        perturbed_mle(key, wins, ranks)
 
 
 def test_traced_gamma_is_raised_to_its_floor(key):

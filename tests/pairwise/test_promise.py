@@ -17,13 +17,11 @@ TIED = WinCounts.from_matrix(WINS.matrix, ties=4)
 CHOICES = pairwise.Choices.from_top1([(0, [1, 2])], num_items=3)
 MECHANISMS = {
     "noisy_choices": lambda key, asked, **_: pairwise.noisy_choices(key, CHOICES, asked),
-    "perturbed_mle of choices": lambda key, asked, **_: pairwise.perturbed_mle(key, CHOICES, asked),
+    "perturbed_choices": lambda key, asked, **_: pairwise.perturbed_choices(key, CHOICES, asked),
     "noisy_counts": lambda key, asked, **known: pairwise.noisy_counts(key, WINS, asked, **known),
-    "perturbed_mle": lambda key, asked, **known: pairwise.perturbed_mle(key, WINS, asked, **known),
+    "perturbed_mle": lambda key, asked, **_: pairwise.perturbed_mle(key, WINS, asked),
     "noisy_ties": lambda key, asked, **_: pairwise.noisy_ties(key, TIED, asked),
-    "perturbed_mle of ties": lambda key, asked, **_: pairwise.perturbed_mle(
-        key, TIED, asked, ties="davidson"
-    ),
+    "perturbed_davidson": lambda key, asked, **_: pairwise.perturbed_davidson(key, TIED, asked),
     "noisy_counts released": lambda key, asked, **known: pairwise.noisy_counts.release(
         WINS, asked, **known
     ),

@@ -8,6 +8,8 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.comparisons import WinCounts
+from privrank_jax.mechanism import Facts
+from privrank_jax.pairwise.ridges import default_ridges
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.noise import laplace
 from tests.promises import promise
@@ -73,39 +75,12 @@ def asked(epsilon, **fields):
     return Privacy(epsilon, unit="user", adjacency="flip", **fields)
 
 
-def test_the_perturbed_mle_with_k_norm_noise_is_a_fit_to_the_noisy_totals(key, wins):
-    """Both methods draw the same noise from one key, the counts with the other sign."""
-    perturbed = pairwise.perturbed_mle(key, wins, asked(0.5), questionnaire=CYCLE)
-    noisy = pairwise.noisy_counts(key, wins, asked(0.5), questionnaire=CYCLE).value
-    gamma = perturbed.diagnostics.gamma
-    found = fitted(2 * wins.totals - noisy, wins.comparisons, gamma)
-    np.testing.assert_allclose(found.value, perturbed.value, atol=1e-9)
-    assert float(perturbed.diagnostics.noise_scale) == 2.0
-    assert perturbed.guarantee.numerics == "simulation"
-
-
 def test_the_default_gamma_knows_the_variance_of_k_norm_noise(key, wins):
     """γ = (h + v)/h, v the mean variance over the dimensions of the noise, here by simulation, within 5 %."""
-    each = jax.vmap(
-        lambda k: pairwise.noisy_counts(k, wins, asked(0.5), questionnaire=CYCLE).value
-    )(jax.random.split(key, 4000))
+    release = jax.vmap(lambda k: pairwise.noisy_counts(k, wins, asked(0.5), questionnaire=CYCLE))
+    each = release(jax.random.split(key, 4000)).value
     variance = np.sum(np.var(np.asarray(each), axis=0)) / (SIZE - 1)
     h = float(np.asarray(wins.degrees).mean()) / 5
-    found = jax.jit(
-        lambda epsilon: (
-            pairwise.perturbed_mle(key, wins, asked(epsilon), questionnaire=CYCLE).diagnostics.gamma
-        )
-    )(0.5)
+    law = pairwise.noisy_counts.noise(asked(0.5), Facts(SIZE, told={"questionnaire": CYCLE}))
+    found, _ = default_ridges(pairwise.Counts(wins.comparisons), law)
     assert float(found) == pytest.approx((h + variance) / h, rel=0.05)
-
-
-@pytest.mark.parametrize(
-    "settings", [{"link": "laplace"}, {"calibration": "published"}, {"adjacency": "replace"}]
-)
-def test_a_questionnaire_serves_only_noise_on_totals(settings, key, wins):
-    fields = dict(settings)
-    promised = Privacy(
-        1.0, unit="user", adjacency=fields.pop("adjacency", "flip"), public=("questionnaire",)
-    )
-    with pytest.raises(ValueError, match="only for adjacency='flip', link='logistic'"):
-        pairwise.perturbed_mle(key, wins, promised, questionnaire=CYCLE, **fields)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import itertools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
+from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import bounded_weights, perturbed_mle
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy.calibration import calibrate_objective_perturbation
 from tests import reference
 
 EPSILON = 1.0
@@ -54,7 +53,7 @@ def weighted(winner, loser, weight):
 def test_small_data_sets_lose_no_more_either(link):
     """Near a few comparisons, where curvatures matter, at random weights and points: exact densities lose at most ε."""
     draw, asked = np.random.default_rng(1), Privacy(EPSILON, unit="comparison", adjacency="replace")
-    scale, gamma = map(float, calibrate_objective_perturbation(get_link(link), asked))
+    scale, gamma = map(float, perturbed_mle.scale(asked, Facts(3, rules=(get_link(link), True))))
     pairs, worst = list(itertools.permutations(range(3), 2)), 0.0
     for _ in range(150):
         base = draw.random((3, 3)) * (draw.random((3, 3)) < 0.5) * (1 - np.eye(3))
@@ -95,8 +94,21 @@ def test_the_default_ridge_says_nothing_of_private_weights():
     assert len(set(ridges("flip", known=False))) == 2  # weights are public there
 
 
-def test_weighted_fits_take_no_facts_on_whole_comparisons():
-    wins, asked = WinCounts(jnp.zeros((2, 2))), Privacy(1.0, unit="comparison", adjacency="flip")
-    for told in ({"sensitivity": 1.0}, {"calibration": "published"}):
-        with pytest.raises(ValueError, match="weighted comparisons have the tight calibration"):
-            perturbed_mle(jax.random.key(0), wins, asked, weighted=True, **told)
+def test_weighted_comparisons_are_released():
+    rows = (0, 1, 1 / 1024), (1, 0, 3 + 1 / 2048), (1, 2, 2.5)
+    matrix = sum(weighted(*row) for row in rows)
+    wins, asked = (
+        WinCounts.from_matrix(matrix),
+        Privacy(1.0, unit="comparison", adjacency="replace"),
+    )
+    found = perturbed_mle.release(wins, asked, weighted=True)
+    assert found.guarantee.numerics == "exact"
+    assert (found.diagnostics.noise_scale, found.diagnostics.gamma) == (4.0, 4.0)
+    hardly = Privacy(1e9, unit="comparison", adjacency="replace")
+    found = perturbed_mle.release(wins, hardly, weighted=True, gamma=1.0)
+    np.testing.assert_allclose(found.value, reference.fit("logistic", matrix, ridge=1.0), atol=1e-5)
+    with pytest.raises(ValueError, match="multiples of 1/2 "):
+        perturbed_mle.release(wins, asked)
+    odd = WinCounts.from_matrix(weighted(0, 1, 0.3))
+    with pytest.raises(ValueError, match=r"multiples of 1/1024: .*bounded_weights"):
+        perturbed_mle.release(odd, asked, weighted=True)

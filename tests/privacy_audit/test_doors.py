@@ -12,7 +12,9 @@ import pytest
 
 from privrank_jax import pairwise
 from privrank_jax.exact.spanning_trees import Graph
-from privrank_jax.mechanism import Moves
+from privrank_jax.links import logistic
+from privrank_jax.mechanism import Facts, Moves
+from privrank_jax.mechanism.objective import Tilt
 from privrank_jax.privacy_audit import replay
 from privrank_jax.privacy_audit.doors import DOORS
 from privrank_jax.privacy_audit.replay import Door
@@ -149,27 +151,34 @@ def test_bits_totals_and_units():
     assert flips(*bits, {"epsilon": np.array([1, 2, 4])}) == 6.0
     gaussian = loss_of("discrete_gaussian")
     assert gaussian(np.array([3, 4]), np.array([0, 0]), {"epsilon": 2.0, "sensitivity": 5.0}) == 2.0
-    scores = loss_of("perturbed_scores")
-    usual = {"link": "logistic", "noise": "laplace", "gamma": 4.0, "noise_scale": 4.0}
-    by_promise = usual | {"noise": "gaussian"}
-    facts = {"privacy": promise(1.0, "user", "flip", 2)}
-    one, other = np.array([[0, 2], [1, 0]]), np.array([[0, 0], [3, 0]])
-    assert scores(one, other, usual | facts) == scores(one, other, by_promise | facts) == 1.0
-    assert scores(one, other, usual | facts | {"gamma": 0.1}) == 1.0
-    assert scores(one, other + np.eye(2)[::-1], usual | facts) == np.inf
-    replaced = {"privacy": promise(1.0)}
-    assert scores(one, other, usual | replaced) == scores(one, other, by_promise | replaced) == 2.0
-    assert scores(one, other, usual | replaced | {"noise_scale": 2.0}) == 4.0
-    assert scores(one, other, usual | replaced | {"gamma": 3.9}) == np.inf
-    in_parts = (1024 * counts for counts in (one, other))
-    assert scores(*in_parts, usual | replaced | {"parts": 2048}) == 2.0
-    one_way = {"privacy": promise(1.0, "user", "add-remove", 2)}
-    gone = one * [[0, 1], [0, 0]]
-    assert scores(one, gone, usual | one_way) == scores(one, gone, by_promise | one_way) == 0.5
     users = loss_of("leads")
     rows = np.array([[0, 1], [1, 0], [0, 1]])
     assert users(rows, rows[[1, 0, 2]], {"epsilon": 0.5}) == 0.0
     assert users(rows, 1 - rows, {"privacy": user(0.5)}) == 0.5
+
+
+def test_noise_in_the_objective():
+    """In halves, or in parts of weighted comparisons, by units of the promise or by 2/λ for each comparison."""
+    scores = loss_of("perturbed_scores")
+    one, other = np.array([[0, 4], [2, 0]]), np.array([[0, 0], [6, 0]])
+
+    def lost(first, second, privacy, noise="laplace", scale=4, gamma=4.0, *, weighted=False):
+        facts = Facts(2, rules=(logistic, weighted))
+        tilt = Tilt(privacy, noise, Fraction(scale), gamma)
+        return scores(first, second, {"facts": facts, "tilt": tilt})
+
+    flips, replaced = promise(1.0, "user", "flip", 2), promise(1.0)
+    assert lost(one, other, flips) == lost(one, other, flips, "gaussian") == 1.0
+    assert lost(one, other, flips, gamma=0.1) == 1.0
+    assert lost(one, other + 2 * np.eye(2)[::-1], flips) == np.inf
+    assert lost(one, other, replaced) == lost(one, other, replaced, "gaussian") == 2.0
+    assert lost(one, other, replaced, scale=2) == 4.0
+    assert lost(one, other, replaced, gamma=3.9) == np.inf
+    in_parts = [1024 * counts for counts in (one, other)]
+    assert lost(*in_parts, replaced, weighted=True) == 2.0
+    one_way = promise(1.0, "user", "add-remove", 2)
+    gone = one * [[0, 1], [0, 0]]
+    assert lost(one, gone, one_way) == lost(one, gone, one_way, "gaussian") == 0.5
 
 
 @pytest.mark.parametrize("name", GRAPHS)

@@ -9,8 +9,9 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
+from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import perturbed_mle
-from privrank_jax.privacy.calibration import calibrate_objective_perturbation, gamma_floor
+from privrank_jax.pairwise.published import published_mle
 from tests import reference
 from tests.privacy_audit.losses import (
     largest_loss,
@@ -30,9 +31,8 @@ def of_several(epsilon, adjacency, comparisons):
 
 def calibrated(link, adjacency, comparisons, epsilon, gamma=None, calibration="tight"):
     asked = of_several(epsilon, adjacency, comparisons)
-    scale, gamma = calibrate_objective_perturbation(
-        get_link(link), asked, gamma=gamma, calibration=calibration
-    )
+    record = published_mle if calibration == "published" else perturbed_mle
+    scale, gamma = record.scale(asked, Facts(2, rules=(get_link(link), False)), gamma=gamma)
     return float(scale), float(gamma)
 
 
@@ -141,7 +141,10 @@ def test_density_follows_the_dtype():
 def test_no_loss_above_epsilon(link, adjacency, comparisons):
     """γ at its floor (0.05 where there is none), by default, and far above."""
     for epsilon in (0.5, 3.0):
-        floor = float(gamma_floor(get_link(link), of_several(epsilon, adjacency, comparisons)))
+        asked = of_several(epsilon, adjacency, comparisons)
+        facts = Facts(2, rules=(get_link(link), False))
+        change = perturbed_mle.slope(asked, facts)
+        floor = float(perturbed_mle.ridge(asked, facts, change).floor)
         for gamma in (max(floor, 0.05), None, 10 * max(floor, 0.3)):
             scale, ridge = calibrated(link, adjacency, comparisons, epsilon, gamma)
             worst = worst_loss(

@@ -19,9 +19,10 @@ import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import get_link
+from privrank_jax.mechanism import Facts
 from privrank_jax.pairwise import perturbed_mle
 from privrank_jax.privacy import noise
-from privrank_jax.privacy.calibration import calibrate_objective_perturbation, gaussian_delta
+from privrank_jax.privacy.calibration import gaussian_delta
 from privrank_jax.privacy_audit import laws, worst_case
 from privrank_jax.privacy_audit.audited_gaussian import gap_distribution
 from tests.privacy_audit.losses import perturbed_mle_log_density, perturbed_mle_privacy_loss
@@ -30,6 +31,10 @@ from tests.promises import promise
 DRAWS = 6_000
 FALSE_ALARM = 1e-6
 EPSILON, DELTA = 1.0, 0.05
+
+
+def scale_of(link, asked, **told):
+    return perturbed_mle.scale(asked, Facts(2, rules=(get_link(link), False)), **told)
 
 
 def counts(size, *rows):
@@ -59,8 +64,8 @@ def losses_of_draws(key, link, adjacency, scale_factor=1.0):
 
     The mechanism takes no noise scale, so a larger ε in the same call gives less noise.
     """
-    scale, gamma = calibrate_objective_perturbation(
-        get_link(link), promise(EPSILON, adjacency=adjacency, delta=DELTA), noise="gaussian"
+    scale, gamma = scale_of(
+        link, promise(EPSILON, adjacency=adjacency, delta=DELTA), noise="gaussian"
     )
     scale, gamma = float(scale) * scale_factor, float(gamma)
     epsilon = EPSILON if scale_factor == 1.0 else epsilon_of(scale, gamma, link, adjacency)
@@ -95,7 +100,7 @@ def epsilon_of(scale, gamma, link, adjacency):
     @jax.jit
     def given(epsilon):
         asked = promise(epsilon, adjacency=adjacency, delta=DELTA)
-        return calibrate_objective_perturbation(get_link(link), asked, **settings)[0]
+        return scale_of(link, asked, **settings)[0]
 
     low, high = EPSILON, 1000.0
     for _ in range(60):
@@ -134,8 +139,8 @@ def test_too_little_noise_is_rejected(adjacency, factor, key):
 @pytest.mark.slow
 def test_flips_under_the_logistic_link_attain_delta(key):
     """One Gaussian mechanism on the totals: the δ of the draws is the δ asked for, two-sided."""
-    scale, _ = calibrate_objective_perturbation(
-        get_link("logistic"), promise(EPSILON, adjacency="flip", delta=DELTA), noise="gaussian"
+    scale, _ = scale_of(
+        "logistic", promise(EPSILON, adjacency="flip", delta=DELTA), noise="gaussian"
     )
     assert float(gaussian_delta(scale, np.sqrt(2.0), EPSILON)) == pytest.approx(DELTA, rel=1e-9)
     losses = losses_of_draws(key, "logistic", "flip")
@@ -215,8 +220,8 @@ def test_smallest_epsilon_between_two_normal_laws():
 def test_five_percent_less_noise_breaks_the_delta(row, adjacency):
     """Under replacement no neighbors are known that need all the noise: gradients that add up share one item."""
     worst = worst_case(row, EPSILON)
-    scale, gamma = calibrate_objective_perturbation(
-        get_link("logistic"), promise(EPSILON, adjacency=adjacency, delta=0.01), noise="gaussian"
+    scale, gamma = scale_of(
+        "logistic", promise(EPSILON, adjacency=adjacency, delta=0.01), noise="gaussian"
     )
     for factor, broken in ((1.0, False), (0.95, True)):
         cells = gap_distribution(
@@ -235,9 +240,7 @@ def test_five_percent_less_noise_breaks_the_delta(row, adjacency):
 def test_users_of_several_comparisons_keep_delta(adjacency, delta):
     """Three comparisons of two items that all leave, or turn round, against leads of all sizes."""
     asked = promise(EPSILON, "user", adjacency, delta=delta, contributions=3)
-    scale, gamma = calibrate_objective_perturbation(
-        get_link("logistic"), asked, noise="gaussian", default_gamma=1e-3
-    )
+    scale, gamma = scale_of("logistic", asked, noise="gaussian", default_gamma=1e-3)
     turned = 3.0 if adjacency == "replace" else 0.0
     lead = np.array([0.0, 3, 30, 300, 3000, 30_000])
     first, second = np.zeros((2, len(lead), 2, 2))

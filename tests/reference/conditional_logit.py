@@ -55,8 +55,11 @@ def log_density(answers, beta, scales, gamma):
     return noise + np.linalg.slogdet(bend)[1]
 
 
-def worst_loss(bases, contents, points, scales, gamma, adjacency):
-    """The largest log ratio of densities between neighbors: contents of one unit, beside each base, at any point."""
+def worst_loss(bases, contents, points, scales, gamma, adjacency, group=lambda content: None):
+    """The largest log ratio of densities between neighbors: contents of one unit, beside each base, at any point.
+
+    Under flips neighbors have contents of one group.
+    """
     worst = 0.0
     for base in bases:
         logs = np.array(
@@ -65,7 +68,12 @@ def worst_loss(bases, contents, points, scales, gamma, adjacency):
                 for content in contents
             ]
         )
-        near = itertools.combinations(range(len(contents)), 2)
+        groups = [group(content) for content in contents]
+        near = [
+            (a, b)
+            for a, b in itertools.combinations(range(len(contents)), 2)
+            if groups[a] == groups[b]
+        ]
         if adjacency == "add-remove":
             empty = next(k for k, content in enumerate(contents) if not content)
             near = ((empty, k) for k in range(len(contents)))

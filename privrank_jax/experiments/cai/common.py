@@ -29,11 +29,10 @@ from privrank_jax._types import Count, Key, Numbers, Scores
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.experiments.claims import minus
-from privrank_jax.links import get_link
 from privrank_jax.metrics import relative_error, top_k_error
 from privrank_jax.pairwise.noisy_totals import noisy_counts
-from privrank_jax.pairwise.perturbed_fit import calibrated_fit, perturbed_mle
-from privrank_jax.pairwise.published import published_counts
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
+from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import ranks_from_scores
 from privrank_jax.simulate.axes import Label, labeled
@@ -121,8 +120,8 @@ def noise_settings(
 ) -> tuple[Array, Array]:
     """Noise scale λ and ridge γ of the perturbed MLE at each ε, two arrays of shape ``(E,)``."""
     privacy = unit.promise(epsilons, calibration.adjacency)
-    chosen = None, "laplace", calibration.calibration
-    scale, gamma = calibrated_fit(wins, privacy, get_link("logistic"), *chosen)
+    record = published_mle if calibration.calibration == "published" else perturbed_mle
+    scale, gamma = record.settings(wins, privacy)
     shape, dtype = epsilons.shape, wins.matrix.dtype
     return jnp.broadcast_to(scale, shape).astype(dtype), jnp.broadcast_to(gamma, shape).astype(
         dtype

@@ -24,12 +24,16 @@ from privrank_jax.experiments.cai.common import (
     private_estimates,
     private_scores,
     private_totals,
+    reflected,
 )
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import mean_rank_difference
+from privrank_jax.pairwise.designs import Counts
+from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
-from privrank_jax.pairwise.perturbed_fit import default_gamma, perturbed_mle
+from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_fit import default_gamma
 from privrank_jax.pairwise.questionnaire import questionnaire_counts, questionnaire_sensitivity
 from privrank_jax.pairwise.questionnaire_noise import noise_on_totals
 from privrank_jax.privacy.bodies import Noise
@@ -178,15 +182,15 @@ def _asked_scores(
 def _shaped_scores(key: Key, found: Survey, epsilons: Sequence[float]) -> tuple[Array, Array]:
     """Scores ``(E, m)`` with K-norm noise under flips, and solver codes ``(E,)``."""
 
-    def fit(epsilon: Array) -> tuple[Array, Array]:
+    def fitted(epsilon: Array) -> tuple[Array, Array]:
         privacy = _promise("flip", epsilon, ("questionnaire",))
         gamma = default_gamma(found.wins, privacy, found.variance * jnp.square(1 / epsilon))
-        estimate = perturbed_mle(
-            key, found.wins, privacy, questionnaire=found.asked, gamma=jnp.asarray(gamma)
-        )
-        return estimate.value, estimate.diagnostics.fit.code
+        totals = noisy_counts(key, found.wins, privacy, questionnaire=found.asked).value
+        design = Counts(found.wins.comparisons, found.wins.mask)
+        estimate = fit(design, reflected(found.wins, totals), jnp.asarray(gamma))
+        return estimate.value, estimate.diagnostics.code
 
-    return jax.vmap(fit)(jnp.asarray(epsilons, found.wins.matrix.dtype))
+    return jax.vmap(fitted)(jnp.asarray(epsilons, found.wins.matrix.dtype))
 
 
 def _promise(adjacency: str, epsilon: Array, public: tuple[str, ...] = ()) -> Privacy:

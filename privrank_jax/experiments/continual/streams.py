@@ -20,7 +20,7 @@ from privrank_jax.experiments.continual.common import ContinualConfig, deviation
 from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.metrics import kendall_distance
 from privrank_jax.pairwise.continual import continual_totals
-from privrank_jax.pairwise.perturbed_fit import least_risk_gamma
+from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.prefix_sums import prefix_sum_errors
 from privrank_jax.rankings import ranks_from_scores

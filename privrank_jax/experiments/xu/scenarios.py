@@ -25,12 +25,11 @@ from privrank_jax.experiments.experiment import Experiment
 from privrank_jax.experiments.xu import common
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
-from privrank_jax.links import get_link
 from privrank_jax.metrics import kendall_distance, top_k_error
 from privrank_jax.pairwise import fit
 from privrank_jax.pairwise.debiasing import DebiasedSums
 from privrank_jax.pairwise.designs import Counts
-from privrank_jax.pairwise.perturbed_fit import calibrated_fit
+from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.report_theory import top_k_error_rate
 from privrank_jax.privacy.local import report_information
 from privrank_jax.privacy.noise import gaussian
@@ -355,7 +354,7 @@ def _published_noise(epsilon: Scalar) -> tuple[Scalar, Scalar]:
 
 def _tight_noise(wins: WinCounts, privacy: Privacy) -> tuple[Scalar, Scalar]:
     """Noise scale and ridge of :func:`~privrank_jax.pairwise.perturbed_mle` with Gaussian noise."""
-    return calibrated_fit(wins, privacy, get_link("logistic"), None, "gaussian")
+    return perturbed_mle.settings(wins, privacy, noise="gaussian")
 
 
 def build_methods(config: MethodConfig) -> tuple[Study, ...]:

@@ -117,7 +117,7 @@ def test_private_covariates_are_released_exactly(privrank, battles, adjacency, s
     rows = read(battles, covariates=("length",), side="left")
     table = rows.covariate_table({"length": (-3, 3)}, private=True)
     free = promise(math.inf, "comparison", adjacency)
-    expected = pairwise.perturbed_mle(jax.random.key(0), table, free, ties=ties).value
+    expected = pairwise.perturbed_covariates(jax.random.key(0), table, free, ties=ties).value
     for found, sure in zip(facts["covariates"].values(), expected.coefficients, strict=True):
         assert found == {"coefficient": pytest.approx(float(sure), abs=0.3)}
     assert ("tie_parameter" in facts) == (ties == "davidson")

@@ -19,8 +19,8 @@ from privrank_jax.experiments.cai.common import (
     private_scores,
     private_totals,
 )
-from privrank_jax.pairwise import mle, noisy_counts, perturbed_mle
-from privrank_jax.pairwise.published import published_counts
+from privrank_jax.pairwise import mle, noisy_counts
+from privrank_jax.pairwise.published import published_counts, published_mle
 from tests.experiments.cai.shared import COMPARISON, KEY, USER
 from tests.experiments.estimates import by_counts
 from tests.promises import promise
@@ -91,7 +91,7 @@ def test_scores_at_a_scale_are_the_estimator_with_that_calibration():
     wins = dataclasses.replace(wins, matrix=wins.matrix - jnp.diag(jnp.diag(wins.matrix)))
     scales, gammas = jnp.array([16.0, 0.0], jnp.float32), jnp.array([3.0, 1.5], jnp.float32)
     scores, codes = private_scores(KEY, wins, scales, gammas)
-    noisy = perturbed_mle(KEY, wins, promise(0.5), gamma=3.0, calibration="published")
+    noisy = published_mle(KEY, wins, promise(0.5), gamma=3.0)
     exact = mle(wins, gamma=1.5)
     np.testing.assert_allclose(scores, [noisy.value, exact.value], rtol=1e-4, atol=1e-5)
     assert float(noisy.diagnostics.noise_scale) == 16.0

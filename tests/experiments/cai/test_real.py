@@ -17,6 +17,8 @@ from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.pairwise.noisy_totals import noisy_counts
+from privrank_jax.pairwise.perturbed_fit import mean_degree
+from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.privacy import Privacy
 from tests import reference
 from tests.experiments.estimates import by_counts, by_mle
@@ -104,8 +106,12 @@ def naive_rank_differences(key, survey, epsilon):
         totals = by_counts(noise_key, wins, unit, epsilon, calibration)
         found["mle", calibration.name] = moved(scores, plain)
         found["counts", calibration.name] = moved(totals, wins.totals)
-    flip = CALIBRATIONS[2]
-    scores = by_mle(noise_key, wins, unit, epsilon, flip, sensitivity=float(survey.flip)).value
+    noisy = noisy_counts(
+        noise_key, wins, unit.promise(epsilon, "flip"), sensitivity=float(survey.flip)
+    )
+    variance = 2 * float(noisy.diagnostics.noise_scale) ** 2
+    gamma = least_risk_gamma(mean_degree(wins), variance)
+    scores = fit(Counts(wins.comparisons, wins.mask), 2 * wins.totals - noisy.value, gamma).value
     found["mle", "questionnaire flip"] = moved(scores, plain)
     for name, bound in (("flip", survey.flip), ("replace", survey.replace)):
         noisy = noisy_counts(

@@ -2,7 +2,7 @@ r"""The minimizer of a perturbed likelihood in exact multiples of a grid: object
 
 **What is published.** θ* minimizes f(θ) = L(θ) + γ‖θ‖²/2 + wᵀθ, where L is convex and w has independent Laplace or
 normal entries: *real* numbers. Objective perturbation is private for real numbers and the exact minimizer (proofs at
-the head of :mod:`privrank_jax.privacy.calibration`). Published is R(θ*), the nearest integers to the entries of Pθ*/h,
+the head of :mod:`privrank_jax.mechanism.objective`). Published is R(θ*), the nearest integers to the entries of Pθ*/h,
 where P centers the scores and the grid h is a public power of 1/2. R(θ*) is a function of θ* alone, so by
 post-processing it is as private as θ*, whatever h is. Nothing else of θ* leaves this module: no digit below the grid,
 no residual, no number of steps.
@@ -33,6 +33,10 @@ below 2^-40. The number of bits is a function of m, h and γ.
 midpoint-radius interval arithmetic*), Python's integers, and the bits of the operating system. Floating point only
 proposes points. Time is not covered by the guarantee: the number of Newton steps depends on the data, as in any fit.
 
+**Grid.** h = 2^-40. Scores that differ by less than a few millionths are the same to any reader: the standard error of
+the difference of two scores is at least 2/√N after N comparisons, at least 2^-26 for all counts that are accepted,
+without any noise. So h is below 2^-10 of it, whatever the data are, and needs no public fact.
+
 Refining an interval until rounding is decided is what Haney, Desfontaines, Hartman, Shrestha and Hay (2022, *Precision
 attacks and fixed-precision randomness*, arXiv 2207.13793) do for one number with noise; here the number is a minimizer.
 """
@@ -49,8 +53,9 @@ import numpy as np
 from jaxtyping import Float
 
 from privrank_jax._balls import Ball, above, ball, middle, precision
-from privrank_jax.exact.balls import RealNumber
+from privrank_jax.exact.balls import Laplace, Normal, RealNumber
 
+GRID = Fraction(1, 2**40)
 _SPARE = 44  # bits by which the first bound of the error is below h/m
 _MOST_STEPS = 500
 _NEAR = 1e-9  # relative: a Newton step from so near squares the error
@@ -71,6 +76,27 @@ class Likelihood(Protocol):
     def gradient(self, point: Sequence[Ball]) -> list[Ball]:
         """∇L in balls, at a point given by balls."""
         ...
+
+
+def drawn_minimizer(
+    likelihood: Likelihood,
+    multiples: Sequence[int],
+    noise: str,
+    scale: Fraction,
+    gamma: Fraction,
+) -> list[int]:
+    """The minimizer at fresh noise from the operating system, in multiples of :data:`GRID`, scores centered.
+
+    Args:
+        likelihood: L.
+        multiples: of the noise scale, of each number; 1 for scores, which come first.
+        noise: ``"laplace"`` or ``"gaussian"``.
+        scale: λ or σ of a score.
+        gamma: γ.
+    """
+    law = {"laplace": Laplace, "gaussian": Normal}[noise]
+    drawn = [law(times * scale) for times in multiples]
+    return rounded_minimizer(likelihood, gamma, drawn, GRID, scores=multiples.count(1))
 
 
 def rounded_minimizer(

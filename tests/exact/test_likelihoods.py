@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax._balls import above, ball, middle, precision
-from privrank_jax.release.likelihoods import LaplaceWins, Meetings, Offers
+from privrank_jax.exact.likelihoods import LaplaceWins, Meetings, Offers
 from tests.reference import conditional_logit as naive
 from tests.reference.perturbed_mle import loss_at
 

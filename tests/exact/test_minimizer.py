@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from privrank_jax._balls import ball, middle, precision
+from privrank_jax.exact import minimizer
 from privrank_jax.exact.balls import Laplace, Normal
-from privrank_jax.release import minimizer
-from privrank_jax.release.minimizer import rounded_minimizer
-from privrank_jax.release.perturbed_models import GRID, likelihood_of
+from privrank_jax.exact.likelihoods import of_wins
+from privrank_jax.exact.minimizer import GRID, rounded_minimizer
 from tests.reference.perturbed_mle import exact_minimizer
 
 FINE = Fraction(1, 2**150)
@@ -86,7 +86,7 @@ def test_equal_to_the_minimizer_with_90_digits_on_every_grid(link, law, items, s
     noise = [law(scale) for _ in range(items)]
     true = reference(doubled, gamma, noise, link)
     for grid, spare in ((Fraction(1), 44), (GRID, 44), (GRID, 0), (FINE, 44), (FINE, 0)):
-        found = rounded_minimizer(likelihood_of(doubled, link), gamma, noise, grid, spare=spare)
+        found = rounded_minimizer(of_wins(doubled, link), gamma, noise, grid, spare=spare)
         assert found == rounded(true, grid), (grid, spare)
 
 
@@ -95,7 +95,7 @@ def test_disconnected_items_and_runaway_winners_are_fitted_alike():
     doubled[0, 1], doubled[2, 3] = 2**40, 2
     noise = [Laplace(Fraction(2)) for _ in range(4)]
     gamma = Fraction(1, 1000)
-    found = rounded_minimizer(likelihood_of(doubled), gamma, noise, GRID)
+    found = rounded_minimizer(of_wins(doubled), gamma, noise, GRID)
     assert found == rounded(reference(doubled, gamma, noise), GRID)
 
 
@@ -107,7 +107,7 @@ def test_a_minimizer_at_a_boundary_takes_more_rounds_and_comes_out_right():
         grid = abs(true[0]) / (Fraction(21, 2) + side * Fraction(1, 10**60))
         for one in noise:
             one.asked.clear()
-        found = rounded_minimizer(likelihood_of(doubled), gamma, noise, grid)
+        found = rounded_minimizer(of_wins(doubled), gamma, noise, grid)
         assert found == rounded(true, grid)
         assert abs(found[0]) == (10 if side < 0 else 11)
         assert len(set(noise[0].asked)) > 1
@@ -117,7 +117,7 @@ def test_a_minimizer_at_a_boundary_takes_more_rounds_and_comes_out_right():
 def test_usual_cases_take_one_round():
     for seed in range(20):
         noise = [Counted(Laplace(Fraction(10))) for _ in range(6)]
-        rounded_minimizer(likelihood_of(wins(seed, 6)), Fraction(10), noise, GRID)
+        rounded_minimizer(of_wins(wins(seed, 6)), Fraction(10), noise, GRID)
         assert len(noise[0].asked) == 1
 
 
@@ -127,7 +127,7 @@ def test_a_bad_start_costs_time_alone(monkeypatch, start):
     noise = [Laplace(Fraction(5)) for _ in range(3)]
     proposed = start * np.arange(3.0)
     monkeypatch.setattr(minimizer, "near_minimizer", lambda perturbed: proposed)
-    found = rounded_minimizer(likelihood_of(doubled), gamma, noise, GRID)
+    found = rounded_minimizer(of_wins(doubled), gamma, noise, GRID)
     assert found == rounded(reference(doubled, gamma, noise), GRID)
 
 
@@ -135,12 +135,12 @@ def test_curvatures_that_doubles_cannot_invert_are_no_obstacle(monkeypatch):
     doubled, gamma = wins(9, 3), Fraction(1)
     noise = [Laplace(Fraction(5)) for _ in range(3)]
     monkeypatch.setattr(minimizer, "_solve", lambda curvature, slope: 0 * slope)
-    found = rounded_minimizer(likelihood_of(doubled), gamma, noise, GRID)
+    found = rounded_minimizer(of_wins(doubled), gamma, noise, GRID)
     assert found == rounded(reference(doubled, gamma, noise), GRID)
 
 
 def differs(doubled, gamma, noise, drawn, grid=FINE):
-    found = rounded_minimizer(likelihood_of(doubled), gamma, drawn, grid)
+    found = rounded_minimizer(of_wins(doubled), gamma, drawn, grid)
     return found != rounded(reference(doubled, gamma, noise), grid)
 
 
@@ -170,7 +170,7 @@ def test_the_bound_holds_at_any_point(link):
         held = [one.ball(200) for one in noise]
         mean = sum(held[1:], held[0]) / 4
         perturbed = minimizer._Perturbed(
-            likelihood_of(doubled, link), gamma, [one - mean for one in held], 4
+            of_wins(doubled, link), gamma, [one - mean for one in held], 4
         )
         for _ in range(30):
             point = [Fraction(t) for t in rng.normal(size=4) * rng.choice([0.01, 1.0, 20.0])]
@@ -185,5 +185,5 @@ def test_smaller_parts_of_wins_are_counted_as_what_they_are(link):
     """Weighted wins in multiples of 2^-11, as whole numbers of them."""
     parts, gamma, counted = 2048, Fraction(3), wins(7, 4, 5000)
     noise = [Laplace(Fraction(3)) for _ in range(4)]
-    found = rounded_minimizer(likelihood_of(counted, link, parts), gamma, noise, GRID)
+    found = rounded_minimizer(of_wins(counted, link, parts), gamma, noise, GRID)
     assert found == rounded(reference(counted, gamma, noise, link, parts), GRID)

@@ -1,6 +1,6 @@
 """Minus log-likelihoods of meetings with features and ties, of choices, and of the Laplace link, by their derivatives.
 
-They are :class:`~privrank_jax.release.minimizer.Likelihood`: first and second derivatives in doubles to find a
+They are :class:`~privrank_jax.exact.minimizer.Likelihood`: first and second derivatives in doubles to find a
 minimizer, and the first in balls, which says how near it is.
 """
 
@@ -15,8 +15,11 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from privrank_jax._balls import Ball, ball
-from privrank_jax.pairwise.objective_perturbation import FEATURE_BITS, TIE_SHARE
 
+FEATURE_BITS = 11
+"""Features are multiples of 2^-11."""
+TIE_SHARE = 0.5
+"""log ν in units of τ, which has the noise of a feature and the ridge of a score."""
 _UNIT = 2.0**-FEATURE_BITS
 
 
@@ -231,3 +234,26 @@ def _curve(gap: np.ndarray) -> np.ndarray:
     """-s', which is s + s² for x > 0, else 0."""
     score = _score(gap)
     return np.where(gap > 0, score + score**2, 0)
+
+
+def of_wins(
+    counts: Int[np.ndarray, "m m"],
+    link: str = "logistic",
+    parts: int = 2,
+    *,
+    ties: int | None = None,
+) -> Meetings | LaplaceWins:
+    """The likelihood of win counts.
+
+    Args:
+        counts: ``parts`` times the win counts.
+        link: ``"logistic"`` or ``"laplace"``.
+        parts: of a win, a power of 2.
+        ties: how many there are, if they are outcomes of their own.
+    """
+    if link == "laplace":
+        return LaplaceWins(counts, parts)
+    met = counts + counts.T
+    pairs = np.argwhere(np.triu(met))
+    known = [Fraction(int(one), 2 * parts) for one in (counts - counts.T).sum(1)]
+    return Meetings(len(counts), pairs, met[tuple(pairs.T)] / parts, known, ties)

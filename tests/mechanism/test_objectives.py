@@ -1,0 +1,427 @@
+"""What every record with noise in its objective keeps: its minimizer, losses, the law of its noise, use, refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+from fractions import Fraction
+
+import jax
+import jax.numpy as jnp
+import mpmath
+import numpy as np
+import pytest
+from scipy import optimize, stats
+from scipy.special import expit
+
+from privrank_jax._balls import middle, precision
+from privrank_jax.comparisons import WinCounts
+from privrank_jax.exact import minimizer
+from privrank_jax.mechanism import Facts
+from privrank_jax.pairwise import (
+    perturbed_answers,
+    perturbed_choices,
+    perturbed_covariates,
+    perturbed_mle,
+)
+from privrank_jax.privacy import Privacy
+from privrank_jax.privacy.noise import laplace
+from tests.mechanism import objectives
+from tests.mechanism.objectives import CHOICES, ITEMS, OBJECTIVES, TABLE, WINS
+from tests.promises import promise
+from tests.reference import conditional_logit as naive
+
+EACH = [
+    pytest.param(case, adjacency, id=f"{name}-{adjacency}")
+    for name, case in OBJECTIVES.items()
+    for adjacency in case.adjacencies
+]
+each = pytest.mark.parametrize(("case", "adjacency"), EACH)
+cases = pytest.mark.parametrize("case", OBJECTIVES.values(), ids=OBJECTIVES)
+
+
+def drawn(case, key, estimate):
+    """The tilt of a simulation."""
+    scale = float(estimate.diagnostics.noise_scale)
+    noise = np.asarray(laplace(key, (len(case.multiples),), scale, estimate_dtype(estimate)), float)
+    return case.sign * np.array(case.multiples) * noise
+
+
+def estimate_dtype(estimate):
+    return jax.tree.leaves(estimate.value)[0].dtype
+
+
+def minimized(case, tilt, gamma):
+    """The minimizer at this noise by SciPy, scores centered."""
+
+    def slope(beta):
+        return naive.derivatives(case.answers, beta, gamma)[0] + tilt
+
+    def bend(beta):
+        return naive.derivatives(case.answers, beta, gamma)[1]
+
+    found = optimize.root(slope, np.zeros(len(tilt)), jac=bend, tol=1e-13)
+    assert np.abs(slope(found.x)).max() < 1e-8
+    return np.append(found.x[:ITEMS] - found.x[:ITEMS].mean(), found.x[ITEMS:])
+
+
+@each
+def test_a_simulation_is_the_naive_minimizer_at_its_noise(case, adjacency, key):
+    """At usual and at large noise, and without noise at a given ridge."""
+    with jax.enable_x64(True):
+        data = jax.tree.map(_wide, case.data)
+        for epsilon, gamma in ((2.0, None), (0.1, None), (math.inf, 0.7), (2.0, 50.0)):
+            asked = promise(epsilon, adjacency=adjacency)
+            found = case.record(key, data, asked, gamma=gamma, **case.public)
+            wanted = minimized(case, drawn(case, key, found), float(found.diagnostics.gamma))
+            np.testing.assert_allclose(case.numbers(found.value), wanted, atol=1e-6)
+            assert int(found.diagnostics.fit.code) == 0
+            if gamma is not None:
+                assert float(found.diagnostics.gamma) == gamma
+            if math.isinf(epsilon):
+                assert float(found.diagnostics.noise_scale) == 0
+            exact = adjacency == "flip"
+            assert found.guarantee.numerics == ("simulation" if exact else "idealized")
+            assert found.guarantee.attained == asked
+
+
+def _wide(leaf):
+    return leaf.astype(float) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+
+@each
+def test_scale_and_ridge_are_those_of_the_theorem(case, adjacency, key):
+    """By hand, of L answers, from public facts and from data; at a larger γ log-determinants cost less."""
+    change, spread = case.scale
+    times = {"flip": 2.0, "replace": 2 * change, "add-remove": change}[adjacency]
+    spread = 0.5 if spread else 0.0  # of three items, V = (m - 2)/(m - 1)
+    for unit, answers in (("comparison", 1), ("user", 3)):
+        asked = promise(0.5, unit, adjacency, answers)
+        floor = 0.0 if adjacency == "flip" else (times + spread) * answers / 0.5
+        facts = Facts(ITEMS, rules=_rules(case))
+        _, least = map(float, case.record.scale(asked, facts))
+        assert least == pytest.approx(max(floor, 1.0))
+        found = case.record(key, case.data, asked, **case.public).diagnostics
+        assert float(found.gamma) >= least  # more where it is public how much was answered
+        scale = times * answers / (0.5 - spread * answers / float(found.gamma))
+        assert float(found.noise_scale) == pytest.approx(scale)
+        large = times * answers / (0.5 - spread * answers / 57.0)
+        given = case.record(key, case.data, asked, gamma=57.0, **case.public).diagnostics
+        assert (float(given.noise_scale), float(given.gamma)) == pytest.approx((large, 57.0))
+        both = case.record.scale(asked, facts, gamma=57.0)
+        assert tuple(map(float, both)) == pytest.approx((large, 57.0))
+
+
+def _rules(case):
+    if case.record is perturbed_covariates:
+        return 2, bool(case.public)
+    return (0, True) if case.record.name == "perturbed_davidson" else ()
+
+
+def points(numbers, near):
+    """Random points far and near, and a given one, of which numbers beyond its end are 1."""
+    rng = np.random.default_rng(0)
+    some = rng.choice([-60.0, -12.0, -1.0, 0.0, 1.0, 12.0, 60.0], (60, numbers))
+    return np.concatenate([[[*near, *[1.0] * (numbers - len(near))]], some])
+
+
+@each
+def test_exact_losses_reach_epsilon_and_no_more(case, adjacency):
+    """Over all answers of four items and random points; with 5 % less noise ε is exceeded."""
+    numbers = len(case.base[0][0][0])
+    weights = np.array([1] * 4 + [2] * (numbers - 4))
+    davidson = bool(case.public) or case.record.name == "perturbed_davidson"
+    at, facts = points(numbers, case.near), Facts(4, rules=_rules_of_four(case, numbers, davidson))
+    asked = promise(1.0, "comparison", adjacency)
+    if case.record is perturbed_choices:
+        facts = Facts(3)  # sets of three of four items
+    scale, gamma = map(float, case.record.scale(asked, facts, gamma=None))
+    contents = [[], *case.kinds]
+
+    def worst(shrunk):
+        each = shrunk * scale * weights
+        ridge = shrunk * gamma
+        told = {} if adjacency != "flip" else {"group": lambda kind: kind and case.group(kind)}
+        return naive.worst_loss([[], case.base], contents, at, each, ridge, adjacency, **told)
+
+    assert 0.98 < worst(1.0) <= 1 + 1e-9
+    assert worst(0.95) > 1.02
+
+
+def _rules_of_four(case, numbers, davidson):
+    if case.record.name == "perturbed_mle":
+        return ()
+    return numbers - 4 - davidson, davidson
+
+
+def test_users_of_two_answers_lose_epsilon_and_no_more():
+    case = OBJECTIVES["covariates and ties"]
+    contents = [
+        [one for kind in some for one in kind]
+        for size in range(3)
+        for some in itertools.combinations_with_replacement(case.kinds, size)
+    ]
+    asked = promise(1.0, "user", "replace", 2)
+    scale, gamma = map(float, case.record.scale(asked, Facts(4, rules=(1, True))))
+    weights = np.array([1] * 4 + [2] * 2)
+    at = points(6, case.near)[:20]
+    bases = [[], case.base]
+    worst = naive.worst_loss(bases, contents, at, scale * weights, gamma, "replace")
+    assert 0.99 < worst <= 1 + 1e-9
+
+
+@each
+def test_noise_has_the_stated_law(case, adjacency, key):
+    """What noise each fit needs, by the naive gradient: 1,500 draws; a scale that is 40 % off is rejected."""
+    asked = promise(2.0, adjacency=adjacency)
+    run = jax.vmap(lambda k: case.record(k, case.data, asked, **case.public))
+    found = run(jax.random.split(key, 1500))
+    scale, gamma = (
+        float(one[0]) for one in (found.diagnostics.noise_scale, found.diagnostics.gamma)
+    )
+    betas = case.numbers(found.value)
+    noise = np.array([-naive.derivatives(case.answers, beta, gamma)[0] for beta in betas])
+    noise /= np.array(case.multiples)
+    whole, rest = noise[:, :ITEMS], noise[:, ITEMS:]
+    assert np.abs(whole.sum(1)).max() < 2e-2 * scale
+    gaps = (whole[:, 0] - whole[:, 1]) / scale  # of two Laplace numbers
+
+    def law(size):
+        size = np.abs(size)
+        return (1 + size / 2) * np.exp(-size)
+
+    for factor, agrees in ((1, True), (0.7, False), (1.4, False)):
+        sizes = 1 - law(gaps / factor)
+        assert (stats.kstest(sizes, "uniform").pvalue > 1e-6) == agrees
+        if rest.size:
+            assert (stats.kstest(rest[:, 0] / scale / factor, "laplace").pvalue > 1e-6) == agrees
+    assert np.abs(noise.mean(0)).max() < 6 * np.sqrt(2 / 1500) * scale
+
+
+@cases
+def test_transformations_leave_the_value_alone(case, key):
+    """jit, vmap over keys and ε, float32; derivatives by ε and γ are those of finite differences."""
+
+    def run(key, epsilon, gamma=None, data=case.data):
+        asked = promise(epsilon)
+        return case.record(key, data, asked, gamma=gamma, **case.public)
+
+    eager = case.numbers(run(key, 2.0).value)
+    np.testing.assert_allclose(case.numbers(jax.jit(run)(key, 2.0).value), eager, atol=2e-5)
+    assert estimate_dtype(run(key, 2.0)) == jax.tree.leaves(case.data)[-1].dtype
+    keys, budgets = jax.random.split(key, 2), jnp.array([1.0, 2.0])
+    both = case.numbers(jax.vmap(run)(keys, budgets).value)
+    for place in range(2):
+        alone = case.numbers(run(keys[place], float(budgets[place])).value)
+        np.testing.assert_allclose(both[place], alone, atol=1e-4)
+    with jax.enable_x64(True):
+        data = jax.tree.map(_wide, case.data)
+
+        def total(epsilon, gamma):
+            value = run(key, epsilon, gamma, data).value
+            return jnp.sum(getattr(value, "scores", value)[0] ** 2)
+
+        slopes = jax.grad(total, (0, 1))(2.0, 90.0)
+        for place, step in enumerate(np.eye(2) * 1e-5):
+            up, down = (total(2.0 + s * step[0], 90.0 + s * step[1]) for s in (1, -1))
+            assert float(slopes[place]) == pytest.approx(
+                float(up - down) / 2e-5, rel=1e-3, abs=1e-9
+            )
+        clamped = jax.jit(lambda gamma: run(key, 2.0, gamma, data).diagnostics.gamma)(0.1)
+        least = case.record.scale(promise(2.0), Facts(ITEMS, rules=_rules(case)))[1]
+        assert float(clamped) == pytest.approx(float(least))
+
+
+# --- exact releases --------------------------------------------------------------------------------
+
+
+@each
+def test_a_release_is_a_minimizer_with_many_digits_on_the_same_noise(case, adjacency, monkeypatch):
+    numbers, sizes = [], []
+
+    def kept(size, law=minimizer.Laplace):
+        numbers.append(law(size))
+        sizes.append(size)
+        return numbers[-1]
+
+    monkeypatch.setattr(minimizer, "Laplace", kept)
+    asked = promise(2.0, adjacency=adjacency)
+    told = {"gamma": 0.5} if adjacency == "flip" else {}
+    found = case.record.release(case.data, asked, **told, **case.public)
+    assert found.guarantee.numerics == "exact"
+    assert found.guarantee.attained == asked
+    scale, weight = found.diagnostics.noise_scale, found.diagnostics.gamma
+    raised = Fraction(scale) * (1 + Fraction(1, 2**30))
+    least = Fraction(weight) if adjacency == "flip" else max(Fraction(weight), raised)
+    assert sizes == [times * raised for times in case.multiples]
+    with precision(400):
+        tilt = [middle(one.ball(300)) for one in numbers]
+    with mpmath.workdps(80):
+        tilt = [mpmath.mpf(w.numerator) / w.denominator for w in tilt]
+        gamma = mpmath.mpf(least.numerator) / least.denominator
+        true = naive.exact_minimizer(case.answers, tilt, gamma, ITEMS, digits=30)
+        grid = float(minimizer.GRID)
+        steps = [int(mpmath.floor(t / grid + mpmath.mpf(1) / 2)) for t in true]
+    assert [round(t / grid) for t in case.numbers(found.value)] == steps
+
+
+def law_of_two(matrix, scale, gamma, grid, noise, reach=400):
+    """Probabilities of the released integer of item 0 from -reach to reach, in closed form.
+
+    The gap s between two centered scores solves γs/2 + Mσ(s) - N₀ + (w₀ - w₁)/2 = 0, which rises in s; w₁ - w₀ has the
+    law of a difference of two Laplace numbers, P(w₁ - w₀ ≤ -v) = (1 + v/(2λ))e^{-v/λ}/2, or N(0, 2σ²).
+    """
+    ends = (np.arange(-reach, reach + 2) - 0.5) * float(grid) * 2
+    met, won = matrix[0, 1] + matrix[1, 0], matrix[0, 1]
+    needed = gamma * ends + 2 * met * expit(ends) - 2 * won
+    if noise == "gaussian":
+        return np.diff(stats.norm(scale=math.sqrt(2) * scale).cdf(needed))
+    size = np.abs(needed) / scale
+    tail = 0.5 * (1 + size / 2) * np.exp(-size)
+    beyond, before = -np.diff(tail), np.diff(tail)
+    across = 1 - tail[:-1] - tail[1:]
+    return np.where(needed[1:] <= 0, before, np.where(needed[:-1] >= 0, beyond, across))
+
+
+@pytest.mark.parametrize("noise", ["laplace", pytest.param("gaussian", marks=pytest.mark.slow)])
+def test_released_integers_of_two_items_have_their_law(noise, monkeypatch):
+    """On a coarse grid, 2,000 releases; false alarms on fresh noise: one in 10^5."""
+    grid = Fraction(1, 8)
+    monkeypatch.setattr(minimizer, "GRID", grid)
+    wins = WinCounts.from_matrix([[0.0, 6.5], [3.5, 0.0]])
+    asked = promise(4 / 3, delta=0.01 if noise == "gaussian" else 0.0)
+    each = [perturbed_mle.release(wins, asked, noise=noise) for _ in range(2000)]
+    values = np.array([one.value for one in each]) / float(grid)
+    scale, gamma = each[0].diagnostics.noise_scale, each[0].diagnostics.gamma
+    assert np.all(values == np.round(values))
+    assert np.all(np.abs(values.sum(1)) <= 1)
+
+    def alarm(factor):
+        expected = law_of_two(np.asarray(wins.matrix), factor * scale, gamma, grid, noise)
+        steps = np.arange(-400, 401)
+        inside = (np.abs(steps) <= 12) & (expected * len(each) >= 5)  # rarer ones together
+        observed = np.array([np.sum(values[:, 0] == k) for k in steps[inside]])
+        pooled = np.append(expected[inside], 1 - expected[inside].sum()) * len(each)
+        return stats.chisquare(np.append(observed, len(each) - observed.sum()), pooled).pvalue
+
+    assert alarm(1) > 1e-5
+    assert max(alarm(1.25), alarm(0.8)) < 1e-5
+
+
+def test_equal_rows_in_any_order_and_padding_are_one_release(monkeypatch):
+    """What reaches the fit is a set of rows: as without padding, whatever the order of rows and who gave them."""
+    seen = []
+
+    def kept(rows, *_):
+        seen.append(sorted(map(tuple, rows.tolist())))
+        return [0] * 5
+
+    monkeypatch.setattr(perturbed_answers, "perturbed_meetings", kept)
+    turned = jax.tree.map(lambda leaf: leaf[::-1] if leaf.shape[:1] == (40,) else leaf, TABLE)
+    padded = _of(mask=jnp.arange(40) < 30)
+    for one in (TABLE, turned, padded):
+        perturbed_covariates.release(one, promise(2.0))
+    assert seen[0] == seen[1]
+    assert len(seen[2]) == 30
+
+
+@cases
+@pytest.mark.parametrize("epsilon", [1e-9, 1000.0])
+def test_extreme_budgets_end_in_finite_numbers(case, epsilon):
+    asked = promise(epsilon, adjacency="add-remove")
+    found = case.record.release(case.data, asked, **case.public).value
+    assert np.all(np.isfinite(case.numbers(found)))
+
+
+def test_no_answers_are_released():
+    nothing = WinCounts(jnp.zeros((ITEMS, ITEMS)), None, 0)
+    for name in ("wins", "ties"):
+        value = OBJECTIVES[name].record.release(nothing, promise(1.0)).value
+        assert np.ptp(getattr(value, "scores", value)) > 0
+    empty = dataclasses.replace(CHOICES, weights=jnp.zeros_like(CHOICES.weights))
+    assert np.ptp(perturbed_choices.release(empty, promise(1.0)).value) > 0
+
+
+# --- refusals --------------------------------------------------------------------------------------
+
+
+@cases
+def test_what_does_not_fit_is_refused(case, key):
+    record, good = case.record, promise(1.0)
+    calls = [functools.partial(record, key), record.release]
+    ranks = Privacy(1.0, unit="rank", adjacency="replace")
+    users = Privacy(1.0, unit="user", adjacency="replace")
+    loose = dataclasses.replace(good, delta=1e-6)
+    for data, asked, told, error, word in (
+        (np.ones((2, 2)), good, {}, TypeError, record.name),
+        (case.data, 1.0, {}, TypeError, "Privacy"),
+        (case.data, ranks, {}, ValueError, "promise"),
+        (case.data, users, {}, ValueError, "contributions"),
+        (case.data, good, {"gamma": 0.5}, ValueError, "least ridge"),
+        (case.data, good, {"gamma": -1.0}, ValueError, "gamma"),
+        (case.data, good, {"noise": "cauchy"}, ValueError, "noise"),
+        (case.data, good, {"noise": "gaussian"}, ValueError, "noise"),
+        (case.data, loose, {"noise": "k-norm"}, ValueError, "noise"),
+    ):
+        for call in calls:
+            with pytest.raises(error, match=word):
+                call(data, asked, **told, **case.public)
+    if "flip" not in case.adjacencies:
+        for call in calls:
+            with pytest.raises(ValueError, match=r"pairwise\.fit"):
+                call(case.data, promise(1.0, adjacency="flip"), **case.public)
+    for epsilon in (math.inf, np.ones(2)):
+        with pytest.raises(ValueError, match="epsilon"):
+            record.release(case.data, promise(epsilon), **case.public)
+    if case.more is not None:
+        with pytest.raises(ValueError, match="no padding"):
+            record.release(case.more, good, **case.public)
+
+
+def _of(**changed):
+    return dataclasses.replace(TABLE, design=dataclasses.replace(TABLE.design, **changed))
+
+
+def _users(contributions):
+    return Privacy(1.0, unit="user", adjacency="replace", contributions=contributions)
+
+
+def _weighing(*weights):
+    return dataclasses.replace(CHOICES, weights=jnp.asarray(weights))
+
+
+NOTHING = jnp.zeros((2, 2))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told", "words"),
+    [
+        ("covariates", _of(users=jnp.zeros(40, int)), {"privacy": _users(3)}, "40 comparisons"),
+        ("covariates", TABLE, {"ties": "never"}, "ties"),
+        ("covariates", dataclasses.replace(TABLE, outcomes=jnp.full(40, 0.25)), {}, "outcomes"),
+        ("covariates", _of(features=jnp.full((40, 2), 0.3)), {}, "multiples"),
+        ("covariates", objectives.table_of(private=False), {}, "private="),
+        ("ties", WinCounts(NOTHING), {}, "ties"),
+        ("ties", WinCounts(NOTHING, None, 0.5), {}, "whole"),
+        ("choices", _weighing(9.0, 5.0, 0.5), {}, "whole"),
+        ("choices", _weighing(9.0, 5.0, np.nan), {}, "whole"),
+        ("choices", dataclasses.replace(CHOICES, public_sets=False), {}, "not public"),
+        ("wins", WinCounts(jnp.array([[0.0, -1.0], [2.0, 0.0]])), {}, "at least 0"),
+        ("wins", WinCounts(jnp.array([[1.0, 0.0], [0.0, 0.0]])), {}, "meet itself"),
+        ("wins", WinCounts(jnp.array([[0.0, 0.3], [0.0, 0.0]])), {}, "multiples of 1/2"),
+        ("wins", WinCounts(jnp.array([[0.0, np.nan], [0.0, 0.0]])), {}, "multiples of 1/2"),
+        ("wins", WinCounts(np.float32([[0.0, 2.0**30], [0.0, 0.0]])), {}, "exact counts"),
+        ("wins", WINS, {"link": "normal"}, "unbounded score"),
+        ("wins", WINS, {"link": "probit"}, "unknown link"),
+        ("wins", WINS, {"gamma": 0.0, "privacy": promise(1.0, adjacency="flip")}, "above 0"),
+    ],
+)
+def test_data_that_are_wrong_are_not_released(name, data, told, words):
+    with pytest.raises(ValueError, match=words):
+        OBJECTIVES[name].record.release(data, **{"privacy": promise(1.0)} | told)
+
+
+def test_users_of_one_comparison_are_taken():
+    assert perturbed_covariates.release(TABLE, _users(1)).guarantee.numerics == "exact"
