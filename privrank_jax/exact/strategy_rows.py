@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -86,11 +87,6 @@ class ExactRows:
         """d, how many numbers a step has."""
         return sum(self._sizes)
 
-    @property
-    def units(self) -> list[float]:
-        """Scale of the noise drawn at the first step, of each part, in published units."""
-        return [float(scale) / (self._times * self.strategy.unit) for scale in self.scales]
-
     def drawn(
         self, counts: Int[np.ndarray, "steps numbers"], first: int, sources: Sequence[Source]
     ) -> Rows:
@@ -146,3 +142,9 @@ class ExactRows:
             rates = [1 / (scale * self.strategy.growth(t)) for t in range(steps)]
             each = np.array([math.sqrt(2) * math.exp(-r / 2) / -math.expm1(-r) for r in rates])
         return self.strategy.spread(steps, each) / self._times
+
+    def told(self, steps: int) -> list[Any]:
+        """Scale of the noise drawn at the first step, and :meth:`deviations`, of each part in turn."""
+        unit = self._times * self.strategy.unit
+        found = [(float(s) / unit, self.deviations(steps, k)) for k, s in enumerate(self.scales)]
+        return [one for part in found for one in part]

@@ -56,7 +56,7 @@ from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.noise import draw
 from privrank_jax.privacy.prefix_sums import (
     check_steps,
-    column_length,
+    simulated,
     strategy_matrices,
     usual_strategy,
 )
@@ -68,29 +68,10 @@ if TYPE_CHECKING:
 MAX_STEPS = 10_000
 MAX_PAIR_ITEMS = 100
 PAIRS_SHARE = Fraction(1, 4)
+"""Of the budget; measured at the head of :mod:`privrank_jax.pairwise.score_stream`."""
 _TIMES = 2  # counts are multiples of 1/2
 
 Steps = Float[Array, "steps numbers"]
-
-
-@dataclasses.dataclass(frozen=True)
-class Part:
-    """A part of what a stream holds for each step.
-
-    Attributes:
-        size: how many numbers.
-        moved: d, the most that one comparison adds to them, in ℓ₁ and in squared ℓ₂.
-        share: φ, its share of the budget.
-    """
-
-    size: int
-    moved: int = 1
-    share: Fraction = Fraction(1)
-
-    @property
-    def factor(self) -> Fraction:
-        """d/φ."""
-        return self.moved / self.share
 
 
 @jax.tree_util.register_dataclass
@@ -121,7 +102,7 @@ class PrefixSums(Mechanism):
     Attributes:
         name: of the record in this module.
         doc: the theorem, and what is published.
-        parts: m -> parts of a step, in order.
+        parts: m -> how many numbers each part of a step has, and d/φ.
         floats: (data, m or None) -> what arrived in each step, ``(T, d)``, and m; checked.
         whole: data -> twice that on the host, as int64.
         hidden: whether it holds for private pairs alone, as others need no such counts.
@@ -129,7 +110,7 @@ class PrefixSums(Mechanism):
 
     name: str
     doc: str
-    parts: Callable[[int], tuple[Part, ...]]
+    parts: Callable[[int], list[tuple[int, Fraction]]]
     floats: Callable[[Any, int | None], tuple[Any, int]]
     whole: Callable[[Any], Int[np.ndarray, "steps numbers"]]
     hidden: bool = False
@@ -186,7 +167,7 @@ class PrefixSums(Mechanism):
         attained = self.attained(privacy, noise)
         decode, scales = self._scales(attained, items, len(numbers), noise, strategy)
         parts = zip(self.parts(items), scales, strict=True)
-        each = jnp.concatenate([jnp.full(part.size, scale) for part, scale in parts])
+        each = jnp.concatenate([jnp.full(size, scale) for (size, _), scale in parts])
         value = _noisy_prefix_sums(key, numbers, jnp.asarray(decode, numbers.dtype), each, noise)
         rows = np.linalg.norm(decode, axis=1) * Noise.independent(noise, 1.0).deviation()
         told = [one for s in scales for one in (s, s * jnp.asarray(rows, numbers.dtype))]
@@ -210,11 +191,11 @@ class PrefixSums(Mechanism):
     ) -> tuple[np.ndarray, list[Any]]:
         """B, and the scale of each part."""
         strategy = strategy or usual_strategy(steps, noise)
-        decode, encode = strategy_matrices(strategy, steps)
+        decode, _ = strategy_matrices(strategy, steps)
         size = totals_change(attained, Facts(items), noise).size(noise)
-        size = size / _TIMES * column_length(strategy, encode, noise)
+        size = size / _TIMES * simulated(strategy, steps).length(noise)
         alone = additive_scale(noise, attained, size, size)
-        factors = (float(part.factor) for part in self.parts(items))
+        factors = (float(factor) for _, factor in self.parts(items))
         return decode, [alone * (one if noise == "laplace" else one**0.5) for one in factors]
 
     def release(
@@ -250,7 +231,9 @@ class PrefixSums(Mechanism):
             raise ValueError(f"the data hold {len(counts)} steps, more than steps = {steps}.")
         rows = self.rows(privacy, items, steps, noise)
         value = rows.decoded(rows.drawn(counts, 0, [SYSTEM] * len(counts)))
-        return exact_estimate(value, privacy, rows.attained, exact_noise(rows, len(counts)))
+        return exact_estimate(
+            value, privacy, rows.attained, ContinualDiagnostics(*rows.told(len(counts)))
+        )
 
     def rows(
         self, privacy: Privacy, num_items: int, steps: int | None, noise: str = "gaussian"
@@ -279,8 +262,8 @@ class PrefixSums(Mechanism):
                 )
         entries = totals_change(attained, Facts(num_items), noise).entries
         moved = [math.ceil(one) for one in np.asarray(entries).tolist()]
-        parts = [(part.size, part.factor) for part in self.parts(num_items)]
-        return exact_rows(usual_strategy(steps, noise), steps, attained, moved, parts, _TIMES)
+        kind, parts = usual_strategy(steps, noise), self.parts(num_items)
+        return exact_rows(kind, steps, attained, moved, parts, _TIMES)
 
 
 @functools.partial(jax.jit, static_argnames=("noise",))
@@ -292,30 +275,19 @@ def _noisy_prefix_sums(
     return jnp.cumsum(totals, axis=0) + product(decode, drawn)
 
 
-def exact_noise(rows: ExactRows, steps: int) -> ContinualDiagnostics:
-    """Scale of the noise drawn at the first step, and the deviation of the sums at each of so many steps.
-
-    Args:
-        rows: the noise.
-        steps: how many.
-    """
-    told = [(scale, rows.deviations(steps, part)) for part, scale in enumerate(rows.units)]
-    return ContinualDiagnostics(*[one for part in told for one in part])
-
-
 # --- what a step holds
 
 
-def parts_of(num_items: int) -> tuple[Part, ...]:
-    """Wins and losses, and, for few enough items, pair counts.
+def parts_of(num_items: int) -> list[tuple[int, Fraction]]:
+    """How many wins and losses there are, and, for few enough items, pair counts; with d/φ, where d is 2 and 1.
 
-    >>> [part.size for part in parts_of(4)], [part.size for part in parts_of(1000)]
-    ([8, 6], [2000])
+    >>> parts_of(4), parts_of(1000)
+    ([(8, Fraction(8, 3)), (6, Fraction(4, 1))], [(2000, Fraction(2, 1))])
     """
     if num_items > MAX_PAIR_ITEMS:
-        return (Part(2 * num_items, 2),)
-    pairs = Part(num_items * (num_items - 1) // 2, 1, PAIRS_SHARE)
-    return Part(2 * num_items, 2, 1 - PAIRS_SHARE), pairs
+        return [(2 * num_items, Fraction(2))]
+    pairs = num_items * (num_items - 1) // 2
+    return [(2 * num_items, 2 / (1 - PAIRS_SHARE)), (pairs, 1 / PAIRS_SHARE)]
 
 
 def score_sums(wins: WinCounts) -> Float[Array, "*steps numbers"]:
@@ -399,7 +371,7 @@ continual_totals = PrefixSums(
     >>> totals.shape, bool(totals[1, 0] > totals[1, 1])
     ((2, 2), True)
     """,
-    parts=lambda num_items: (Part(num_items),),
+    parts=lambda num_items: [(num_items, Fraction(1))],
     floats=_totals,
     whole=_whole_totals,
 )

@@ -71,7 +71,7 @@ def fit_score_sums(
     >>> round(float(scores[0] - scores[1]), 1)  # log 9, drawn together a little by the ridge
     2.2
     """
-    expected = sum(part.size for part in parts_of(num_items))
+    expected = sum(size for size, _ in parts_of(num_items))
     if np.shape(sums) != (expected,):
         raise ValueError(
             f"sums of {num_items} items have shape ({expected},): wins, losses and pair counts, as score_sums gives "

@@ -100,6 +100,8 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int, Num
@@ -178,20 +180,37 @@ class Strategy:
             squares[step + 1] = squares[step + 1 - self.width(step)] + growths[step] ** 2
         return np.sqrt(squares[1:])
 
-    def longest_column(self, noise: str) -> int:
-        """What no column is longer than, in units, in ℓ₁ for Laplace noise, and squared in ℓ₂ for Gaussian noise.
+    def longest_column(self, noise: str) -> Any:
+        """What no column is longer than, in units: in ℓ₁ for Laplace noise, squared in ℓ₂ for Gaussian noise.
 
-        Of the tree without a last step for Laplace noise alone; the others' longest column is the first.
+        With an end it is the first column; without one the bound of the theorem.
+
+        Raises:
+            ValueError: Laplace noise for the unbounded root, whose columns are known to be short in ℓ₂ alone.
         """
-        if self.kind == "unbounded-root":
-            return 4 ** (self.digits or 0)
         if self.kind == "unbounded-tree":
-            return 2
+            return 2 if noise == "laplace" else Fraction(4, 3)  # Σ 2^-j, Σ 4^-j
+        if self.kind == "unbounded-root":
+            if noise == "laplace":
+                raise ValueError(
+                    'the strategy "unbounded-root" is for noise="gaussian": its columns are short in ℓ₂, not in ℓ₁. '
+                    'Choose "unbounded-tree" for Laplace noise.'
+                )
+            return 4 ** (self.digits or 0)
         steps = self.steps or 0
         column = [int(self.width(step) == step + 1) for step in range(steps)]
         if self.kind == "square-root":
             column = self._root(steps - 1)[0].tolist()
         return sum(one if noise == "laplace" else one * one for one in column)
+
+    def length(self, noise: str) -> float:
+        """The same in ℓ₁ or ℓ₂, for C itself.
+
+        >>> simulated("unbounded-tree", 4).length("laplace")
+        2.0
+        """
+        longest = float(self.longest_column(noise))
+        return (longest if noise == "laplace" else math.sqrt(longest)) / self.unit
 
     def _root(self, step: int) -> tuple[np.ndarray, np.ndarray]:
         """Coefficients of C and of A C⁻¹ up to that row at least."""
@@ -290,6 +309,17 @@ def level_of(step: int, radix: int = 32) -> int:
     return level
 
 
+def simulated(strategy: str, steps: int) -> Strategy:
+    """A strategy in floating point; arguments and errors as of :func:`strategy_matrices`.
+
+    >>> simulated("tree", 4).decoding(2).tolist()
+    [0.0, 1.0, 1.0]
+    """
+    check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
+    check_steps(steps)
+    return Strategy(strategy, steps, _DIGITS if strategy == "unbounded-root" else None)
+
+
 def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     """B and C of a strategy.
 
@@ -309,40 +339,13 @@ def strategy_matrices(strategy: str, steps: int) -> tuple[Square, Square]:
     >>> (decode @ encode).astype(int).tolist()
     [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     """
-    check_choice("strategy", strategy, (*STRATEGIES, *UNBOUNDED))
-    check_steps(steps)
-    rows = Strategy(strategy, steps, _DIGITS if strategy == "unbounded-root" else None)
+    rows = simulated(strategy, steps)
     growth = np.array([rows.growth(step) for step in range(steps)], float)
     decode, encode = np.zeros((steps, steps)), np.zeros((steps, steps))
     for step in range(steps):
         decode[step, : step + 1] = rows.decoding(step) * growth[: step + 1]
         encode[step, : step + 1] = rows.encoding(step) / (rows.unit * growth[step])
     return decode, encode
-
-
-def column_length(strategy: str, encode: Square, noise: str) -> float:
-    """What no column of C is longer than, in ℓ₁ for Laplace and ℓ₂ for Gaussian noise; also of all rows to come.
-
-    Args:
-        strategy: whose C it is.
-        encode: C, of as many steps as there are.
-        noise: ``"laplace"`` or ``"gaussian"``.
-
-    Raises:
-        ValueError: Laplace noise for the unbounded root, whose columns are known to be short in ℓ₂ alone.
-
-    >>> column_length("unbounded-tree", strategy_matrices("unbounded-tree", 4)[1], "laplace")
-    2.0
-    """
-    if strategy == "unbounded-root" and noise == "laplace":
-        raise ValueError(
-            'the strategy "unbounded-root" is for noise="gaussian": its columns are short in ℓ₂, not in ℓ₁. Choose '
-            '"unbounded-tree" for Laplace noise.'
-        )
-    if strategy in UNBOUNDED:
-        of_tree = 2.0 if noise == "laplace" else math.sqrt(4 / 3)  # Σ 2^-j, Σ 4^-j
-        return of_tree if strategy == "unbounded-tree" else 1.0
-    return float(np.linalg.norm(encode, 1 if noise == "laplace" else 2, axis=0).max())
 
 
 def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray, "steps"]:
@@ -364,8 +367,8 @@ def prefix_sum_errors(strategy: str, steps: int, noise: str) -> Float[np.ndarray
     >>> prefix_sum_errors("square-root", 2, "gaussian").round(3).tolist()
     [1.118, 1.25]
     """
-    decode, encode = strategy_matrices(strategy, steps)
-    return np.linalg.norm(decode, axis=1) * column_length(strategy, encode, noise)
+    decode, _ = strategy_matrices(strategy, steps)
+    return np.linalg.norm(decode, axis=1) * simulated(strategy, steps).length(noise)
 
 
 def prefix_sum_error_bound(steps: int) -> float:

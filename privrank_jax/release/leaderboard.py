@@ -55,7 +55,6 @@ from privrank_jax.pairwise.continual import (
     PrefixSums,
     continual_score_sums,
     continual_totals,
-    exact_noise,
 )
 from privrank_jax.pairwise.score_stream import fit_all_sums
 from privrank_jax.privacy.guarantee import Guarantee
@@ -272,7 +271,7 @@ class Leaderboard:
 
         Without a last step: of the published ones.
         """
-        return exact_noise(self._rows, self.steps or self.published)
+        return ContinualDiagnostics(*self._rows.told(self.steps or self.published))
 
     def publish(
         self,

@@ -197,7 +197,7 @@ def test_the_scale_without_a_last_step_is_that_of_the_whole_column(key):
         )
         assert float(found[0]) == pytest.approx(length * float(once[0]), rel=1e-6)
         rows = continual_totals.rows(asked(noise), 3, None, noise)
-        assert rows.units[0] == pytest.approx(float(found[0]), rel=1e-4)
+        assert rows.told(1)[0] == pytest.approx(float(found[0]), rel=1e-4)
 
 
 @each

@@ -65,7 +65,7 @@ MUTANTS = (
     *mutants_of(
         "privacy/prefix_sums.py",
         "tests/privacy/test_prefix_sums.py",
-        ("axis=0).max())", "axis=0).min())"),
+        ("math.sqrt(longest)) / self.unit", "longest) / self.unit"),
         ("/ (rows.unit * growth[step])", "/ rows.unit"),
         ("math.isqrt(above - below)", "math.isqrt(above - below) + 1"),
     ),
@@ -88,7 +88,7 @@ MUTANTS = (
     *mutants_of(
         "pairwise/continual.py",
         "tests/mechanism/test_streams.py",
-        ("size / _TIMES * column_length(strategy, encode, noise)", "size / _TIMES"),
+        ("size / _TIMES * simulated(strategy, steps).length(noise)", "size / _TIMES"),
     ),
     *mutants_of(
         "pairwise/covariates.py",

@@ -13,12 +13,12 @@ from privrank_jax.privacy.prefix_sums import (
     STRATEGIES,
     UNBOUNDED,
     Strategy,
-    column_length,
     inverse_series,
     level_of,
     prefix_sum_error_bound,
     prefix_sum_errors,
     root_integers,
+    simulated,
     square_root_coefficients,
     strategy_matrices,
     usual_strategy,
@@ -64,7 +64,7 @@ def test_sensitivity_is_attained_and_never_exceeded(strategy, adjacency, noise):
         order = 1 if noise == "laplace" else 2
         largest = reference.largest_change(encode, items, limit, adjacency, order)
         of_one = totals_sensitivity(promise(1.0, "user", adjacency, limit), f"l{order}")
-        assert largest == pytest.approx(of_one * column_length(strategy, encode, noise))
+        assert largest == pytest.approx(of_one * simulated(strategy, steps).length(noise))
 
 
 def test_users_at_different_steps_move_less():
@@ -173,7 +173,7 @@ def test_columns_of_the_tree_approach_the_bound():
     """Sums 1, 1 + 1/2, 1 + 1/2 + 1/4 as longer intervals are published, never 2."""
     for steps, expected in ((31, 1), (32, 1.5), (1023, 1.5), (1024, 1.75), (1100, 1.75)):
         encode = strategy_matrices("unbounded-tree", steps)[1]
-        bounds = [column_length("unbounded-tree", encode, noise) for noise in NOISES]
+        bounds = [simulated("unbounded-tree", steps).length(noise) for noise in NOISES]
         assert encode.sum(0).max() == expected < bounds[0] == 2
         assert np.linalg.norm(encode, axis=0).max() < bounds[1]
     assert [level_of(step) for step in (1, 32, 96, 1024, 1025)] == [0, 1, 1, 2, 0]
@@ -200,7 +200,7 @@ def test_no_user_moves_more_than_the_theorem_says(strategy, adjacency):
             order = 1 if noise == "laplace" else 2
             largest = reference.largest_change(encode, 2, limit, adjacency, order)
             moves = 1 if adjacency == "add-remove" else (2 if order == 1 else 2**0.5)
-            assert 0.4 < largest / (limit * moves * column_length(strategy, encode, noise)) < 1
+            assert 0.4 < largest / (limit * moves * simulated(strategy, steps).length(noise)) < 1
 
 
 @pytest.mark.parametrize("many", [2, pytest.param(3, marks=pytest.mark.slow)])
