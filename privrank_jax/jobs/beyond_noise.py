@@ -20,7 +20,6 @@ from privrank_jax.jobs.result import Certainty, of_noise
 from privrank_jax.jobs.rules import KEMENY, scores_by
 from privrank_jax.privacy import noise_law
 from privrank_jax.privacy.bodies import Noise
-from privrank_jax.privacy.cube_lattice import cube_lattice_reach
 from privrank_jax.privacy.geometry import Cube, Zonotope
 
 LEVEL = 0.95
@@ -262,7 +261,7 @@ def _weight_reach(num_items: int, num_users: int, asked: AskedOf, drawn: Drawn) 
     if asked.noise_drawn == "k-norm":  # all of the budget is spent on pairs
         rate = float(promise.epsilon) / unit_of(promise, 1)[0]
         if drawn.exact:
-            return 0.5 * cube_lattice_reach(pairs, LEVEL, rate) / users
+            return 0.5 * noise_law.lattice_reach(Cube.of_numbers(pairs), LEVEL, rate) / users
         return Noise("k-norm", 0.5 / rate, Cube.of_pairs(num_items)).reach(LEVEL) / users
     # Normal noise of pairs is correlated, and all of them lie within as likely as independent ones at least (Šidák).
     # It is alike on all pairs. Rounding it to integers moves a weight by less than one user.
@@ -287,7 +286,7 @@ def reach_of_points(totals: PointTotals, noise: str, drawn: Drawn) -> float:
     step = 1 / change.parts
     if noise == "k-norm":
         rate = float(promise.epsilon) / change.factor
-        return step * cube_lattice_reach(items, LEVEL, rate)
+        return step * noise_law.lattice_reach(Cube.of_numbers(items), LEVEL, rate)
     return _independent_reach(drawn, noise, items, step)
 
 

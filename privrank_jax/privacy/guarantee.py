@@ -170,16 +170,6 @@ class Guarantee:
             values["users"] = attained.users
         return values
 
-    @property
-    def trust_in_words(self) -> str:
-        """Who sees the answers."""
-        return _TRUST_WORDS[self.trust]
-
-    @property
-    def numerics_in_words(self) -> str:
-        """How the noise was drawn."""
-        return _NUMERICS_WORDS[self.numerics]
-
     def in_words(self) -> str:
         """The guarantee as two sentences, and one more for each of ``also``.
 
@@ -199,7 +189,7 @@ class Guarantee:
         return (
             f"Differentially private with {_level(self.attained)}: the probability of any {result} "
             f"{_change(self.attained)}. "
-            f"Trust: {self.trust_in_words}; {self.numerics_in_words}.{note}"
+            f"Trust: {_TRUST_WORDS[self.trust]}; {_NUMERICS_WORDS[self.numerics]}.{note}"
             + "".join(
                 f" As well, with {_level(other)}, it {_change(other)}." for other in self.also
             )

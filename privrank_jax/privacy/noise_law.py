@@ -20,14 +20,20 @@ same draws: variances, E|Z_i| and tails are stated too high, and so quantiles ar
 exchangeable: their draws are pooled.
 
 **Integers.** The exact twin (:mod:`privrank_jax.exact.k_norm`) draws points X of the lattice with P(x) ∝ e^{-ρM(x)},
-M(x) the least whole r with x in rK: it proposes a radius r with odds w_r = e^{-ρr}(2r + 1)^p, a uniform spanning forest
-S and, on its pairs, whole c_e, uniform in {-r, ..., r}, and accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at
-radius r, T the number of forests, and at least one. So whatever holds of X is at most w/w' times as likely as it is for
-proposals, w' = Σ_r e^{-ρr} max((2r)^p, 1/T), w = Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at
-i and of ±r over the others. Add to each c_e an independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this
-is a point Y, uniform in (r + 1/2)K, since each tile of it has the volume (2r + 1)^p. It differs by 1/2 for each pair,
-\|X_i - Y_i\| ≤ l_i/2, with l_i = Σ_j l_ij. Hence, with l the largest of the l_i, P(max_i \|X_i\| > t + l/2) ≤
-Σ_r (w_r/w') P(max_i \|U_i\| > t/(r + 1/2)).
+M(x) the least whole r with x in rK. *Cube*: M is max_i \|x_i\|, so P(M = r) ∝ e^{-ρr}((2r + 1)^d - (2r - 1)^d). That
+sum is taken as it stands, unless ρ is so small that it is long. For such ρ add to each x_i an independent number,
+uniform in [-1/2, 1/2]: this is a point Y with density ∝ e^{-ρM(x)} in the box about x, whose largest coordinate \|Y\|
+differs from M by at most 1/2. So compared with noise of density ∝ e^{-ρ\|y\|}, whose \|y\| has the law of Gamma(d)/ρ,
+that of Y is off by a factor of at most e^ρ after normalization: P(M > t + 1/2) ≤ P(\|Y\| > t) ≤ e^ρ·P(Gamma(d) > ρt).
+
+*Zonotope*: it proposes a radius r with odds w_r = e^{-ρr}(2r + 1)^p, a uniform spanning forest S and, on its pairs,
+whole c_e, uniform in {-r, ..., r}, and accepts at least T(2r)^p of the T(2r + 1)^p pairs (S, c) at radius r, T the
+number of forests, and at least one. So whatever holds of X is at most w/w' times as likely as it is for proposals, w' =
+Σ_r e^{-ρr} max((2r)^p, 1/T), w = Σ_r w_r. In a proposal, X_i is the sum of ±c_e over the pairs of S at i and of ±r over
+the others. Add to each c_e an independent number, uniform in [-1/2, 1/2], and take r + 1/2 for r: this is a point Y,
+uniform in (r + 1/2)K, since each tile of it has the volume (2r + 1)^p. It differs by 1/2 for each pair, \|X_i - Y_i\| ≤
+l_i/2, with l_i = Σ_j l_ij. Hence, with l the largest of the l_i, P(max_i \|X_i\| > t + l/2) ≤ Σ_r (w_r/w') P(max_i
+\|U_i\| > t/(r + 1/2)).
 
 For small ρ that sum is long. There let G(R) = R^p P(max_i \|U_i\| > t/R), which grows with R: so Σ_r e^{-ρr} G(r + 1/2)
 ≤ e^{3ρ/2} ∫ e^{-ρR} G(R) dR and Σ_r e^{-ρr} r^p ≥ e^{-ρ} ∫ e^{-ρR} R^p dR, and the bound is at most e^{5ρ/2} times the
@@ -173,15 +179,16 @@ def kurtosis(body: Zonotope, first: int | None = None) -> float:
     return of_radius * _draws(body).kurtosis(int(_real(body)[:first].sum()))
 
 
-def lattice_reach(body: Zonotope, level: Number, rate: Number, first: int | None = None) -> float:
-    """A t with P(max_i |X_i| <= t) >= level for the exact noise P(x) ∝ e^{-rate·M(x)} on integers; by simulation.
+def lattice_reach(body: Body, level: Number, rate: Number, first: int | None = None) -> float:
+    """A whole t with P(max_i |X_i| <= t) >= level for the exact noise P(x) ∝ e^{-rate·M(x)} on integers.
 
-    A little more than ``reach(body, level) / rate``; proof at the head of this module.
+    The least one for cubes, unless ρ is below 10^-3 or so; for zonotopes by simulation, a little more than
+    ``reach(body, level) / rate``. Proof at the head of this module.
 
     Args:
         body: K, of whole lengths; not traced.
         level: in (0, 1).
-        rate: ρ > 0, at most about 4: for larger ones it is far from the least t.
+        rate: ρ > 0; of zonotopes at most about 4: for larger ones it is far from the least t.
         first: how many items count, from the first on; default all.
 
     Raises:
@@ -190,10 +197,14 @@ def lattice_reach(body: Zonotope, level: Number, rate: Number, first: int | None
     >>> body = Zonotope.of_all_pairs(3)
     >>> 0 < lattice_reach(body, 0.95, 0.1) - reach(body, 0.95) / 0.1 < 3
     True
+    >>> lattice_reach(Cube.of_numbers(45), 0.95, 1.0), lattice_reach(Cube.of_numbers(45), 0.95, 500.0)
+    (56.0, 0.0)
     """
     check_level(level)
     check_positive("rate", rate, infinite=False)
     p, rate, missing = dimension_of(body), float(rate), 1 - float(level)
+    if isinstance(body, Cube):
+        return _cube_reach(p, missing, rate)
     real = _real(body)[:first]
     if not p or not real.any():
         return 0.0
@@ -209,6 +220,22 @@ def lattice_reach(body: Zonotope, level: Number, rate: Number, first: int | None
     beyond = np.append(np.cumsum(share[::-1])[::-1], 0.0)
     found = _least(lambda t: draws.tail_on_lattice(t, beyond, int(real.sum())), missing, p)
     return float(math.floor(found + rounding))
+
+
+def _cube_reach(d: int, missing: float, rate: float) -> float:
+    most = (2 * d + _FAR) / rate  # terms beyond it fall by e^{-rate/2} each
+    if most > _LONG:
+        from scipy import special
+
+        far = float(special.gammainccinv(d, missing * math.exp(-rate)))
+        return float(math.floor(_up(far) / rate + 0.5))
+    radius = np.arange(1, math.ceil(most) + 1)
+    inner = np.log1p(-2 / (2 * radius + 1)) * d  # of ((2r - 1)/(2r + 1))^d
+    shells = d * np.log(2 * radius + 1) + np.log(-np.expm1(inner)) - rate * radius
+    weights = np.append(0.0, shells)
+    chances = np.exp(weights - np.logaddexp.reduce(weights))
+    beyond = np.cumsum(chances[::-1])[::-1] - chances  # P(M > r)
+    return float(np.argmax(beyond <= missing * (1 - 1e-9)))
 
 
 def _log_forests(body: Zonotope) -> float:
