@@ -167,7 +167,7 @@ MECHANISMS = {
     "noisy-design": Mechanism(
         label="noisy numbers of comparisons",
         simulated="pairwise.private_design:noisy_design",
-        exact="release.private_design:exact_noisy_design",
+        exact="pairwise.private_design:noisy_design.release",
     ),
     "one-shot-top-k": Mechanism(
         label="one-shot noise",

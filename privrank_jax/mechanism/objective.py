@@ -365,7 +365,9 @@ class Objective(Noisy):
 def _simulated(
     record: Objective, key: Key, numbers: Any, facts: Facts, added: Noise, gamma: Array
 ) -> tuple[Any, Any]:
-    return record.fit(numbers, facts, added.draw(key, gamma.dtype), gamma)
+    value, found = record.fit(numbers, facts, added.draw(key, gamma.dtype), gamma)
+    wrong = jnp.isnan(added.scale * gamma)  # of a traced ε that is not positive
+    return jax.tree.map(lambda one: jnp.where(wrong, jnp.nan, one), value), found
 
 
 def _default_or_given(gamma: Numbers | None, floor: Numbers, default: Numbers) -> Numbers:

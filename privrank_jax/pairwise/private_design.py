@@ -31,10 +31,12 @@ items, 20,000 users of 10 comparisons, ε = 1, 500 crowds).
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from privrank_jax._backend import product
@@ -45,14 +47,17 @@ from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import get_link
+from privrank_jax.mechanism.program import mechanism
 from privrank_jax.pairwise.graph import check_one_problem
 from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
+from privrank_jax.pairwise.whole_counts import doubled_counts
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.calibration import laplace_scale
 from privrank_jax.privacy.guarantee import Guarantee
+from privrank_jax.privacy.noise import NoiseDiagnostics
 from privrank_jax.privacy.privacy import Privacy
 
 DESIGN_SHARE = 0.1
@@ -81,18 +86,13 @@ class NoisyDesign:
     pairs_scale: Numbers
 
 
-@jax.tree_util.register_dataclass
-@dataclasses.dataclass(frozen=True)
-class DesignNoise:
-    """Public facts of a noisy design.
-
-    Attributes:
-        noise_scale: scale of the Laplace noise on each pair.
-        appearances_scale: of that on each appearance.
-    """
-
-    noise_scale: Numbers
-    appearances_scale: Numbers
+def _moved(privacy: Privacy) -> Any:
+    """By how much one unit moves all pairs."""
+    if privacy.adjacency == "flip":
+        raise ValueError(
+            "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
+        )
+    return (2 if privacy.adjacency == "replace" else 1) * privacy.comparisons_per_unit
 
 
 def design_scales(privacy: Privacy) -> tuple[Any, Any]:
@@ -104,29 +104,47 @@ def design_scales(privacy: Privacy) -> tuple[Any, Any]:
     Raises:
         ValueError: adjacency ``flip``, under which the design is public.
     """
-    if privacy.adjacency == "flip":
-        raise ValueError(
-            "under adjacency='flip' it is public who compared what: take wins.comparisons as it is."
-        )
-    moved = (2 if privacy.adjacency == "replace" else 1) * privacy.comparisons_per_unit
+    moved = _moved(privacy)
     shares = APPEARANCES_SHARE, 1 - APPEARANCES_SHARE
     first, second = (laplace_scale(1.0, privacy.epsilon * share) for share in shares)
     return 2 * moved * first, moved * second
 
 
+def _release(wins: WinCounts, privacy: Privacy) -> Estimate:
+    """Twice the counts are whole, and their noise has scales that are rationals."""
+    from privrank_jax.exact.entropy import SYSTEM
+    from privrank_jax.exact.integer_laplace import laplace_mechanism
+    from privrank_jax.exact.integer_noise import exact_estimate, exact_promise
+
+    attained = exact_promise(of_comparisons(privacy, "noisy_design", "laplace"))
+    moved = _moved(attained)
+    doubled = doubled_counts(wins)
+    met = doubled + doubled.T
+    share, epsilon = Fraction(str(APPEARANCES_SHARE)), Fraction(attained.epsilon)
+    of_items, of_pairs = 2 * moved / (share * epsilon), moved / ((1 - share) * epsilon)
+    above = np.triu_indices(len(met), 1)
+    appearances = laplace_mechanism(met.sum(1)[None], 2 * of_items, [SYSTEM])[0] / 2
+    pairs: Any = np.zeros(met.shape)
+    pairs[above] = laplace_mechanism(met[above][None], 2 * of_pairs, [SYSTEM])[0] / 2
+    value = NoisyDesign(appearances, pairs + pairs.T, float(of_items), float(of_pairs))
+    return exact_estimate(value, privacy, attained, NoiseDiagnostics(float(of_pairs)))
+
+
+@mechanism(release=_release, scale=design_scales)
 def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     """Noisy numbers of comparisons of each item and each pair, for :func:`errors_under_private_design`.
 
     **Guarantee.** ε-DP for the promised unit, comparison or user, under ``replace`` or ``add-remove``; theorem and
-    proof at the head of this module.
+    proof at the head of this module. It is no record, as noise on appearances and on pairs have shares of ε.
 
     Args:
         key: PRNG key.
-        wins: win counts of m items, without a mask.
+        wins: win counts of m items, without a mask; in a release multiples of 1/2.
         privacy: what is promised; users need ``contributions``. ε may be traced.
 
     Returns:
-        ``value``: :class:`NoisyDesign`. ``guarantee``. ``diagnostics``: :class:`DesignNoise`, public.
+        ``value``: :class:`NoisyDesign`. ``guarantee``. ``diagnostics``:
+        :class:`~privrank_jax.privacy.noise.NoiseDiagnostics`, of the noise on pairs.
 
     Raises:
         ValueError: a promise that can't be kept, adjacency ``flip``, users without ``contributions``.
@@ -141,7 +159,7 @@ def noisy_design(key: Key, wins: WinCounts, privacy: Privacy) -> Estimate:
     attained = of_comparisons(privacy, "noisy_design", "laplace")
     scales = design_scales(attained)
     value = _noisy(key, wins.comparisons, *scales)
-    return Estimate(value, Guarantee(privacy, attained), DesignNoise(scales[1], scales[0]))
+    return Estimate(value, Guarantee(privacy, attained), NoiseDiagnostics(scales[1]))
 
 
 @jax.jit
@@ -227,7 +245,7 @@ def errors_under_private_design(
 
     Args:
         scores: ``(m,)`` released scores.
-        design: noisy counts of :func:`noisy_design`, or of the exact twin.
+        design: noisy counts of :func:`noisy_design`.
         noise: of the scores; a number is the λ of Laplace noise.
         gamma: their ridge, above 0.
 

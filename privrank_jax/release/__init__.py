@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.preference_labels import privatize_preferences
-    from privrank_jax.release.private_design import exact_noisy_design
 
 _HOMES = {
     "Leaderboard": "leaderboard",
@@ -30,7 +29,6 @@ _HOMES = {
     "exact_bound": "contributions",
     "exact_exponential": "exponential",
     "exact_kwiksort": "kwiksort",
-    "exact_noisy_design": "private_design",
     "privatize_preferences": "preference_labels",
 }
 
@@ -40,7 +38,6 @@ __all__ = [
     "exact_bound",
     "exact_exponential",
     "exact_kwiksort",
-    "exact_noisy_design",
     "privatize_preferences",
 ]
 

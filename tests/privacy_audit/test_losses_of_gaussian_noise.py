@@ -240,7 +240,7 @@ def test_five_percent_less_noise_breaks_the_delta(row, adjacency):
 def test_users_of_several_comparisons_keep_delta(adjacency, delta):
     """Three comparisons of two items that all leave, or turn round, against leads of all sizes."""
     asked = promise(EPSILON, "user", adjacency, delta=delta, contributions=3)
-    scale, gamma = scale_of("logistic", asked, noise="gaussian", default_gamma=1e-3)
+    scale, gamma = scale_of("logistic", asked, noise="gaussian")
     turned = 3.0 if adjacency == "replace" else 0.0
     lead = np.array([0.0, 3, 30, 300, 3000, 30_000])
     first, second = np.zeros((2, len(lead), 2, 2))

@@ -13,6 +13,7 @@ from privrank_jax.aggregation import PairWeights
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.mechanism import BoundedScores, Moves
 from privrank_jax.pairwise import noisy_ties
+from privrank_jax.pairwise.private_design import noisy_design
 from privrank_jax.privacy import Privacy
 
 MASK = jnp.array([True, True, False])
@@ -49,10 +50,10 @@ def test_padded_data_are_refused_before_anything_is_drawn(name, kind, monkeypatc
         function(PADDED[kind], promise, **more)
 
 
-def test_all_kinds_are_among_them():
-    """Of win counts also those with ties, which another branch releases."""
-    assert {kind for _, kind in taken()} == set(PADDED)
-    assert len(list(taken())) >= 5
+def test_win_counts_with_ties_and_designs_are_refused():
+    """Records and programs that the list above does not find."""
+    with pytest.raises(ValueError, match="take no padding"):
+        noisy_design.release(WINS, COMPARISONS)
     flip = Privacy(1.0, unit="comparison", adjacency="flip")
     with pytest.raises(ValueError, match="take no padding"):
         noisy_ties.release(WinCounts(WINS.matrix, MASK, 0), flip)
