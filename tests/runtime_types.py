@@ -45,7 +45,7 @@ EXAMPLES = (
     "aggregation.private_footrule",
     "exact.radius", "release.leaderboard", "exact.integer_noise",
     "aggregation.auto", "aggregation.borda_theorem", "aggregation.dynamic_program",
-    "aggregation.hay_sorting", "aggregation.kemeny_rule",
+    "aggregation.kemeny_rule",
     "aggregation.ldp_sorting", "aggregation.ldp_plan",
     "aggregation.local_moves", "aggregation.weight_reports", "aggregation.query_budgets",
     "simulate.worlds.hard_rankings",

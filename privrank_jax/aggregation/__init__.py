@@ -14,11 +14,10 @@ from privrank_jax.aggregation.assignments import assignment
 from privrank_jax.aggregation.auto import choose_method
 from privrank_jax.aggregation.borda import borda_scores, dp_borda
 from privrank_jax.aggregation.copeland_rule import copeland
-from privrank_jax.aggregation.dp_sorting import dp_kwiksort
+from privrank_jax.aggregation.dp_sorting import dp_kwiksort, hay_kwiksort
 from privrank_jax.aggregation.error_proofs import proven_errors
 from privrank_jax.aggregation.exponential import exponential_kemeny
 from privrank_jax.aggregation.footrule import PositionHistograms, footrule_optimal
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort
 from privrank_jax.aggregation.kemeny_rule import kemeny
 from privrank_jax.aggregation.ldp_sorting import ldp_kwiksort
 from privrank_jax.aggregation.local_borda import ldp_borda, ldp_borda_privunit

@@ -10,7 +10,7 @@ and Wainwright) replaces the sort.
 (τ ε₀ + ε₂)-DP in the local model, any interaction allowed. *Proof.* Fix all other users and their randomness.
 Given the past, which question comes next depends on this user's ranking only through the user's own responses;
 each response has loss at most ε₀, at most τ are given, then at most one report of loss at most ε₂; the
-conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that is ε. Responses, τ and the published encoding:
+conditional losses add up. ∎ With ε₀ = ε₁/τ and ε₁ + ε₂ = ε that is ε. Responses and τ:
 :mod:`~privrank_jax.aggregation.ldp_plan`. It is simulated, all users at once.
 
 **When to use it.** Measured on Mallows data (m = 30, dispersion 0.8, n = 20,000, ε = 4, 40 runs), Kemeny score above
@@ -19,13 +19,14 @@ the best known as a share of all pairs: 0.123 (split 0.9: 0.045; with the publis
 :func:`~privrank_jax.aggregation.local_weights` with local search and 0.001 for
 :func:`~privrank_jax.aggregation.ldp_borda`, which need no interaction.
 
-Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithm 3, with uses counted per query.
+Source: Alabi, Ghazi, Kumar and Manurangsi (2022), Lemma 10, Theorem 11, Algorithm 3, with uses counted per query
+(as printed: :mod:`privrank_jax.aggregation.published`).
 """
 
 from __future__ import annotations
 
 import functools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,18 +37,34 @@ from privrank_jax._validate import as_ranks, check_choice
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics
-from privrank_jax.aggregation.fallback import replace_where
-from privrank_jax.aggregation.ldp_plan import balanced_groups, goes_left, local_plan, respond
+from privrank_jax.aggregation.ldp_plan import (
+    balanced_groups,
+    local_plan,
+    respond,
+)
 from privrank_jax.aggregation.local_moves import local_search
-from privrank_jax.aggregation.sorting import Round, partition_sort
+from privrank_jax.aggregation.sorting import Round, partition_sort, replace_where
 from privrank_jax.aggregation.weight_reports import local_weights
 from privrank_jax.aggregation.weights import MISSING
 from privrank_jax.estimate import Estimate
+from privrank_jax.mechanism.program import mechanism
 from privrank_jax.privacy.local import flip_threshold
 from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.rankings import order_to_ranks
 
 
+def _release(*_: Any, **__: Any) -> Estimate:
+    raise ValueError(
+        "a sort by questions to users has no exact release: take dp_kwiksort.release, whose curator is trusted, or "
+        "sub_ranking_weights.release, where each user answers once."
+    )
+
+
+def _scale(privacy: Privacy, num_items: int, **settings: Any) -> Any:
+    return local_plan(num_items, privacy, **settings).epsilon_per_query
+
+
+@mechanism(release=_release, scale=_scale)
 def ldp_kwiksort(
     key: Key,
     ranks: RankingsLike,
@@ -56,18 +73,13 @@ def ldp_kwiksort(
     max_queries: int | None = None,
     num_groups: int | None = None,
     in_turn: bool = False,
-    encoding: str = "sign",
     split: Scalar = 0.5,
-    calibration: str = "tight",
     missing: str = "last",
 ) -> Estimate:
     """A consensus ranking in the local model, by interactive questions on pairs.
 
     **Guarantee.** ε-local DP, unit user, adjacency replace, and whatever these cover, the fallback included. Theorem
     and proof are at the head of this module, ``help(sys.modules[ldp_kwiksort.__module__])``.
-    ``encoding="published"`` spends less than ε on its queries,
-    ``calibration="published"`` (all of ε for the queries and ε/2 for the fallback) 1.5ε; the guarantee states what is
-    proven for each.
 
     Args:
         key: PRNG key.
@@ -78,9 +90,7 @@ def ldp_kwiksort(
             see :mod:`~privrank_jax.aggregation.ldp_plan`.
         num_groups: g, groups of users, at most n; None for m.
         in_turn: let groups answer in turn: far less noise with ``num_groups=query_budget(m)``, and no proof of a ratio.
-        encoding: ``"sign"`` or ``"published"``, of the responses.
         split: share of ε for the queries, in (0, 1), may be traced; not used where nothing can be refused.
-        calibration: ``"tight"`` or ``"published"``.
         missing: ``"last"`` or ``"unknown"``, as for :meth:`~privrank_jax.aggregation.PairWeights.from_ranks`.
 
     Returns:
@@ -96,55 +106,63 @@ def ldp_kwiksort(
     >>> ldp_kwiksort(jax.random.key(0), ranks, privacy).value.tolist()
     [2, 0, 1]
     """
+    given = check_rankings(ranks, missing)
+    users, items = given.shape
+    if items < 1 or users < items:
+        raise ValueError(
+            f"the m items need m groups of users: got {users} users for {items} items. Take ldp_borda."
+        )
+    plan = local_plan(
+        items, privacy, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
+    )
+    if plan.num_groups > users:
+        raise ValueError(f"{plan.num_groups} groups need as many users, got {users}.")
+    value, queries, refused = _ldp_kwiksort(
+        key, given, plan.epsilon_per_query, plan.max_uses, plan.fallback_epsilon,
+        missing=missing, may_refuse=plan.may_refuse, num_groups=plan.num_groups, in_turn=plan.in_turn,
+    )  # fmt: skip
+    told = LocalSortDiagnostics(queries, refused, plan.epsilon_per_query, plan.max_uses)
+    return Estimate(value, plan.guarantee, told)
+
+
+def check_rankings(ranks: RankingsLike, missing: str) -> Rankings:
+    """Rankings of users as an array.
+
+    Args:
+        ranks: ``(n, m)`` integers.
+        missing: rule for items not ranked.
+
+    Raises:
+        ValueError: others, or an unknown rule.
+    """
     check_choice("missing", missing, MISSING)
     given = as_ranks(ranks, gaps=True)
     if given.ndim != 2 or not jnp.issubdtype(given.dtype, jnp.integer):
         raise ValueError(
             f"ranks must be integers of shape (users, items), got {given.dtype} {given.shape}."
         )
-    users, items = given.shape
-    if items < 1 or users < items:
-        raise ValueError(
-            f"the m items need m groups of users: got {users} users for {items} items. Take ldp_borda."
-        )
-    if num_groups is not None and num_groups > users:
-        raise ValueError(f"{num_groups} groups need as many users, got {users}.")
-    plan = local_plan(
-        items,
-        privacy,
-        max_queries=max_queries,
-        num_groups=num_groups,
-        in_turn=in_turn,
-        encoding=encoding,
-        split=split,
-        calibration=calibration,
-    )
-    value, queries, refused = _ldp_kwiksort(
-        key, given, plan.epsilon_per_query, plan.max_uses, plan.fallback_epsilon,
-        encoding=encoding, missing=missing, may_refuse=plan.may_refuse, num_groups=plan.num_groups, in_turn=in_turn,
-    )  # fmt: skip
-    told = LocalSortDiagnostics(queries, refused, plan.epsilon_per_query, plan.max_uses)
-    return Estimate(value, plan.guarantee, told)
+    return given
 
 
-@functools.partial(
-    jax.jit, static_argnames=("encoding", "missing", "may_refuse", "num_groups", "in_turn")
-)
+@functools.partial(jax.jit, static_argnames=("missing", "may_refuse", "num_groups", "in_turn"))
 def _ldp_kwiksort(
     key: Key, ranks: Rankings, per_query: Scalar, max_uses: Count, of_fallback: Scalar, *,
-    encoding: str, missing: str, may_refuse: bool, num_groups: int, in_turn: bool,
+    missing: str, may_refuse: bool, num_groups: int, in_turn: bool,
 ) -> tuple[Ranks, Int[Array, ""], Bool[Array, ""]]:  # fmt: skip
     """Ranks, queries answered, whether a group's use was refused. Unit user, adjacency replace, local."""
     found = local_sort(
         key, ranks, per_query, max_uses,
-        num_groups=num_groups, in_turn=in_turn, encoding=encoding, missing=missing,
+        num_groups=num_groups, in_turn=in_turn, missing=missing,
     )  # fmt: skip
     value = found.ranks
     if may_refuse:
-        value = replace_where(
-            found.refused, value, functools.partial(_local_noise_all_ranks, missing=missing),
-            found.left_key, ranks, jnp.asarray(of_fallback, jnp.result_type(float)),
-        )  # fmt: skip
+
+        def rank_all(key: Key, ranks: Array, share: Array) -> Ranks:
+            rest = Privacy(share, unit="user", adjacency="replace")
+            return ranks_of_reports(key, ranks, rest, missing=missing)
+
+        share = jnp.asarray(of_fallback, jnp.result_type(float))
+        value = replace_where(found.refused, value, rank_all, found.left_key, ranks, share)
     return value, found.queries, found.refused
 
 
@@ -172,7 +190,6 @@ def local_sort(
     *,
     num_groups: int | None = None,
     in_turn: bool = False,
-    encoding: str = "sign",
     missing: str = "last",
     users: Mask | None = None,
 ) -> LocalSort:
@@ -185,7 +202,6 @@ def local_sort(
         max_uses: τ, of each group.
         num_groups: g; None for m.
         in_turn: whether groups answer in turn.
-        encoding: of the responses.
         missing: rule for items not ranked.
         users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
     """
@@ -213,9 +229,9 @@ def local_sort(
             ranks[members, asking.items[:, None]], ranks[members, asking.pivots[:, None]], missing
         )
         words = jax.random.bits(response_key, members.shape, jnp.uint32)
-        plus = jnp.sum(respond(words, lead, flip, encoding) & (members >= 0), axis=1)
+        plus = jnp.sum(respond(words, lead, flip) & (members >= 0), axis=1)
         present = jnp.sum(members >= 0, axis=1)
-        left = goes_left(plus, present, per_query, encoding)
+        left = 2 * plus > present  # w̃ > 1/2
         uses = uses.at[group].add(asking.asked.astype(uses.dtype))
         return left, uses, jnp.any(uses > max_uses)
 
@@ -224,8 +240,14 @@ def local_sort(
     return LocalSort(order_to_ranks(sorting.order), sorting.queries, sorting.stopped, left_key)
 
 
-def _local_noise_all_ranks(key: Key, ranks: Rankings, epsilon: Array, *, missing: str) -> Ranks:
-    """The fallback: one report per user at ε (unit user, adjacency replace, local), local search from Borda."""
-    privacy = Privacy(epsilon, unit="user", adjacency="replace")
+def ranks_of_reports(key: Key, ranks: Rankings, privacy: Privacy, *, missing: str) -> Ranks:
+    """The fallback: one report per user, local search from Borda.
+
+    Args:
+        key: PRNG key.
+        ranks: of the users.
+        privacy: ε₂, unit user, adjacency replace, local.
+        missing: rule for items not ranked.
+    """
     w = local_weights(key, ranks, privacy, missing=missing).value
     return local_search(jnp.clip(w, 0, 1))

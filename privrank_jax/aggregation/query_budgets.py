@@ -31,36 +31,29 @@ _USE_RADIUS = 4.0
 
 
 @overload
-def query_budget(num_items: int, failure: float | None = None) -> int: ...
+def query_budget(num_items: int) -> int: ...
 @overload
 def query_budget(num_items: Integer[np.ndarray, "..."]) -> Integer[np.ndarray, "..."]: ...
 def query_budget(
-    num_items: int | Integer[np.ndarray, "..."], failure: float | None = None
+    num_items: int | Integer[np.ndarray, "..."],
 ) -> int | Integer[np.ndarray, "..."]:
-    """Query budget q of a KwikSort of m items.
+    """Query budget q = min(m(m-1)/2, ⌈3.2 m ln m⌉) of a KwikSort of m items.
+
+    Pr[more than q comparisons] is at most 0.01/m⁴ where m <= 300 (tested).
 
     Args:
-        num_items: m >= 0, an int; with ``failure=None`` an array of them too.
-        failure: upper limit on Pr[more than q comparisons], in (0, 1); None takes q = min(m(m-1)/2, ⌈3.2 m ln m⌉), for
-            which it is at most 0.01/m⁴ where m <= 300 (tested).
+        num_items: m >= 0, an int or an array of them.
 
     Returns:
         q, an int, or an int array.
 
-    Raises:
-        ValueError: ``failure`` outside (0, 1), m above 500 with a ``failure``.
-
-    >>> query_budget(100), query_budget(10), query_budget(100, failure=0.01)
-    (1474, 45, 826)
+    >>> query_budget(100), query_budget(10)
+    (1474, 45)
     """
-    if failure is None:
-        items = np.asarray(num_items)
-        formula = np.ceil(3.2 * items * np.log(np.maximum(items, 1)))
-        budget = np.minimum(items * (items - 1) // 2, formula.astype(int))
-        return int(budget) if items.ndim == 0 else budget
-    if not 0 < failure < 1:
-        raise ValueError(f"failure must lie between 0 and 1, got {failure!r}.")
-    return int(np.argmax(_exceeding(int(num_items)) <= failure))
+    items = np.asarray(num_items)
+    formula = np.ceil(3.2 * items * np.log(np.maximum(items, 1)))
+    budget = np.minimum(items * (items - 1) // 2, formula.astype(int))
+    return int(budget) if items.ndim == 0 else budget
 
 
 def comparison_distribution(num_items: int) -> np.ndarray:
@@ -110,15 +103,14 @@ def refusal_bound(num_items: int, max_uses: int, num_groups: int | None = None) 
     return min(1.0, groups * float(tail[min(int(max_uses), len(tail) - 1)]))
 
 
-def use_budget(num_items: int, failure: float | None = None, num_groups: int | None = None) -> int:
-    """Fewest uses τ per group that keep :func:`refusal_bound` at or below ``failure`` (default 1/m⁴).
+def use_budget(num_items: int, num_groups: int | None = None) -> int:
+    """Fewest uses τ per group that keep :func:`refusal_bound` at or below 1/m⁴.
 
     >>> use_budget(100), use_budget(100, num_groups=300)
     (30, 18)
     """
-    failure = 1.0 / max(num_items, 2) ** 4 if failure is None else failure
     groups = num_groups or num_items
-    within = groups * _use_tail(num_items, groups) <= failure
+    within = groups * _use_tail(num_items, groups) <= 1.0 / max(num_items, 2) ** 4
     if not within.any():
         raise ValueError(
             f"{groups} groups would have to answer {_USE_POINTS} questions or more of a sort of {num_items} items: "
@@ -166,7 +158,7 @@ def _distribution(num_items: int) -> np.ndarray:
     points = 1 << math.ceil(math.log2(least))
     plain = _from_circle(num_items, points, 0.0)
     tilted = _from_circle(num_items, points, _TILT / num_items)
-    upper = np.arange(points) > query_budget(num_items, None) * 0.75
+    upper = np.arange(points) > query_budget(num_items) * 0.75
     law = np.where(upper, tilted, plain)[: pairs + 1]
     law = law if num_items > 30 else _on_grid(law, num_items)
     return np.where(law > 1e-40, law, 0.0)

@@ -29,17 +29,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Key, RankingsLike, Ranks, RanksLike, Scalar
-from privrank_jax._validate import as_ranks, check_choice, is_traced
+from privrank_jax._types import Key, PairMatrix, RankingsLike, RanksLike, Scalar
+from privrank_jax._validate import is_traced
 from privrank_jax.aggregation.counting import order_lead
 from privrank_jax.aggregation.diagnostics import LocalSortDiagnostics, SortDiagnostics
-from privrank_jax.aggregation.dp_sorting import SortPlan, kwiksort_plan
+from privrank_jax.aggregation.dp_sorting import (
+    SortPlan,
+    facts_of,
+    kwiksort_plan,
+    noise_all_ranks,
+)
 from privrank_jax.aggregation.ldp_plan import balanced_groups, local_plan, respond
-from privrank_jax.aggregation.local_moves import local_search
-from privrank_jax.aggregation.noisy_weights import noise_all
+from privrank_jax.aggregation.ldp_sorting import check_rankings, ranks_of_reports
 from privrank_jax.aggregation.promise import of_rankings
-from privrank_jax.aggregation.weight_reports import local_weights
-from privrank_jax.aggregation.weights import MISSING, PairWeights
+from privrank_jax.aggregation.weights import PairWeights
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import flip_threshold
@@ -94,43 +97,37 @@ def private_by_queries(
     >>> private_by_queries(jax.random.key(0), weights, privacy, by_wins, max_queries=3).value.tolist()
     [2, 0, 1]
     """
-    attained = of_rankings(privacy, "dp_kwiksort", noise)
+    attained = of_rankings(privacy, "private_by_queries", noise)
     if weights.mask is not None:
         raise ValueError("private_by_queries takes weights of all items: leave masked items out.")
     if is_traced(weights.matrix, attained.epsilon):
         raise TypeError("private_by_queries runs in Python: call it outside of jit.")
+    w, facts = facts_of(weights, "private_by_queries")
     plan, may_exceed = kwiksort_plan(
-        weights, privacy, noise=noise, max_queries=max_queries, split=split
+        privacy, facts, noise=noise, max_queries=max_queries, split=split
     )
-    items = weights.matrix.shape[0]
     noise_key, left_key = jax.random.split(key)
-    noisy = np.asarray(noisy_answers(noise_key, weights, plan))
+    noisy = np.asarray(noisy_answers(noise_key, jnp.asarray(w), plan))
 
     def answer(i: int, j: int, number: int) -> float:
         if number >= int(plan.budget):
             raise _BudgetSpent
         return float(noisy[i, j])
 
-    ranks, queries = _asked(algorithm, items, answer)
+    ranks, queries = _asked(algorithm, facts.num_items, answer)
     if ranks is None:
         assert may_exceed  # else all pairs are answered
-        ranks = fallback_ranks(left_key, weights, plan)
+        rest = Privacy(plan.of_fallback, unit="user", adjacency="replace")
+        ranks = noise_all_ranks(left_key, weights, rest)
     answered = min(queries, int(plan.budget))
     told = SortDiagnostics(answered, queries > answered, plan.scale, plan.budget)
     return Estimate(jnp.asarray(ranks, jnp.int32), Guarantee(privacy, attained), told)
 
 
-def noisy_answers(key: Key, weights: PairWeights, plan: SortPlan) -> Float[Array, "items items"]:
+def noisy_answers(key: Key, w: PairMatrix, plan: SortPlan) -> Float[Array, "items items"]:
     """Answers to all pairs i < j; at most ``plan.budget`` of them may be looked at."""
-    w = jnp.asarray(weights.matrix)
     drawn = (gaussian if plan.is_gaussian else laplace)(key, w.shape, plan.scale, w.dtype)
     return jnp.clip(w + drawn, 0, 1)
-
-
-def fallback_ranks(key: Key, weights: PairWeights, plan: SortPlan) -> Ranks:
-    """The ranking where the algorithm asks for too much, at the ε that the plan left for it."""
-    promise = Privacy(plan.of_fallback, unit="user", adjacency="replace")
-    return local_search(noise_all(key, weights, promise).value)
 
 
 def local_by_queries(
@@ -177,10 +174,7 @@ def local_by_queries(
     >>> local_by_queries(jax.random.key(0), ranks, privacy, first_by_votes, max_queries=2).value.tolist()
     [1, 0, 2]
     """
-    check_choice("missing", missing, MISSING)
-    given = as_ranks(ranks, gaps=True)
-    if given.ndim != 2 or not jnp.issubdtype(given.dtype, jnp.integer):
-        raise ValueError(f"ranks must be integers of shape (users, items), got {given.shape}.")
+    given = check_rankings(ranks, missing)
     users, items = given.shape
     plan = local_plan(
         items, privacy, max_queries=max_queries, num_groups=num_groups, in_turn=in_turn, split=split
@@ -202,15 +196,14 @@ def local_by_queries(
             raise _BudgetSpent
         asked = members[group][members[group] >= 0]
         lead = order_lead(given[asked, i], given[asked, j], missing)
-        said = respond(jax.random.bits(words, asked.shape, jnp.uint32), lead, flip, "sign")
+        said = respond(jax.random.bits(words, asked.shape, jnp.uint32), lead, flip)
         return 0.5 + float(jnp.mean(said) - 0.5) / truth
 
     found, queries = _asked(algorithm, items, answer)
     refused = found is None
     if found is None:
-        fallback = Privacy(plan.fallback_epsilon, unit="user", adjacency="replace")
-        w = local_weights(left_key, given, fallback, missing=missing).value
-        found = local_search(jnp.clip(w, 0, 1))
+        rest = Privacy(plan.fallback_epsilon, unit="user", adjacency="replace")
+        found = ranks_of_reports(left_key, given, rest, missing=missing)
     told = LocalSortDiagnostics(
         jnp.int32(queries - refused), jnp.bool_(refused), plan.epsilon_per_query, plan.max_uses
     )

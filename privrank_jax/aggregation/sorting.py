@@ -18,7 +18,7 @@ Source: Ailon, Charikar and Newman (2008): a 5-approximation in expectation for 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import jax
@@ -150,6 +150,42 @@ def _partition(sorting: Sorting, pivot: Array, left: Array) -> tuple[Array, Arra
         position < middle, lefts, jnp.where(position == middle, 1, length - lefts - 1)
     )
     return order, new_start, new_length
+
+
+def replace_where(
+    needed: Bool[Array, ""],
+    ranks: Ranks,
+    compute: Callable[..., Array],
+    *arguments: Array,
+) -> Ranks:
+    """``compute(*arguments)`` where ``needed``, else ``ranks``; under ``vmap`` only those replicates compute it.
+
+    A ``cond`` under ``vmap`` would compute the fallback for all replicates. Here the replicates that need it are
+    handled one by one, so that a rare fallback costs almost no time or memory.
+    """
+
+    @jax.custom_batching.custom_vmap
+    def choose(needed: Array, ranks: Array, *arguments: Array) -> Array:
+        return jax.lax.cond(needed, lambda: compute(*arguments), lambda: ranks)
+
+    @choose.def_vmap
+    def batched(
+        size: int, in_batched: Sequence[bool], needed: Array, ranks: Array, *arguments: Array
+    ) -> tuple[Array, bool]:
+        if not in_batched[0]:
+            needed = jnp.broadcast_to(needed, (size,))
+        if not in_batched[1]:
+            ranks = jnp.broadcast_to(ranks, (size, *ranks.shape))
+        in_need_first = jnp.argsort(~needed, stable=True)
+
+        def one(number: Array, ranks: Array) -> Array:
+            which = in_need_first[number]
+            own = [x[which] if own else x for x, own in zip(arguments, in_batched[2:])]
+            return ranks.at[which].set(choose(jnp.bool_(True), ranks[which], *own))
+
+        return jax.lax.fori_loop(0, jnp.sum(needed), one, ranks), True
+
+    return choose(needed, ranks, *arguments)
 
 
 def kwiksort(

@@ -196,7 +196,7 @@ MECHANISMS = {
     "dp-kwiksort": Mechanism(
         label="noisy KwikSort",
         simulated="aggregation:dp_kwiksort",
-        exact="release.kwiksort:exact_kwiksort",
+        exact="aggregation:dp_kwiksort.release",
         noises=NOISES,
     ),
     "noise-all": Mechanism(
@@ -220,7 +220,7 @@ MECHANISMS = {
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",
-        exact="release.exponential:exact_exponential",
+        exact="aggregation:exponential_kemeny.release",
     ),
     "sub-ranking-weights": Mechanism(
         label="one answer per user",

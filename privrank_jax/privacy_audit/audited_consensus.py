@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,8 +16,8 @@ from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation import query_reduction
 from privrank_jax.aggregation.diagnostics import SortDiagnostics
-from privrank_jax.aggregation.dp_sorting import kwiksort_plan
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation.dp_sorting import facts_of, kwiksort_plan, noise_all_ranks
+from privrank_jax.aggregation.published import published_kwiksort
 from privrank_jax.aggregation.sorting import Round, partition_sort
 from privrank_jax.estimate import Estimate
 from privrank_jax.mechanism.data import Facts as Public
@@ -63,19 +64,17 @@ def _exponential_law(data: np.ndarray, _: Privacy, facts: Facts) -> np.ndarray:
 # --- sorting ---------------------------------------------------------------------------------------
 
 
-def _transcript(*, calibration: str, fallback_noise: str) -> Release:
-    """A run of dp_kwiksort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
+def _transcript(function: Callable[..., Any], fallback_noise: str) -> Release:
+    """A run of a KwikSort that publishes its first round and, where it exceeds its budget, the fallback's ranking.
 
     With the key of a run, this is the transcript of that run (a test compares them): the same split of keys, the same
-    sort, the same scale, and the same fallback at ε/2, which both calibrations have.
+    sort, the same scale, and the same fallback at ε/2, which both functions have.
     """
 
     def release(key: Array, data: Array, privacy: Privacy) -> Any:
         weights = pair_weights(data)
         w = weights.matrix
-        run = aggregation.dp_kwiksort(
-            key, weights, privacy, max_queries=QUERIES, calibration=calibration
-        )
+        run = function(key, weights, privacy, max_queries=QUERIES)
         scale = run.diagnostics.noise_scale
         sort_key, fallback_key = jax.random.split(fused(key))
 
@@ -93,7 +92,7 @@ def _transcript(*, calibration: str, fallback_noise: str) -> Release:
         seen = 7 * sorting.state + jnp.where(sorting.stopped, fallback, 6)
         return dataclasses.replace(run, value=seen)
 
-    return named(aggregation.dp_kwiksort, release)
+    return named(function, release)
 
 
 def _fallback(data: np.ndarray, half: Privacy, noise: str) -> np.ndarray:
@@ -114,10 +113,12 @@ def _transcript_law(
 def _told(key: Array, data: Array, privacy: Privacy) -> Any:
     """A run of private_by_queries by an algorithm that asks for 0, 1 and 0, 2, then for 1, 2, which is refused."""
     weights = pair_weights(data)
-    plan, _ = kwiksort_plan(weights, privacy, max_queries=QUERIES)
+    w, facts = facts_of(weights, "an audit")
+    plan, _ = kwiksort_plan(privacy, facts, max_queries=QUERIES)
     noise_key, left_key = jax.random.split(fused(key))
-    first, second = query_reduction.noisy_answers(noise_key, weights, plan)[0, 1:] > 0.5
-    fallback = number(query_reduction.fallback_ranks(left_key, weights, plan))
+    first, second = query_reduction.noisy_answers(noise_key, w, plan)[0, 1:] > 0.5
+    rest = dataclasses.replace(privacy, epsilon=plan.of_fallback)
+    fallback = number(noise_all_ranks(left_key, weights, rest))
     told = SortDiagnostics(QUERIES, True, plan.scale, plan.budget)
     guarantee = Guarantee(privacy, privacy)
     return Estimate(12 * first.astype(jnp.int32) + 6 * second + fallback, guarantee, told)
@@ -235,7 +236,7 @@ AUDITED = (
     audited(
         "dp-kwiksort",
         "KwikSort on noisy answers, q = 2 of 3, ε/2 for the queries and ε/2 for the fallback",
-        _transcript(calibration="tight", fallback_noise="k-norm"),
+        _transcript(aggregation.dp_kwiksort, "k-norm"),
         law=functools.partial(_transcript_law, fallback_noise="k-norm"),
         commands=(
             "aggregate --method kwiksort",
@@ -246,7 +247,7 @@ AUDITED = (
     audited(
         "dp-kwiksort-published",
         "KwikSort, q = 2 of 3, published: Laplace(q/(nε)) on the queries and ε/2 for the fallback",
-        _transcript(calibration="published", fallback_noise="laplace"),
+        _transcript(published_kwiksort, "laplace"),
         law=functools.partial(_transcript_law, fallback_noise="laplace"),
         note="Alabi et al., Algorithm 1: the queries spend ε, the fallback adds ε/2",
         **PUBLISHED,
@@ -272,7 +273,7 @@ AUDITED = (
     audited(
         "hay-kwiksort",
         "KwikSort that shuffles what its budget q = 2 of 3 leaves",
-        on(hay_kwiksort, pair_weights, max_queries=QUERIES),
+        on(aggregation.hay_kwiksort, pair_weights, max_queries=QUERIES),
         law=_sort_law,
         **_ORDER,
     ),

@@ -14,7 +14,8 @@ import numpy as np
 
 from privrank_jax import aggregation
 from privrank_jax._workarounds.threefry import fused
-from privrank_jax.aggregation.ldp_plan import local_plan, respond
+from privrank_jax.aggregation.ldp_plan import LocalPlan, local_plan, respond
+from privrank_jax.aggregation.published import published_local_plan, zero_one_response
 from privrank_jax.aggregation.query_reduction import local_by_queries
 from privrank_jax.aggregation.subset_designs import designs
 from privrank_jax.aggregation.subset_selection import last_accepted
@@ -304,27 +305,33 @@ _ONE_ANSWER = (
 
 # --- sorting ---------------------------------------------------------------------------------------
 
+_Planned = Callable[[int, Privacy], LocalPlan]
+_PLAN: _Planned = functools.partial(local_plan, max_queries=QUERIES)
 
-def _session(key: Array, ranks: Array, privacy: Privacy, **terms: Any) -> Array:
+
+def _session(
+    key: Array, ranks: Array, privacy: Privacy, planned: _Planned, response: Callable[..., Any]
+) -> Array:
     """The messages of one user in a sort that is refused: τ = 1 response (is 0 before 2?) and the report."""
-    plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
+    plan = planned(NUM_ITEMS, privacy)
     response_key, report_key = jax.random.split(fused(key))
     lead = jnp.sign(ranks[2] - ranks[0])
     flip = flip_threshold(jnp.asarray(plan.epsilon_per_query, jnp.result_type(float)))
-    word = jax.random.bits(response_key, (), jnp.uint32)
-    plus = respond(word, lead, flip, plan.encoding)
+    plus = response(jax.random.bits(response_key, (), jnp.uint32), lead, flip)
     report = aggregation.local_weights.report(report_key, ranks, plan.fallback_epsilon)
     return 2 * plus.astype(jnp.int32) + (jnp.sum(report) > 0).astype(jnp.int32)
 
 
-def _session_law(ranks: np.ndarray, privacy: Privacy, _: Facts, **terms: Any) -> np.ndarray:
+def _session_law(
+    ranks: np.ndarray, privacy: Privacy, _: Facts, planned: _Planned, response: Callable[..., Any]
+) -> np.ndarray:
     """Law of the response, from how many of the 2^32 random words give it, and of the report."""
-    plan = local_plan(NUM_ITEMS, privacy, max_queries=QUERIES, **terms)
+    plan = planned(NUM_ITEMS, privacy)
     flip = flip_share(float(plan.epsilon_per_query))
     chances = {
-        "sign": {1: 1 - flip, 0: 0.5, -1: flip},
-        "published": {1: 1 - flip, 0: 0.75 - flip / 2, -1: 0.5},
-    }[plan.encoding]
+        respond: {1: 1 - flip, 0: 0.5, -1: flip},
+        zero_one_response: {1: 1 - flip, 0: 0.75 - flip / 2, -1: 0.5},
+    }[response]
     leads = np.sign(ranks[:, 2] - ranks[:, 0])
     plus = np.array([chances[lead] for lead in leads.tolist()])
     report = vector_law(_signs(ranks), float(plan.fallback_epsilon), "duchi", math.sqrt(_PAIRS))
@@ -343,8 +350,10 @@ def _sorting(
     title: str,
     fields: dict[str, Any],
     function: Callable[..., Any] = aggregation.ldp_kwiksort,
-    **terms: str,
+    planned: _Planned = _PLAN,
+    response: Callable[..., Any] = respond,
 ) -> Audited:
+    terms = {"planned": planned, "response": response}
     return audited(
         name,
         title,
@@ -375,7 +384,7 @@ _SORTS = (
             "calibration": "sound",
             "note": "Alabi et al., Algorithm 3: this response spends only log((e^ε₀+1)/2) of its ε₀",
         },
-        encoding="published",
+        response=zero_one_response,
     ),
     _sorting(
         "ldp-kwiksort-published",
@@ -384,7 +393,7 @@ _SORTS = (
             "note": "Alabi et al., Algorithm 3: the responses spend ε, the fallback's report adds ε/2",
             **PUBLISHED,
         },
-        calibration="published",
+        planned=functools.partial(published_local_plan, max_queries=QUERIES),
     ),
 )
 

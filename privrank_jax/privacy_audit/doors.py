@@ -220,7 +220,7 @@ DOORS = (
     _door("exact.selection:one_shot", _top_list, "doubled"),
     _door("exact.selection:best_set", _selected, "doubled"),
     _door("exact.randomized_response:flipped_bits", _flips, "bits"),
-    _door("release.exponential:_draw", _costs, "costs"),
+    _door("exact.exponential:best_first", _costs, "costs"),
     _door("exact.mallows:synthetic_ranks", _turned, "ranks", rows=True),
     _door("pairwise.perturbed_fit:perturbed_scores", _objective, "counts"),
     _door("pairwise.perturbed_answers:perturbed_meetings", _meetings, "rows", read=_meeting_rows),

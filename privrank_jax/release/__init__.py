@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from privrank_jax.release.contributions import exact_bound
-    from privrank_jax.release.exponential import exact_exponential
-    from privrank_jax.release.kwiksort import exact_kwiksort
     from privrank_jax.release.leaderboard import Leaderboard
     from privrank_jax.release.ledger import Ledger
     from privrank_jax.release.preference_labels import privatize_preferences
@@ -27,8 +25,6 @@ _HOMES = {
     "Leaderboard": "leaderboard",
     "Ledger": "ledger",
     "exact_bound": "contributions",
-    "exact_exponential": "exponential",
-    "exact_kwiksort": "kwiksort",
     "privatize_preferences": "preference_labels",
 }
 
@@ -36,8 +32,6 @@ __all__ = [
     "Leaderboard",
     "Ledger",
     "exact_bound",
-    "exact_exponential",
-    "exact_kwiksort",
     "privatize_preferences",
 ]
 

@@ -12,20 +12,20 @@ from tests.reference import kwiksort as slow
 THREE = np.array([[0, 1, 2], [1, 0, 2], [2, 0, 1]])
 
 
-def plus_chance(epsilon, encoding, lead):
+def plus_chance(epsilon, truth):
     """P[r = 1] as :mod:`privrank_jax.aggregation.ldp_plan` states it."""
     t = math.tanh(epsilon / 2)
-    return (1 + t * (lead if encoding == "sign" else (lead + 1) / 2)) / 2
+    return (1 + t * truth) / 2
 
 
-def exact_law(ranks, per_query, encoding):
+def exact_law(ranks, per_query):
     """Law of (order, queries) with one user per group, so that a query asks a user drawn at random."""
     items = ranks.shape[1]
     ahead = np.zeros((items, items))
     for j, i in itertools.permutations(range(items), 2):
         leads = np.sign(ranks[:, i] - ranks[:, j])
-        # One response of 1 gives w̃ > 1/2 in both encodings, as 1/t > 1/2.
-        ahead[j, i] = np.mean([plus_chance(per_query, encoding, lead) for lead in leads])
+        # One response of 1 gives w̃ > 1/2, as 1/t > 1/2.
+        ahead[j, i] = np.mean([plus_chance(per_query, lead) for lead in leads])
     return slow.sort_law(ahead)
 
 
@@ -35,7 +35,7 @@ def law_in_turn(ranks, per_query):
 
     def before(user, item, pivot):
         """P[the user says that the item comes before the pivot]."""
-        return plus_chance(per_query, "sign", np.sign(ranks[user, pivot] - ranks[user, item]))
+        return plus_chance(per_query, np.sign(ranks[user, pivot] - ranks[user, item]))
 
     def add(order, queries, chance):
         law[order, queries] = law.get((order, queries), 0) + chance

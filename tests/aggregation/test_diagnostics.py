@@ -13,8 +13,7 @@ import pytest
 
 from privrank_jax import aggregation
 from privrank_jax._quickly import quickly
-from privrank_jax.aggregation import PairWeights, diagnostics
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation import PairWeights, diagnostics, hay_kwiksort
 from tests.promises import user
 
 KINDS = [kind for _, kind in inspect.getmembers(diagnostics, dataclasses.is_dataclass)]

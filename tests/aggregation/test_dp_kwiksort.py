@@ -15,7 +15,9 @@ import scipy.stats
 
 from privrank_jax._quickly import quickly
 from privrank_jax.aggregation import PairWeights, dp_kwiksort, local_search, noise_all
+from privrank_jax.aggregation.published import published_kwiksort
 from privrank_jax.aggregation.query_budgets import query_budget
+from privrank_jax.mechanism import Facts
 from tests.promises import noise_of, user
 from tests.reference import calibration as reference_calibration
 from tests.reference import kwiksort as slow
@@ -116,11 +118,11 @@ def test_transcript_loses_epsilon_and_half_more_as_published(published):
     loss = max(abs(math.log(chances[0][order] / chances[1][order])) for order in chances[0])
     proven = 1.5 if published else 1.0
     assert 0.97 * proven < loss <= proven * epsilon
-    calibration, notes = "published" if published else "tight", []
+    notes, sort = [], published_kwiksort if published else dp_kwiksort
 
     def told(w):
         given, key = PairWeights(w, users), jax.random.key(0)
-        run = dp_kwiksort(key, given, user(epsilon), max_queries=budget, calibration=calibration)
+        run = sort(key, given, user(epsilon), max_queries=budget)
         notes.append(run.guarantee.note)
         return run.diagnostics.noise_scale, run.guarantee.epsilon
 
@@ -244,6 +246,9 @@ def test_scales_guarantee_and_default_budget(delta, key):
             "central",
         )
         assert sorted(estimate.value.tolist()) == list(range(items))
+        facts = Facts(items, users)
+        told = dp_kwiksort.scale(user(0.8, delta), facts, noise=noise_of(delta), split=split)
+        assert told == pytest.approx(expected, rel=1e-6)
     whole = dp_kwiksort(key, PairWeights(w, users), user(0.8), max_queries=10**6)
     assert float(whole.diagnostics.noise_scale) == pytest.approx(276 / (users * 0.8))
 
@@ -266,12 +271,6 @@ def test_masked_items_are_left_out_and_cost_nothing(key):
         ({"split": 1.0}, "split must lie"),
         ({"max_queries": 0}, "max_queries must be at least 1"),
         ({"max_queries": 2.5}, "max_queries must be an int"),
-        ({"calibration": "loose"}, "calibration must be one of"),
-        (
-            {"calibration": "published", "noise": "gaussian", "privacy": user(1.0, 0.1)},
-            "published calibration has",
-        ),
-        ({"calibration": "published", "split": 0.9}, "published calibration has"),
         ({"weights": PairWeights(np.zeros((2, 3)), 5)}, "square"),
     ],
 )

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation.fallback import replace_where
+from privrank_jax.aggregation.sorting import replace_where
 
 RANKS = jnp.array([[0, 1, 2], [2, 1, 0], [1, 0, 2], [0, 2, 1]])
 SCORES = jnp.array([[3.0, 1.0, 2.0], [1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [1.0, 3.0, 2.0]])

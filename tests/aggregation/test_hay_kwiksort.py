@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation import PairWeights, hay_kwiksort
 from tests.promises import user
 from tests.reference import kwiksort as slow
 

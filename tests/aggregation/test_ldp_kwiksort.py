@@ -14,24 +14,22 @@ import pytest
 import scipy.stats
 
 from privrank_jax.aggregation import ldp_kwiksort, local_weights
-from privrank_jax.aggregation.ldp_plan import ENCODINGS
+from privrank_jax.aggregation.ldp_plan import local_plan
 from privrank_jax.aggregation.ldp_sorting import local_sort
 from privrank_jax.aggregation.query_budgets import refusal_bound
 from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
 from tests.promises import user
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_simulation_has_the_exact_law(encoding, key):
+def test_simulation_has_the_exact_law(key):
     """One user per group, no refusal possible: chi-squared of 30,000 runs, false-alarm rate 1e-6; responses at an ε₀
     that is 25 % off are rejected."""
-    runs, epsilon = 30_000, 4.5
-    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, THREE, user(epsilon), encoding=encoding)))
-    estimate = run(jax.random.split(key, runs))
+    run = jax.jit(jax.vmap(lambda k: ldp_kwiksort(k, THREE, user(4.5))))
+    estimate = run(jax.random.split(key, 30_000))
     assert not np.any(estimate.diagnostics.refused)
     per_query = float(estimate.diagnostics.epsilon_per_query[0])
     assert per_query == pytest.approx(1.5)
-    assert_law(estimate.value, estimate.diagnostics.queries, per_query, encoding)
+    assert_law(estimate.value, estimate.diagnostics.queries, per_query)
 
 
 def test_groups_in_turn_have_the_exact_law(key):
@@ -40,7 +38,7 @@ def test_groups_in_turn_have_the_exact_law(key):
     found = run(jax.random.split(key, 30_000))
     assert set(np.asarray(found.diagnostics.max_uses).tolist()) == {1}
     assert float(found.diagnostics.epsilon_per_query[0]) == pytest.approx(1.5)
-    assert_law(found.value, found.diagnostics.queries, 1.5, "sign", in_turn=True)
+    assert_law(found.value, found.diagnostics.queries, 1.5, in_turn=True)
 
 
 def test_groups_in_turn_are_asked_equally_often_and_drawn_ones_are_not(key):
@@ -63,12 +61,12 @@ def test_groups_in_turn_are_asked_equally_often_and_drawn_ones_are_not(key):
     assert refused(False, 3) <= bound + 5 * math.sqrt(bound / 300)
 
 
-def assert_law(ranks, queries, per_query, encoding, in_turn=False):
+def assert_law(ranks, queries, per_query, in_turn=False):
     orders = np.argsort(np.asarray(ranks), axis=1).tolist()
     found = list(zip(map(tuple, orders), queries.tolist()))
     for off in (1.0, 0.75, 1.25):
         rate = off * per_query
-        law = law_in_turn(THREE, rate) if in_turn else exact_law(THREE, rate, encoding)
+        law = law_in_turn(THREE, rate) if in_turn else exact_law(THREE, rate)
         counts = [found.count(end) for end in law]
         value = scipy.stats.chisquare(counts, len(found) * np.array(list(law.values()))).pvalue
         assert value > 1e-6 if off == 1.0 else value < 1e-6
@@ -80,7 +78,7 @@ def test_users_that_only_pad_a_sort_are_never_asked(key):
     real = np.array([True, False, True, True, False])
     run = jax.jit(jax.vmap(lambda key: local_sort(key, rows, 1.5, 3, users=real)))
     found = run(jax.random.split(key, 30_000))
-    assert_law(found.ranks, found.queries, 1.5, "sign")
+    assert_law(found.ranks, found.queries, 1.5)
 
 
 def test_simulated_responses_are_flipped_as_often_as_stated(key):
@@ -128,11 +126,8 @@ def test_one_item_is_ranked(key):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"encoding": "binary"}, "encoding must be one of"),
-        ({"calibration": "loose"}, "calibration must be one of"),
         ({"missing": "first"}, "missing must be one of"),
         ({"split": 0.0}, "split must lie"),
-        ({"split": 0.9, "calibration": "published"}, "published calibration"),
         ({"max_queries": 0}, "max_queries must be at least 1"),
         ({"num_groups": 0}, "num_groups must be a whole number"),
         ({"num_groups": 2.5}, "num_groups must be a whole number"),
@@ -144,3 +139,9 @@ def test_one_item_is_ranked(key):
 def test_bad_arguments_are_refused(settings, message, key):
     with pytest.raises(ValueError, match=message):
         ldp_kwiksort(key, **({"ranks": THREE, "privacy": user(1.0)} | settings))
+
+
+def test_there_is_no_exact_release():
+    with pytest.raises(ValueError, match="no exact release"):
+        ldp_kwiksort.release(THREE, user(1.0))
+    assert ldp_kwiksort.scale(user(1.0), 30) == local_plan(30, user(1.0)).epsilon_per_query

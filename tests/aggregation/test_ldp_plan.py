@@ -11,13 +11,11 @@ import numpy as np
 import pytest
 
 from privrank_jax.aggregation import ldp_kwiksort
-from privrank_jax.aggregation.ldp_plan import (
-    ENCODINGS,
-    answer_deviation,
-    goes_left,
-    local_plan,
-    respond,
-    response_loss,
+from privrank_jax.aggregation.ldp_plan import answer_deviation, local_plan, respond
+from privrank_jax.aggregation.published import (
+    published_local_plan,
+    zero_one_loss,
+    zero_one_response,
 )
 from privrank_jax.aggregation.query_budgets import query_budget, refusal_bound, use_budget
 from privrank_jax.privacy.local import flip_threshold
@@ -26,50 +24,42 @@ from tests.promises import user
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_responses_have_the_stated_probabilities_and_loss(encoding, epsilon):
+@pytest.mark.parametrize("response", [respond, zero_one_response])
+def test_responses_have_the_stated_probabilities_and_loss(response, epsilon):
     """The edges of the 2^32 words give the probabilities exactly; the largest loss over any change of the answer
     is ε₀, or log((e^ε₀+1)/2) as published, and on one side only: attained to 1e-4, never exceeded."""
-    flip = np.uint32(flip_threshold(jnp.asarray(epsilon)))
+    flip, ours = np.uint32(flip_threshold(jnp.asarray(epsilon))), response is respond
     edges = np.unique([0, int(flip), 2**31, 2**30 + int(flip) // 2, 2**32])
     starts, lengths = edges[:-1].astype(np.uint32), np.diff(edges)
     chance = {}
     for lead in (-1, 0, 1):
-        plus = respond(starts, lead, flip, encoding)
+        plus = response(starts, lead, flip)
         chance[lead] = lengths[plus].sum() / 2**32
-        assert chance[lead] == pytest.approx(plus_chance(epsilon, encoding, lead), abs=1e-6)
+        stated = plus_chance(epsilon, lead if ours else (lead + 1) / 2)
+        assert chance[lead] == pytest.approx(stated, abs=1e-6)
         for word in (int(flip) - 1, int(flip), 2**31 - 1, 2**31):
-            assert respond(np.uint32(word), lead, flip, encoding) == respond(
-                jnp.uint32(word), lead, jnp.uint32(flip), encoding
+            assert response(np.uint32(word), lead, flip) == response(
+                jnp.uint32(word), lead, jnp.uint32(flip)
             )
     sides = [
         max(abs(math.log(f(a) / f(b))) for a, b in itertools.combinations(chance.values(), 2))
         for f in (lambda p: p, lambda p: 1 - p)
     ]
-    loss = float(response_loss(epsilon, encoding))
-    assert loss == pytest.approx(
-        epsilon if encoding == "sign" else math.log((math.exp(epsilon) + 1) / 2), rel=1e-9
-    )
+    loss = epsilon if ours else float(zero_one_loss(epsilon))
     assert loss * (1 - 1e-4) < max(sides) <= loss * (1 + 1e-7)
-    if encoding == "sign":
+    if ours:
         assert sides[0] == pytest.approx(sides[1])
     else:
+        assert loss == pytest.approx(math.log((math.exp(epsilon) + 1) / 2), rel=1e-9)
         assert sides[0] == pytest.approx(math.log1p(math.tanh(epsilon / 2)), rel=1e-4)
         assert sides[0] < sides[1]
 
 
-def weight_estimate(plus, users, epsilon_per_query, encoding):
-    """w̃, the unbiased share of users with the item before the pivot, from how many responded 1."""
-    debiased = (2 * plus / users - 1) / jnp.tanh(0.5 * epsilon_per_query)
-    return (1 + debiased) / 2 if encoding == "sign" else debiased
-
-
-@pytest.mark.parametrize("encoding", ENCODINGS)
-def test_items_go_left_where_their_estimate_exceeds_half(encoding):
-    for users, epsilon in itertools.product((1, 4, 9), (0.5, 3.0)):
-        plus = np.arange(users + 1)
-        estimate = np.asarray(weight_estimate(plus, users, epsilon, encoding))
-        np.testing.assert_array_equal(goes_left(plus, users, epsilon, encoding), estimate > 0.5)
+def test_the_majority_of_a_group_decides(key):
+    """Two of three users, without noise, whatever the pivot."""
+    ranks = np.array([[0, 1], [0, 1], [1, 0]])
+    run = jax.vmap(lambda k: ldp_kwiksort(k, ranks, user(math.inf), num_groups=1).value)
+    assert np.all(np.asarray(run(jax.random.split(key, 40)))[:, 0] == 0)
 
 
 def test_groups_of_different_size_count_their_own_users_only(key):
@@ -122,15 +112,15 @@ def test_plans_of_other_groups_spend_epsilon_and_ask_less_of_more_groups(groups)
 
 def test_answers_are_as_uncertain_as_their_group():
     """Half of a group's users either way: the variance of w̃ from all of its responses, summed one by one."""
-    for encoding, queries in (("sign", None), ("published", 60)):
-        plan = local_plan(10, user(20.0), encoding=encoding, num_groups=30, max_queries=queries)
-        chances = [plus_chance(float(plan.epsilon_per_query), encoding, lead) for lead in (1, -1)]
-        plus = np.concatenate(
-            [np.random.default_rng(1).random((40_000, 20)) < c for c in chances], 1
-        )
-        told = weight_estimate(plus.sum(1), 40, plan.epsilon_per_query, encoding)
-        bound = float(answer_deviation(plan, 1229))  # 30 groups of 40, and 29 users more
-        assert 0.7 * bound < np.std(np.asarray(told)) < 1.02 * bound
+    plan = local_plan(10, user(20.0), num_groups=30)
+    epsilon = float(plan.epsilon_per_query)
+    random = np.random.default_rng(1)
+    plus = np.concatenate(
+        [random.random((40_000, 20)) < plus_chance(epsilon, lead) for lead in (1, -1)], 1
+    )
+    told = (1 + (plus.mean(1) * 2 - 1) / math.tanh(0.5 * epsilon)) / 2
+    bound = float(answer_deviation(plan, 1229))  # 30 groups of 40, and 29 users more
+    assert 0.7 * bound < np.std(told) < 1.02 * bound
 
 
 def test_more_groups_lower_the_error_of_many_queries_as_the_paper_says():
@@ -148,12 +138,8 @@ def test_more_groups_lower_the_error_of_many_queries_as_the_paper_says():
 
 
 def test_published_plan():
-    """τ = 2q/m, all of ε for the queries, half of it again for the fallback; the 0/1 encoding spends less."""
-    plan = local_plan(30, user(2.0), max_queries=900, calibration="published")
+    """τ = 2q/m, all of ε for the queries, half of it again for the fallback."""
+    plan = published_local_plan(30, user(2.0), max_queries=900)
     assert (plan.max_uses, plan.epsilon_per_query, plan.fallback_epsilon) == (60, 2 / 60, 1.0)
     assert float(plan.guarantee.epsilon) == 3.0
-    both = local_plan(30, user(2.0), max_queries=900, calibration="published", encoding="published")
-    expected = 60 * math.log((math.exp(2 / 60) + 1) / 2) + 1.0
-    assert float(both.guarantee.epsilon) == pytest.approx(expected)
-    assert 1.9 < expected < 2.1
-    assert "half" in both.guarantee.note
+    assert "half" in plan.guarantee.note

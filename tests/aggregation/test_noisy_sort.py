@@ -6,10 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax.aggregation import PairWeights, dp_kwiksort
-from privrank_jax.aggregation.dp_sorting import kwiksort_plan
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort, hay_plan
-from privrank_jax.aggregation.noisy_sort import noisy_sort
+from privrank_jax.aggregation import PairWeights, dp_kwiksort, hay_kwiksort
+from privrank_jax.aggregation.dp_sorting import facts_of, hay_plan, kwiksort_plan, noisy_sort
 from tests.promises import user
 
 ITEMS, RUNS = 7, 40
@@ -24,10 +22,11 @@ def weights(key):
 def test_stacked_plans_find_what_each_function_finds_with_its_key(key):
     """Laplace and Gaussian sorts and one that shuffles: ranks, queries and excess, bit for bit."""
     given, pure, loose, queries = weights(key), user(1.0), user(1.0, 1e-6), 8
+    _, facts = facts_of(given, "a test")
     plans = (
-        kwiksort_plan(given, pure, max_queries=queries)[0],
-        kwiksort_plan(given, loose, noise="gaussian", max_queries=queries)[0],
-        hay_plan(given, pure, max_queries=queries),
+        kwiksort_plan(pure, facts, max_queries=queries)[0],
+        kwiksort_plan(loose, facts, noise="gaussian", max_queries=queries)[0],
+        hay_plan(pure, facts, max_queries=queries),
     )
     stacked = jax.tree.map(lambda *x: np.stack([np.asarray(one) for one in x]), *plans)
 

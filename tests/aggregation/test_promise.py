@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation import PairWeights, hay_kwiksort
 from privrank_jax.privacy import Privacy
 from tests.promises import guarantee_of, user
 

@@ -60,13 +60,7 @@ def test_default_budget_is_exceeded_at_most_once_in_100_m_to_the_4(items):
     assert exceeding_probability(items, query_budget(items)) <= 0.01 / items**4
 
 
-def test_quantiles():
-    budget = query_budget(50, failure=0.01)
-    assert exceeding_probability(50, budget) <= 0.01 < exceeding_probability(50, budget - 1)
-    assert query_budget(50, failure=1e-8) > budget
-    assert (
-        query_budget(3, failure=exceeding_probability(3, 2)) == 2
-    )  # 2/3: no more than that is allowed
+def test_budgets_of_several_sizes_and_counts_out_of_range():
     assert [exceeding_probability(50, count) for count in (-1, 10**6)] == [1.0, 0.0]
     np.testing.assert_array_equal(query_budget(np.array([0, 1, 2, 10, 100])), [0, 0, 1, 45, 1474])
 
@@ -108,7 +102,6 @@ def test_refusal_bound_is_the_binomial_mixture(items):
 def test_use_budget_is_the_least_that_serves(items):
     uses = use_budget(items)
     assert refusal_bound(items, uses) <= items**-4.0 < refusal_bound(items, uses - 1)
-    assert use_budget(items, refusal_bound(items, uses)) == uses
 
 
 @pytest.mark.parametrize("items", [100, 600, 1000])
@@ -152,9 +145,6 @@ def test_the_law_of_500_items_is_still_given(monkeypatch):
 
 
 def test_bad_arguments_are_refused():
-    for failure in (0.0, 1.0, math.nan):
-        with pytest.raises(ValueError, match="failure"):
-            query_budget(10, failure=failure)
     with pytest.raises(ValueError, match="0 to 500"):
         comparison_distribution(501)
     for items in (0, 1001):

@@ -10,9 +10,15 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from privrank_jax.aggregation import PairWeights, kemeny_score, query_reduction
-from privrank_jax.aggregation.dp_sorting import kwiksort_plan
+from privrank_jax.aggregation import (
+    PairWeights,
+    dp_kwiksort,
+    dp_sorting,
+    kemeny_score,
+    ldp_sorting,
+)
 from privrank_jax.aggregation.query_reduction import local_by_queries, private_by_queries
+from privrank_jax.mechanism import Facts
 from tests.aggregation.ldp_laws import THREE, exact_law, law_in_turn
 from tests.promises import user
 from tests.reference import kwiksort as slow
@@ -56,7 +62,7 @@ def test_kwiksort_has_the_law_of_the_private_sort(key):
     ]
     orders = [tuple(np.argsort(np.asarray(x.value)).tolist()) for x in found]
     ends = list(zip(orders, [int(x.diagnostics.queries) for x in found]))
-    scale = float(kwiksort_plan(VOTES, promise, max_queries=3)[0].scale)
+    scale = float(dp_kwiksort.scale(promise, Facts(3, 10), max_queries=3))
     assert scale == pytest.approx(3 / (10 * 1.5))  # all pairs: no fallback, all of ε
     for off in (1.0, 0.3):
         ahead = scipy.stats.laplace.sf(0.5 - np.asarray(VOTES.matrix), scale=off * scale)
@@ -85,7 +91,7 @@ def test_kwiksort_has_the_law_of_the_local_sort(key, in_turn):
     orders = [tuple(np.argsort(np.asarray(x.value)).tolist()) for x in found]
     ends = list(zip(orders, [int(x.diagnostics.queries) for x in found]))
     for off in (1.0, 0.3):
-        law = law_in_turn(THREE, 1.5 * off) if in_turn else exact_law(THREE, 1.5 * off, "sign")
+        law = law_in_turn(THREE, 1.5 * off) if in_turn else exact_law(THREE, 1.5 * off)
         value = fits(ends, law, runs)
         assert value > 1e-6 if off == 1.0 else value < 1e-6
 
@@ -140,14 +146,14 @@ def test_no_more_is_answered_and_spent_than_promised(key, monkeypatch):
         for i, j in itertools.combinations(range(items), 2):
             seen.append(ask(i, j))
 
-    for name in ("noise_all", "local_weights"):
-        run = getattr(query_reduction, name)
+    for module, name in ((dp_sorting, "noise_all"), (ldp_sorting, "local_weights")):
+        run = getattr(module, name)
 
         def told(key, data, privacy, run=run, **options):
             spent.append(float(privacy.epsilon))
             return run(key, data, privacy, **options)
 
-        monkeypatch.setattr(query_reduction, name, told)
+        monkeypatch.setattr(module, name, told)
     crowd = np.tile(np.arange(4), (40, 1))
     weights, promise = PairWeights.from_ranks(crowd), user(3.0)
     private_by_queries(key, weights, promise, asks_all, max_queries=2, split=0.25)

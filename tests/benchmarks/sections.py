@@ -27,7 +27,6 @@ import pyarrow.csv
 from jax.typing import DTypeLike
 
 import privrank_jax as pr
-from privrank_jax import release
 from privrank_jax._backend import memory_for_batches, on_cpu, product
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.aggregation.dynamic_program import exact_kemeny
@@ -366,7 +365,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: pairwise.perturbed_mle(key, data, pure).value,
         ),
         "exponential mechanism on rankings": (
-            lambda: release.exact_exponential(exact, user),
+            lambda: aggregation.exponential_kemeny.release(exact, user),
             lambda key: aggregation.exponential_kemeny(key, weights, user).value,
         ),
         "canonical set of 3": (
@@ -374,7 +373,7 @@ def releases(quick: bool) -> Iterator[Row]:
             lambda key: pairwise.canonical_top_k(key, data, pure, 3).value,
         ),
         "KwikSort": (
-            lambda: release.exact_kwiksort(exact, user),
+            lambda: aggregation.dp_kwiksort.release(exact, user),
             lambda key: aggregation.dp_kwiksort(key, weights, user).value,
         ),
         f"randomized response of {users:,} users": (

@@ -27,7 +27,6 @@ from privrank_jax.pairwise.published import published_one_shot_scale
 from privrank_jax.pairwise.top_k import choose_top_k
 from privrank_jax.privacy import Privacy
 from tests import reference
-from tests.mechanism import cases
 from tests.promises import promise, split
 from tests.reference import best_sets
 
@@ -97,7 +96,7 @@ def test_draws_have_the_law_of_every_outcome_one_by_one(record, law, k, together
 def test_releases_have_the_law_of_every_outcome_one_by_one(record, law, k, monkeypatch):
     built = functools.cache(exact_selection.discrete_laplace)
     monkeypatch.setattr(exact_selection, "discrete_laplace", built)
-    scores, moves, asked = np.array([30.0, 0.5, 20.0]), Moves(10.0, 10.0), promise(1.0)
+    scores, moves, asked = np.array([40.0, 0.5, 30.0]), Moves(10.0, 10.0), promise(2.0)
     given = BoundedScores(scores, moves)
     found = [record.release(given, asked, k) for _ in range(800)]
     scale, lead = float(record.scale(asked, k, moves)), lead_of(record, asked, k, moves)
@@ -120,12 +119,16 @@ def p_value(found, outcomes, chances):
 
 def moved_totals(adjacency, limit):
     """All that one user of at most so many comparisons of three items moves of win totals."""
-    users = cases._answers(limit)
+    one = [(i, j, won) for i, j in ((0, 1), (0, 2), (1, 2)) for won in (0.0, 0.5, 1.0)]
+    sizes = range(limit + 1)
+    users = [user for n in sizes for user in itertools.combinations_with_replacement(one, n)]
     totals = {}
     for user in users:
-        totals.setdefault(cases._met(user) if adjacency == "flip" else 0, []).append(
-            cases._totals(user)
-        )
+        total = np.zeros(3)
+        for i, j, won in user:
+            total += won * np.eye(3)[i] + (1 - won) * np.eye(3)[j]
+        asked = tuple(sorted((i, j) for i, j, _ in user))
+        totals.setdefault(asked if adjacency == "flip" else 0, []).append(total)
     if adjacency == "add-remove":
         return [sign * one for one in totals[0] for sign in (1, -1)]
     return [a - b for group in totals.values() for a in group for b in group]
@@ -159,7 +162,7 @@ def bases_of(record, size, scale):
         for ahead in range(1, size)
         for one in (0, gap)
     ]
-    found += [gap / 3 * np.arange(size), np.zeros(size)]
+    found += [gap / 3 * np.arange(size), 1.0 * np.arange(size), np.zeros(size)]
     if record is pairwise.one_shot_top_k and size == 3:
         found += [400 * scale * np.array([0.0, 0.0, 1.0]), 400 * scale * np.array([0.0, 0.5, 1.0])]
     return found
@@ -197,8 +200,9 @@ def test_one_unit_of_comparisons_loses_epsilon_and_no_more(record, law, adjacenc
 def test_bounded_scores_lose_epsilon_and_no_more(record, law, moves):
     epsilon, asked = 0.7, promise(0.7)
     for k in (1, 2):
-        # One-shot noise loses most where k items are behind k + 1 others.
-        size = 5 if record is pairwise.one_shot_top_k and math.inf == moves.one_way else 3
+        # One-shot noise loses most where k items are behind k + 1 others, and utilities move apart by four scores.
+        several = record in (pairwise.one_shot_top_k, pairwise.canonical_top_k)
+        size = 5 if several and math.inf == moves.one_way else 3
         scale = float(record.scale(asked, k, moves))
         lead = lead_of(record, asked, k, moves)
         moved = moved_scores(size, moves)
@@ -305,15 +309,15 @@ def test_the_set_by_one_shot_noise_keeps_its_delta():
 
 def test_with_delta_a_list_by_one_shot_noise_does_not_tell_the_order(key):
     """Only real items count in its scale."""
-    scores, mask = jnp.array([0.0, 10.0, 20.0, 30.0, 40.0]) * 1e4, jnp.arange(5) < 4
-    given, asked = BoundedScores(scores, Moves(1.0), mask), promise(0.2, delta=0.01)
-    record = pairwise.one_shot_top_k
-    assert record(key, given, asked, 2).value.tolist() == [3, 2]
-    hidden = record(key, given, asked, 2, approximate=True)
-    assert hidden.value.tolist() == [2, 3]
-    assert float(hidden.guarantee.delta) == 0.01
-    wanted = record.scale(asked, 2, Moves(1.0), num_items=4, approximate=True)
-    assert float(hidden.diagnostics.noise_scale) == float(wanted)
+    scores, mask = jnp.arange(600.0) * 1e9, jnp.arange(600) < 300
+    given, asked = BoundedScores(scores, Moves(1.0), mask), promise(0.2, delta=0.05)
+    record, k = pairwise.one_shot_top_k, 200
+    assert record(key, given, asked, k).value.tolist() == [*range(299, 99, -1)]
+    hidden = record(key, given, asked, k, approximate=True)
+    assert hidden.value.tolist() == [*range(100, 300)]
+    assert float(hidden.guarantee.delta) == 0.05
+    wanted = 8 * math.sqrt(k * math.log(300 / 0.05)) / 0.2
+    assert float(hidden.diagnostics.noise_scale) == pytest.approx(wanted)
 
 
 # --- use -------------------------------------------------------------------------------------------

@@ -212,8 +212,8 @@ MUTANTS = (
         ("factor // halves", "factor"),
     ),
     *mutants_of(
-        "release/exponential.py",
-        "tests/release/test_exponential.py",
+        "aggregation/exponential.py",
+        "tests/exact/test_exponential.py",
         ("/ (2 * items * (items - 1))", "/ (items * (items - 1))"),
     ),
     *mutants_of(

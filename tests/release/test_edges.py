@@ -8,16 +8,12 @@ from decimal import Decimal
 import numpy as np
 import pytest
 
+from privrank_jax.aggregation import dp_kwiksort, exponential, exponential_kemeny
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
+from privrank_jax.exact import sorting
 from privrank_jax.exact.discrete_noise import discrete_gaussian, discrete_laplace
 from privrank_jax.mallows import sample
 from privrank_jax.pairwise import noisy_counts
-from privrank_jax.release import (
-    exact_exponential,
-    exact_kwiksort,
-    exponential,
-    kwiksort,
-)
 from privrank_jax.release.decimals import plain
 from privrank_jax.release.ledger import BudgetExhausted, Ledger, Privacy, create
 from privrank_jax.release.store import LedgerError
@@ -124,12 +120,12 @@ def test_noise_is_on_twice_the_totals_at_twice_the_sensitivity():
 
 def test_the_rate_of_the_exponential_mechanism_ends_at_two_to_the_fourteen():
     assert (
-        exact_exponential(counted_weights([[1, 0]]), user(1e300)).diagnostics.rate == 2**15
+        exponential_kemeny.release(counted_weights([[1, 0]]), user(1e300)).diagnostics.rate == 2**15
     )  # per pair
 
 
 def test_queries_take_half_of_epsilon_unless_it_is_said():
-    found = exact_kwiksort(
+    found = dp_kwiksort.release(
         counted_weights(np.tile([3, 0, 2, 1], (500, 1))), user(1.0), max_queries=1
     )
     assert found.diagnostics.noise_scale == pytest.approx(2 / 0.5 / 1000)
@@ -137,9 +133,13 @@ def test_queries_take_half_of_epsilon_unless_it_is_said():
 
 def test_the_exponential_mechanism_takes_as_many_items_as_it_says(monkeypatch):
     monkeypatch.setattr(exponential, "MAX_ITEMS", 3)
-    assert exact_exponential(counted_weights([[1, 0, 2]]), user(1e6)).value.tolist() == [1, 0, 2]
+    assert exponential_kemeny.release(counted_weights([[1, 0, 2]]), user(1e6)).value.tolist() == [
+        1,
+        0,
+        2,
+    ]
     with pytest.raises(ValueError, match="at most 3 items, got 4"):
-        exact_exponential(counted_weights([[1, 0, 2, 3]]), user(1.0))
+        exponential_kemeny.release(counted_weights([[1, 0, 2, 3]]), user(1.0))
 
 
 def test_the_least_epsilon_of_mallows_is_said():
@@ -153,9 +153,9 @@ def test_half_of_the_users_are_not_more_than_half(monkeypatch):
 
     def ask(items, before, budget):
         heard.extend(before([(0, 1), (1, 2)]))
-        return [0, 1, 2], 2
+        return [[0], [1], [2]], 2
 
-    monkeypatch.setattr(kwiksort, "_sort", ask)
+    monkeypatch.setattr(sorting, "partitioned", ask)
     twice = np.array([[0, 10, 11], [10, 0, 11], [9, 9, 0]])
-    exact_kwiksort(PairWeights.from_counts(twice, 10), user(1e4))
+    dp_kwiksort.release(PairWeights.from_counts(twice, 10), user(1e4))
     assert heard == [False, True]

@@ -14,10 +14,11 @@ import pytest
 from scipy import stats
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation import dp_sorting
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
 from privrank_jax.exact import integer_noise
-from privrank_jax.release import exact_kwiksort, kwiksort
-from privrank_jax.release.kwiksort import _sort
+from privrank_jax.exact.sorting import partitioned, shuffled
+from privrank_jax.mechanism import Facts
 from tests.promises import noise_of, user
 
 ALARM = 1e-4  # false-alarm rate of each test on fresh noise; the noise can't be seeded
@@ -73,7 +74,8 @@ def test_kwiksort_has_the_enumerated_law_and_no_other_scale(prepare_once):
     weights = counted_weights(RANKS)
     counts = weights.twice
     orders = [
-        tuple(np.argsort(exact_kwiksort(weights, user(4.0)).value).tolist()) for _ in range(draws)
+        tuple(np.argsort(aggregation.dp_kwiksort.release(weights, user(4.0)).value).tolist())
+        for _ in range(draws)
     ]
     every = list(itertools.permutations(range(3)))
     observed = [orders.count(order) for order in every]
@@ -109,7 +111,7 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once):
     assert 0.2 < chance < 0.8
     exact = counted_weights(ranks)
     found = sum(
-        exact_kwiksort(exact, privacy, noise=noise).value.tolist() == [0, 1, 2]
+        aggregation.dp_kwiksort.release(exact, privacy, noise=noise).value.tolist() == [0, 1, 2]
         for _ in range(draws)
     )
     # 5 standard deviations, and what rounding may change.
@@ -120,7 +122,7 @@ def test_many_users_give_the_law_of_the_simulated_twin(key, prepare_once):
 def test_a_budget_that_is_exceeded_falls_back_on_noise_for_all_pairs():
     ranks = np.tile([3, 0, 2, 1], (500, 1))
     # One query can't sort four items, so every run falls back, at half of ε.
-    estimate = exact_kwiksort(counted_weights(ranks), user(400.0), max_queries=1)
+    estimate = aggregation.dp_kwiksort.release(counted_weights(ranks), user(400.0), max_queries=1)
     assert estimate.diagnostics.exceeded is True
     assert estimate.diagnostics.queries == 0
     assert estimate.value.tolist() == [3, 0, 2, 1]
@@ -135,7 +137,7 @@ def test_the_two_shares_never_exceed_epsilon(monkeypatch):
         lambda change, each: (spent.append(each), (lambda values: values, 1.0))[1],
     )
     monkeypatch.setattr(
-        kwiksort,
+        dp_sorting,
         "noise_all",
         SimpleNamespace(
             release=lambda weights, privacy: (
@@ -148,7 +150,9 @@ def test_the_two_shares_never_exceed_epsilon(monkeypatch):
     for epsilon in (0.1, 0.3, 1 / 3, 0.7, 1.0, 2.9):
         for split in (0.5, 0.9, 1 / 3):
             spent.clear()
-            exact_kwiksort(counted_weights(ranks), user(epsilon), max_queries=3, split=split)
+            aggregation.dp_kwiksort.release(
+                counted_weights(ranks), user(epsilon), max_queries=3, split=split
+            )
             each, fallback = spent
             total = 3 * Fraction(each) + Fraction(fallback)
             assert Fraction(epsilon) * (1 - Fraction(1, 2**50)) < total <= Fraction(epsilon)
@@ -163,7 +167,35 @@ def test_the_sort_sorts_and_asks_each_pair_once(items):
         seen.extend(asked)
         return [value[i] < value[j] for i, j in asked]
 
-    order, queries = _sort(items, before, items * items)
-    assert order == np.argsort(value).tolist()
+    segments, queries = partitioned(items, before, items * items)
+    assert [one for (one,) in segments] == np.argsort(value).tolist()
     assert queries == len(seen) == len({frozenset(pair) for pair in seen})
-    assert _sort(items, before, 0) == (None, 0)
+    assert partitioned(items, before, 0) == ([list(range(items))], 0)
+
+
+def test_what_the_budget_leaves_is_shuffled(prepare_once):
+    """Four items and three queries: one round, after which its two sides come in random order."""
+    weights = counted_weights(np.tile(np.arange(4), (50, 1)))
+    orders = [
+        tuple(
+            np.argsort(aggregation.hay_kwiksort.release(weights, user(100.0), max_queries=3).value)
+        )
+        for _ in range(600)
+    ]
+    law = dict.fromkeys(itertools.permutations(range(4)), 0.0)
+    for pivot in range(4):
+        sides = [itertools.permutations(side) for side in (range(pivot), range(pivot + 1, 4))]
+        ends = [(*left, pivot, *right) for left, right in itertools.product(*sides)]
+        for end in ends:
+            law[end] += 0.25 / len(ends)
+    possible = [end for end, chance in law.items() if chance]
+    seen = [orders.count(end) for end in possible]
+    assert sum(seen) == 600
+    assert stats.chisquare(seen, [600 * law[end] for end in possible]).pvalue > ALARM
+    found = aggregation.hay_kwiksort.release(weights, user(2.0), max_queries=3)
+    assert found.diagnostics.noise_scale == pytest.approx(3 / (50 * 2.0))
+    assert found.diagnostics.noise_scale == pytest.approx(
+        aggregation.hay_kwiksort.scale(user(2.0), Facts(4, 50), max_queries=3)
+    )
+    assert (found.diagnostics.queries, found.diagnostics.exceeded) == (3, True)
+    assert sorted(shuffled([4, 4, 1])) == [1, 4, 4]

@@ -9,16 +9,13 @@ import math
 import numpy as np
 import pytest
 
-from privrank_jax.aggregation import noise_all, private_weights
+from privrank_jax.aggregation import dp_kwiksort, noise_all, private_weights
 from privrank_jax.aggregation.weights import counted_weights
+from privrank_jax.exact import integer_noise as samplers
 from privrank_jax.exact import rounded_gaussian
 from privrank_jax.jobs import comparisons
 from privrank_jax.pairwise import noisy_counts, one_shot_top_k, questionnaire_counts
 from privrank_jax.privacy import Guarantee, LaplaceRelease, Neighbors, Privacy, compose
-from privrank_jax.release import (
-    exact_kwiksort,
-    kwiksort,
-)
 from tests.reference import accounting as naive
 from tests.totals import wins_of
 
@@ -38,8 +35,7 @@ def noiseless(monkeypatch):
         scales.append(math.ceil(change) / privacy.epsilon)
         return lambda values: np.asarray(values, float), scales[-1]
 
-    for module in (kwiksort,):
-        monkeypatch.setattr(module, "integer_noise", integer_noise)
+    monkeypatch.setattr(samplers, "integer_noise", integer_noise)
     return scales
 
 
@@ -51,16 +47,17 @@ def of_gaussian(monkeypatch):
         assert noise == "gaussian" or body is not None
         return lambda values: np.asarray(values, float), 3.0
 
-    for module in (kwiksort,):
-        monkeypatch.setattr(module, "integer_noise", integer_noise)
+    monkeypatch.setattr(samplers, "integer_noise", integer_noise)
 
 
 def test_queries_of_kwiksort(noiseless):
     promise = Privacy(EPSILON, unit="user", adjacency="replace")
     given = counted_weights([[0, 1, 2]] * 3)
-    assert exact_kwiksort(given, promise, max_queries=3).guarantee.changes == (2,) * 3
+    assert dp_kwiksort.release(given, promise, max_queries=3).guarantee.changes == (2,) * 3
     assert noiseless[-1] >= 2 * 3 / EPSILON
-    with_fallback = exact_kwiksort(counted_weights([[0, 1, 2, 3, 4]] * 3), promise, max_queries=9)
+    with_fallback = dp_kwiksort.release(
+        counted_weights([[0, 1, 2, 3, 4]] * 3), promise, max_queries=9
+    )
     assert with_fallback.guarantee.changes == ()  # whose noise is of another kind
 
 
@@ -100,10 +97,12 @@ GAUSSIAN = {"delta": 1e-6, "unit": "user"}
 def test_rho_of_queries_of_kwiksort(of_gaussian):
     """Of q queries, each of which changes by 2; none is stated where there is a fallback."""
     promise = Privacy(EPSILON, adjacency="replace", **GAUSSIAN)
-    few = exact_kwiksort(counted_weights([[0, 1, 2]] * 3), promise, noise="gaussian", max_queries=3)
+    few = dp_kwiksort.release(
+        counted_weights([[0, 1, 2]] * 3), promise, noise="gaussian", max_queries=3
+    )
     assert few.guarantee.rho == pytest.approx(3 * 4 / 18)
     ranks = [[0, 1, 2, 3, 4]] * 3
-    many = exact_kwiksort(counted_weights(ranks), promise, noise="gaussian", max_queries=9)
+    many = dp_kwiksort.release(counted_weights(ranks), promise, noise="gaussian", max_queries=9)
     assert many.guarantee.rho is None
 
 

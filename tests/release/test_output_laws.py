@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from privrank_jax.aggregation import PairWeights, sub_ranking_weights
+from privrank_jax.aggregation import PairWeights, dp_kwiksort, sub_ranking_weights
 from privrank_jax.exact import integer_noise as exact
-from privrank_jax.exact import selection
+from privrank_jax.exact import selection, sorting
 from privrank_jax.exact.integer_laplace import geometric
 from privrank_jax.exact.randomized_response import flipped_bits, kept_below
 from privrank_jax.mallows import sample
@@ -26,8 +26,6 @@ from privrank_jax.mechanism import BoundedScores, Moves
 from privrank_jax.pairwise import noisy_counts, one_shot_top_k
 from privrank_jax.release import (
     exact_bound,
-    exact_kwiksort,
-    kwiksort,
 )
 from tests.exact.laws import (
     LESS,
@@ -170,10 +168,10 @@ def test_answers_to_queries_have_their_law(monkeypatch):
 
     def ask(items, before, budget):
         heard.extend(before([(0, 1)] * queries))
-        return [0, 1], queries
+        return [[0], [1]], queries
 
-    monkeypatch.setattr(kwiksort, "_sort", ask)
-    found = exact_kwiksort(PairWeights.from_counts(twice, users), user(0.1))
+    monkeypatch.setattr(sorting, "partitioned", ask)
+    found = dp_kwiksort.release(PairWeights.from_counts(twice, users), user(0.1))
     scale = 2 * users * found.diagnostics.noise_scale
     assert scale == pytest.approx(20.0)
 

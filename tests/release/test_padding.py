@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 
 import jax.numpy as jnp
 import pytest
 
-from privrank_jax import pairwise, release
+from privrank_jax import aggregation, pairwise
 from privrank_jax.aggregation import PairWeights
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.mechanism import BoundedScores, Moves
+from privrank_jax.mechanism import BoundedScores, Local, Mechanism, Moves, Selection
 from privrank_jax.pairwise import noisy_ties
 from privrank_jax.pairwise.private_design import noisy_design
 from privrank_jax.privacy import Privacy
@@ -26,32 +25,43 @@ COMPARISONS = Privacy(1.0, unit="comparison", adjacency="replace")
 RANKINGS = Privacy(1.0, unit="user", adjacency="replace")
 
 
+RELEASES = {
+    **{f"pairwise.{name}": "WinCounts" for name in pairwise.__all__},
+    **{f"aggregation.{name}": "PairWeights" for name in aggregation.__all__},
+}
+"""Mechanisms, and what they take if it can pad; others refuse its type."""
+
+
 def taken():
-    """Exact releases of the library, with the kinds of padded data that they take."""
-    for name in release.__all__:
-        function = getattr(release, name)
-        if not name.startswith("exact_") or "privacy" not in inspect.signature(function).parameters:
-            continue
-        first = next(iter(inspect.signature(function).parameters.values()))
-        words = first.annotation
-        for kind in PADDED:
-            if kind in words:
-                yield name, kind
+    """Mechanisms with exact releases of data that can pad."""
+    for path, kind in RELEASES.items():
+        package, _, name = path.partition(".")
+        record = getattr({"pairwise": pairwise, "aggregation": aggregation}[package], name)
+        if isinstance(record, Mechanism) and not isinstance(record, Local) and name not in OTHERS:
+            yield pytest.param(record, kind, id=path)
 
 
-@pytest.mark.parametrize(("name", "kind"), list(taken()))
-def test_padded_data_are_refused_before_anything_is_drawn(name, kind, monkeypatch):
+# They take choices, covariates, rankings, ballots or comparisons with ties.
+OTHERS = (
+    "noisy_choices", "noisy_sums", "noisy_sums_and_ties", "noisy_ties", "dp_scores", "dp_footrule", "ldp_kwiksort",
+    "shuffled_pair_weights", "sub_ranking_weights", "ldp_borda", "local_weights", "perturbed_choices",
+    "perturbed_covariates",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "kind"), list(taken()))
+def test_padded_data_are_refused_before_anything_is_drawn(record, kind, monkeypatch):
     for source in ("token_bytes", "randbits", "randbelow"):
         monkeypatch.setattr(secrets, source, None)
-    function = getattr(release, name)
-    more = {"k": 2} if "k" in inspect.signature(function).parameters else {}
     promise = COMPARISONS if kind == "WinCounts" else RANKINGS
-    with pytest.raises(ValueError, match="exact releases take no padding"):
-        function(PADDED[kind], promise, **more)
+    more = (2,) if isinstance(record, Selection) else ()
+    with pytest.raises(ValueError, match=r"no padding|leave padded items out"):
+        record.release(PADDED[kind], promise, *more)
 
 
 def test_win_counts_with_ties_and_designs_are_refused():
-    """Records and programs that the list above does not find."""
+    """Mechanisms that the list above does not find; it finds many."""
+    assert len(list(taken())) >= 10
     with pytest.raises(ValueError, match="take no padding"):
         noisy_design.release(WINS, COMPARISONS)
     flip = Privacy(1.0, unit="comparison", adjacency="flip")

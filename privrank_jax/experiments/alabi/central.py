@@ -14,9 +14,14 @@ from jaxtyping import Array
 
 from privrank_jax import aggregation
 from privrank_jax._types import Key
-from privrank_jax.aggregation.dp_sorting import kwiksort_plan
-from privrank_jax.aggregation.hay_sorting import hay_plan
-from privrank_jax.aggregation.noisy_sort import NoisySort, SortPlan, noisy_sort
+from privrank_jax.aggregation.dp_sorting import (
+    NoisySort,
+    SortPlan,
+    facts_of,
+    hay_plan,
+    kwiksort_plan,
+    noisy_sort,
+)
 from privrank_jax.experiments.alabi import common, crowds
 from privrank_jax.experiments.alabi import pictures as alabi_pictures
 from privrank_jax.experiments.alabi.common import BORDA, Answer, Method, Methods, Search
@@ -129,13 +134,14 @@ def sorts(names: Sequence[str], delta: float) -> Callable[[Key, World, Array], l
 
     def method(keys: Key, world: World, epsilon: Array) -> list[Answer]:
         weights, privacy = world.weights, common.replaced_user(epsilon)
-        even, may_exceed = kwiksort_plan(weights, privacy)
+        _, facts = facts_of(weights, "the study")
+        even, may_exceed = kwiksort_plan(privacy, facts)
         approximate = common.replaced_user(epsilon, delta)
         made = {
             KWIK: lambda: even,
-            KWIK_UNEVEN: lambda: kwiksort_plan(weights, privacy, split=0.9)[0],
-            KWIK_GAUSS: lambda: kwiksort_plan(weights, approximate, noise="gaussian")[0],
-            HAY: lambda: hay_plan(weights, privacy),
+            KWIK_UNEVEN: lambda: kwiksort_plan(privacy, facts, split=0.9)[0],
+            KWIK_GAUSS: lambda: kwiksort_plan(approximate, facts, noise="gaussian")[0],
+            HAY: lambda: hay_plan(privacy, facts),
         }
         plans = [made[name]() for name in names]
         plan = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(one) for one in x]), *plans)

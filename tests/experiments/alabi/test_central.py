@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from privrank_jax import aggregation
-from privrank_jax.aggregation import PairWeights
-from privrank_jax.aggregation.hay_sorting import hay_kwiksort
+from privrank_jax.aggregation import PairWeights, hay_kwiksort
 from privrank_jax.experiments.alabi import central, common, crowds
 from privrank_jax.experiments.alabi.common import EXCESS, PLAIN
 from tests.experiments.alabi.shared import KEY

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from privrank_jax.aggregation import exponential_kemeny
 from privrank_jax.aggregation.exponential import exponential_log_probability
 from privrank_jax.aggregation.weights import PairWeights, counted_weights
+from privrank_jax.exact import exponential
 from privrank_jax.exact.balls import Uniform
-from privrank_jax.release import exact_exponential, exponential
+from tests.exact.rankings import EVERY, RANKS, costs_and_rate
 from tests.promises import user
-from tests.release.rankings import EVERY, RANKS, costs_and_rate
 
 ALARM = 1e-6  # false-alarm rate of each comparison; the draws can't be seeded
 
@@ -101,7 +102,7 @@ def draw_many(monkeypatch, costs, rate, draws):
 
     Odds = exponential.Odds
     monkeypatch.setattr(exponential, "Odds", once)
-    orders = [tuple(exponential._draw(costs, rate)) for _ in range(draws)]
+    orders = [tuple(exponential.best_first(np.array(costs), rate)) for _ in range(draws)]
     return np.array([orders.count(order) for order in EVERY]), made
 
 
@@ -140,7 +141,7 @@ def test_the_rate_gives_epsilon_and_no_more():
         _, rate = costs_and_rate(epsilon)
         # Twice the sensitivity m(m-1) of the integer costs.
         assert 2 * 4 * 3 * rate == Fraction(epsilon)
-        found = exact_exponential(counted_weights(RANKS), user(epsilon))
+        found = exponential_kemeny.release(counted_weights(RANKS), user(epsilon))
         assert found.diagnostics.rate == pytest.approx(epsilon / (4 * 3))
         assert found.guarantee.as_dict() == {
             "epsilon": epsilon, "delta": 0.0, "unit": "user", "adjacency": "replace", "trust": "central",
@@ -153,7 +154,7 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
     rest = np.tile([2, 1, 0], (40, 1))
 
     def law(ranks):
-        costs = exponential._excess(counted_weights(np.vstack([rest, ranks])).twice)
+        costs = exponential.excess(counted_weights(np.vstack([rest, ranks])).twice)
         return law_of(exponential.Odds(costs, Fraction(epsilon) / 12, 140), 3)
 
     laws = [law(ranks) for ranks in itertools.permutations(range(3))]
@@ -165,7 +166,7 @@ def test_the_exact_loss_between_all_rankings_of_one_user_is_within_epsilon(epsil
 
 @pytest.mark.parametrize("number", [np.float32(1.5), np.int64(2), 2])
 def test_epsilon_is_any_number(number):
-    found = exact_exponential(counted_weights(RANKS), user(number))
+    found = exponential_kemeny.release(counted_weights(RANKS), user(number))
     assert found.guarantee.epsilon == float(number)
     assert found.diagnostics.rate == pytest.approx(float(number) / 12)
 
@@ -175,24 +176,29 @@ def test_odds_are_held_however_small():
     users = 2**49
     cycle = PairWeights.from_counts(2 * users * np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]]), users)
     for epsilon in (1e3, 1e6):
-        found = exact_exponential(cycle, user(epsilon))
+        found = exponential_kemeny.release(cycle, user(epsilon))
         assert found.value.tolist() in ([0, 1, 2], [2, 0, 1], [1, 2, 0])
         assert found.diagnostics.rate == pytest.approx(min(epsilon / 6, 2**15))
 
 
 def test_extremes():
-    assert exact_exponential(counted_weights([[1, 0]] * 3), user(1e6)).value.tolist() == [1, 0]
-    assert exact_exponential(counted_weights([[1, 0, 2]] * 3), user(1e300)).value.tolist() == [
+    assert exponential_kemeny.release(counted_weights([[1, 0]] * 3), user(1e6)).value.tolist() == [
+        1,
+        0,
+    ]
+    assert exponential_kemeny.release(
+        counted_weights([[1, 0, 2]] * 3), user(1e300)
+    ).value.tolist() == [
         1,
         0,
         2,
     ]
     drawn = {
-        tuple(exact_exponential(counted_weights([[0, 1]]), user(1e-9)).value.tolist())
+        tuple(exponential_kemeny.release(counted_weights([[0, 1]]), user(1e-9)).value.tolist())
         for _ in range(60)
     }
     assert drawn == {(0, 1), (1, 0)}  # both, but for a chance below 1e-17
-    value = exact_exponential(
+    value = exponential_kemeny.release(
         counted_weights(np.tile(np.arange(9)[::-1], (500, 1))), user(100.0)
     ).value
     assert (value.dtype, value.tolist()) == (np.int32, list(range(9))[::-1])
@@ -208,4 +214,6 @@ def test_extremes():
 )
 def test_refusals(change, message):
     with pytest.raises(ValueError, match=message):
-        exact_exponential(**{"weights": counted_weights([[0, 1]]), "privacy": user(1.0)} | change)
+        exponential_kemeny.release(
+            **{"weights": counted_weights([[0, 1]]), "privacy": user(1.0)} | change
+        )
