@@ -33,6 +33,8 @@ ITEMS, BATCH = 3, 4
 # Objectives are made inside of a program, of one problem or along a trailing axis; an outcome has its own axes; and
 # several cubes have the coordinates of one.
 OTHERS = {
+    "_Budget",
+    "Moves",
     "Facts",
     "LogisticObjective",
     "LinkObjective",
@@ -83,8 +85,8 @@ MADE = {
         jnp.array([0, 0, 1]), jnp.array([1, 2, 2]), jnp.asarray(_numbers(i, 3)), jnp.ones(3), ITEMS
     ),
     "PairWeights": lambda i: PairWeights(jnp.asarray(_wins(i) / 9), 2 + i, _mask(i)),
-    "PositionHistograms": lambda i: PositionHistograms.from_ranks(
-        np.argsort(_numbers(i, 5, ITEMS)), mask=_mask(i)
+    "PositionHistograms": lambda i: dataclasses.replace(
+        PositionHistograms.from_ranks(np.argsort(_numbers(i, 5, ITEMS))), mask=_mask(i)
     ),
     "PointTotals": lambda i: PointTotals.from_points(_numbers(i, 5, ITEMS).astype(int), most=9),
     "Choices": lambda i: Choices.from_top1([(i % 3, [(i + 1) % 3]), (2, [0, 1])], num_items=ITEMS),

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, DTypeLike, Int
 
 from privrank_jax._backend import at_once
-from privrank_jax._types import Integers, Mask, PairMatrix, Rankings
+from privrank_jax._types import Integers, PairMatrix, Rankings
 from privrank_jax._workarounds.xla import materialized
 
 _COMPARED = 64  # up to so many items, ranks are compared with those of every other item
@@ -81,7 +81,7 @@ def gaps_last(
 
 
 def twice_positions(
-    ranks: Rankings, missing: str, mask: Mask | None = None
+    ranks: Rankings, missing: str
 ) -> tuple[Int[Array, "users items"], Int[Array, "users items"]]:
     """Twice the positions of items: with items not ranked in last place; and where they are unknown, in first place.
 
@@ -90,21 +90,13 @@ def twice_positions(
     Args:
         ranks: ``(n, m)``, 0 = best, negative = not ranked.
         missing: ``"last"``, for which both are the same, or ``"unknown"``.
-        mask: ``(m,)``, True for real items; the others are not ranked, nor counted. None: all are real.
     """
-    items = ranks.shape[1]
-    if mask is not None:
-        ranks = jnp.where(mask, ranks, -1)
     known, ranks = gaps_last(ranks)
     last = _ahead_and_tied(ranks) - 1
-    if mask is not None:
-        real = jnp.sum(mask, dtype=jnp.int32)
-        last -= jnp.where(known, 0, items - real)
-        items = real
     if missing == "last":
         return last, last
     number = jnp.sum(known, axis=1, keepdims=True, dtype=jnp.int32)
-    return last, last + 2 * jnp.where(known, items - number, -number)
+    return last, last + 2 * jnp.where(known, ranks.shape[1] - number, -number)
 
 
 def _ahead_and_tied(ranks: Rankings) -> Int[Array, "users items"]:

@@ -117,7 +117,6 @@ class PositionHistograms:
         ranks: RankingsLike,
         *,
         missing: str = "last",
-        mask: MaskLike | None = None,
         users: MaskLike | None = None,
     ) -> PositionHistograms:
         """The histograms of n rankings of m items.
@@ -125,7 +124,6 @@ class PositionHistograms:
         Args:
             ranks: ``(n, m)`` integers, 0 = best; equal ranks are ties, negative ranks items that were not ranked.
             missing: ``"last"`` or ``"unknown"``, see the head of this module.
-            mask: ``(m,)`` bool, False for items that only pad the problem, whatever their ranks; may be traced.
             users: ``(n,)`` bool, False for rows that only pad the problem; public, may be traced.
 
         Returns:
@@ -133,7 +131,7 @@ class PositionHistograms:
 
         Raises:
             ValueError: no users, no items, ranks that are not integers or reach 2^31 - 1, 2^29 users or more, an
-                unknown rule, masks of another shape.
+                unknown rule, a mask of another shape.
 
         >>> PositionHistograms.from_ranks([[0, 1, -1]], missing="unknown").counts.tolist()
         [[2, 2, 0], [0, 2, 2], [2, 0, 2]]
@@ -144,13 +142,12 @@ class PositionHistograms:
             raise ValueError(f"counts have room for less than 2^29 users, got {given.shape[0]:,}.")
         if not is_traced(given) and largest_of(ranks, given) >= np.iinfo(np.int32).max:
             raise ValueError("ranks must be below 2**31 - 1: renumber them from 0.")
-        if mask is None and users is None:
+        if users is None:
             return cls(_count_positions(given, missing), given.shape[0])
-        real = None if mask is None else _checked_mask("mask", mask, given.shape[1:])
-        rows = None if users is None else _checked_mask("users", users, given.shape[:1])
-        number = given.shape[0] if rows is None else jnp.sum(rows, dtype=jnp.int32)
+        rows = _checked_mask("users", users, given.shape[:1])
+        number = jnp.sum(rows, dtype=jnp.int32)
         check_users(number)
-        return cls(_count_positions(given, missing, real, rows), number, real)
+        return cls(_count_positions(given, missing, rows), number)
 
     @property
     def num_items(self) -> int:
@@ -338,11 +335,9 @@ def check_histograms(histograms: PositionHistograms) -> None:
 
 
 @functools.partial(jax.jit, static_argnames="missing")
-def _count_positions(
-    ranks: Array, missing: str, mask: Array | None = None, users: Array | None = None
-) -> Array:
+def _count_positions(ranks: Array, missing: str, users: Array | None = None) -> Array:
     items = ranks.shape[1]
-    first, second = twice_positions(ranks, missing, mask)
+    first, second = twice_positions(ranks, missing)
     ends = [first // 2, (first + 1) // 2]
     if missing == "unknown":
         ends += [second // 2, (second + 1) // 2]
@@ -352,7 +347,7 @@ def _count_positions(
         part = 4 // len(ends)
         added = part if users is None else jnp.where(users, part, 0)[:, None]
         counts = counts.at[index, places].add(added)
-    return counts if mask is None else jnp.where(mask[:, None], counts, 0)
+    return counts
 
 
 @jax.jit

@@ -81,7 +81,8 @@ class Program(Mechanism, Generic[P, R]):
         release: Callable[..., Any],
         scale: Callable[..., Any] | None,
     ) -> None:
-        self._simulate, self.release, self.scale = simulate, release, scale
+        self._simulate, self.release = simulate, release
+        self.scale: Any = scale
         functools.update_wrapper(self, simulate)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:

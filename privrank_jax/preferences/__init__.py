@@ -28,7 +28,6 @@ True
 from privrank_jax.preferences.accuracy import Accuracy, debiased_accuracy
 from privrank_jax.preferences.label_losses import (
     LOSSES,
-    clipped_loss,
     debiased_loss,
     label_smoothing,
     likelihood_loss,
@@ -43,7 +42,6 @@ __all__ = [
     "LOSSES",
     "Accuracy",
     "LabelDiagnostics",
-    "clipped_loss",
     "debiased_accuracy",
     "debiased_loss",
     "dpo_loss",

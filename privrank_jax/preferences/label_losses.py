@@ -9,7 +9,6 @@ Let t = (2ỹ - 1)s be the difference in the direction of the report, o = q/(1 -
 loss of one report           formula                        unbiased convex   bounds                slope in s, at most
 ============================ ============================== ======== ======== ===================== =================
 :func:`debiased_loss`        ℓ(t) - o t                     yes      yes      none                  1 + o
-:func:`clipped_loss`         ℓ(t) - o clip(t, -c, c)        no       no       ≥ -o c                1 + o
 :func:`square_loss`          σ(-t)² - o tanh(t/2)           yes      no       -o to 1 + o           8/27 + o/2
 :func:`likelihood_loss`      -log((1-q)σ(t) + qσ(-t))       no       no       0 to log(1 + e^ε)     tanh(ε/4)
 ============================ ============================== ======== ======== ===================== =================
@@ -27,7 +26,7 @@ largest, and a model flexible enough to fit every report separately drives it to
 labels at ε = 1 a linear one of five weights can be. Keep it for small, regularized models. (notebooks/labels.md has
 measured slopes.)
 
-**Personal ε.** Weight the examples of the debiased, the clipped and the square loss by tanh²(ε/2)
+**Personal ε.** Weight the examples of the debiased and the square loss by tanh²(ε/2)
 (:func:`~privrank_jax.privacy.report_information`), as the adaptive weights of Xu and others do; the weighted loss is
 unbiased for the equally weighted loss of the true labels. For the square loss these are the weights of least squares:
 tanh²(ε/2) times the loss is (ỹ - (1-q)σ(s) - qσ(-s))² less a constant. The likelihood needs no weights.
@@ -62,12 +61,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from privrank_jax._types import Numbers, NumbersLike, ReportsLike, Scalar
-from privrank_jax._validate import check_positive
+from privrank_jax._types import Numbers, NumbersLike, ReportsLike
 from privrank_jax.preferences.loss_arguments import as_scores, check_fits, toward_report
 from privrank_jax.privacy.local import flip_probability
-
-CLIP = 4.0
 
 _Pair = tuple[Float[Array, "..."], Float[Array, "..."]]
 
@@ -139,55 +135,6 @@ def _debiased(toward: Array, odds: Array) -> Array:
     return jax.nn.softplus(-toward) - toward * odds
 
 
-def clipped_loss(
-    score_difference: NumbersLike,
-    reports: ReportsLike,
-    epsilon: NumbersLike,
-    *,
-    clip: Scalar = CLIP,
-    coding: str | None = None,
-) -> Float[Array, "..."]:
-    r"""The debiased loss with its correction clipped: less variance, bounded below, **biased**.
-
-    ℓ(t) - clip(t, -c, c)/(e^ε - 1). Where \|s\| <= c it is :func:`debiased_loss`. Outside that range, its mean
-    over the flip exceeds the true loss by q(u - clip(u, -c, c)), u = s for label 1 and -s for label 0: too high for
-    scores that agree with the label, too low for those that don't. Its gradient there is that of the loss which
-    treats reports as labels, so the bias pulls large differences toward 0: scores whose true difference exceeds c
-    are estimated too close together.
-
-    Variance over the flip: q(1 - q)(\|s\| + 2 min(\|s\|, c)/(e^ε - 1))² of the loss; of its derivative,
-    q(1 - q) where \|s\| > c, by a factor tanh²(ε/2) less. Bounded below by -c/(e^ε - 1).
-
-    Args:
-        score_difference: s, any shape.
-        reports: ỹ, coded as for :func:`debiased_loss`; broadcasts.
-        epsilon: ε > 0; broadcasts.
-        clip: c > 0; ∞ gives :func:`debiased_loss`. Choose it above the differences you expect: the default 4
-            corresponds to a preference of 98%.
-        coding: as for :func:`debiased_loss`.
-
-    Returns:
-        The loss of each example, as :func:`debiased_loss`; average them with the same weights,
-        :func:`~privrank_jax.privacy.report_information`, if ε varies.
-
-    Raises:
-        ValueError: as :func:`debiased_loss`; clip not positive.
-
-    >>> float(clipped_loss(3.0, 1, 1.0)) == float(debiased_loss(3.0, 1, 1.0))
-    True
-    >>> float(clipped_loss(30.0, 1, 1.0)) > float(debiased_loss(30.0, 1, 1.0))
-    True
-    """
-    check_positive("clip", clip)
-    toward, odds = toward_report(score_difference, reports, epsilon, coding)
-    return _clipped(toward, odds, jnp.asarray(clip, toward.dtype))
-
-
-@functools.partial(jax.jit, inline=True)
-def _clipped(toward: Array, odds: Array, clip: Array) -> Array:
-    return jax.nn.softplus(-toward) - jnp.clip(toward, -clip, clip) * odds
-
-
 def square_loss(
     score_difference: NumbersLike,
     reports: ReportsLike,
@@ -200,18 +147,11 @@ def square_loss(
     σ(-t)² - tanh(t/2)/(e^ε - 1), between -1/(e^ε - 1) and 1 + 1/(e^ε - 1). Not convex in s, and flat where the model is
     sure of itself: start from small scores.
 
-    Args:
-        score_difference: s, any shape.
-        reports: ỹ, coded as for :func:`debiased_loss`; broadcasts.
-        epsilon: ε > 0; broadcasts.
-        coding: as for :func:`debiased_loss`.
+    Arguments and errors: as for :func:`debiased_loss`.
 
     Returns:
         The loss of each example, as :func:`debiased_loss`; average them with the same weights,
         :func:`~privrank_jax.privacy.report_information`, if ε varies.
-
-    Raises:
-        ValueError: as :func:`debiased_loss`.
 
     >>> s, q = 0.7, label_smoothing(1.0)
     >>> mean = (1 - q) * square_loss(s, 1, 1.0) + q * square_loss(s, 0, 1.0)
@@ -253,17 +193,10 @@ def likelihood_loss(
     where the model's probabilities σ(s) are right, the expected loss is least at the true s, and the minimizer is
     efficient. Not convex in s.
 
-    Args:
-        score_difference: s, any shape.
-        reports: ỹ, coded as for :func:`debiased_loss`; broadcasts.
-        epsilon: ε > 0; broadcasts.
-        coding: as for :func:`debiased_loss`.
+    Arguments and errors: as for :func:`debiased_loss`.
 
     Returns:
         The loss of each example, as :func:`debiased_loss`. Average them without weights, also if ε varies.
-
-    Raises:
-        ValueError: as :func:`debiased_loss`.
 
     >>> round(float(likelihood_loss(0.7, 1, 1.0)), 5), round(float(likelihood_loss(-1e6, 1, 1.0)), 5)
     (0.54866, 1.31326)
@@ -297,7 +230,6 @@ _compiled_likelihood = jax.jit(_report_likelihood, inline=True)
 LOSSES: Mapping[str, Callable[..., Array]] = MappingProxyType(
     {
         "debiased": debiased_loss,
-        "clipped": clipped_loss,
         "square": square_loss,
         "likelihood": likelihood_loss,
     }

@@ -36,7 +36,7 @@ def reward_loss(
         rejected: reward of the other candidate; one of the two broadcasts to the other.
         epsilon: ε > 0 at which each report was randomized; broadcasts to them. ∞ for labels that were not.
         loss: a name in :data:`~privrank_jax.preferences.LOSSES`, or a function of (difference, report, ε), for instance
-            ``functools.partial(clipped_loss, clip=6.0)``. The default is the one to begin with: it is bounded, and
+            ``functools.partial(square_loss, coding="0/1")``. The default is the one to begin with: it is bounded, and
             needs no weights.
 
     Returns:

@@ -86,20 +86,7 @@ def privunit_vectors(
 
     In one dimension, where there is no cap, this is :func:`duchi_vectors`.
 
-    **Guarantee.** The same as that of :func:`duchi_vectors`.
-
-    Args:
-        key: PRNG key.
-        vectors: ``(..., d)``, one vector per user, norm at most ``radius`` (longer ones count as cut to it).
-        epsilon: ε > 0, may be traced; ∞ reports the vectors themselves.
-        radius: r > 0, public, may be traced.
-        zero_sum: the vectors sum to 0, publicly: reports do too, and noise is needed in d - 1 dimensions only.
-
-    Returns:
-        Reports, shape of ``vectors``, float: unbiased, each of norm :func:`report_norm`.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, radius not positive, no dimension left.
+    **Guarantee.** The same as that of :func:`duchi_vectors`, whose arguments, results and errors it has.
 
     Source: Bhowmick et al. (2018); Asi, Feldman and Talwar (2022).
 

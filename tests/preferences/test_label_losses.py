@@ -14,7 +14,6 @@ import scipy.special
 
 from privrank_jax.preferences import (
     LOSSES,
-    clipped_loss,
     debiased_loss,
     label_smoothing,
     likelihood_loss,
@@ -26,7 +25,6 @@ from tests.reference import label_losses as twin
 
 DIFFERENCES = np.array([-1e4, -60.0, -7.5, -1.0, -1e-3, 0.0, 1e-6, 0.3, 2.0, 15.0, 80.0, 3e3])
 LOSS = jax.jit(debiased_loss)
-CLIPPED = jax.jit(clipped_loss)
 EPSILONS = [0.01, 0.1, 0.7, 1.0, 3.0, 10.0, 50.0, math.inf]
 
 
@@ -195,36 +193,6 @@ def test_square_loss_is_bounded_and_weighted_least_squares():
         np.testing.assert_allclose(gap, gap[0], atol=1e-14)
 
 
-@pytest.mark.parametrize("label", [0, 1])
-def test_clipped_loss_is_biased_beyond_the_clip_only_and_as_documented(label):
-    epsilon, clip, s = 0.9, 1.5, jnp.linspace(-5, 5, 41)
-    flip, sign = float(label_smoothing(epsilon)), 2 * label - 1
-    mean, _ = over_the_flip(lambda y: CLIPPED(s, y, epsilon, clip=clip), label, epsilon)
-    bias = mean - np.array([twin.clean_loss(float(x), label) for x in s])
-    toward = sign * np.asarray(s)
-    np.testing.assert_allclose(bias, flip * (toward - np.clip(toward, -clip, clip)), atol=1e-12)
-    assert np.all(bias[toward > clip] > 0)
-    assert np.all(bias[toward < -clip] < 0)
-
-    clipped = functools.partial(clipped_loss, clip=clip)
-    gradient = jax.jit(jax.vmap(jax.grad(clipped), (0, None, None)))
-    free_gradient = jax.jit(jax.vmap(jax.grad(debiased_loss), (0, None, None)))
-    for report in (0, 1):
-        outside = np.abs(s) > clip
-        naive = free_gradient(s, report, math.inf)
-        np.testing.assert_allclose(
-            gradient(s, report, epsilon)[outside], naive[outside], atol=1e-12
-        )
-    values = np.stack([CLIPPED(s, y, epsilon, clip=clip) for y in (0, 1)])
-    free = np.stack([LOSS(s, y, epsilon) for y in (0, 1)])
-    far = np.abs(s) > clip + 1e-9
-    assert np.all(np.abs(values[0] - values[1])[far] < np.abs(free[0] - free[1])[far])
-    np.testing.assert_allclose(values[:, ~far], free[:, ~far], atol=1e-12)
-    spread = np.abs(s) + 2 * np.minimum(np.abs(s), clip) / math.expm1(epsilon)
-    np.testing.assert_allclose(np.abs(values[0] - values[1]), spread, atol=1e-12)
-    assert np.min(values) >= -clip / math.expm1(epsilon)
-
-
 def test_it_lives_in_one_compiled_training_loop_with_personal_budgets(key):
     """A linear model under optax finds the clean optimum; the naive loss shrinks it."""
     keys = jax.random.split(key, 4)
@@ -298,11 +266,6 @@ def test_a_coding_is_kept_to(name):
         loss(s, [0, 1], 1.0, coding="ab")
 
 
-def test_clip_must_be_positive():
-    with pytest.raises(ValueError, match="clip"):
-        clipped_loss(1.0, 1, 1.0, clip=0.0)
-
-
 CODINGS = {
     "bool": np.array([True, False, True, False, False]),
     "0/1 ints": np.array([1, 0, 1, 0, 0]),
@@ -337,8 +300,7 @@ def test_labels_of_either_coding_mean_the_same_traced_or_not(coding):
 def test_what_is_no_label_is_refused_or_where_traced_gives_nan(label):
     with pytest.raises(ValueError, match="reports must be 0 or 1"):
         debiased_loss(1.0, label, 1.0)
-    for compiled in (LOSS, CLIPPED):
-        assert math.isnan(compiled(1.0, label, 1.0))
+    assert math.isnan(LOSS(1.0, label, 1.0))
 
 
 def test_both_codings_at_once_are_refused():

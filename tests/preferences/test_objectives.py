@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.preferences import LOSSES, clipped_loss, dpo_loss, label_smoothing, reward_loss
+from privrank_jax.preferences import LOSSES, dpo_loss, label_smoothing, reward_loss, square_loss
 
 LOG_PROBABILITIES = np.array(
     [[-120.0, -80.5, -3.0], [-118.0, -82.5, -9.0], [-121.0, -81.0, -4.0], [-119.0, -81.0, -4.0]]
@@ -23,7 +23,7 @@ def test_rewards_are_the_loss_of_their_difference():
         np.testing.assert_array_equal(
             reward_loss(chosen, rejected, epsilon, loss=name), loss(chosen - rejected, 1, epsilon)
         )
-    flat = functools.partial(clipped_loss, clip=0.5)
+    flat = functools.partial(square_loss, coding="0/1")
     np.testing.assert_array_equal(
         reward_loss(chosen, rejected, 1.0, loss=flat), flat(chosen - rejected, 1, 1.0)
     )
