@@ -29,6 +29,7 @@ from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.weights import MISSING, ranks_of_users
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
+from privrank_jax.privacy.privacy import Privacy
 from privrank_jax.privacy.vectors import report_norm, report_vectors
 
 
@@ -76,7 +77,7 @@ def borda_by(
     doc: str,
     send: Callable[[Key, Array, Any, Facts], Array],
     norm: Callable[[Epsilon, Facts], Array],
-    exact: Callable[[np.ndarray, float, Facts], tuple[Any, np.ndarray]] | None = None,
+    exact: Callable[[np.ndarray, Privacy, Facts], tuple[Any, np.ndarray]] | None = None,
 ) -> Local:
     """Scores from reports of one norm.
 

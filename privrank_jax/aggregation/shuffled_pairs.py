@@ -46,7 +46,6 @@ from privrank_jax._validate import check_epsilon, check_users, is_traced
 from privrank_jax.aggregation.diagnostics import ShuffledDiagnostics
 from privrank_jax.aggregation.promise import of_rankings
 from privrank_jax.aggregation.sub_rankings import (
-    exact_orders,
     read_orders,
     sub_ranking_weights,
     tuned_orders,
@@ -143,9 +142,13 @@ def _finish(counts: Any, tuned: Any, facts: Facts) -> tuple[Any, ShuffledDiagnos
     return value, ShuffledDiagnostics(tuned[2], facts.num_users / math.comb(facts.num_items, 2))
 
 
-def _exact(ranks: np.ndarray, local: float, facts: Facts) -> tuple[Any, np.ndarray]:
-    tuned, counts = exact_orders(ranks, local, facts, secret=True)
-    return (*tuned, local), counts
+def _exact(
+    ranks: np.ndarray, attained: Privacy, facts: Facts
+) -> tuple[tuple[int, float, float], np.ndarray]:
+    from privrank_jax.exact import local_reports
+
+    local, counts = local_reports.shuffled_leads(ranks, facts.rules[0], attained)
+    return (2, local_reports.told_chance(2, local), local), counts
 
 
 def _deviation(local: Any, facts: Facts) -> Array:

@@ -77,6 +77,7 @@ from privrank_jax.aggregation.subset_selection import places_of_words, strict_sc
 from privrank_jax.aggregation.weights import MISSING, checked_ranks
 from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.local import Local
+from privrank_jax.privacy.privacy import Privacy
 
 
 def sub_ranking_variance(num_items: int, num_users: Count, epsilon: Numbers) -> Float[Array, "..."]:
@@ -276,24 +277,16 @@ def tuned_orders(epsilon: Any, facts: Facts) -> tuple[Any, Array]:
     return size, told_chance(size, epsilon)
 
 
-def exact_orders(
-    ranks: np.ndarray, epsilon: float, facts: Facts, *, secret: bool = False
+def _exact(
+    ranks: np.ndarray, attained: Privacy, facts: Facts
 ) -> tuple[tuple[int, float], np.ndarray]:
-    """The size and f, and the tally of exact messages.
-
-    Args:
-        ranks: ``(n, m)``.
-        epsilon: ε.
-        facts: of :func:`read_orders`.
-        secret: whether each user draws a pair, instead of being dealt one.
-    """
     from privrank_jax.exact import local_reports
 
-    missing, size = facts.rules
+    (missing, size), epsilon = facts.rules, attained.epsilon
     if size is None:
         best = functools.partial(best_size, facts.num_items)
         size = int(quickly(best, facts.num_users, epsilon))
-    counts = local_reports.leads(ranks, missing, epsilon, size, secret)
+    counts = local_reports.leads(ranks, missing, epsilon, size)
     return (size, local_reports.told_chance(size, epsilon)), counts
 
 
@@ -344,5 +337,5 @@ sub_ranking_weights = Local(
     assign=_dealt,
     tally=_tally_leads,
     width=_width,
-    exact=exact_orders,
+    exact=_exact,
 )

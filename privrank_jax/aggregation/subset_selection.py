@@ -85,6 +85,7 @@ from privrank_jax.aggregation.local_borda import (
 )
 from privrank_jax.aggregation.subset_designs import check_items, designs
 from privrank_jax.mechanism.data import Facts
+from privrank_jax.privacy.privacy import Privacy
 
 _SHRINK = 16  # users without a pair are gathered when one in so many is left
 
@@ -158,11 +159,11 @@ def _norm(epsilon: Epsilon, facts: Facts) -> Array:
 
 
 def _exact(
-    ranks: np.ndarray, epsilon: float, facts: Facts
+    ranks: np.ndarray, attained: Privacy, facts: Facts
 ) -> tuple[tuple[float, float], np.ndarray]:
     from privrank_jax.exact.local_reports import two_sets
 
-    (missing,) = facts.rules
+    (missing,), epsilon = facts.rules, attained.epsilon
     table = designs(facts.num_items)
     with np.errstate(divide="ignore"):  # refused there
         costs = table.costs(epsilon)

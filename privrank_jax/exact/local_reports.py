@@ -29,6 +29,8 @@ from jaxtyping import Float, Int, Integer
 
 from privrank_jax._balls import exp_above
 from privrank_jax.exact.entropy import random_words, uniform_integers
+from privrank_jax.privacy.privacy import Privacy
+from privrank_jax.privacy.shuffling import shuffled_local_epsilon
 
 _CHUNK = 1 << 20  # words, or answers about pairs, at once: bounds memory
 _LARGEST_EPSILON = 1e5  # far beyond log k!; a larger ε is kept as well, and no word differs
@@ -64,11 +66,7 @@ def two_sets(
 
 
 def leads(
-    ranks: Integer[np.ndarray, "users items"],
-    missing: str,
-    epsilon: float,
-    size: int,
-    secret: bool = False,
+    ranks: Integer[np.ndarray, "users items"], missing: str, epsilon: float, size: int
 ) -> Int[np.ndarray, "two pairs"]:
     """For each pair, how many users told its first item ahead, and how many were asked about it.
 
@@ -76,15 +74,37 @@ def leads(
         ranks, missing: as for :func:`two_sets`.
         epsilon: ε.
         size: k.
-        secret: whether each user draws a pair, instead of being dealt one.
+    """
+    asked = np.empty(len(ranks), np.int64)
+    dealt = np.arange(len(ranks)) % math.comb(ranks.shape[1], 2)
+    asked[np.argsort(random_words(len(ranks)), kind="stable")] = dealt
+    return _counts(ranks, asked, size, epsilon, missing)
+
+
+def shuffled_leads(
+    ranks: Integer[np.ndarray, "users items"], missing: str, privacy: Privacy
+) -> tuple[float, Int[np.ndarray, "two pairs"]]:
+    """The same of users who draw a pair, in secret, and ε₀ of their reports.
+
+    Args:
+        ranks, missing: as for :func:`two_sets`.
+        privacy: ε and δ once the reports are shuffled.
     """
     users, items = ranks.shape
+    local = shuffled_local_epsilon(users, privacy.epsilon, privacy.delta)
+    asked = uniform_integers(users, math.comb(items, 2))
+    return local, _counts(ranks, asked, 2, local, missing)
+
+
+def _counts(
+    ranks: Integer[np.ndarray, "users items"],
+    asked: Integer[np.ndarray, "users"],
+    size: int,
+    epsilon: float,
+    missing: str,
+) -> Int[np.ndarray, "two pairs"]:
+    users, items = ranks.shape
     pairs = math.comb(items, 2)
-    asked = np.empty(users, np.int64)
-    if secret:
-        asked = uniform_integers(users, pairs)
-    else:
-        asked[np.argsort(random_words(users), kind="stable")] = np.arange(users) % pairs
     counts = np.zeros((2, pairs), np.int64)
     first, second = np.triu_indices(size, 1)
     rows = max(1, _CHUNK // len(first))

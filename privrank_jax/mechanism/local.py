@@ -49,8 +49,8 @@ class Local(Mechanism):
             what a user holds and is asked for. None: all are asked for the same.
         tally: (messages, which users are real, tuned, facts) -> sums over users, so that blocks of users suffice.
         width: facts -> numbers in the message of one user.
-        exact: (what users hold, ε of a report, facts) -> tuned, messages or tally. None: no exact draw is known.
-        own: (ε, δ, facts) -> ε of a report; floats for a release, else arrays, which may be traced. Default ε.
+        exact: (what users hold, attained, facts) -> tuned, messages or tally. None: no exact draw is known.
+        own: (ε, δ, facts) -> ε of a report; numbers, or arrays that may be traced. Default ε.
         trust: who sees what, as of a :class:`~privrank_jax.privacy.Guarantee`.
         note: likewise.
     """
@@ -67,7 +67,7 @@ class Local(Mechanism):
     assign: Callable[[Key, Facts], Any] | None = None
     tally: Callable[[Any, Mask, Any, Facts], Any] | None = None
     width: Callable[[Facts], int] = lambda facts: facts.num_items
-    exact: Callable[[Any, float, Facts], tuple[Any, Any]] | None = None
+    exact: Callable[[Any, Privacy, Facts], tuple[Any, Any]] | None = None
     own: Callable[[Any, Any, Facts], Any] = lambda epsilon, delta, facts: epsilon
     trust: str = "local"
     note: str = ""
@@ -165,8 +165,7 @@ class Local(Mechanism):
         attained = exact_promise(self.attain(privacy, self.name))
         _, facts = self.read(data, **rules)
         self.check(facts)
-        epsilon = self.own(attained.epsilon, attained.delta, facts)
-        tuned, collected = self.exact(np.asarray(data), epsilon, facts)
+        tuned, collected = self.exact(np.asarray(data), attained, facts)
         value, about = self.finish(collected, tuned, facts)
         value = np.asarray(value)
         return exact_estimate(value, privacy, attained, about, trust=self.trust, note=self.note)

@@ -227,6 +227,7 @@ DOORS = (
     _door("pairwise.perturbed_answers:perturbed_ties", _tied, "counts"),
     _door("pairwise.perturbed_answers:perturbed_sets", _choices, "rows", read=_choice_rows),
     _door("exact.local_reports:leads", _users, "ranks"),
+    _door("exact.local_reports:shuffled_leads", _users, "ranks"),
     _door("exact.local_reports:two_sets", _users, "ranks"),
     _door("aggregation.local_borda:ldp_borda", _users, "data"),
     _door("aggregation.local_borda:ldp_borda_privunit", _users, "data"),

@@ -19,7 +19,7 @@ from tests.reference import local_reports as naive
 
 def drawn(ranks, epsilon, missing):
     _, facts = ldp_borda_subsets.read(ranks, missing=missing)
-    (_, norm), reports = ldp_borda_subsets.exact(ranks, epsilon, facts)
+    (_, norm), reports = ldp_borda_subsets.exact(ranks, user(epsilon), facts)
     return reports, norm
 
 

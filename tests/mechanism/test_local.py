@@ -127,7 +127,7 @@ class Case:
 def _drawn_sets(ranks, epsilon, missing):
     record = aggregation.ldp_borda_subsets
     assert record.exact is not None
-    return record.exact(ranks, epsilon, record.read(ranks, missing=missing)[1])[1]
+    return record.exact(ranks, user(epsilon), record.read(ranks, missing=missing)[1])[1]
 
 
 def _orders(record, size, **more):
