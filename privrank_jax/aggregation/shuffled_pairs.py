@@ -147,7 +147,7 @@ def _exact(
 ) -> tuple[tuple[int, float, float], np.ndarray]:
     from privrank_jax.exact import local_reports
 
-    local, counts = local_reports.shuffled_leads(ranks, facts.rules[0], attained)
+    local, counts = local_reports.shuffled_leads(ranks, attained, facts.rules[0])
     return (2, local_reports.told_chance(2, local), local), counts
 
 

@@ -82,7 +82,7 @@ def leads(
 
 
 def shuffled_leads(
-    ranks: Integer[np.ndarray, "users items"], missing: str, privacy: Privacy
+    ranks: Integer[np.ndarray, "users items"], privacy: Privacy, missing: str
 ) -> tuple[float, Int[np.ndarray, "two pairs"]]:
     """The same of users who draw a pair, in secret, and ε₀ of their reports.
 
