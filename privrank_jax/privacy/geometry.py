@@ -196,20 +196,6 @@ def k_norm(
     return _k_norm(key, body, jnp.asarray(scale, dtype))
 
 
-def uniform(key: Key, body: Body, dtype: DTypeLike | None = None) -> Float[Array, "..."]:
-    """A uniform point of the body.
-
-    Args:
-        key: PRNG key.
-        body: K.
-        dtype: float; default JAX's.
-
-    Returns:
-        The shape of ``real`` for a cube; ``(m,)`` for a zonotope, summing to 0 over each component.
-    """
-    return _uniform(key, body, jnp.zeros(0, dtype).dtype)
-
-
 def gauge(body: Body, point: NumbersLike) -> Float[Array, ""]:
     """The least r such that r times the body holds the point: the norm whose unit ball it is.
 
@@ -256,7 +242,7 @@ def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."
         of_radius, of_place = jax.random.split(key)
         shape = jnp.asarray(body.dimension + 1, dtype)
         radius = jax.random.gamma(of_radius, shape, dtype=dtype)
-        place = materialized(_uniform(of_place, body, dtype))  # read at every scale of a batch
+        place = materialized(uniform(of_place, body, dtype))  # read at every scale of a batch
     else:
         of_forest, of_place = jax.random.split(key)
         parent = _forest(of_forest, body)
@@ -270,8 +256,18 @@ def _k_norm(key: Key, body: Body, scale: Float[Array, ""]) -> Float[Array, "..."
 
 
 @functools.partial(jax.jit, static_argnames=("dtype",))
-def _uniform(key: Key, body: Body, dtype: DTypeLike) -> Float[Array, "..."]:
-    key = fused(key)
+def uniform(key: Key, body: Body, dtype: DTypeLike | None = None) -> Float[Array, "..."]:
+    """A uniform point of the body.
+
+    Args:
+        key: PRNG key.
+        body: K.
+        dtype: float; default JAX's.
+
+    Returns:
+        The shape of ``real`` for a cube; ``(m,)`` for a zonotope, summing to 0 over each component.
+    """
+    key, dtype = fused(key), jnp.zeros(0, dtype).dtype
     if isinstance(body, Cube):
         drawn = jax.random.uniform(key, body.real.shape, dtype, -1, 1)
         return jnp.where(body.real, drawn, 0)
