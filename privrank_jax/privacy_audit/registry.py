@@ -1,9 +1,9 @@
 """Registry of audited mechanisms: every private function of the library with a small pair of hard neighbors.
 
-Unsound calibrations of papers have rows too, which show that the audit detects them. Each module listed in ``_MODULES``
-holds a tuple ``AUDITED`` and is loaded on first use. To add a row, append it to such a tuple: the tests of the registry
-then check its contract, its claim, its exact losses and a version with half of its noise, and replay the commands that
-it names on neighboring files.
+Unsound calibrations of papers have rows too, which show that the audit detects them. Each module ``audited_...`` beside
+this one holds a tuple ``AUDITED`` and is loaded on first use. To add a row, append it to such a tuple: the tests of the
+registry then check its contract, its claim, its exact losses and a version with half of its noise, and replay the
+commands that it names on neighboring files. Additive records have the contract of ``tests/mechanism`` by their rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -26,27 +28,8 @@ from privrank_jax._validate import check_callable, is_real, shape_of, spelled, t
 from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy.privacy import check_privacy
+from privrank_jax.privacy_audit.contents import Units
 from privrank_jax.privacy_audit.neighbors import Instances
-
-_MODULES = (
-    "audited_reports",
-    "audited_comparisons",
-    "audited_questionnaires",
-    "audited_covariates",
-    "audited_ties",
-    "audited_choices",
-    "audited_models",
-    "audited_gaussian",
-    "audited_continual",
-    "audited_selections",
-    "audited_consensus",
-    "audited_scores",
-    "audited_weights",
-    "audited_footrule",
-    "audited_local",
-    "audited_shuffled",
-    "audited_synthetic",
-)
 
 Release = Callable[[jax.Array, Any, Privacy], Any]
 """Maps ``(key, data, privacy)`` to one release, an :class:`~privrank_jax.estimate.Estimate` or an array."""
@@ -56,6 +39,23 @@ Law = Callable[[np.ndarray, Privacy, Facts], np.ndarray]
 """``(data, privacy, facts) -> (D, K)`` log probabilities, or densities, of outputs under each of D data sets."""
 Loss = Callable[[np.ndarray, np.ndarray, Privacy, Facts], np.ndarray]
 """``(first, second, privacy, facts) -> (P,)``, the smallest ε at the promised δ between stacked data sets."""
+
+
+@dataclass(frozen=True, eq=False)
+class Twin:
+    """The naive twin of a mechanism that adds noise to linear numbers.
+
+    Attributes:
+        function: the mechanism.
+        units: what units can hold, and their numbers.
+        noise: its kind.
+        given: further arguments of the function.
+    """
+
+    function: Callable[..., Any]
+    units: Units
+    noise: str
+    given: Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -90,6 +90,7 @@ class Audited:
         commands: command lines that release it, without FILE, ``--epsilon`` and ``--out``. Each is replayed on
             neighboring files (:mod:`privrank_jax.privacy_audit.replay`) of every kind that its guarantee covers.
         note: where the claim is stated, or what is wrong with it.
+        twin: what is added to which numbers of which contents, for rows on additive noise.
         changes: ``(K, 3)``, for releases of one noisy number for each of three items: changes of these numbers between
             neighbors, whose convex hull holds all others. :func:`noise_draws` and the command draw the noise beside it.
 
@@ -116,6 +117,7 @@ class Audited:
     sound: bool = True
     commands: tuple[str, ...] = ()
     note: str = ""
+    twin: Twin | None = None
     changes: Float[np.ndarray, "changes 3"] | None = None
 
     def __post_init__(self) -> None:
@@ -260,5 +262,7 @@ def about(mechanism: Any) -> list[Audited]:
 
 @functools.lru_cache(maxsize=1)
 def _registered() -> dict[str, Audited]:
-    modules = (f"{__package__}.{module}" for module in _MODULES)
+    home = importlib.import_module(__package__).__path__
+    names = (module.name for module in pkgutil.iter_modules(home))
+    modules = (f"{__package__}.{name}" for name in names if name.startswith("audited_"))
     return _registry.collect(modules, "AUDITED", "audited mechanism")

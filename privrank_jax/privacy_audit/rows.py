@@ -19,7 +19,7 @@ from privrank_jax.estimate import Estimate
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, shapes
 from privrank_jax.privacy_audit.contents import Units
-from privrank_jax.privacy_audit.registry import Audited, Facts, Loss, Release
+from privrank_jax.privacy_audit.registry import Audited, Facts, Loss, Release, Twin
 
 Array = jax.Array
 
@@ -113,7 +113,9 @@ def additive(
     """
     if noise == "gaussian":
         promise = dataclasses.replace(promise, delta=_DELTA)
-    told = release or on(function, units.made, **({"noise": noise} if given is None else given))
+    given = {"noise": noise} if given is None else given
+    told = release or on(function, units.made, **given)
+    fields["twin"] = Twin(function, units, noise, given)
     fields = units.protecting(promise, *bases) | under(units, promise, noise) | fields
     return audited(name, title, told, commands=commands, **fields)
 

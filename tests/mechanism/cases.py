@@ -1,4 +1,7 @@
-"""Records, with the naive twins of their data and numbers (privrank_jax/privacy_audit/contents.py), for three items."""
+"""Additive records with the naive twins of their data and numbers, for three items.
+
+A record without a case of its own has one by its rows in the registry of audits: their units, promises and noises.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from privrank_jax import aggregation, pairwise
 from privrank_jax.mechanism import Additive
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
-from privrank_jax.privacy_audit import contents
+from privrank_jax.privacy_audit import Audited, contents, get, names
 from privrank_jax.privacy_audit.contents import Units
 
 ITEMS = 3
@@ -34,7 +37,7 @@ class Case:
         public: what else is public, as the record takes it.
         padded: data -> the same with padded items, and which are real; None: there is no padding.
         wrong: data of another type.
-        beyond: a promise that the record can't keep.
+        beyond: a promise that the record can't keep; default one to comparisons, or to ranks if it protects these.
         made: contents of all units -> data; default by their sum.
     """
 
@@ -47,8 +50,13 @@ class Case:
     public: dict[str, Any] = dataclasses.field(default_factory=dict)
     padded: Callable[[Any], tuple[Any, np.ndarray]] | None = None
     wrong: Any = ((0.0, 1.0), (0.0, 0.0))
-    beyond: Privacy = ONE_COMPARISON
+    beyond: Privacy | None = None
     made: Callable[[Sequence[np.ndarray]], Any] | None = None
+
+    @property
+    def refused(self) -> Privacy:
+        comparisons = any(unit == "comparison" for unit, _ in self.record.kinds)
+        return self.beyond or (OF_RANKS if comparisons else ONE_COMPARISON)
 
     def data(self, users: Sequence[np.ndarray]) -> Any:
         return self.made(users) if self.made else self.units.made(np.sum(users, axis=0))
@@ -89,7 +97,7 @@ _ASKED = [(0, 1), (1, 2), (0, 1)]
 
 def _counts(units, promises, noises=("laplace", "gaussian"), **more):
     balanced = _WON[0], _LOST[0]
-    told = {"promises": promises, "noises": noises, "beyond": OF_RANKS, **more}
+    told = {"promises": promises, "noises": noises, **more}
     return Case(pairwise.noisy_counts, units, balanced, **told)
 
 
@@ -129,6 +137,7 @@ def _sums(record, ties):
         (np.eye(3)[[2, 2]], np.eye(3)[[0, 0]]),
         promises=_promised("flip", public=("covariates",)),
         parts=2,
+        beyond=ONE_COMPARISON,
         made=_table,
     )
 
@@ -173,14 +182,41 @@ CASES = {
         contents.with_ties(ITEMS, 2),
         (_WON, _LOST),
         promises=_promised("flip", contributions=2),
+        beyond=ONE_COMPARISON,
     ),
     "noisy_choices": Case(
         pairwise.noisy_choices,
         contents.choices(),
         (np.eye(5)[0], np.eye(5)[1]),
         promises=_promised(*_ALL, unit="comparison"),
-        beyond=OF_RANKS,
     ),
     "noisy_sums": _sums(pairwise.noisy_sums, False),
     "noisy_sums_and_ties": _sums(pairwise.noisy_sums_and_ties, True),
 }
+
+
+def _farthest(units):
+    """Two contents whose numbers are farthest apart."""
+    numbers = units.numbers(units.contents)
+    apart = np.abs(numbers[:, None] - numbers).sum(-1)
+    return units.contents[list(np.unravel_index(np.argmax(apart), apart.shape))]
+
+
+def _by_rows():
+    """Cases of records that have none above."""
+    known = {case.record for case in CASES.values()}
+    rows = [row for row in map(get, names()) if row.twin is not None]
+    found: dict[str, list[Audited]] = {}
+    for row in rows:
+        if isinstance(row.twin.function, Additive) and row.twin.function not in known:
+            found.setdefault(row.twin.function.name, []).append(row)
+    for name, of_record in found.items():
+        twin = of_record[0].twin
+        promises = {dataclasses.replace(row.promise, epsilon=1.0, delta=0.0) for row in of_record}
+        public = {key: one for key, one in twin.given.items() if key != "noise"}
+        noises = tuple(dict.fromkeys(row.twin.noise for row in of_record))
+        told = {"promises": tuple(promises), "noises": noises, "public": public}
+        yield name, Case(twin.function, twin.units, _farthest(twin.units), **told)
+
+
+CASES |= dict(_by_rows())

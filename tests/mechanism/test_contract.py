@@ -196,7 +196,7 @@ def test_what_does_not_fit_is_refused(case, key):
     for given, promise, noise, error, word in [
         (case.wrong, good, "laplace", TypeError, record.name),
         (data, 1.0, "laplace", TypeError, "Privacy"),
-        (data, case.beyond, "laplace", ValueError, "promise"),
+        (data, case.refused, "laplace", ValueError, "promise"),
         (data, good, "gaussian", ValueError, "delta"),
         (data, good, "tree", ValueError, "noise"),
     ]:
