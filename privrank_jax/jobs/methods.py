@@ -218,6 +218,11 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "preference-labels": {"labels": True},
 }
 """Arguments of plans for other mechanisms than those of a consensus."""
+_OVER_TIME: dict[str, dict[str, Any]] = {
+    f"pairwise.continual:continual_{name}": {"trust": "central", "adjacency": kept, "steps": 1}
+    for name, kept in (("totals", "flip"), ("score_sums", "replace"))
+}
+"""Of counts that are published after each of some steps: scores after the last one are planned."""
 
 
 def design_of(mechanism: Any) -> dict[str, Any]:
@@ -237,10 +242,13 @@ def design_of(mechanism: Any) -> dict[str, Any]:
             if name == "ldp-kwiksort":  # takes too long
                 continue
             known.setdefault(name, {"rankings": True, "method": method.name, "trust": trust})
-    functions = {name: function_of(MECHANISMS[name].simulated) for name in known}
-    for name, function in functions.items():
+    designs = dict(_OVER_TIME)
+    for name, design in known.items():
+        designs.setdefault(MECHANISMS[name].simulated, design)
+    functions = {path: function_of(path) for path in designs}
+    for path, function in functions.items():
         if function is mechanism:
-            return known[name]
+            return designs[path]
     others = ", ".join(dict.fromkeys(function.__name__ for function in functions.values()))
     raise ValueError(
         f"{mechanism.__name__} is not simulated by plans, which know {others}: plan one of these, or compare its "
