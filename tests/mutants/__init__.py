@@ -70,6 +70,22 @@ MUTANTS = (
         ("math.isqrt(above - below)", "math.isqrt(above - below) + 1"),
     ),
     *mutants_of(
+        "mechanism/local.py",
+        "tests/mechanism/test_local.py",
+        (
+            "parts = jax.random.split(fused(key), blocks), ",
+            "parts = jnp.broadcast_to(jax.random.split(fused(key), 1), (blocks,)), ",
+        ),
+    ),
+    *mutants_of(
+        "aggregation/weight_reports.py",
+        "tests/mechanism/test_local.py",
+        (
+            "randomized_response(report_key, bits, epsilon / pairs)",
+            "randomized_response(report_key, bits, epsilon)",
+        ),
+    ),
+    *mutants_of(
         "aggregation/sub_rankings.py",
         "tests/aggregation/test_sub_rankings.py",
         ("size, epsilon.dtype) + 1) - epsilon", "size, epsilon.dtype)) - epsilon"),
