@@ -11,10 +11,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import functools
-import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -262,7 +262,7 @@ def about(mechanism: Any) -> list[Audited]:
 
 @functools.lru_cache(maxsize=1)
 def _registered() -> dict[str, Audited]:
-    home = importlib.import_module(__package__).__path__
-    names = (module.name for module in pkgutil.iter_modules(home))
+    home = pkgutil.iter_modules([str(Path(__file__).parent)])
+    names = (module.name for module in home)
     modules = (f"{__package__}.{name}" for name in names if name.startswith("audited_"))
     return _registry.collect(modules, "AUDITED", "audited mechanism")
