@@ -1,11 +1,10 @@
 """Noise for real releases: exact samplers, entropy from the operating system; budget ledgers.
 
-**Exact releases.** A mechanism that is a record, such as :data:`privrank_jax.aggregation.dp_borda`, has a method
-``release``. Of the others ``exact_...`` functions are twins of simulated ones: the statistic, theorem, guarantee and
-arguments are the same, but no key. They run on the host and take nothing that is traced. The guarantee has
-``numerics="exact"``, and arrays are NumPy arrays, of float64 unless said otherwise. Beside the errors of its twin each
-raises ``ValueError`` for ε = ∞, several ε, or an ε and δ so extreme that no noise can be drawn, and for items that
-only pad the data, which would be published.
+**Exact releases.** A mechanism, such as :data:`privrank_jax.aggregation.dp_borda`, has a method ``release``. Statistic,
+theorem, guarantee and arguments are those of its simulation, but no key. It runs on the host and takes nothing that is
+traced. The guarantee has ``numerics="exact"``, and arrays are NumPy arrays, of float64 unless said otherwise. Beside
+the errors of the simulation it raises ``ValueError`` for ε = ∞, several ε, or an ε and δ so extreme that no noise can
+be drawn, and for items that only pad the data, which would be published.
 
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """

@@ -217,6 +217,23 @@ def test_bounded_scores_lose_epsilon_and_no_more(record, law, moves):
         assert less > epsilon or (record is pairwise.one_shot_top_k and k == 2 and between), k
 
 
+@pytest.mark.parametrize(
+    ("moves", "k", "scale"),
+    [
+        (Moves(5, every=24), 1, 10),  # 2ks/ε
+        (Moves(5, every=24), 3, 24),  # never above the noise of all scores
+        (Moves(5, 12, 15, together=True), 2, 10),
+        (Moves(5, 12, 15, together=True), 4, 15),
+        (Moves(5, 12), 3, 24),
+    ],
+)
+def test_one_shot_noise_is_never_above_that_of_all_scores(moves, k, scale):
+    given = BoundedScores(np.array([900.0, 0.0, 700.0, 300.5]), moves)
+    found = pairwise.one_shot_top_k.release(given, promise(1.0), k)
+    assert found.diagnostics.noise_scale == pytest.approx(scale)
+    assert pairwise.one_shot_top_k.scale(promise(1.0), k, moves) == scale
+
+
 # --- with δ ----------------------------------------------------------------------------------------
 
 
