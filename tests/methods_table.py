@@ -13,24 +13,23 @@ START, END = "<!-- methods: python -m tests.methods_table -->\n", "<!-- end of m
 
 def table() -> str:
     """One row per mechanism that a method draws by."""
-    rows = ["| command | trust | noise | simulated by | released by |", "|---|---|---|---|---|"]
+    rows = [
+        "| command | for | trust | noise | mechanism | released by |",
+        "|---|---|---|---|---|---|",
+    ]
     for command, methods in (("rank", RANK), ("aggregate", CONSENSUS)):
         for method in methods.values():
             for names in (*method.mechanisms.values(), (method.idealized,)):
                 for name in filter(None, names):
                     made = MECHANISMS[name]
-                    exact = f"`{_public(made.exact)}`" if made.exact else "not exactly"
+                    of_record = made.exact == f"{made.simulated}.release"
+                    exact = "`.release`" if of_record else "not exactly"
                     simulated = f"`{made.simulated.replace(':', '.')}`"
                     noises = ", ".join(made.noises) if made.trust == "central" else "in reports"
                     call = f"`{command} --method {method.name}`"
-                    rows.append(f"| {call} | {made.trust} | {noises} | {simulated} | {exact} |")
+                    told = (call, made.of, made.trust, noises, simulated, exact)
+                    rows.append(f"| {' | '.join(told)} |")
     return "\n".join(rows) + "\n"
-
-
-def _public(path: str) -> str:
-    """The name that users call: of a record's method, or from the package of exact releases."""
-    module, _, name = path.partition(":")
-    return f"{module}.{name}" if "." in name else f"release.{name}"
 
 
 def placed(page: str, start: str, table: str, end: str) -> str:

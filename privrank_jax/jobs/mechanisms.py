@@ -67,7 +67,9 @@ class Mechanism:
     Attributes:
         label: name in titles of results, after "by".
         simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
-        exact: its exact twin, called with ``(data, privacy, ...)``; "" if there is none.
+        exact: what draws it exactly, called with ``(data, privacy, ...)``: its verb ``release``, if ``numerics`` says so,
+            unless something else is named; else "".
+        of: what it is for, where a method has several.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
         noises: noises that it can draw, the default first; data that say what all users were asked have another one.
         integers: whether the exact noise is of integers, not of real numbers.
@@ -77,12 +79,17 @@ class Mechanism:
 
     label: str
     simulated: str
+    of: str = ""
     exact: str = ""
     numerics: str = "exact"
     noises: tuple[str, ...] = NOISES[:1]
     integers: bool = True
     trust: str = "central"
     instead: str = ""
+
+    def __post_init__(self) -> None:
+        if self.numerics == "exact" and not self.exact:
+            object.__setattr__(self, "exact", f"{self.simulated}.release")
 
     @property
     def always_delta(self) -> bool:
@@ -112,132 +119,119 @@ MECHANISMS = {
     "noisy-counts": Mechanism(
         label="noisy win totals",
         simulated="pairwise:noisy_counts",
-        exact="pairwise:noisy_counts.release",
+        of="comparisons, public who met whom",
         noises=(*NOISES, "k-norm"),
     ),
     "noisy-choices": Mechanism(
         label="noisy counts of choices",
         simulated="pairwise:noisy_choices",
-        exact="pairwise:noisy_choices.release",
+        of="choices, public sets",
         noises=NOISES,
     ),
     "covariate-sums": Mechanism(
         label="private scores with covariates",
         simulated="pairwise:noisy_sums",
-        exact="pairwise:noisy_sums.release",
+        of="covariates, public",
         noises=NOISES,
     ),
     "covariate-ties": Mechanism(
         label="private scores with covariates and ties",
         simulated="pairwise:noisy_sums_and_ties",
-        exact="pairwise:noisy_sums_and_ties.release",
+        of="covariates, public, and ties",
         noises=NOISES,
     ),
     "noisy-tie-counts": Mechanism(
         label="noisy win totals and ties",
         simulated="pairwise:noisy_ties",
-        exact="pairwise:noisy_ties.release",
+        of="ties, public who met whom",
         noises=NOISES,
     ),
     "perturbed-mle": Mechanism(
         label="private scores",
         simulated="pairwise:perturbed_mle",
-        exact="pairwise:perturbed_mle.release",
+        of="comparisons, or another link",
         integers=False,
         noises=NOISES,
     ),
     "perturbed-covariates": Mechanism(
         label="private scores with covariates",
         simulated="pairwise:perturbed_covariates",
-        exact="pairwise:perturbed_covariates.release",
+        of="covariates, private, with or without ties",
         integers=False,
     ),
     "perturbed-davidson": Mechanism(
         label="private scores with ties",
         simulated="pairwise:perturbed_davidson",
-        exact="pairwise:perturbed_davidson.release",
+        of="ties",
         integers=False,
     ),
     "perturbed-choices": Mechanism(
         label="private scores of choices",
         simulated="pairwise:perturbed_choices",
-        exact="pairwise:perturbed_choices.release",
+        of="choices",
         integers=False,
     ),
     "noisy-design": Mechanism(
         label="noisy numbers of comparisons",
         simulated="pairwise.private_design:noisy_design",
-        exact="pairwise.private_design:noisy_design.release",
     ),
     "one-shot-top-k": Mechanism(
         label="one-shot noise",
         simulated="pairwise:one_shot_top_k",
-        exact="pairwise:one_shot_top_k.release",
     ),
     "canonical-top-k": Mechanism(
         label="one draw among all sets",
         simulated="pairwise:canonical_top_k",
-        exact="pairwise:canonical_top_k.release",
         noises=("exponential",),
         integers=False,
     ),
     "dp-borda": Mechanism(
         label="noisy Borda scores",
         simulated="aggregation:dp_borda",
-        exact="aggregation:dp_borda.release",
         noises=SHAPED_NOISES,
     ),
     "dp-scores": Mechanism(
         label="noisy totals of points",
         simulated="aggregation:dp_scores",
-        exact="aggregation:dp_scores.release",
         noises=SHAPED_NOISES,
     ),
     "dp-kwiksort": Mechanism(
         label="noisy KwikSort",
         simulated="aggregation:dp_kwiksort",
-        exact="aggregation:dp_kwiksort.release",
         noises=NOISES,
     ),
     "noise-all": Mechanism(
         label="Kemeny ranking of noisy weights",
         simulated="aggregation:noise_all",
-        exact="aggregation:noise_all.release",
         noises=SHAPED_NOISES,
     ),
     "private-weights": Mechanism(
         label="Kemeny ranking of private weights",
         simulated="aggregation:private_weights",
-        exact="aggregation:private_weights.release",
         noises=("k-norm", "gaussian"),
     ),
     "dp-footrule": Mechanism(
         label="least footrule on noisy counts of positions",
         simulated="aggregation:dp_footrule",
-        exact="aggregation:dp_footrule.release",
         noises=SHAPED_NOISES,
     ),
     "exponential-kemeny": Mechanism(
         label="the exponential mechanism",
         simulated="aggregation:exponential_kemeny",
-        exact="aggregation:exponential_kemeny.release",
     ),
     "sub-ranking-weights": Mechanism(
         label="one answer per user",
         simulated="aggregation:sub_ranking_weights",
-        exact="aggregation:sub_ranking_weights.release",
         trust="local",
     ),
     "shuffled-pair-weights": Mechanism(
         label="one shuffled answer per user",
         simulated="aggregation:shuffled_pair_weights",
-        exact="aggregation:shuffled_pair_weights.release",
         trust="shuffled",
     ),
     "ldp-borda-subsets": Mechanism(
         label="Borda scores from two sets of items per user",
         simulated="aggregation:ldp_borda_subsets",
-        exact="aggregation:ldp_borda_subsets.release",
         trust="local",
     ),
     **{
@@ -266,7 +260,6 @@ MECHANISMS = {
     "preference-labels": Mechanism(
         label="randomized response",
         simulated="preferences:randomized_labels",
-        exact="preferences:randomized_labels.release",
         trust="local",
     ),
     "mallows-sample": Mechanism(

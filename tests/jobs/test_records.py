@@ -13,6 +13,7 @@ from tests import methods_table, of_rankings
 
 RECORDS = [*CONSENSUS.values(), *RANK.values()]
 OF_OTHER_JOBS = {"noisy-design", "randomized-response", "preference-labels", "mallows-sample"}
+AT_LARGE_EPSILON = {"ldp-borda-privunit"}  # in place of ldp-borda, where its reports are shorter
 
 
 @pytest.mark.parametrize("method", RECORDS, ids=lambda method: method.name)
@@ -29,7 +30,7 @@ def test_its_functions_exist_and_its_mechanisms_have_its_trust(method):
 def test_each_mechanism_is_drawn_by_a_method_or_another_job():
     drawn = {name for method in RECORDS for names in method.mechanisms.values() for name in names}
     drawn |= {method.idealized for method in RECORDS if method.idealized}
-    assert drawn | OF_OTHER_JOBS == set(MECHANISMS)
+    assert drawn | OF_OTHER_JOBS | AT_LARGE_EPSILON == set(MECHANISMS)
 
 
 def test_limits_are_those_of_the_functions():
