@@ -67,8 +67,8 @@ class Mechanism:
     Attributes:
         label: name in titles of results, after "by".
         simulated: ``"module:function"``, called with ``(key, data, privacy, ...)``.
-        exact: what draws it exactly, called with ``(data, privacy, ...)``: its verb ``release``, if ``numerics`` says so,
-            unless something else is named; else "".
+        exact: what draws it exactly, called with ``(data, privacy, ...)``: by default its verb ``release``, where
+            ``numerics`` says so; else "".
         of: what it is for, where a method has several.
         numerics: numerics of a release: ``"exact"``, or what is used instead.
         noises: noises that it can draw, the default first; data that say what all users were asked have another one.
