@@ -139,17 +139,18 @@ class CovariateDesign(Meetings):
         """Numbers of comparisons, 0 for padding."""
         return each if self.mask is None else jnp.where(self.mask, each, 0)
 
-    def count(self, each: Float[Array, "rows"]) -> Float[Array, ""]:
-        """Their sum."""
-        return jnp.sum(self.real(each))
-
     @_compiled
-    def total(self, weights: Float[Array, "rows"]) -> Float[Array, "size"]:
-        """Σ_r weights_r z_r, ``(m + p,)``."""
-        weights = self.real(weights)
-        met = self._of_pairs(weights)
+    def pull(self, each: Float[Array, "rows"]) -> Float[Array, "size"]:
+        """Σ_r each_r z_r, ``(m + p,)``."""
+        met = self._of_pairs(each)
         items = jnp.sum(met, 1) - jnp.sum(met, 0)
-        return jnp.concatenate([items, product(weights, self.features)])
+        return jnp.concatenate([items, product(each, self.features)])
+
+    def squares(self, each: Float[Array, "rows"]) -> Float[Array, "size"]:
+        """Σ_r each_r z_r², entry by entry."""
+        met = self._of_pairs(each)
+        items = jnp.sum(met, 1) + jnp.sum(met, 0)
+        return jnp.concatenate([items, product(each, jnp.square(self.features))])
 
     @_compiled
     def gram(self, weights: Float[Array, "rows"]) -> Float[Array, "size size"]:

@@ -36,8 +36,7 @@ from privrank_jax.pairwise.debiasing import (
     kept_pairs,
     sums_of,
 )
-from privrank_jax.pairwise.fits import FitDiagnostics, fit_dense
-from privrank_jax.pairwise.likelihood import pair_curvature, signed_objective
+from privrank_jax.pairwise.fits import FitDiagnostics, fit_signed
 from privrank_jax.pairwise.masked import center
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import local_guarantee, report_information, report_values
@@ -267,8 +266,7 @@ def _debiased_rr(
 
 @functools.partial(jax.jit, static_argnames=("link",))
 def _fit(sums: DebiasedSums, gamma: Scalar, link: Link) -> Estimate:
-    objective = signed_objective(sums.margins, sums.weights, link, gamma=gamma, mask=sums.mask)
-    found = fit_dense(objective)
+    found = fit_signed(sums.margins, sums.weights, link, gamma=gamma, mask=sums.mask)
     value = center(found.value, sums.mask)
     fit = FitDiagnostics.of(found)
     gamma = jnp.asarray(gamma, value.dtype)
@@ -279,7 +277,8 @@ def _fit(sums: DebiasedSums, gamma: Scalar, link: Link) -> Estimate:
 def _smallest_curvature(theta: Scores, sums: DebiasedSums, link: Link) -> Float[Array, ""]:
     theta = jax.lax.stop_gradient(theta)
     gap = theta[:, None] - theta[None, :]
-    weight = pair_curvature(gap, jax.lax.stop_gradient(sums.wins), link)
+    bend = jax.lax.stop_gradient(sums.wins) * link.curvature(gap)
+    weight = bend + bend.T
     real = jnp.ones(theta.shape, bool) if sums.mask is None else sums.mask
     degree = weight.sum(-1)
     # All eigenvalues are at most twice the largest absolute row sum. The direction 1 and masked items get a larger

@@ -12,7 +12,8 @@ are the scores θ of the items; coefficients of features follow, and log ν wher
 **What a fit needs.** The log-likelihood of all answers is ⟨s, β⟩ - A(β) with the statistic s = Σ x_y, y the answer
 given, and A = Σ log Σ_k e^{⟨x_k, β⟩}, the ``log_partition``. Its derivatives are sums over answers too: ∇A is the
 expected statistic, ``mean``, and ∇²A its covariance, ``information``, which is the observed and the expected Fisher
-information alike. Given the design, answers enter through s alone. What is counted and published in place of s is how
+information alike. A fit forms no matrix: what ∇²A consists of at β is its ``bent``, of which ``times`` makes products
+(:class:`Loss`). Given the design, answers enter through s alone. What is counted and published in place of s is how
 often an item won (N), or Σ yz over wins y (S): s is what exceeds that of even answers, ``excess``.
 
 Sources: McFadden (1974), Conditional logit analysis of qualitative choice behavior; Barndorff-Nielsen (1978).
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -33,10 +35,12 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import in_floats
-from privrank_jax.pairwise.masked import center, count_items
+from privrank_jax.links import Link
+from privrank_jax.pairwise.lanes import add_rows, column_sums, dot
+from privrank_jax.pairwise.masked import center, count_items, real
 
-# Share of ties at which a search starts, at most and at least.
-_LEAST_SHARE, _MOST_SHARE = 0.01, 0.99
+# Share of ties, and of an item's wins, at which a search starts, at least and at most.
+_LEAST_SHARE, _MOST_SHARE = 0.02, 0.98
 
 
 @jax.tree_util.register_dataclass
@@ -75,7 +79,34 @@ class ModelScores:
         return win, tie
 
 
-class Design(abc.ABC):
+class Loss(abc.ABC):
+    """A sum over answers, by its value, its gradient and products with its Hessian; what a fit minimizes.
+
+    Those of :class:`Counts` without ties are also of many problems at once, along a trailing axis of all arrays.
+    """
+
+    @abc.abstractmethod
+    def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
+        """A(β)."""
+
+    @abc.abstractmethod
+    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """∇A(β), of a conditional logit the expected statistic."""
+
+    @abc.abstractmethod
+    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+        """What ∇²A(β) consists of."""
+
+    @abc.abstractmethod
+    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """∇²A times a vector, from :meth:`bent`."""
+
+    @abc.abstractmethod
+    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+        """The diagonal of ∇²A, from :meth:`bent`; where A is not convex, with absolute values in its sums."""
+
+
+class Design(Loss):
     """What is public of answers under a conditional logit; β has ``size`` entries, and log ν where ``ties``.
 
     Attributes:
@@ -87,18 +118,22 @@ class Design(abc.ABC):
     ties: bool = False
 
     @abc.abstractmethod
-    def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
-        """A(β)."""
-
-    @abc.abstractmethod
-    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
-        """∇A(β), the expected statistic."""
-
-    @abc.abstractmethod
     def information(
         self, beta: Float[Array, "parameters"]
     ) -> Float[Array, "parameters parameters"]:
         """∇²A(β), the covariance of the statistic."""
+
+    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+        """The information itself, where a design has no faster products."""
+        return self.information(beta)
+
+    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """The information times a vector."""
+        return product(bent, vector)
+
+    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+        """The variances of the statistic."""
+        return jnp.diag(bent)
 
     @abc.abstractmethod
     def bend(self, beta: Float[Array, "parameters"]) -> Float[Array, "kinds *answers"]:
@@ -156,8 +191,11 @@ class Design(abc.ABC):
         even = jnp.zeros(self.size + self.ties, self.dtype)
         return self.information(even)[: self.num_items, : self.num_items] < 0
 
-    def start(self, excess: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def start(
+        self, excess: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """Where a search begins: equal scores."""
+        del ridge
         return jnp.zeros_like(excess)
 
     def ridges(self, gamma: Scalar | Float[Array, "size"]) -> Float[Array, "size"]:
@@ -192,7 +230,7 @@ class Design(abc.ABC):
 
 
 class Meetings(Design):
-    """Answers about two items each, of which a kind says η, and what is summed over them."""
+    """Answers about two items each, of which a kind says η, how often each stands, and what is summed over them."""
 
     @abc.abstractmethod
     def log_odds(self, beta: Float[Array, "size"]) -> Float[Array, "*meetings"]:
@@ -202,17 +240,41 @@ class Meetings(Design):
     def real(self, each: Float[Array, "*meetings"]) -> Float[Array, "*meetings"]:
         """One number per meeting, 0 for padding."""
 
+    def weigh(self, each: Float[Array, "*meetings"]) -> Float[Array, "*meetings"]:
+        """One number per meeting times how often it took place."""
+        return self.real(each)
+
+    def both(
+        self, function: Callable[[Array], Array], odds: Float[Array, "*meetings"]
+    ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
+        """A function of η and of -η."""
+        return function(odds), function(-odds)
+
+    def add(self, each: Float[Array, "*meetings"]) -> Float[Array, ""]:
+        """Σ each."""
+        return jnp.sum(each)
+
     @abc.abstractmethod
+    def pull(self, each: Float[Array, "*meetings"]) -> Float[Array, "size"]:
+        """Σ each · z."""
+
+    @abc.abstractmethod
+    def squares(self, each: Float[Array, "*meetings"]) -> Float[Array, "size"]:
+        """Σ each · z², entry by entry."""
+
     def count(self, each: Float[Array, "*meetings"]) -> Float[Array, ""]:
-        """Sum over meetings."""
+        """Sum over meetings as often as they took place."""
+        return self.add(self.weigh(each))
 
-    @abc.abstractmethod
-    def total(self, weights: Float[Array, "*meetings"]) -> Float[Array, "size"]:
-        """Σ weights · z over meetings."""
+    def total(self, each: Float[Array, "*meetings"]) -> Float[Array, "size"]:
+        """Σ each · z over meetings as often as they took place."""
+        return self.pull(self.weigh(each))
 
-    @abc.abstractmethod
     def gram(self, weights: Float[Array, "*meetings"]) -> Float[Array, "size size"]:
-        """Σ weights · zzᵀ over meetings."""
+        """Σ weights · zzᵀ over meetings as often as they took place."""
+        weights = self.weigh(weights)
+        unit = jnp.eye(self.size, dtype=weights.dtype)
+        return jax.vmap(lambda vector: self.pull(weights * self.log_odds(vector)))(unit)
 
     def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
         """A(β) = Σ log(e^{η/2} + e^{-η/2} + ν)."""
@@ -239,6 +301,23 @@ class Meetings(Design):
         own = self.count(tie * (win + loss))
         return jnp.block([[of_beta, cross[:, None]], [cross[None, :], own[None, None]]])
 
+    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+        """How much the loss of each meeting bends in η; with ties the information."""
+        if self.ties:
+            return super().bent(beta)
+        odds = self.log_odds(beta)
+        return self.weigh(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
+
+    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """Σ bent · ⟨z, vector⟩ z."""
+        if self.ties:
+            return super().times(bent, vector)
+        return self.pull(bent * self.log_odds(vector))
+
+    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+        """Σ \\|bent\\| · z²."""
+        return super().diagonal(bent) if self.ties else self.squares(jnp.abs(bent))
+
     def bend(self, beta: Float[Array, "parameters"]) -> Float[Array, "kinds *meetings"]:
         """Log of the information of each meeting about η and, with ties, about log ν; 0 for padding."""
         odds, log_tie = self._split(beta)
@@ -248,8 +327,11 @@ class Meetings(Design):
         both = _spread(win, loss, tie), tie * (win + loss)
         return jnp.stack([self.real(jnp.log(one)) for one in both])
 
-    def start(self, excess: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def start(
+        self, excess: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """Equal scores, and log ν as fits them to the number of ties."""
+        del ridge
         start = jnp.zeros_like(excess)
         if not self.ties:
             return start
@@ -323,6 +405,24 @@ class Counts(Meetings):
             totals = jnp.where(self.item_mask, totals, 0)
         return jnp.concatenate([totals, counted[self.num_items :]])
 
+    def start(
+        self, excess: Float[Array, "parameters"], ridge: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
+        """The scores at which each item would win its share of its comparisons; with ties as of all meetings.
+
+        An item meets opponents of unlike scores, and so wins a share nearer to 1/2 than against their mean: of normal
+        scores of variance v by about √(1 + πv/8). The ridge enters as 4γ comparisons without a winner.
+        """
+        if self.ties:
+            return super().start(excess, ridge)
+        degrees = column_sums(jnp.asarray(self.comparisons))
+        share = 0.5 + excess / jnp.maximum(degrees + 4 * ridge, 1e-3)
+        share = jnp.clip(share, _LEAST_SHARE, _MOST_SHARE)
+        items = count_items(excess, self.item_mask)
+        # One of the m is no opponent.
+        score = center(jnp.log(share) - jnp.log1p(-share), self.item_mask) * (items - 1) / items
+        return score * jnp.sqrt(1 + jnp.pi / 8 * dot(score, score) / items)
+
     def log_odds(self, beta: Float[Array, "items"]) -> Float[Array, "items items"]:
         """θ_i - θ_j."""
         return beta[:, None] - beta[None, :]
@@ -334,19 +434,179 @@ class Counts(Meetings):
             met &= self.item_mask[:, None] & self.item_mask[None, :]
         return jnp.where(met & ~jnp.eye(self.num_items, dtype=bool), each, 0)
 
-    def count(self, each: Float[Array, "items items"]) -> Float[Array, ""]:
-        """Σ_{i<j} M_ij each_ij, of what is the same for (i, j) and (j, i)."""
-        return 0.5 * jnp.sum(self.comparisons * each)
+    def weigh(self, each: Float[Array, "items items"]) -> Float[Array, "items items"]:
+        """M_ij each_ij."""
+        return jnp.asarray(self.comparisons) * each
 
-    def total(self, weights: Float[Array, "items items"]) -> Float[Array, "items"]:
-        """Σ_j M_ij weights_ij, of what changes its sign from (i, j) to (j, i)."""
-        totals = jnp.sum(self.comparisons * weights, 1)
-        return totals if self.item_mask is None else jnp.where(self.item_mask, totals, 0)
+    def both(
+        self, function: Callable[[Array], Array], odds: Float[Array, "items items"]
+    ) -> tuple[Float[Array, "items items"], Float[Array, "items items"]]:
+        """A function of η and of -η, which is that of (j, i)."""
+        found = function(odds)
+        return found, found.swapaxes(0, 1)
+
+    def add(self, each: Float[Array, "items items"]) -> Float[Array, ""]:
+        """Σ_{i<j} each_ij, of what is the same for (i, j) and (j, i)."""
+        return 0.5 * jnp.sum(each)
+
+    def pull(self, each: Float[Array, "items items"]) -> Float[Array, "items"]:
+        """Σ_j each_ij, of what changes its sign from (i, j) to (j, i)."""
+        return real(-column_sums(each), self.item_mask)
+
+    def squares(self, each: Float[Array, "items items"]) -> Float[Array, "items"]:
+        """Σ_j each_ij."""
+        return real(column_sums(each), self.item_mask)
+
+    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """Σ_j bent_ij (v_i - v_j)."""
+        if self.ties:
+            return super().times(bent, vector)
+        return real(add_rows(lambda row, one: row * (vector - one), bent, vector), self.item_mask)
 
     def gram(self, weights: Float[Array, "items items"]) -> Float[Array, "items items"]:
         """The Laplacian of M_ij weights_ij."""
-        bent = self.comparisons * weights
+        bent = self.weigh(weights)
         return jnp.diag(jnp.sum(bent, 1)) - bent
+
+    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """Σ_j M_ij tanh((θ_i - θ_j)/2)/2, from one exponential of each item while none is far from 0."""
+        if self.ties:
+            return super().mean(beta)
+        power = jnp.exp(beta)
+
+        def near() -> Float[Array, "items"]:
+            each = lambda met, one: met * ((one - power) / (one + power))  # noqa: E731
+            return -0.5 * add_rows(each, jnp.asarray(self.comparisons), power)
+
+        def far() -> Float[Array, "items"]:
+            return self.total(0.5 * jnp.tanh(0.5 * self.log_odds(beta)))
+
+        return real(jax.lax.cond(_near(beta), near, far), self.item_mask)
+
+    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+        """M_ij F'(θ_i - θ_j), likewise; with ties the information."""
+        if self.ties:
+            return super().bent(beta)
+        power = jnp.exp(beta)
+
+        def near() -> Float[Array, "items items"]:
+            inverse = 1 / (power[:, None] + power[None, :])
+            return self.weigh((power[:, None] * inverse) * (power[None, :] * inverse))
+
+        def far() -> Float[Array, "items items"]:
+            odds = self.log_odds(beta)
+            return self.weigh(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
+
+        return jax.lax.cond(_near(beta), near, far)
+
+
+def _near(beta: Array) -> Bool[Array, ""]:
+    """Whether exponentials of all scores, and their products, are in the range of float32."""
+    return jnp.all(jnp.abs(beta) < 40)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Edges(Meetings):
+    """How often each of some pairs of many items met: memory and time are linear in the number of pairs.
+
+    Attributes:
+        first: ``(E,)`` int, one item of each pair.
+        second: ``(E,)`` int, the other.
+        met: ``(E,)`` float, how often they met.
+        num_items: m, static.
+    """
+
+    first: Int[Array, "*batch edges"]
+    second: Int[Array, "*batch edges"]
+    met: Float[Array, "*batch edges"]
+    num_items: int = dataclasses.field(metadata={"static": True})
+
+    @property
+    def dtype(self) -> DTypeLike:
+        """That of the counts."""
+        return self.met.dtype
+
+    @property
+    @of_each_problem
+    def degree(self) -> Float[Array, ""]:
+        """Mean number of comparisons per item."""
+        return 2 * jnp.sum(self.met) / self.num_items
+
+    def excess(self, counted: Float[Array, "items"]) -> Float[Array, "items"]:
+        """Wins less half of the comparisons."""
+        return counted - 0.5 * self.squares(self.met)
+
+    def log_odds(self, beta: Float[Array, "items"]) -> Float[Array, "edges"]:
+        """θ_first - θ_second."""
+        return beta[self.first] - beta[self.second]
+
+    def real(self, each: Float[Array, "edges"]) -> Float[Array, "edges"]:
+        """0 where two items never met."""
+        return jnp.where(self.met > 0, each, 0)
+
+    def weigh(self, each: Float[Array, "edges"]) -> Float[Array, "edges"]:
+        """Each as often as they met."""
+        return self.met * each
+
+    def pull(self, each: Float[Array, "edges"]) -> Float[Array, "items"]:
+        """Of each item the sum over its pairs, less where it is the second."""
+        return self._zero(each).at[self.first].add(each).at[self.second].add(-each)
+
+    def squares(self, each: Float[Array, "edges"]) -> Float[Array, "items"]:
+        """Of each item the sum over its pairs."""
+        return self._zero(each).at[self.first].add(each).at[self.second].add(each)
+
+    def _zero(self, each: Float[Array, "edges"]) -> Float[Array, "items"]:
+        return jnp.zeros(self.num_items, each.dtype)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class LinkLoss(Loss):
+    """-Σ (won log F(η) + lost log F(-η)), the negative log-likelihood of meetings under any link.
+
+    Attributes:
+        meetings: who met; how often is not read. Of :class:`Counts` each pair stands twice.
+        won: as η, wins of the first item.
+        lost: as η, wins of the second.
+        link: F, static.
+    """
+
+    meetings: Meetings
+    won: Float[Array, "*meetings"]
+    lost: Float[Array, "*meetings"]
+    link: Link = dataclasses.field(metadata={"static": True})
+
+    def _of_both(
+        self, function: Callable[[Array], Array], beta: Float[Array, "parameters"]
+    ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
+        # With sums in sight, XLA searches for minutes for how a GPU may take them at once.
+        kept = lambda odds: jax.lax.optimization_barrier(function(odds))  # noqa: E731
+        return self.meetings.both(kept, self.meetings.log_odds(beta))
+
+    def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
+        """The loss."""
+        up, down = self._of_both(self.link.log_cdf, beta)
+        return -self.meetings.add(self.won * up + self.lost * down)
+
+    def mean(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """Its gradient."""
+        up, down = self._of_both(self.link.score, beta)
+        return -self.meetings.pull(self.won * up - self.lost * down)
+
+    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+        """Its second derivative in each η."""
+        up, down = self._of_both(self.link.curvature, beta)
+        return self.won * up + self.lost * down
+
+    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """Its Hessian times a vector."""
+        return self.meetings.times(bent, vector)
+
+    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+        """The diagonal of its Hessian, with absolute values in the sums."""
+        return self.meetings.diagonal(bent)
 
 
 @jax.tree_util.register_dataclass

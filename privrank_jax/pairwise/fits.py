@@ -8,40 +8,41 @@ minimizer of
 d the mean number of answers per item, so that gradients are of order one. The last term keeps the shift of the scores,
 which no answer tells, near 0 without changing any difference; the result is centered.
 
-Dense win counts without ties are the fast case of the same contract: a Newton's method for a whole batch at once, under
-any link (:mod:`privrank_jax.pairwise.newton`, its objective in :mod:`privrank_jax.pairwise.likelihood`).
+The negative log-likelihood of win counts under another link takes the place of A, with s = -w, w the tilt. All are
+minimized by :func:`~privrank_jax.pairwise.minimizer.newton`; of win counts without ties a whole batch at once, a
+problem along each lane of a trailing axis.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import optax
-from jaxtyping import Array, Bool, DTypeLike, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from privrank_jax._backend import product
-from privrank_jax._types import Numbers, NumbersLike, Scalar, Scores
+from privrank_jax._chunks import in_lanes
+from privrank_jax._types import Mask, Numbers, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import as_array, check_positive
-from privrank_jax.comparisons import WinCounts
+from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.designs import Counts, Design, Sets
-from privrank_jax.pairwise.likelihood import DenseObjective, dense_counts
-from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.minimizer import Minimum, default_tolerance, minimize
-from privrank_jax.pairwise.newton import Problem, fit_newton
-from privrank_jax.pairwise.newton_edges import EdgeObjective, newton_of_edges
-
-# A float32 search stops at this tolerance, near the precision of float32, so that one float64 step finishes it.
-_COARSE_TOLERANCE = 1e-6
-# Newton steps without progress after which a search ends (see minimize).
-_PATIENCE = 8
-# Where the objective isn't convex, gradients may grow temporarily during the descent.
-_PATIENCE_NOT_CONVEX = 40
+from privrank_jax.pairwise.designs import Counts, Design, Edges, LinkLoss, Loss, Sets
+from privrank_jax.pairwise.lanes import column_sums, dot, item_sum
+from privrank_jax.pairwise.masked import center, count_items, mean_degree, real
+from privrank_jax.pairwise.minimizer import (
+    PATIENCE,
+    Minimum,
+    default_tolerance,
+    minimize,
+    newton,
+    root_of,
+)
 
 
 @jax.tree_util.register_dataclass
@@ -73,20 +74,24 @@ class FitDiagnostics:
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class DesignObjective:
-    """(A(β) - ⟨s, β⟩ + Σ γ_k β_k²/2)/d + (1ᵀθ)²/(2m), of β.
+class Ridged:
+    """(A(β) - ⟨s, β⟩ + Σ γ_k β_k²/2)/d + ⟨u, β⟩²/2, of β.
 
     Attributes:
-        design: the public part.
+        loss: A.
         excess: ``(parameters,)``, s, with any noise.
         ridge: ``(parameters,)``, γ_k.
         scale: d, at least 1.
+        held: ``(parameters,)``, u: 1/√m for each of m scores, which holds the sum that no answer tells.
+        longest: the largest change of a difference in one step; static.
     """
 
-    design: Design
+    loss: Loss
     excess: Float[Array, "*batch parameters"]
     ridge: Float[Array, "*batch parameters"]
     scale: Float[Array, "*batch"]
+    held: Float[Array, "*batch parameters"]
+    longest: float = dataclasses.field(default=8.0, metadata={"static": True})
 
     @classmethod
     def of(
@@ -94,36 +99,38 @@ class DesignObjective:
         design: Design,
         counted: Float[Array, "parameters"],
         ridge: Float[Array, "parameters"],
-    ) -> DesignObjective:
+    ) -> Ridged:
         """The objective at what was counted, which may hold noise; padding is held at 0."""
-        scale = jnp.maximum(design.degree, 1.0)
+        scale, held = jnp.maximum(design.degree, 1.0), design.held
         if design.item_mask is not None:
-            real = jnp.where(design.item_mask, ridge[: design.num_items], scale)
-            ridge = jnp.concatenate([real, ridge[design.num_items :]])
-        return cls(design, design.excess(counted), ridge, scale)
+            padded = jnp.where(design.item_mask, ridge[: design.num_items], scale)
+            ridge = jnp.concatenate([padded, ridge[design.num_items :]])
+        held = held / jnp.sqrt(jnp.maximum(jnp.sum(held), 1))
+        return cls(design, design.excess(counted), ridge, scale, held)
 
     def __call__(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
         """f(β)."""
-        held = self.design.held
         linear = product(0.5 * self.ridge * beta - self.excess, beta)
-        level = 0.5 * product(held, beta) ** 2 / self._items(held)
-        return (self.design.log_partition(beta) + linear) / self.scale + level
+        level = 0.5 * product(self.held, beta) ** 2
+        return (self.loss.log_partition(beta) + linear) / self.scale + level
 
     def gradient(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
         """∇f(β)."""
-        held = self.design.held
-        push = self.design.mean(beta) - self.excess + self.ridge * beta
-        return push / self.scale + held * (product(held, beta) / self._items(held))
+        push = self.loss.mean(beta) - self.excess + self.ridge * beta
+        return push / self.scale + self.held * dot(self.held, beta)
 
-    def hessian(self, beta: Float[Array, "parameters"]) -> Float[Array, "parameters parameters"]:
-        """∇²f(β)."""
-        held = self.design.held
-        bent = self.design.information(beta) + jnp.diag(self.ridge)
-        return bent / self.scale + jnp.outer(held, held) / self._items(held)
+    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+        """What ∇²f(β) consists of."""
+        return self.loss.bent(beta) / self.scale
 
-    @staticmethod
-    def _items(held: Float[Array, "parameters"]) -> Float[Array, ""]:
-        return jnp.maximum(jnp.sum(held), 1)
+    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+        """∇²f times a vector."""
+        level = self.held * dot(self.held, vector)
+        return self.loss.times(bent, vector) + self.ridge / self.scale * vector + level
+
+    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+        """The diagonal of ∇²f."""
+        return self.loss.diagonal(bent) + self.ridge / self.scale + jnp.square(self.held)
 
 
 def fit(
@@ -227,13 +234,11 @@ def fitted(
         tolerance: ℓ_∞ gradient norm to reach.
         max_steps: iterations at most.
     """
-    objective = DesignObjective.of(design, counted, ridge)
-    start = jax.lax.stop_gradient(design.start(objective.excess))
-    search: dict[str, Any] = {"tolerance": tolerance, "max_steps": max_steps}
-    if optimizer is None:
-        found = minimize(objective, start, patience=_PATIENCE, **search)
-    else:
-        found = minimize(objective, start, optimizer=optimizer, **search)
+    objective = Ridged.of(design, counted, ridge)
+    start = jax.lax.stop_gradient(design.start(objective.excess, objective.ridge))
+    found = minimize(
+        objective, start, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
+    )
     return Estimate(design.value_of(found.value), None, FitDiagnostics.of(found))
 
 
@@ -245,7 +250,70 @@ def _fit_totals(totals: Scores, halves: WinCounts, gamma: Scalar) -> Estimate:
     return Estimate(center(found.value, halves.item_mask), None, FitDiagnostics.of(found))
 
 
-# --- dense win counts and edge lists -----------------------------------------------------------------
+# --- win counts without ties: a batch at once, any link ----------------------------------------------
+
+
+def dense_objective(
+    wins: WinCounts, link: Link, *, gamma: Scalar = 0.0, tilt: Scalar | Scores = 0.0
+) -> Ridged:
+    """The objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
+    mask, dtype = wins.mask, wins.matrix.dtype
+    tilt = jnp.broadcast_to(jnp.asarray(tilt, dtype), (wins.num_items,))
+    return _of_counts(wins.matrix, mask, tilt, jnp.asarray(gamma, dtype), link)
+
+
+def _of_counts(
+    wins: Float[Array, "items items *batch"],
+    mask: Bool[Array, "items *batch"] | None,
+    tilt: Float[Array, "items *batch"],
+    gamma: Float[Array, "*batch"],
+    link: Link,
+) -> Ridged:
+    """The same, also of many problems along a trailing axis."""
+    losses = wins.swapaxes(0, 1)
+    comparisons, lost = wins + losses, column_sums(wins)
+    degrees = lost + column_sums(losses)
+    scale = mean_degree(degrees, mask)
+    counts = Counts(comparisons / scale, mask)
+    if link.name == "logistic":
+        return _ridged(counts, (0.5 * degrees - lost - tilt) / scale, gamma / scale, mask)
+    loss = LinkLoss(counts, wins / scale, losses / scale, link)
+    return _ridged(loss, -tilt / scale, gamma / scale, mask)
+
+
+def signed_objective(
+    margins: PairMatrix, weights: PairMatrix, link: Link, *, gamma: Scalar, mask: Mask | None = None
+) -> Ridged:
+    """The objective of W_ij/2 + D_ij wins, which may be negative (debiased reports), with ridge γ.
+
+    S is the gradient at θ = 0 here if that exceeds the mean degree: where weights are tiny, so is θ, and only a
+    tolerance relative to θ is meaningful.
+
+    Args:
+        margins: ``(m, m)`` antisymmetric, D_ij.
+        weights: ``(m, m)`` symmetric, W_ij >= 0.
+        link: F; for the logistic link the objective is convex anyway.
+        gamma: ridge γ.
+        mask: ``(m,)`` bool, or ``None``.
+    """
+    excess, degrees = -column_sums(margins), column_sums(weights)
+    scale = jnp.maximum(jnp.max(jnp.abs(excess), 0), item_sum(degrees) / count_items(degrees, mask))
+    scale = jax.lax.stop_gradient(jnp.where(scale > 0, scale, 1.0))
+    counts = Counts(weights / scale, mask)
+    if link.name == "logistic":
+        return _ridged(counts, excess / scale, gamma / scale, mask)
+    wins = (0.5 * weights + margins) / scale
+    loss = LinkLoss(counts, wins, wins.swapaxes(0, 1), link)
+    # f may fall without end far away: steps stay in the range of scores that are seen in practice.
+    return dataclasses.replace(_ridged(loss, 0 * excess, gamma / scale, mask), longest=4.0)
+
+
+def _ridged(loss: Loss, excess: Array, gamma: Array, mask: Mask | None) -> Ridged:
+    """The objective of counts in units of d; padding is held at 0."""
+    items = jnp.asarray(count_items(excess, mask), excess.dtype)
+    held = real(jnp.ones_like(excess), mask) / jnp.sqrt(items)
+    ridge = real(jnp.broadcast_to(gamma, excess.shape), mask, 1.0)
+    return Ridged(loss, real(excess, mask), ridge, jnp.ones_like(gamma), held)
 
 
 def fit_counts(
@@ -259,63 +327,99 @@ def fit_counts(
     max_steps: int = 100,
 ) -> Minimum:
     """Minimize the objective of ``wins`` under ``link`` with ridge γ and linear tilt w (scalar or ``(m,)``)."""
-    counts = dense_counts(wins, link, gamma=gamma, tilt=tilt)
+    dtype, items = wins.matrix.dtype, wins.num_items
+    tilt = jnp.broadcast_to(jnp.asarray(tilt, dtype), (items,))
+    parts = wins.matrix, wins.mask, tilt, jnp.asarray(gamma, dtype)
+    search = {"tolerance": tolerance, "max_steps": max_steps}
     if optimizer is None:
-        return _fit_newton(counts, wins.matrix.dtype, tolerance, max_steps)
-    return fit_dense(
-        counts.objective(), optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
-    )
+        return _in_lanes(lambda *parts: _of_counts(*parts, link=link), parts, **search)
+    objective = _of_counts(*parts, link)
+    return minimize(objective, _start(objective), optimizer=optimizer, **search)
 
 
-def fit_dense(
-    objective: DenseObjective,
-    *,
-    optimizer: optax.GradientTransformation | None = None,
+def fit_signed(
+    margins: PairMatrix, weights: PairMatrix, link: Link, *, gamma: Scalar, mask: Mask | None = None
+) -> Minimum:
+    """Minimize :func:`signed_objective`, from equal scores where it need not be convex."""
+
+    def made(margins: Array, weights: Array, gamma: Array, mask: Array | None) -> Ridged:
+        return signed_objective(margins, weights, link, gamma=gamma, mask=mask)
+
+    parts = margins, weights, jnp.asarray(gamma, margins.dtype), mask
+    # Gradients may grow temporarily during a descent that isn't convex.
+    return _in_lanes(made, parts, patience=PATIENCE if link.name == "logistic" else 40)
+
+
+def _in_lanes(
+    made: Callable[..., Ridged],
+    parts: tuple[Any, ...],
     tolerance: float | None = None,
     max_steps: int = 100,
+    patience: int = PATIENCE,
 ) -> Minimum:
-    """Minimize a dense objective: by the batched Newton's method, or by an optimizer, in float32 before float64."""
-    if optimizer is None:
-        patience = _PATIENCE_NOT_CONVEX if objective.signed else _PATIENCE
-        return _fit_newton(objective, objective.scale.dtype, tolerance, max_steps, patience)
-    start = jax.lax.stop_gradient(objective.start)
-    search = functools.partial(minimize, optimizer=optimizer, max_steps=max_steps)
-    if jnp.finfo(start.dtype).bits >= 64:
-        single = jax.tree.map(_to_single, jax.lax.stop_gradient(objective))
-        coarse = search(single, single.start, tolerance=_COARSE_TOLERANCE).value
-        coarse = coarse.astype(start.dtype)
-        start = jnp.where(jnp.all(jnp.isfinite(coarse)), coarse, start)
-    return search(objective, start, tolerance=tolerance)
-
-
-def _fit_newton(
-    problem: Problem,
-    dtype: DTypeLike,
-    tolerance: float | None,
-    max_steps: int,
-    patience: int = _PATIENCE,
-) -> Minimum:
+    """Minimize the objective of these parts, under ``jax.vmap`` those of a batch along a trailing axis."""
+    dtype, items = parts[0].dtype, parts[0].shape[0]
     goal = default_tolerance(dtype) if tolerance is None else tolerance
-    return fit_newton(goal, max_steps, patience, problem)
+
+    def search(*parts: PyTree) -> Minimum:
+        objective = made(*parts)
+        coarse = None if dtype == jnp.float32 else jax.tree.map(_single, objective)
+        return newton(objective, _start(objective), goal, max_steps, patience, coarse)
+
+    found = in_lanes(search, items)
+    zero = jnp.zeros(items, dtype)
+    return root_of(lambda theta: made(*parts).gradient(theta), zero, lambda _: found(*parts))
+
+
+def _single(leaf: Array) -> Array:
+    return leaf.astype(jnp.float32) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+
+def _start(objective: Ridged) -> Scores:
+    """Where a search begins: of other links, their wins as if logistic, in scores of as steep a slope at 0."""
+    loss, excess = objective.loss, objective.excess
+    if isinstance(loss, Counts):
+        return loss.start(excess, objective.ridge)
+    assert isinstance(loss, LinkLoss)
+    if objective.longest < 8:
+        return jnp.zeros_like(excess)
+    steep = 2 * loss.link.score(jnp.zeros((), excess.dtype))
+    excess = excess + 0.5 * (column_sums(loss.lost) - column_sums(loss.won))
+    return loss.meetings.start(excess, objective.ridge) / steep
+
+
+# --- edge lists ------------------------------------------------------------------------------------
 
 
 def fit_edges(
-    objective: EdgeObjective,
+    edges: WinEdges,
+    link: Link,
     *,
+    gamma: Scalar = 0.0,
     optimizer: optax.GradientTransformation | None = None,
     tolerance: float | None = None,
     max_steps: int = 500,
 ) -> Minimum:
-    """Minimize an edge-list objective from θ = 0 by Newton's method without a matrix."""
-    start = jnp.zeros(objective.edges.num_items, objective.gamma.dtype)
-    search = functools.partial(
-        minimize, objective, start, tolerance=tolerance, max_steps=max_steps, linear_solver="cg"
-    )
-    if optimizer is None:
-        fixed = jax.lax.stop_gradient(objective)
-        return search(optimizer=newton_of_edges(fixed), patience=_PATIENCE)
-    return search(optimizer=optimizer)
+    """Minimize the objective of an edge list under ``link`` with ridge γ."""
+    objective = edge_objective(edges, link, gamma=gamma)
+    return minimize(
+        objective, jnp.zeros_like(objective.excess), optimizer=optimizer, tolerance=tolerance,
+        max_steps=max_steps, linear_solver="cg",
+    )  # fmt: skip
 
 
-def _to_single(leaf: Array) -> Array:
-    return leaf.astype(jnp.float32) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+def edge_objective(edges: WinEdges, link: Link, *, gamma: Scalar = 0.0) -> Ridged:
+    """That objective."""
+    won, lost = edges.first_wins, edges.second_wins
+    design = Edges(edges.first, edges.second, won + lost, edges.num_items)
+    objective = Ridged.of(design, edges.totals, design.ridges(gamma))
+    if link.name == "logistic":
+        return objective
+    loss = LinkLoss(design, won, lost, link)
+    return dataclasses.replace(objective, loss=loss, excess=jnp.zeros_like(objective.excess))
+
+
+def information(theta: Scores, comparisons: PairMatrix, link: Link) -> Array:
+    """Expected (Fisher) information of θ, the Laplacian of M_ij F'²/(F(1-F)), ``(m, m)``."""
+    gap = theta[:, None] - theta[None, :]
+    return Counts(comparisons).gram(link.score(gap) * link.score(-gap))

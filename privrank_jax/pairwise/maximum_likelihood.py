@@ -30,7 +30,6 @@ from privrank_jax.pairwise.graph import (
     edge_connectivity,
 )
 from privrank_jax.pairwise.masked import center
-from privrank_jax.pairwise.newton_edges import edge_objective
 
 TIES = ("half", "davidson")
 """What a tie is: half a win for both items, or an outcome of its own."""
@@ -240,10 +239,7 @@ def _mle_sparse(
     max_steps: int,
 ) -> Estimate:
     found = fit_edges(
-        edge_objective(edges, link, gamma=gamma),
-        optimizer=optimizer,
-        tolerance=tolerance,
-        max_steps=max_steps,
+        edges, link, gamma=gamma, optimizer=optimizer, tolerance=tolerance, max_steps=max_steps
     )
     value = found.value - jnp.mean(found.value)
     return Estimate(value, None, FitDiagnostics.of(found))

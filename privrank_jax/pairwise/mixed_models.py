@@ -6,9 +6,8 @@ fit has two steps. First all b_l are estimated as fixed effects, together with �
 .. math:: \min_{θ, b} \sum_l \sum_{i<j} a_{ij}^{(l)} \bigl\{\log(1 + e^{η}) - y_{ij}^{(l)} η\bigr\} + \tfrac{γ}{2}‖θ‖²,
    \qquad η = b_l + θ_i - θ_j,
 
-which is jointly convex. Then σ̂ is the sample standard deviation of the b̂_l. The Hessian is an arrowhead matrix
-(no term couples two users), so each Newton step eliminates the users one by one and solves one m × m system, at
-most O(L m³) per step.
+which is jointly convex: a conditional logit with a parameter for each user. Then σ̂ is the sample standard deviation of
+the b̂_l.
 
 **Users without a finite effect.** A user who always chose the first item (or never) has b̂_l = ±∞ and then carries
 no information about θ. Leaving such users out of the fit is exact in that limit; they are left out of σ̂ too, which
@@ -28,24 +27,19 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jaxtyping import Array, Bool, DTypeLike, Float, Int
 
-from privrank_jax._backend import product
 from privrank_jax._roots import square_root
 from privrank_jax._types import ReportTableLike, Scalar, Scores
 from privrank_jax._validate import check_nonnegative
-from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.estimate import Estimate
+from privrank_jax.pairwise.designs import Meetings
+from privrank_jax.pairwise.fits import Ridged
 from privrank_jax.pairwise.minimizer import minimize
-
-# Newton steps without progress after which a search ends (see minimize).
-_PATIENCE = 8
 
 
 @jax.tree_util.register_dataclass
@@ -137,75 +131,53 @@ def mixed_effects(
     return _fit(answers, observed, gamma, user_gamma, items, tolerance, max_steps)
 
 
-class _Arrow(NamedTuple):
-    """A Hessian in blocks: ``items`` (m, m), ``cross`` (L, m), and ``users`` (L,), the diagonal of the user block."""
-
-    items: Array
-    cross: Array
-    users: Array
-
-
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
-class _Objective:
-    """f(θ, b/α)/S, where S and α make the gradients of both items and users of order one."""
+class _UserPairs(Meetings):
+    """Each user's answers about all pairs: η = b_l + θ_i - θ_j, β = (θ, b/α), where α makes the gradients of items and
+    of users of one order."""
 
-    weight: Array  # (L, P) 1 where an answer counts
-    item_target: (
-        Array  # (m,) Σ y over the comparisons where the item is first, less where it is second
-    )
-    user_target: Array  # (L,) Σ y
-    gamma: Array
-    user_gamma: Array  # (L,)
-    scale: Array
-    stretch: Array
+    weight: Float[Array, "*batch users pairs"]  # 1 where an answer counts
+    num_items: int = dataclasses.field(metadata={"static": True})
 
     @property
-    def num_items(self) -> int:
-        return self.item_target.shape[0]
+    def stretch(self) -> float:
+        """α, comparisons per item over comparisons per user."""
+        return 2 * self.weight.shape[0] / self.num_items
 
-    def _unpack(self, params: Array) -> tuple[Array, Array]:
-        return params[: self.num_items], self.stretch * params[self.num_items :]
+    @property
+    def size(self) -> int:
+        return self.num_items + self.weight.shape[0]
 
-    def _logits(self, theta: Array, effects: Array) -> Array:
+    @property
+    def dtype(self) -> DTypeLike:
+        return self.weight.dtype
+
+    @property
+    def degree(self) -> Array:
+        return 2 * jnp.sum(self.weight) / self.num_items
+
+    def excess(self, counted: Array) -> Array:
+        return counted - 0.5 * self.pull(self.weight)
+
+    def log_odds(self, beta: Array) -> Array:
+        theta, effects = beta[: self.num_items], self.stretch * beta[self.num_items :]
         first, second = _pairs(self.num_items)
         return effects[:, None] + (theta[first] - theta[second])[None, :]
 
-    def __call__(self, params: Array) -> Array:
-        theta, effects = self._unpack(params)
-        loss = jnp.sum(self.weight * jax.nn.softplus(self._logits(theta, effects)))
-        loss -= product(self.item_target, theta) + product(self.user_target, effects)
-        loss += product(0.5 * self.gamma * theta, theta) + product(
-            0.5 * (self.user_gamma * effects), effects
-        )
-        return loss / self.scale + 0.5 * jnp.sum(theta) ** 2 / self.num_items
+    def real(self, each: Array) -> Array:
+        return self.weight * each
 
-    def gradient(self, params: Array) -> Array:
-        theta, effects = self._unpack(params)
-        chance = self.weight * jax.nn.sigmoid(self._logits(theta, effects))
-        items = _differences(chance.sum(0), self.num_items) - self.item_target
-        items = (items + self.gamma * theta) / self.scale + jnp.mean(theta)
-        users = chance.sum(1) - self.user_target + self.user_gamma * effects
-        return jnp.concatenate([items, users * self.stretch / self.scale])
+    def pull(self, each: Array) -> Array:
+        return self._sums(each, -1, self.stretch)
 
-    def arrow(self, params: Array) -> _Arrow:
-        bend = self.weight * _logistic_slope(self._logits(*self._unpack(params)))
-        first, second = _pairs(self.num_items)
-        size, dtype = self.num_items, bend.dtype
-        pooled = jnp.zeros((size, size), dtype).at[first, second].set(bend.sum(0))
-        pooled += pooled.T
-        items = jnp.diag(pooled.sum(1) + self.gamma) - pooled
-        cross = product(bend, _incidence(size, dtype))
-        return _Arrow(
-            items / self.scale + 1 / size,
-            cross * self.stretch / self.scale,
-            (bend.sum(1) + self.user_gamma) * self.stretch**2 / self.scale,
-        )
+    def squares(self, each: Array) -> Array:
+        return self._sums(each, 1, self.stretch**2)
 
-    def hessian(self, params: Array) -> Array:
-        """Dense, for the implicit derivative only."""
-        arrow = self.arrow(params)
-        return jnp.block([[arrow.items, arrow.cross.T], [arrow.cross, jnp.diag(arrow.users)]])
+    def _sums(self, each: Array, second: int, of_users: float) -> Array:
+        pairs, (i, j) = each.sum(0), _pairs(self.num_items)
+        items = jnp.zeros(self.num_items, each.dtype).at[i].add(pairs).at[j].add(second * pairs)
+        return jnp.concatenate([items, of_users * each.sum(1)])
 
 
 @functools.partial(jax.jit, static_argnums=(4, 5, 6))
@@ -223,72 +195,32 @@ def _fit(
     given, chosen = observed.sum(1), jnp.sum(jnp.where(observed, answers, 0), 1)
     separated = (chosen <= 0) | (chosen >= given)
     left_out = separated & (user_gamma == 0)
-    weight = (observed & ~left_out[:, None]).astype(dtype)
-    counted = jnp.where(weight > 0, answers, 0)
-    total = jnp.maximum(weight.sum(), 1)
-    objective = _Objective(
-        weight,
-        _differences(counted.sum(0), num_items),
-        counted.sum(1),
-        2 / jnp.asarray(num_users, dtype) if gamma is None else jnp.asarray(gamma, dtype),
-        jnp.where(left_out, 1, user_gamma),  # users left out stay at 0
-        total * 2 / num_items,  # comparisons per item
-        jnp.asarray(2 * num_users / num_items, dtype),  # over comparisons per user
-    )
+    design = _UserPairs((observed & ~left_out[:, None]).astype(dtype), num_items)
+    gamma = 2 / jnp.asarray(num_users, dtype) if gamma is None else jnp.asarray(gamma, dtype)
+    of_users = jnp.where(left_out, 1, user_gamma)  # users left out stay at 0
+    ridge = jnp.concatenate([jnp.full(num_items, gamma), of_users * design.stretch**2])
+    counted = design.pull(jnp.where(design.weight > 0, answers, 0))
     found = minimize(
-        objective,
-        jnp.zeros(num_items + num_users, dtype),
-        optimizer=_eliminating_newton(objective),
+        Ridged.of(design, counted, ridge),
+        jnp.zeros(design.size, dtype),
         tolerance=tolerance,
         max_steps=max_steps,
-        patience=_PATIENCE,
     )
-    theta, effects = objective._unpack(found.value)
+    theta, effects = found.value[:num_items], design.stretch * found.value[num_items:]
     theta -= jnp.mean(theta)
-    sigma, corrected = _spread(objective, theta, effects, ~left_out)
+    known = design.weight * _logistic_slope(design.log_odds(found.value))
+    sigma, corrected = _spread(effects, known.sum(1) + of_users, ~left_out)
     limit = jnp.where(given == 0, jnp.nan, jnp.where(chosen >= given, jnp.inf, -jnp.inf))
     effects = jnp.where(left_out, limit.astype(dtype), effects)
     diagnostics = MixedDiagnostics(found.gradient_norm, found.steps, found.code, separated)
     return Estimate(MixedEffects(theta, effects, sigma, corrected), None, diagnostics)
 
 
-def _eliminating_newton(objective: _Objective) -> optax.GradientTransformationExtraArgs:
-    """Newton's step by block elimination of the users, with the step length of generalized self-concordance.
-
-    Along a direction p every logit moves by at most d = max |p_i - p_j| + max |p_l|, and |φ'''| ≤ d φ'', so
-    the step log(1 + d)/d decreases the objective (Sun and Tran-Dinh 2019, ν = 2).
-    """
-
-    def init(params: Any) -> optax.EmptyState:
-        del params
-        return optax.EmptyState()
-
-    def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
-        del extra
-        arrow, size = objective.arrow(params), objective.num_items
-        items, users = updates[:size], updates[size:]
-        lean = arrow.cross / arrow.users[:, None]
-        schur = arrow.items - product(arrow.cross.T, lean)
-        schur *= 1 + 4 * size * jnp.finfo(schur.dtype).eps * jnp.eye(size, dtype=schur.dtype)
-        step = -solve_positive_definite(schur, items - product(users, lean))
-        user_step = -users / arrow.users - product(lean, step)
-        reach = jnp.max(step) - jnp.min(step) + objective.stretch * jnp.max(jnp.abs(user_step))
-        safe = jnp.where(reach > 0, reach, 1.0)
-        length = jnp.where(reach > 0, jnp.log1p(safe) / safe, 1.0)
-        return length * jnp.concatenate([step, user_step]), state
-
-    return optax.GradientTransformationExtraArgs(init, update)
-
-
-def _spread(
-    objective: _Objective, theta: Array, effects: Array, kept: Array
-) -> tuple[Array, Array]:
+def _spread(effects: Array, known: Array, kept: Array) -> tuple[Array, Array]:
     """Standard deviation of the kept b̂, as it is and corrected for the mean of their error variances 1/Σ F'(η)."""
     count = jnp.sum(kept)
     mean = jnp.sum(jnp.where(kept, effects, 0)) / jnp.maximum(count, 1)
     variance = jnp.sum(jnp.where(kept, effects - mean, 0) ** 2) / jnp.maximum(count - 1, 1)
-    bend = objective.weight * _logistic_slope(objective._logits(theta, effects))
-    known = bend.sum(1) + objective.user_gamma
     error = jnp.sum(jnp.where(kept, 1 / known, 0)) / jnp.maximum(count, 1)
     return square_root(variance), square_root(variance - error)
 
@@ -297,24 +229,9 @@ def _logistic_slope(x: Array) -> Array:
     return jax.nn.sigmoid(x) * jax.nn.sigmoid(-x)
 
 
-def _differences(per_pair: Array, size: int) -> Array:
-    """Dᵀv: for each item the sum over its pairs, with + where it is the first item and - where it is the second."""
-    first, second = _pairs(size)
-    return jnp.zeros(size, per_pair.dtype).at[first].add(per_pair).at[second].add(-per_pair)
-
-
 @functools.cache
 def _pairs(size: int) -> tuple[np.ndarray, np.ndarray]:
     return np.triu_indices(size, 1)
-
-
-def _incidence(size: int, dtype: DTypeLike) -> np.ndarray:
-    """D, ``(P, m)``: +1 at the first item of a pair, -1 at the second."""
-    first, second = _pairs(size)
-    matrix = np.zeros((len(first), size), dtype)
-    matrix[np.arange(len(first)), first] = 1
-    matrix[np.arange(len(first)), second] = -1
-    return matrix
 
 
 def _num_items(num_pairs: int) -> int:

@@ -48,8 +48,8 @@ from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import get_link
 from privrank_jax.mechanism.program import mechanism
+from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.graph import check_one_problem
-from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse

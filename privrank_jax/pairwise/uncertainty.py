@@ -70,8 +70,8 @@ from privrank_jax._workarounds.linalg import solve_positive_definite
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Design, ModelScores
+from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.half_wins import varying_share
-from privrank_jax.pairwise.likelihood import information
 from privrank_jax.pairwise.masked import center
 from privrank_jax.pairwise.meetings import as_design, checked_ties
 from privrank_jax.privacy.bodies import Independent, Law, Noise

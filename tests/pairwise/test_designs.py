@@ -1,18 +1,26 @@
-"""Designs of conditional logits: means, information and objectives against loops over answers and JAX's derivatives."""
+"""What fits minimize, by design and link: values, gradients and products against loops over answers and JAX."""
 
 from __future__ import annotations
-
-import dataclasses
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from privrank_jax.comparisons import WinCounts, WinEdges
+from privrank_jax.links import get_link
 from privrank_jax.pairwise import Choices, Counts
 from privrank_jax.pairwise.covariates import CovariateDesign
-from privrank_jax.pairwise.designs import Meetings
-from privrank_jax.pairwise.fits import DesignObjective
+from privrank_jax.pairwise.designs import Edges, Meetings
+from privrank_jax.pairwise.fits import (
+    Ridged,
+    _of_counts,
+    dense_objective,
+    edge_objective,
+    information,
+    signed_objective,
+)
+from tests import reference
 from tests.quick import quick_jit
 from tests.reference import conditional_logit as naive
 
@@ -59,7 +67,30 @@ def of_sets(_):
     return choices.design, np.asarray(choices.totals), answers
 
 
-KINDS = [(of_counts, False), (of_counts, True), (of_rows, False), (of_rows, True), (of_sets, False)]
+def of_edges(_):
+    """A pair may stand in several rows."""
+    first, second, outcomes = np.array(ROWS).T
+    first, second, outcomes = (
+        jnp.asarray(first, int),
+        jnp.asarray(second, int),
+        jnp.asarray(outcomes),
+    )
+    design = Edges(first, second, jnp.ones(6), ITEMS)
+    won = jnp.zeros(ITEMS).at[first].add(outcomes).at[second].add(1 - outcomes)
+    return design, np.asarray(won), [naive.meeting(*row, items=ITEMS) for row in ROWS]
+
+
+KINDS = [
+    (of_counts, False), (of_counts, True), (of_rows, False), (of_rows, True), (of_sets, False),
+    (of_edges, False),
+]  # fmt: skip
+
+
+@quick_jit
+def hessian_of(objective, beta):
+    """By products with unit vectors, and the diagonal that is told."""
+    bent, unit = objective.bent(beta), jnp.eye(len(beta))
+    return jax.vmap(lambda one: objective.times(bent, one))(unit), objective.diagonal(bent)
 
 
 @pytest.mark.parametrize(("made", "ties"), KINDS)
@@ -71,11 +102,11 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
     numbers = design.size + ties
     beta = jnp.asarray(np.linspace(1, -0.7, numbers) ** 3)
     ridge = jnp.asarray(np.linspace(0.3, 0.9, numbers))
-    objective = DesignObjective.of(design, jnp.asarray(counted), ridge)
+    objective = Ridged.of(design, jnp.asarray(counted), ridge)
 
     @quick_jit
     def everything(objective, beta):
-        design, value = objective.design, objective.__call__
+        design, value = objective.loss, objective.__call__
         logit = design.mean(beta) - objective.excess, design.information(beta), design.bend(beta)
         ours = jax.grad(design.log_partition)(beta), objective.gradient(beta)
         return logit, ours, (jax.grad(value)(beta), jax.hessian(value)(beta))
@@ -87,7 +118,9 @@ def test_derivatives_are_those_of_the_naive_twin_and_of_jax(made, ties):
     np.testing.assert_allclose(logit[1], bend * np.outer(unit, unit), atol=1e-12)
     np.testing.assert_allclose(mean, design.mean(beta), atol=1e-12)
     np.testing.assert_allclose(slope, by_jax[0], atol=1e-12)
-    np.testing.assert_allclose(objective.hessian(beta), by_jax[1], atol=1e-12)
+    hessian, diagonal = hessian_of(objective, beta)
+    np.testing.assert_allclose(hessian, by_jax[1], atol=1e-12)
+    np.testing.assert_allclose(diagonal, np.diag(hessian), atol=1e-12)
     each = np.exp(logit[2])  # the information of single answers
     if isinstance(design, Meetings):
         again = design.gram(jnp.asarray(each[0]))
@@ -120,7 +153,112 @@ def test_scores_that_nothing_tells_apart_stay_equal_at_the_start():
     design, won, _ = of_counts(True)
     excess = design.excess(jnp.append(won, 2.0))
     assert float(excess[ITEMS]) == 0.0  # of padding
-    start = np.asarray(design.start(excess))
+    start = np.asarray(design.start(excess, 0 * excess))
     assert start[-1] == pytest.approx(np.log(2 * (2 / 6) / (4 / 6)))
     assert not start[:-1].any()
-    assert not np.any(dataclasses.replace(design, ties=False).start(excess[:-1]))
+
+
+WINS = np.random.default_rng(3).integers(1, 9, (4, 4)) * (1 - np.eye(4))
+THETA = np.random.default_rng(4).normal(size=4)
+LINKS = ("logistic", "normal", "laplace")
+
+
+def as_edges(wins, link, gamma):
+    first, second = np.triu_indices(4, 1)
+    edges = WinEdges(first, second, wins[first, second], wins[second, first], 4)
+    return edge_objective(edges, get_link(link), gamma=gamma)
+
+
+def as_counts(wins, link, gamma):
+    return dense_objective(WinCounts(jnp.asarray(wins)), get_link(link), gamma=gamma)
+
+
+def as_sums(wins, link, gamma):
+    halves = jnp.asarray(wins - wins.T) / 2, jnp.asarray(wins + wins.T)
+    return signed_objective(*halves, get_link(link), gamma=gamma)
+
+
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("form", [as_counts, as_edges, as_sums])
+def test_likelihoods_of_links_are_the_naive_ones(form, link):
+    """Near 0 and beyond the range of exponentials in float32; values up to a constant and a factor, that of the ridge."""
+    objective = form(WINS, link, 0.7)
+    factor = 0.7 / float(objective.ridge[0]) * float(objective.scale)
+
+    @quick_jit
+    def both(theta):
+        return objective(theta), objective.gradient(theta)
+
+    values = []
+    for theta in (THETA, 2 * THETA, 60 * THETA):
+        value, slope, bend = 0.35 * theta @ theta, 0.7 * theta, np.diag(np.full(4, 0.7))
+        for i, j in np.argwhere(WINS):
+            _, log_cdf, score, curvature = reference.link(link, theta[i] - theta[j])
+            z = np.eye(4)[i] - np.eye(4)[j]
+            value -= WINS[i, j] * log_cdf
+            slope = slope - WINS[i, j] * score * z
+            bend += WINS[i, j] * curvature * np.outer(z, z)
+        level = factor * theta.sum() / 4
+        found, gradient = both(jnp.asarray(theta))
+        values.append((factor * float(found), value + level * theta.sum() / 2))
+        np.testing.assert_allclose(factor * gradient, slope + level, rtol=1e-9, atol=1e-11)
+        hessian, diagonal = hessian_of(objective, jnp.asarray(theta))
+        np.testing.assert_allclose(factor * hessian, bend + factor / 4, rtol=1e-7, atol=1e-10)
+        np.testing.assert_allclose(diagonal, np.diag(hessian), rtol=1e-9)
+    ours, theirs = np.diff(values, axis=0).T
+    np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mask", [None, (True, True, False, True)])
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("far", [1.0, 60.0])
+def test_problems_in_lanes_are_those_alone(link, mask, far):
+    real = np.ones(4, bool) if mask is None else np.array(mask)
+    counts = jnp.asarray([np.where(np.outer(real, real), one, 0) for one in (WINS, 2 * WINS.T + 1)])
+    counts = counts * (1 - jnp.eye(4))
+    thetas = jnp.asarray(far * np.where(real, [THETA, -THETA], 0))
+    tilt, gamma = jnp.asarray([THETA, 2 * THETA]), jnp.array([0.3, 0.0])
+    masks = None if mask is None else jnp.stack([jnp.asarray(real)] * 2)
+    parts = counts, masks, tilt, gamma
+
+    def evaluated(parts, theta):
+        objective = _of_counts(*parts, get_link(link))
+        bent = objective.bent(theta)
+        return (
+            objective.gradient(theta),
+            objective.times(bent, tilt_of(theta)),
+            objective.diagonal(bent),
+        )
+
+    def tilt_of(theta):
+        return jnp.sin(theta + 1)
+
+    lanes = jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), (parts, thetas))
+    together = quick_jit(evaluated)(*lanes)
+    for place in range(2):
+        alone = quick_jit(evaluated)(
+            *jax.tree.map(lambda x, place=place: x[place], (parts, thetas))
+        )
+        for ours, theirs in zip(together, alone):
+            np.testing.assert_allclose(ours[:, place], theirs, rtol=1e-9, atol=1e-13)
+    # Padding is held at 0.
+    np.testing.assert_allclose(together[0][~real], 0)
+    np.testing.assert_allclose(together[2][~real], 1)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_expected_information_is_the_naive_one(link):
+    found = information(jnp.asarray(THETA), jnp.asarray(WINS + WINS.T), get_link(link))
+    wanted = reference.fisher_information(link, THETA, WINS + WINS.T)
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+
+
+def test_a_search_starts_near_its_end():
+    """Expected counts of normal scores: the first guess is within a tenth of what they were drawn with."""
+    truth = np.random.default_rng(1).normal(size=20)
+    truth -= truth.mean()
+    chance = 1 / (1 + np.exp(truth[None, :] - truth[:, None]))
+    design = Counts(jnp.asarray(100 * (1 - np.eye(20))))
+    excess = design.excess(jnp.asarray(100 * (chance.sum(1) - 0.5)))
+    start = design.start(excess, jnp.zeros(20))
+    assert np.linalg.norm(start - truth) < 0.1 * np.linalg.norm(truth)
