@@ -10,7 +10,6 @@ from jax.custom_batching import custom_vmap
 from jaxtyping import PyTree
 
 from privrank_jax._backend import at_once, on_cpu
-from privrank_jax._workarounds.xla import materialized
 
 # Bytes of arguments that a CPU works on at a time, so that a loop reads them from its cache.
 _CPU_CHUNK = 1 << 21
@@ -68,7 +67,7 @@ def in_lanes(solve: Callable[..., PyTree], items: int) -> Callable[..., PyTree]:
             return jax.tree.map(lambda x: x[None], found)
         if on_cpu() and (batch < _FEWEST or items > _MOST_ITEMS):
             return jax.lax.map(lambda one: solve(*one), arguments)
-        found = solve(*jax.tree.map(lambda x: materialized(jnp.moveaxis(x, 0, -1)), arguments))
+        found = solve(*jax.tree.map(lambda x: jnp.moveaxis(x, 0, -1), arguments))
         return jax.tree.map(lambda x: jnp.moveaxis(x, -1, 0), found)
 
     return _with_axes(of_batch, _CPU_LANES, 0)

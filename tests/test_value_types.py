@@ -20,7 +20,7 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariate_tables import covariate_table
 from privrank_jax.pairwise.debiasing import DebiasedSums
-from privrank_jax.pairwise.designs import Counts, ModelScores
+from privrank_jax.pairwise.designs import Counts, Edges, ModelScores
 from privrank_jax.pairwise.item_variances import QuasiVariances
 from privrank_jax.pairwise.report_sums import init, update
 from privrank_jax.pairwise.selection import LinkSelection
@@ -36,10 +36,7 @@ OTHERS = {
     "_Budget",
     "Moves",
     "Facts",
-    "LogisticObjective",
-    "LinkObjective",
-    "DenseCounts",
-    "_Objective",
+    "_UserPairs",
     "Outcome",
     "Cube",
 }
@@ -96,6 +93,9 @@ MADE = {
     "DebiasedSums": lambda i: DebiasedSums(jnp.asarray(_wins(i) - _wins(i).T), jnp.asarray(_met(i))),
     "ModelScores": lambda i: ModelScores(
         jnp.asarray(_numbers(i, ITEMS)), log_tie=jnp.asarray(0.1 * i)
+    ),
+    "Edges": lambda i: Edges(
+        jnp.array([0, 0, 1]), jnp.array([1, 2, 2]), jnp.asarray(_numbers(i, 3)), ITEMS
     ),
     "Counts": lambda i: Counts(jnp.asarray(_met(i)), _mask(i)),
     "QuasiVariances": lambda i: QuasiVariances(jnp.asarray(_numbers(i, ITEMS)), jnp.asarray(0.1)),

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -35,7 +34,7 @@ from privrank_jax._backend import product
 from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import in_floats
-from privrank_jax.links import Link
+from privrank_jax.links import Elementwise, Link
 from privrank_jax.pairwise.lanes import add_rows, column_sums, dot
 from privrank_jax.pairwise.masked import center, count_items, real
 
@@ -94,15 +93,17 @@ class Loss(abc.ABC):
         """∇A(β), of a conditional logit the expected statistic."""
 
     @abc.abstractmethod
-    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """What ∇²A(β) consists of."""
 
     @abc.abstractmethod
-    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def times(
+        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """∇²A times a vector, from :meth:`bent`."""
 
     @abc.abstractmethod
-    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
         """The diagonal of ∇²A, from :meth:`bent`; where A is not convex, with absolute values in its sums."""
 
 
@@ -123,15 +124,17 @@ class Design(Loss):
     ) -> Float[Array, "parameters parameters"]:
         """∇²A(β), the covariance of the statistic."""
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """The information itself, where a design has no faster products."""
         return self.information(beta)
 
-    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def times(
+        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """The information times a vector."""
         return product(bent, vector)
 
-    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
         """The variances of the statistic."""
         return jnp.diag(bent)
 
@@ -245,7 +248,7 @@ class Meetings(Design):
         return self.real(each)
 
     def both(
-        self, function: Callable[[Array], Array], odds: Float[Array, "*meetings"]
+        self, function: Elementwise, odds: Float[Array, "*meetings"]
     ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
         """A function of η and of -η."""
         return function(odds), function(-odds)
@@ -301,20 +304,22 @@ class Meetings(Design):
         own = self.count(tie * (win + loss))
         return jnp.block([[of_beta, cross[:, None]], [cross[None, :], own[None, None]]])
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """How much the loss of each meeting bends in η; with ties the information."""
         if self.ties:
             return super().bent(beta)
         odds = self.log_odds(beta)
         return self.weigh(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
 
-    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def times(
+        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """Σ bent · ⟨z, vector⟩ z."""
         if self.ties:
             return super().times(bent, vector)
         return self.pull(bent * self.log_odds(vector))
 
-    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
         """Σ \\|bent\\| · z²."""
         return super().diagonal(bent) if self.ties else self.squares(jnp.abs(bent))
 
@@ -439,7 +444,7 @@ class Counts(Meetings):
         return jnp.asarray(self.comparisons) * each
 
     def both(
-        self, function: Callable[[Array], Array], odds: Float[Array, "items items"]
+        self, function: Elementwise, odds: Float[Array, "items items"]
     ) -> tuple[Float[Array, "items items"], Float[Array, "items items"]]:
         """A function of η and of -η, which is that of (j, i)."""
         found = function(odds)
@@ -457,7 +462,9 @@ class Counts(Meetings):
         """Σ_j each_ij."""
         return real(column_sums(each), self.item_mask)
 
-    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def times(
+        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """Σ_j bent_ij (v_i - v_j)."""
         if self.ties:
             return super().times(bent, vector)
@@ -483,7 +490,7 @@ class Counts(Meetings):
 
         return real(jax.lax.cond(_near(beta), near, far), self.item_mask)
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """M_ij F'(θ_i - θ_j), likewise; with ties the information."""
         if self.ties:
             return super().bent(beta)
@@ -579,7 +586,7 @@ class LinkLoss(Loss):
     link: Link = dataclasses.field(metadata={"static": True})
 
     def _of_both(
-        self, function: Callable[[Array], Array], beta: Float[Array, "parameters"]
+        self, function: Elementwise, beta: Float[Array, "parameters"]
     ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
         # With sums in sight, XLA searches for minutes for how a GPU may take them at once.
         kept = lambda odds: jax.lax.optimization_barrier(function(odds))  # noqa: E731
@@ -595,16 +602,18 @@ class LinkLoss(Loss):
         up, down = self._of_both(self.link.score, beta)
         return -self.meetings.pull(self.won * up - self.lost * down)
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """Its second derivative in each η."""
         up, down = self._of_both(self.link.curvature, beta)
         return self.won * up + self.lost * down
 
-    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def times(
+        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """Its Hessian times a vector."""
         return self.meetings.times(bent, vector)
 
-    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
         """The diagonal of its Hessian, with absolute values in the sums."""
         return self.meetings.diagonal(bent)
 

@@ -29,6 +29,7 @@ from privrank_jax._backend import product
 from privrank_jax._chunks import in_lanes
 from privrank_jax._types import Mask, Numbers, NumbersLike, PairMatrix, Scalar, Scores
 from privrank_jax._validate import as_array, check_positive
+from privrank_jax._workarounds.xla import materialized
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
@@ -119,16 +120,18 @@ class Ridged:
         push = self.loss.mean(beta) - self.excess + self.ridge * beta
         return push / self.scale + self.held * dot(self.held, beta)
 
-    def bent(self, beta: Float[Array, "parameters"]) -> Array:
+    def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """What ∇²f(β) consists of."""
         return self.loss.bent(beta) / self.scale
 
-    def times(self, bent: Array, vector: Float[Array, "parameters"]) -> Float[Array, "parameters"]:
+    def times(
+        self, bent: Float[Array, "..."], vector: Float[Array, "parameters"]
+    ) -> Float[Array, "parameters"]:
         """∇²f times a vector."""
         level = self.held * dot(self.held, vector)
         return self.loss.times(bent, vector) + self.ridge / self.scale * vector + level
 
-    def diagonal(self, bent: Array) -> Float[Array, "parameters"]:
+    def diagonal(self, bent: Float[Array, "..."]) -> Float[Array, "parameters"]:
         """The diagonal of ∇²f."""
         return self.loss.diagonal(bent) + self.ridge / self.scale + jnp.square(self.held)
 
@@ -362,7 +365,7 @@ def _in_lanes(
     goal = default_tolerance(dtype) if tolerance is None else tolerance
 
     def search(*parts: PyTree) -> Minimum:
-        objective = made(*parts)
+        objective = made(*jax.tree.map(materialized, parts))
         coarse = None if dtype == jnp.float32 else jax.tree.map(_single, objective)
         return newton(objective, _start(objective), goal, max_steps, patience, coarse)
 

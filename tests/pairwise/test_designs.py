@@ -181,7 +181,7 @@ def as_sums(wins, link, gamma):
 @pytest.mark.parametrize("link", LINKS)
 @pytest.mark.parametrize("form", [as_counts, as_edges, as_sums])
 def test_likelihoods_of_links_are_the_naive_ones(form, link):
-    """Near 0 and beyond the range of exponentials in float32; values up to a constant and a factor, that of the ridge."""
+    """Near 0 and beyond the range of exponentials in float32; values up to a constant, and a factor as of the ridge."""
     objective = form(WINS, link, 0.7)
     factor = 0.7 / float(objective.ridge[0]) * float(objective.scale)
 
