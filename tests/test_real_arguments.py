@@ -100,7 +100,11 @@ HOST = {
     "convexity_bound", "compose", "calibrate_gaussian", "shuffled_delta",
     "shuffled_epsilon", "shuffled_local_epsilon", "shuffled_pair_weights",
 }  # fmt: skip
-FORWARD = {"rank_centrality", "dp_kwiksort"}  # their loops have no derivatives backwards
+FORWARD = {
+    "rank_centrality",
+    "dp_kwiksort",
+    "published_kwiksort",
+}  # their loops have no derivatives backwards
 # Examples call the first in a program, the second wrongly; three items leave nothing to misfit; the fourth ends where
 # it likes; then a diagnostic of the data as they are; a fit of fewer digits; and designs that must not be traced.
 UNMOVED = {
