@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -17,7 +18,7 @@ from privrank_jax.pairwise.published import published_counts, published_mle
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import laws, minimizers
 from privrank_jax.privacy_audit.contents import comparisons, protecting, win_matrix
-from privrank_jax.privacy_audit.registry import Facts, Release
+from privrank_jax.privacy_audit.registry import Audited, Facts, Release
 from privrank_jax.privacy_audit.rows import PUBLISHED, additive, audited, named, on
 
 Array = jax.Array
@@ -131,70 +132,64 @@ _CHAIN = win_matrix(3, (0, 1, 5000), (1, 2, 5000))
 FEW_WINS = (win_matrix(2, (0, 1, 1), (1, 0, 3)), win_matrix(2, (1, 0, 4)))
 
 
-_SCORES: dict[str, Any] = {
-    "neighbors": FEW_WINS,
-    "reduce": gap,
-    "sees": "the gap between the scores",
-    "law": minimizers.law(minimizers.of_wins()),
-}
-_ADDED: dict[str, Any] = {
-    "neighbors": (win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
-    "law": minimizers.law(minimizers.of_wins("laplace")),
-}
-_CLAIM = "pairwise/perturbed_fit.py"
+def _fit(
+    name: str,
+    title: str,
+    promise: Privacy,
+    *commands: str,
+    function: Callable[..., Any] = pairwise.perturbed_mle,
+    link: str = "logistic",
+    **fields: Any,
+) -> Audited:
+    """A row on scores from a perturbed likelihood, of which the gap of two is seen."""
+    told = {
+        "neighbors": FEW_WINS,
+        "reduce": gap,
+        "sees": "the gap between the scores",
+        "law": minimizers.law(minimizers.of_wins(link)),
+        "note": "pairwise/perturbed_fit.py",
+        **protecting(promise, _CHAIN, _TRIPLE),
+    }
+    release = on_wins(function, **({} if link == "logistic" else {"link": link}))
+    return audited(name, title, release, commands=commands, **told | fields)
+
 
 _FITS = (
-    audited(
+    _fit(
         "perturbed-mle",
         "perturbed MLE, outcomes flip, Laplace(2/ε)",
-        on_wins(pairwise.perturbed_mle),
-        **protecting(FLIPPED, _CHAIN, _TRIPLE),
-        commands=("rank --method scores --max-per-user 2 --adjacency flip --link laplace",),
-        note=f"{_CLAIM}; the loss of the gap tends to ε in its tails",
-        **_SCORES,
+        *(FLIPPED, "rank --method scores --max-per-user 2 --adjacency flip --link laplace"),
+        note="pairwise/perturbed_fit.py; the loss of the gap tends to ε in its tails",
     ),
-    audited(
+    _fit(
         "perturbed-mle-replace",
         "perturbed MLE, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        on_wins(pairwise.perturbed_mle),
-        **protecting(COMPARISON, _CHAIN, _TRIPLE),
-        commands=("rank --unit comparison",),
-        note=_CLAIM,
-        **_SCORES,
+        *(COMPARISON, "rank --unit comparison"),
     ),
-    audited(
+    _fit(
         "perturbed-mle-users",
         "perturbed MLE, a user's L = 2 comparisons are replaced, Laplace(4L/ε), γ ≥ λ",
-        on_wins(pairwise.perturbed_mle),
-        **protecting(_TWO_EACH, _CHAIN, _TRIPLE),
-        commands=(
-            "rank --max-per-user 2",
-            "rank --max-per-user 2 --top-k 2",
-            "rank --max-per-user 2 --noise gaussian --delta 1e-6",
-        ),
-        note=_CLAIM,
-        **_SCORES,
+        _TWO_EACH,
+        "rank --max-per-user 2",
+        "rank --max-per-user 2 --top-k 2",
+        "rank --max-per-user 2 --noise gaussian --delta 1e-6",
     ),
-    audited(
+    _fit(
         "perturbed-mle-laplace-link",
         "perturbed MLE, Laplace link, a comparison is added or removed",
-        on_wins(pairwise.perturbed_mle, link="laplace"),
-        **protecting(ADDED, _CHAIN, _TRIPLE),
-        commands=(
-            "rank --max-per-user 2 --adjacency add-remove --link laplace",
-            "rank --max-per-user 2 --adjacency add-remove",
-        ),
-        note=_CLAIM,
-        **_SCORES | _ADDED,
+        ADDED,
+        "rank --max-per-user 2 --adjacency add-remove --link laplace",
+        "rank --max-per-user 2 --adjacency add-remove",
+        link="laplace",
+        neighbors=(win_matrix(2, (1, 0, 4)), win_matrix(2, (1, 0, 3))),
     ),
-    audited(
+    _fit(
         "perturbed-mle-published",
         "perturbed MLE, Laplace(8/ε) as published",
-        on_wins(published_mle),
-        **protecting(COMPARISON, _CHAIN, _TRIPLE),
+        COMPARISON,
+        function=published_mle,
         calibration="published",
         note="Cai, Proposition 2.1: sound, with twice the noise that replacement needs, four times that of flips",
-        **_SCORES,
     ),
 )
 

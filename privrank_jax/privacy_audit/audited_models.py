@@ -20,8 +20,7 @@ from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable
 from privrank_jax.privacy import Privacy
 from privrank_jax.privacy_audit import minimizers, neighbors
 from privrank_jax.privacy_audit.audited_comparisons import ADDED, COMPARISON, gap
-from privrank_jax.privacy_audit.audited_ties import on_ties
-from privrank_jax.privacy_audit.contents import protecting, with_ties_of
+from privrank_jax.privacy_audit.contents import protecting, with_ties, with_ties_of
 from privrank_jax.privacy_audit.registry import Facts, Law
 from privrank_jax.privacy_audit.rows import audited, on
 
@@ -160,7 +159,7 @@ AUDITED = (
     audited(
         "perturbed-davidson",
         "Davidson's model, a comparison is replaced, Laplace(4/ε), γ ≥ λ",
-        on_ties(pairwise.perturbed_davidson),
+        on(pairwise.perturbed_davidson, with_ties(_ITEMS).made),
         neighbors=(_FEW((0, 1, 1), (1, 0, 3)), _FEW((1, 0, 4))),
         **protecting(COMPARISON, np.zeros((2, _ITEMS, _ITEMS)), _FEW((3, 1, _MANY))),
         reduce=gap,

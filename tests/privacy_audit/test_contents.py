@@ -84,6 +84,7 @@ def test_profiles_differ_in_one_user():
 @pytest.mark.parametrize(("most", "limit"), [(1, None), (2, None), (1, 1), (2, 2)])
 def test_ballots_move_by_as_much_as_all_neighbors_tried(most, limit):
     units = contents.ballots(most, limit)
+    assert units.contents[:, :-1].tolist() == [list(one) for one in scores.ballots(3, most, limit)]
     for adjacency, noise in itertools.product(("replace", "add-remove"), ("laplace", "gaussian")):
         center = units.center_of(adjacency, noise)
         found = units.norm(noise, units.moved(adjacency, center)).max()

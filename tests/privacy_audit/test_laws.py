@@ -14,7 +14,7 @@ from privrank_jax import mallows, privacy_audit
 from privrank_jax.aggregation.exponential import exponential_log_probability
 from privrank_jax.aggregation.split_weights import private_weights
 from privrank_jax.mechanism import Facts
-from privrank_jax.privacy_audit import audited_weights, enumeration, laws, neighbors
+from privrank_jax.privacy_audit import audited_rankings, enumeration, laws, neighbors
 from privrank_jax.privacy_audit.contents import pair_weights
 from tests.promises import user
 
@@ -101,5 +101,5 @@ def test_scales_of_both_releases_of_weights_follow_from_what_is_reported(focus):
     """1/(nφε) on scores and 1/(n(1 - φ)ε) on pairs."""
     reported = private_weights.scale(user(0.7), Facts(3, 10), focus=focus)
     names = ("gradient_scale", "cycle_scale")
-    found = audited_weights.scales(dict(zip(names, map(float, reported))))
+    found = audited_rankings.scales(dict(zip(names, map(float, reported))))
     np.testing.assert_allclose(found, [1 / (7 * focus), 1 / (7 * (1 - focus))], rtol=1e-5)

@@ -1,7 +1,8 @@
-r"""Audited private weights: Borda scores and all pairs at once, half of the budget for each.
+r"""Audited totals of points, private weights and footrule costs, of three items.
 
-The scales of the two releases are found from the standard deviations that the mechanism reports. With K-norm noise σ_c²
-= λ²(d + 1)(d + 2)/3 of pairs, and 1/σ_g² - 1/σ_c² is the precision of the scores alone, m/v₁ (the head of
+**Private weights** are Borda scores and all pairs at once, half of the budget for each. The scales of the two releases
+are found from the standard deviations that the mechanism reports. With K-norm noise σ_c² = λ²(d + 1)(d + 2)/3 of pairs,
+and 1/σ_g² - 1/σ_c² is the precision of the scores alone, m/v₁ (the head of
 :mod:`privrank_jax.aggregation.split_weights`). The two noises are independent, so their log densities add up. With
 Gaussian noise the whole release is one point and isotropic noise, once the gradient part is divided by σ_g and the
 cycle part by σ_c.
@@ -13,18 +14,20 @@ loses no more.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from privrank_jax import aggregation
+from privrank_jax.aggregation.private_footrule import dp_footrule
 from privrank_jax.privacy import Privacy, noise_law
 from privrank_jax.privacy.geometry import Zonotope
 from privrank_jax.privacy_audit import contents, laws, shapes
 from privrank_jax.privacy_audit.audited_consensus import NUM_ITEMS, USER, USERS
 from privrank_jax.privacy_audit.registry import Audited, Facts
-from privrank_jax.privacy_audit.rows import audited, on
+from privrank_jax.privacy_audit.rows import additive, audited, on
 
 _UPPER = np.triu_indices(NUM_ITEMS, 1)
 _PAIRS = len(_UPPER[0])
@@ -67,7 +70,9 @@ _RELEASED = {
 _UNITS = contents.weights_of_rankings(NUM_ITEMS)
 
 
-def _row(name: str, title: str, promise: Privacy, noise: str = "k-norm", **fields: Any) -> Audited:
+def _weights(
+    name: str, title: str, promise: Privacy, noise: str = "k-norm", **fields: Any
+) -> Audited:
     given = {} if noise == "k-norm" else {"noise": noise}
     release = on(aggregation.private_weights, _UNITS.made, focus=_FOCUS, shrink="none", **given)
     start, end = _UNITS.hardest(promise.adjacency, "gaussian")  # a reversal
@@ -81,8 +86,53 @@ def _row(name: str, title: str, promise: Privacy, noise: str = "k-norm", **field
     return audited(name, title, release, **told, **_UNITS.protecting(promise, *bases), **fields)
 
 
+_points = functools.partial(additive, function=aggregation.dp_scores)
+_positions = functools.partial(
+    additive, function=dp_footrule, units=contents.positions_of_rankings(), promise=USER
+)
+_POINTS = "aggregate --method scores --higher-is-better --points 1-4"
+_FOOTRULE = "aggregate --method footrule"
+
 AUDITED = (
-    _row(
+    _points(
+        "dp-scores",
+        "totals of approvals + K-norm noise",
+        units=contents.ballots(),
+        promise=USER,
+        noise="k-norm",
+        commands=(_POINTS,),
+    ),
+    _points(
+        "dp-scores-points",
+        "totals of up to 2 points + K-norm noise",
+        units=contents.ballots(most=2),
+        promise=USER,
+        noise="k-norm",
+    ),
+    _points(
+        "dp-scores-plurality",
+        "totals of approvals, one for each user, + Laplace",
+        units=contents.ballots(limit=1),
+        promise=USER,
+        commands=(f"{_POINTS} --limit 1 --noise laplace",),
+    ),
+    _points(
+        "dp-scores-add-remove",
+        "totals of approvals less half of the users + K-norm noise",
+        units=contents.ballots(),
+        promise=dataclasses.replace(USER, adjacency="add-remove"),
+        noise="k-norm",
+        commands=(f"{_POINTS} --adjacency add-remove",),
+    ),
+    _points(
+        "dp-scores-gaussian",
+        "totals of approvals + Gaussian noise at δ = 0.01",
+        units=contents.ballots(),
+        promise=USER,
+        noise="gaussian",
+        commands=(f"{_POINTS} --noise gaussian --delta 1e-6",),
+    ),
+    _weights(
         "private-weights",
         "Borda scores and all pairs, K-norm noise, ε/2 for each",
         USER,
@@ -93,7 +143,7 @@ AUDITED = (
             "aggregate --rule minimax --matrix private.csv",
         ),
     ),
-    _row(
+    _weights(
         "private-weights-gaussian",
         "Borda scores and all pairs, Gaussian noise at δ = 0.01",
         *(dataclasses.replace(USER, delta=0.01), "gaussian"),
@@ -101,7 +151,7 @@ AUDITED = (
             "aggregate --method weights --noise gaussian --delta 1e-6 --rule schulze --matrix private.csv",
         ),
     ),
-    _row(
+    _weights(
         "private-weights-add-remove",
         "Borda scores and all pairs, summed over users, K-norm noise, ε/2 for each",
         dataclasses.replace(USER, adjacency="add-remove"),
@@ -110,5 +160,22 @@ AUDITED = (
             "aggregate --method auto --adjacency add-remove --missing unknown",
             "aggregate --rule borda --adjacency add-remove --matrix private.csv",
         ),
+    ),
+    _positions(
+        "dp-footrule",
+        "footrule costs + K-norm noise",
+        noise="k-norm",
+        commands=(_FOOTRULE, f"{_FOOTRULE} --missing unknown"),
+    ),
+    _positions(
+        "dp-footrule-laplace",
+        "footrule costs + Laplace noise",
+        commands=(f"{_FOOTRULE} --noise laplace",),
+    ),
+    _positions(
+        "dp-footrule-gaussian",
+        "footrule costs + Gaussian noise at δ = 0.01",
+        noise="gaussian",
+        commands=(f"{_FOOTRULE} --noise gaussian --delta 1e-6",),
     ),
 )
