@@ -32,7 +32,7 @@ EXAMPLES = (
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.choice_noise",
     "pairwise.clustered_errors", "pairwise.weighted_comparisons",
-    "pairwise.fits", "pairwise.covariate_ties", "pairwise.covariate_noise", "pairwise.covariate_shape",
+    "pairwise.fits", "pairwise.covariate_noise",
     "privacy.bodies", "exact.k_norm",
     "pairwise.covariate_tables", "pairwise.covariates",
     "pairwise.tie_noise",

@@ -26,7 +26,7 @@ from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.data import Data, Facts
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.fits import STAGES
-from privrank_jax.pairwise.noisy_totals import known_of, totals_change
+from privrank_jax.pairwise.noisy_totals import totals_change
 from privrank_jax.pairwise.whole_counts import doubled_totals
 from privrank_jax.privacy.noise import NOISES
 from privrank_jax.privacy.privacy import COMPARISON_KINDS
@@ -38,18 +38,18 @@ def check_no_stages(choices: Choices) -> None:
         raise ValueError(STAGES)
 
 
-def _floats(choices: Choices, sensitivity: Any = None) -> tuple[Choices, Facts]:
+def _floats(choices: Choices) -> tuple[Choices, Facts]:
     check_no_stages(choices)
-    return choices, Facts(choices.num_items, told=known_of(sensitivity=sensitivity))
+    return choices, Facts(choices.num_items)
 
 
-def _whole(choices: Choices, sensitivity: Any = None) -> tuple[Any, Facts]:
+def _whole(choices: Choices) -> tuple[Any, Facts]:
     check_no_stages(choices)
     weights = np.asarray(choices.weights)
     if not np.all((weights >= 0) & (weights == np.round(weights))):
         raise ValueError("exact noise needs weights that are whole numbers of choices, at least 0.")
     totals = np.bincount(np.asarray(choices.chosen), weights, choices.num_items)
-    return doubled_totals(totals), Facts(choices.num_items, told=known_of(sensitivity=sensitivity))
+    return doubled_totals(totals), Facts(choices.num_items)
 
 
 CHOICES = Data(
@@ -65,8 +65,7 @@ noisy_choices = Additive(
     value: post-processing where the sets are public, that is under ``flip``.
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, for one choice or a user, under any
-    adjacency; proof at the head of :mod:`privrank_jax.pairwise.choice_noise`. Users need ``contributions``, or a
-    smaller public ``sensitivity`` as for :data:`~privrank_jax.pairwise.noisy_counts`.
+    adjacency; proof at the head of :mod:`privrank_jax.pairwise.choice_noise`. Users need ``contributions``.
 
     ``value``: noisy totals, ``(m,)``, in choices, high = preferred.
 

@@ -1,11 +1,43 @@
 r"""Noise on the sums of comparisons with public covariates, and on the number of ties.
 
 *What it protects*: outcomes alone, adjacency flip. Who compared what and the covariates enter a fit without noise, so
-the promise must take them as public.
+the promise must take them as public. The statistic is S = Σ_r y_r z_r (:mod:`privrank_jax.pairwise.covariates`, whose
+theorem bounds its change by norms of single comparisons) and, where ties are outcomes of their own, their number T:
+Davidson's model sees outcomes through these alone.
 
-*Sensitivity*: by norms of single comparisons (head of :mod:`privrank_jax.pairwise.covariates`) or, if that is less, by
-the shape of what users are asked (:mod:`privrank_jax.pairwise.covariate_shape`); with the number of ties
-:mod:`privrank_jax.pairwise.covariate_ties`.
+**Theorem (ties cost nothing).** *Let c = 1 for the ℓ₁ norm and c ≤ √(3/2) for the ℓ₂ norm. Between neighbors that
+differ in the outcome of comparison r, (S, cT) moves by at most ‖z_r‖, and this is attained; if they differ in outcomes
+of user u, by at most Σ_{r of u} ‖z_r‖. So its sensitivity is that of S alone.*
+
+Proof. Another outcome of comparison r changes (S, cT) by
+
+===================  ===============  ============  ====================
+change               of (S, cT)       in ℓ₁         in ℓ₂
+===================  ===============  ============  ====================
+win to loss          (∓z_r, 0)        ‖z_r‖₁        ‖z_r‖₂
+win or loss to tie   (∓z_r/2, ±c)     ‖z_r‖₁/2 + c  √(‖z_r‖₂²/4 + c²)
+===================  ===============  ============  ====================
+
+The lower line is at most the upper one in ℓ₁ iff c ≤ ‖z_r‖₁/2, and in ℓ₂ iff c² ≤ 3‖z_r‖₂²/4. Two entries of z_r are
+1 and -1, so ‖z_r‖₁ ≥ 2 and ‖z_r‖₂² ≥ 2 whatever the features, and c² ≤ 1 or c² ≤ 3/2 suffices. A user's comparisons
+change one after the other: the change is a sum of such changes, of norm at most Σ_{r of u} ‖z_r‖ by the triangle
+inequality. ∎ Hence the noise of the sums alone, of scale λ or σ, serves for S, and λ or σ/c for T, with c = 11/9 for
+Gaussian noise as in :mod:`privrank_jax.pairwise.tie_noise`.
+
+**Common questions.** Let R_u be the comparisons of user u; G the graph on the items that has, for each pair, as many
+edges as the user who meets it most often has comparisons of it; b_k = max_u Σ_{r in R_u} \|x_rk\|; and E the largest
+\|R_u\|. These are functions of the design. If outcomes of one user change, the items' sums move within the zonotope
+Z(G) = Σ_e [-1, 1](e_i - e_j), feature k by at most b_k, and T by at most E: S moves by Σ_{r in R_u} δ_r z_r with
+\|δ_r\| ≤ 1, and the pairs of u are some of the edges of G.
+
+**Theorem (norms).** *With F the largest ℓ₂ norm in Z(G), S moves by at most 2·maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in
+ℓ₁ and √(F² + Σ_k b_k²) in ℓ₂; (S, T) by at most E + maxcut(G) + max_u Σ_{r in R_u} ‖x_r‖₁ in ℓ₁.*
+
+Proof. The items' sums alone move by at most 2·maxcut and F (:mod:`privrank_jax.pairwise.questionnaire`), and with T by
+at most \|R_u\| + maxcut (:mod:`privrank_jax.pairwise.tie_noise`), those of the pairs of u; none of these is less for
+more edges. ∎ For users with many comparisons this is far below Σ ‖z_r‖, as if the moves of all pairs added up. Where
+users meet few of the pairs of G, or one of them far more than others, Σ ‖z_r‖ is less. T costs something here; in ℓ₂
+only the theorem before is known.
 
 *Integers.* Where features are multiples of 2^{-b}, 2^{b+1}S is a vector of whole numbers whose sensitivity is 2^{b+1}
 times that of S: in ℓ₁ a whole number, computed in integers or, below 2^53, exactly in doubles. b is a function of the
@@ -23,19 +55,19 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from privrank_jax._validate import check_positive, is_traced
+from privrank_jax._validate import is_traced
 from privrank_jax.mechanism.additive import Additive
 from privrank_jax.mechanism.change import Change
 from privrank_jax.mechanism.data import Data, Facts
-from privrank_jax.pairwise.covariate_shape import shaped_sensitivity
-from privrank_jax.pairwise.covariate_ties import number_of_ties
 from privrank_jax.pairwise.covariates import CovariateDesign, CovariateTable, resolution
-from privrank_jax.pairwise.noisy_totals import known_of
+from privrank_jax.pairwise.questionnaire import counts_sensitivity
 from privrank_jax.pairwise.tie_noise import FLIPS, tie_parts, tie_weight
 from privrank_jax.privacy.bodies import Noise
 from privrank_jax.privacy.noise import NOISES, norm_of
 from privrank_jax.privacy.privacy import Privacy
 
+_MOST_UNASKED = 4  # times as many edges of G as comparisons of a user: up to then its shape counts
+_UP = 1 + 2**-40  # above what rounding may have lost
 _LARGEST = 2**52  # integers below it are exact in float64
 _TOO_LARGE = (
     "these sums are too large for exact noise: give covariates fewer bits, or leave some out."
@@ -46,9 +78,6 @@ def covariate_sensitivity(
     design: CovariateDesign, privacy: Privacy, norm: str, *, ties: bool = False
 ) -> Any:
     """Sensitivity of the sums to one unit: by norms of single comparisons or, if that is less, by the shape of G.
-
-    The theorems are at the heads of :mod:`privrank_jax.pairwise.covariates` and
-    :mod:`privrank_jax.pairwise.covariate_shape`.
 
     Args:
         design: the comparisons.
@@ -72,9 +101,48 @@ def covariate_sensitivity(
     if is_traced(design):
         raise ValueError(
             "what a user changes depends on the shape of the design, which must not be traced: keep the table's design "
-            "out of jax.jit and jax.vmap (its outcomes may be traced), or give sensitivity."
+            "out of jax.jit and jax.vmap (its outcomes may be traced)."
         )
     return jnp.minimum(generic, shaped_sensitivity(design, norm, ties=ties))
+
+
+def shaped_sensitivity(design: CovariateDesign, norm: str, *, ties: bool = False) -> float:
+    """Sensitivity of the sums to one user by the theorem on norms; ∞ where that is not worth computing, or unknown.
+
+    Args:
+        design: the comparisons, not traced.
+        norm: ``"l1"`` or ``"l2"``.
+        ties: whether the number of ties is released too; in ℓ₂ nothing is known of it.
+
+    >>> from privrank_jax.pairwise.covariate_tables import covariate_table
+    >>> pairs, who = np.array([(0, 1), (0, 2), (1, 2)] * 2).T, [0, 0, 0, 1, 1, 1]
+    >>> table = covariate_table(*pairs, [1] * 6, {"x": [1.0, 1.0, 1.0, -1.0, 0.0, 1.0]}, num_items=3, users=who)
+    >>> shaped_sensitivity(table.design, "l1"), shaped_sensitivity(table.design, "l1", ties=True)
+    (7.0, 8.0)
+    """
+    real = np.ones(len(design.first), bool) if design.mask is None else np.asarray(design.mask)
+    first, second, users = (
+        np.asarray(part)[real].astype(np.int64)
+        for part in (design.first, design.second, design.users)
+    )
+    m, answers = design.num_items, int(np.bincount(users, minlength=1).max())
+    pair = np.minimum(first, second) * m + np.maximum(first, second)
+    met, often = np.unique(users * m**2 + pair, return_counts=True)
+    edges, place = np.unique(met % m**2, return_inverse=True)
+    times = np.zeros(edges.size, np.int64)
+    np.maximum.at(times, place, often)
+    if not 0 < times.sum() <= _MOST_UNASKED * answers or (ties and norm == "l2"):
+        return math.inf
+    questions = np.zeros((m, m), np.int64)
+    questions[edges // m, edges % m] = times
+    user = Privacy(1.0, unit="user", adjacency="flip")
+    of_items = counts_sensitivity(questions + questions.T, user, norm)
+    together = np.zeros((len(real), design.size - m))
+    np.add.at(together, users, np.abs(np.asarray(design.features, np.float64)[real]))
+    if norm == "l2":
+        return math.hypot(of_items, *together.max(axis=0)) * _UP
+    most = float(together.sum(axis=1).max())
+    return (answers + of_items / 2 if ties else of_items) + most
 
 
 def noise_on_sums(design: CovariateDesign, kind: str, scale: Any, *, ties: bool = False) -> Noise:
@@ -100,10 +168,7 @@ def _changed(attained: Privacy, facts: Facts, noise: str, ties: bool) -> Change:
     parts: Any = tie_parts(noise, design.size, unit) if ties else unit
 
     def size() -> Any:
-        given = facts.told.get("sensitivity")
-        if given is not None:
-            check_positive("sensitivity", given, infinite=False)
-        elif bits is None:
+        if bits is None:
             given = covariate_sensitivity(design, attained, norm_of(noise), ties=ties)
         else:
             given = _exact_change(design, attained, noise, bits, ties=ties)
@@ -112,15 +177,14 @@ def _changed(attained: Privacy, facts: Facts, noise: str, ties: bool) -> Change:
     return Change(lambda: [size()], parts=parts)
 
 
-def _floats(table: CovariateTable, sensitivity: Any = None) -> tuple[CovariateTable, Facts]:
-    told = known_of(design=table.design, sensitivity=sensitivity)
-    return table, Facts(table.design.num_items, told=told)
+def _floats(table: CovariateTable) -> tuple[CovariateTable, Facts]:
+    return table, Facts(table.design.num_items, told={"design": table.design})
 
 
-def _whole(table: CovariateTable, sensitivity: Any = None, *, ties: bool) -> tuple[Any, Facts]:
+def _whole(table: CovariateTable, *, ties: bool) -> tuple[Any, Facts]:
     """Twice the sums, and the number of ties, exactly in float64."""
     bits = resolution(np.asarray(table.design.features))
-    told = known_of(design=table.design, sensitivity=sensitivity, bits=bits)
+    told = {"design": table.design, "bits": bits}
     sums = np.ldexp(_whole_sums(table, bits).astype(float), -bits)
     values = np.append(sums, 2.0 * _number_of_ties(table, bits)) if ties else sums
     return values, Facts(table.design.num_items, told=told)
@@ -129,7 +193,7 @@ def _whole(table: CovariateTable, sensitivity: Any = None, *, ties: bool) -> tup
 def _sums(table: Any, facts: Facts, ties: bool) -> Any:
     if isinstance(table, np.ndarray):
         return table
-    return jnp.append(table.sums, number_of_ties(table)) if ties else table.sums
+    return jnp.append(table.sums, table.ties) if ties else table.sums
 
 
 TABLES = Data(
@@ -158,10 +222,10 @@ def _record(name: str, doc: str, *, ties: bool) -> Additive:
 _ABOUT = """
 
     **Guarantee.** ε-DP with Laplace noise, (ε, δ)-DP with Gaussian noise, for one comparison or a user, adjacency flip,
-    public ``"covariates"``; theorems as the head of :mod:`privrank_jax.pairwise.covariate_noise` says. A table says
-    who gave what, so users need no ``contributions``; for them its design must not be traced, unless a smaller public
-    ``sensitivity`` in the norm of the noise is given. :func:`~privrank_jax.pairwise.fit` fits a model to the value,
-    which is post-processing. A release needs features that are multiples of a power of 1/2.
+    public ``"covariates"``; theorems at the heads of :mod:`privrank_jax.pairwise.covariate_noise` and
+    :mod:`privrank_jax.pairwise.covariates`. A table says who gave what, so users need no ``contributions``; for them
+    its design must not be traced. :func:`~privrank_jax.pairwise.fit` fits a model to the value, which is
+    post-processing. A release needs features that are multiples of a power of 1/2.
 
     """
 

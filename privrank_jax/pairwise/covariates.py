@@ -4,7 +4,7 @@ r"""Comparisons with public covariates: the design matrix, its sums, and how far
 conditional logit of :mod:`privrank_jax.pairwise.designs`. A feature that is 1 throughout is the advantage of being
 first (left, at home). Outcomes y_r (1 if the first item won, 0 if it lost, 1/2 for a tie) enter through the *sums*
 S = Σ_r y_r z_r alone and, where ties are outcomes of their own, through their number
-(:mod:`privrank_jax.pairwise.covariate_ties`).
+(:mod:`privrank_jax.pairwise.covariate_noise`).
 
 **What is public.** The design is: which items met, which was first, the features, and which user gave which
 comparison. Only outcomes are protected, so a promise is one of adjacency ``flip`` with public ``"covariates"``. Which
@@ -19,7 +19,7 @@ for a win against a loss; for several comparisons apply the triangle inequality.
 √(2 + ‖x_r‖₂²).
 
 *One comparison*: the sensitivity is max_r ‖z_r‖. *A user*: max_u Σ_{r of u} ‖z_r‖, over the users in the table; less
-where they are asked about the same pairs (:mod:`privrank_jax.pairwise.covariate_shape`). Both are functions of the
+where they are asked about the same pairs (:mod:`privrank_jax.pairwise.covariate_noise`). Both are functions of the
 design. Neighbors share it, so they share the scale of the noise, which may be published: the exact maximum, in place of
 L times the largest norm that a comparison may have, costs no privacy. It would where the design is protected as well;
 other adjacencies are therefore refused. Where only some comparisons of a user are kept, the choice
@@ -220,6 +220,13 @@ class CovariateTable:
     def sums(self) -> Float[Array, "size"]:
         """S = Σ_r y_r z_r, ``(m + p,)``: m numbers that sum to 0, then one for each feature."""
         return self.design.total(self.outcomes.astype(self.design.features.dtype))
+
+    @property
+    @of_each_problem
+    def ties(self) -> Float[Array, ""]:
+        """T, the number of outcomes 1/2."""
+        tied = (self.outcomes == 0.5).astype(self.design.features.dtype)
+        return jnp.sum(self.design.real(tied))
 
 
 def check_private(table: CovariateTable) -> None:

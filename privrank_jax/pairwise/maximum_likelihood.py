@@ -17,7 +17,6 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.choices import Choices
-from privrank_jax.pairwise.covariate_ties import number_of_ties
 from privrank_jax.pairwise.covariates import CovariateTable
 from privrank_jax.pairwise.davidson import has_maximum
 from privrank_jax.pairwise.designs import Counts, Design
@@ -156,7 +155,7 @@ def _check_tie_maximum(data: CovariateTable, tie_gamma: Scalar) -> None:
     """Raise ``ValueError`` where log ν has no finite estimate."""
     if is_traced(data, tie_gamma) or np.any(np.asarray(tie_gamma)):
         return
-    tied = float(number_of_ties(data))
+    tied = float(data.ties)
     rows = float(data.design.count(jnp.ones(data.outcomes.shape)))
     if tied in (0.0, rows):
         raise ValueError(
@@ -184,7 +183,7 @@ def design_of(
     if not davidson:
         return data.design, data.sums
     design = dataclasses.replace(data.design, ties=True)
-    return design, jnp.append(data.sums, number_of_ties(data))
+    return design, jnp.append(data.sums, data.ties)
 
 
 def _knowing(found: Estimate, components: Array | int, separated: Array | bool | None) -> Estimate:

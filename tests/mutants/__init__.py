@@ -117,7 +117,7 @@ MUTANTS = (
         ('    if "covariates" not in attained.neighbors.shared:', "    if False:"),
     ),
     *mutants_of(
-        "pairwise/covariate_shape.py",
+        "pairwise/covariate_noise.py",
         "tests/pairwise/test_covariate_shape.py",
         ("np.maximum.at(times,", "np.add.at(times,"),
     ),

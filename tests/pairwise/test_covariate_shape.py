@@ -12,7 +12,7 @@ import pytest
 from privrank_jax.pairwise import (
     covariate_table,
 )
-from privrank_jax.pairwise.covariate_shape import shaped_sensitivity
+from privrank_jax.pairwise.covariate_noise import shaped_sensitivity
 from tests.reference.covariate_davidson import tied_statistic
 from tests.reference.covariates import matrix_of, shape_bound, user_sensitivity
 

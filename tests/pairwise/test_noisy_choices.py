@@ -50,9 +50,6 @@ def test_the_private_fit_is_that_of_noisy_totals(key):
         np.testing.assert_allclose(found.value, again.value, atol=1e-10)
     free = released(key, choices, promise(np.inf, adjacency="flip"), gamma=1.0)
     np.testing.assert_allclose(free.value, mle(choices, gamma=1.0).value, atol=1e-9)
-    users = promise(0.5, "user", "flip", 3)
-    known = pairwise.noisy_choices(key, choices, users, sensitivity=2.0)  # instead of 2·3
-    assert known.diagnostics.noise_scale == 4.0
 
 
 def test_the_default_ridge_counts_what_choices_tell():
