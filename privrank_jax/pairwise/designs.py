@@ -59,11 +59,6 @@ class ModelScores:
     coefficients: Float[Array, "*batch covariates"] | None = None
     log_tie: Float[Array, "*batch"] | None = None
 
-    @classmethod
-    def of(cls, value: ModelScores | ScoresLike) -> ModelScores:
-        """The fit as it is, or scores alone."""
-        return value if isinstance(value, cls) else cls(jnp.asarray(value))
-
     @property
     def tie(self) -> Float[Array, "*batch"]:
         """ν; 2 where ties are like half wins, less where they are rarer."""

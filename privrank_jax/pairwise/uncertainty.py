@@ -46,6 +46,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -217,8 +218,7 @@ def standard_errors(
         outcomes = jnp.asarray(outcomes, beta.dtype)
         if outcomes.shape != beta.shape * 2:
             raise ValueError(f"outcomes must have shape {beta.shape * 2}, got {outcomes.shape}.")
-    ridge = design.all_ridges(gamma, tie_gamma)
-    return _errors(beta, design, ridge, tied, outcomes, added, link, target)
+    return _errors(beta, design, (gamma, tie_gamma), tied, outcomes, added, link, target)
 
 
 def totals_standard_errors(
@@ -278,14 +278,20 @@ def noise_on(noise: Noise | Scalar, count: int) -> Noise:
 def _checked(
     value: ModelScores | ScoresLike, design: Design | PairMatrixLike, mask: MaskLike | None
 ) -> tuple[Float[Array, "parameters"], Design]:
-    if not isinstance(design, Design):
-        value = ModelScores.of(value)
-        theta, met, real = as_design(value.scores, design, mask)
-        value, design = dataclasses.replace(value, scores=theta), Counts(met, real)
-    elif mask is not None:
+    if isinstance(design, Design) and mask is not None:
         raise ValueError("mask is about the items of a matrix; other designs have their own.")
-    modeled = isinstance(value, ModelScores) and value.log_tie is not None
-    if isinstance(design, Counts | CovariateDesign) and design.ties != modeled:
+    fit = value if isinstance(value, ModelScores) else None
+    modeled = fit is not None and fit.log_tie is not None
+    if isinstance(design, Counts) or not isinstance(design, Design):
+        known = (design.comparisons, design.mask) if isinstance(design, Counts) else (design, mask)
+        scores: Any = value if fit is None else fit.scores
+        theta, met, real = as_design(scores, *known)
+        if isinstance(design, Counts):
+            theta, met = theta.astype(design.dtype), met.astype(design.dtype)
+        if fit is not None and modeled:
+            theta = jnp.append(theta, jnp.asarray(fit.log_tie, theta.dtype))
+        return theta, Counts(met, real, modeled)
+    if isinstance(design, CovariateDesign) and design.ties != modeled:
         design = dataclasses.replace(design, ties=modeled)
     beta = design.beta_of(value).astype(design.dtype)
     if beta.shape != (design.size + design.ties,):
@@ -293,10 +299,7 @@ def _checked(
             f"the fit must have {design.num_items} scores and {design.size - design.num_items} coefficients, got "
             f"{beta.size} numbers in all."
         )
-    if isinstance(design, Counts):
-        _, met, real = as_design(beta[: design.num_items], design.comparisons, design.mask)
-        design = Counts(met, real, design.ties)
-    elif not is_traced(beta) and not np.all(np.isfinite(np.asarray(beta))):
+    if not is_traced(beta) and not np.all(np.isfinite(np.asarray(beta))):
         raise ValueError("scores and coefficients must be finite; did the fit converge?")
     return beta, design
 
@@ -325,7 +328,7 @@ def _checked_ties(
 def _errors(
     beta: Float[Array, "parameters"],
     design: Design,
-    ridge: Float[Array, "parameters"],
+    ridges: tuple[Any, Scalar],
     ties: Array | None,
     outcomes: PairMatrix | None,
     noise: Noise,
@@ -333,6 +336,7 @@ def _errors(
     target: str,
 ) -> Uncertainty:
     m, size, dtype = design.num_items, beta.shape[0], beta.dtype
+    ridge = design.all_ridges(*ridges)
     mask = jnp.ones(m, bool) if design.item_mask is None else design.item_mask
     beta = beta.at[:m].set(center(beta[:m], mask))
     within, linked = identified(design.linked, dtype)

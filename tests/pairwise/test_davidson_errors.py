@@ -112,7 +112,7 @@ def test_what_is_refused():
         confidence_intervals(standard_errors(value, DESIGN), level=1.5)
     with pytest.raises(ValueError, match="finite; did the fit converge"):
         standard_errors(ModelScores(jnp.full(4, jnp.nan), log_tie=jnp.log(TIE)), DESIGN)
-    with pytest.raises(ValueError, match="4 scores and 0 coefficients"):
+    with pytest.raises(ValueError, match="must have shapes"):
         standard_errors(jnp.zeros(3), DESIGN)
     with pytest.raises(ValueError, match="ties are about comparisons"):
         standard_errors(value, DESIGN, ties=np.zeros(4, bool))
