@@ -212,10 +212,10 @@ def _by_rows():
             found.setdefault(row.twin.function.name, []).append(row)
     for name, of_record in found.items():
         twin = of_record[0].twin
-        promises = {dataclasses.replace(row.promise, epsilon=1.0, delta=0.0) for row in of_record}
+        asked = (dataclasses.replace(row.promise, epsilon=1.0, delta=0.0) for row in of_record)
         public = {key: one for key, one in twin.given.items() if key != "noise"}
         noises = tuple(dict.fromkeys(row.twin.noise for row in of_record))
-        told = {"promises": tuple(promises), "noises": noises, "public": public}
+        told = {"promises": tuple(dict.fromkeys(asked)), "noises": noises, "public": public}
         yield name, Case(twin.function, twin.units, _farthest(twin.units), **told)
 
 
