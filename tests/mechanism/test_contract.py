@@ -108,6 +108,10 @@ def test_the_noise_is_the_least_for_what_one_unit_moves(case, template, noise, k
         wide = case.record(key, case.padded(data)[0], promise, noise=noise, **case.public)
         assert float(wide.diagnostics.noise_scale) == pytest.approx(scale, rel=1e-5)
     assert exact.guarantee.numerics == "exact"
+    if template.contributions:  # of more answers a unit moves as much more
+        many = dataclasses.replace(promise, contributions=5 * template.contributions)
+        of_many = case.record(key, data, many, noise=noise, **case.public)
+        assert float(of_many.diagnostics.noise_scale) == pytest.approx(5 * scale, rel=1e-5)
     spread(case, template, noise, center, exact.guarantee)
 
 
