@@ -474,16 +474,7 @@ class Counts(Meetings):
         """Σ_j M_ij tanh((θ_i - θ_j)/2)/2, from one exponential of each item while none is far from 0."""
         if self.ties:
             return super().mean(beta)
-        power = jnp.exp(beta)
-
-        def near() -> Float[Array, "items"]:
-            each = lambda met, one: met * ((one - power) / (one + power))  # noqa: E731
-            return -0.5 * add_rows(each, jnp.asarray(self.comparisons), power)
-
-        def far() -> Float[Array, "items"]:
-            return self.total(0.5 * jnp.tanh(0.5 * self.log_odds(beta)))
-
-        return real(jax.lax.cond(_near(beta), near, far), self.item_mask)
+        return real(_pull(jnp.asarray(self.comparisons), beta), self.item_mask)
 
     def bent(self, beta: Float[Array, "parameters"]) -> Float[Array, "..."]:
         """M_ij F'(θ_i - θ_j), likewise; with ties the information."""
@@ -500,6 +491,28 @@ class Counts(Meetings):
             return self.weigh(jax.nn.sigmoid(odds) * jax.nn.sigmoid(-odds))
 
         return jax.lax.cond(_near(beta), near, far)
+
+
+@jax.custom_jvp
+def _pull(met: Array, beta: Array) -> Array:
+    power = jnp.exp(beta)
+
+    def near() -> Array:
+        each = lambda met, one: met * ((one - power) / (one + power))  # noqa: E731
+        return -0.5 * add_rows(each, met, power)
+
+    return jax.lax.cond(_near(beta), near, lambda: _plain_pull(met, beta))
+
+
+def _plain_pull(met: Array, beta: Array) -> Array:
+    design = Counts(met)
+    return design.total(0.5 * jnp.tanh(0.5 * design.log_odds(beta)))
+
+
+@_pull.defjvp
+def _pull_jvp(primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Without branches: JAX can't transpose those of a batch (``lax.cond`` under ``vmap`` stops gradients)."""
+    return _pull(*primals), jax.jvp(_plain_pull, primals, tangents)[1]
 
 
 def _near(beta: Array) -> Bool[Array, ""]:

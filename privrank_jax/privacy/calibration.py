@@ -107,6 +107,7 @@ def gaussian_scale(sensitivity: Numbers, epsilon: Numbers, delta: Numbers) -> Fl
 
     Source: Balle and Wang (2018), "analytic Gaussian mechanism".
 
+    >>> import math
     >>> float(gaussian_scale(1.0, 1.0, 1e-5)) < math.sqrt(2 * math.log(1.25e5))
     True
     """

@@ -9,7 +9,7 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.links import get_link
-from privrank_jax.pairwise import Choices, Counts
+from privrank_jax.pairwise import Choices, Counts, mle
 from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Edges, Meetings
 from privrank_jax.pairwise.fits import (
@@ -262,3 +262,17 @@ def test_a_search_starts_near_its_end():
     excess = design.excess(jnp.asarray(100 * (chance.sum(1) - 0.5)))
     start = design.start(excess, jnp.zeros(20))
     assert np.linalg.norm(start - truth) < 0.1 * np.linalg.norm(truth)
+
+
+def test_a_batch_of_fits_has_derivatives_backwards():
+    """Of a program that contains the batch, not only of each fit."""
+    counts = np.array([[[0, 7, 3], [2, 0, 6], [5, 1, 0]], [[0, 2, 9], [4, 0, 3], [1, 8, 0]]], float)
+
+    def total(matrices):
+        fits = jax.vmap(lambda one: mle(WinCounts(one), gamma=1.0).value)(matrices)
+        return jnp.sum(fits[:, 0] ** 3 + fits[:, 1])
+
+    step = np.zeros_like(counts)
+    step[1, 0, 1] = 1e-4
+    near = (total(counts + step) - total(counts - step)) / 2e-4
+    assert float(jax.grad(total)(jnp.asarray(counts))[1, 0, 1]) == pytest.approx(near, rel=1e-5)

@@ -9,10 +9,11 @@ import pytest
 
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.pairwise import (
+    Counts,
     confidence_intervals,
+    fit,
     mle,
     noisy_counts,
-    perturbed_mle,
     standard_errors,
 )
 from privrank_jax.pairwise.meetings import uniform_design
@@ -134,12 +135,11 @@ def test_intervals_know_the_covariance_of_k_norm_noise(asked, epsilon, gamma, ke
     won = np.random.default_rng(5).binomial(met, CHANCE)
     wins = jnp.asarray(won + np.swapaxes(met - won, 1, 2), jnp.float32)
 
-    settings = {"questionnaire": asked, "gamma": gamma}
-
     @jax.jit
     @jax.vmap
     def released(key, matrix):
-        return perturbed_mle(key, WinCounts(matrix), privacy, **settings).value
+        noisy = noisy_counts(key, WinCounts(matrix), privacy, questionnaire=asked).value
+        return fit(Counts(jnp.asarray(design, noisy.dtype)), noisy, gamma).value
 
     def about(theta, known):
         law = noise_on_totals("k-norm", known / epsilon, SIZE, asked, "flip")
