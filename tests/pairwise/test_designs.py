@@ -274,5 +274,5 @@ def test_a_batch_of_fits_has_derivatives_backwards():
 
     step = np.zeros_like(counts)
     step[1, 0, 1] = 1e-4
-    near = (total(counts + step) - total(counts - step)) / 2e-4
+    near = float(total(counts + step) - total(counts - step)) / 2e-4
     assert float(jax.grad(total)(jnp.asarray(counts))[1, 0, 1]) == pytest.approx(near, rel=1e-5)
