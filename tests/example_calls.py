@@ -15,8 +15,8 @@ from typing import Any
 
 from privrank_jax import aggregation, pairwise
 from privrank_jax.mechanism import Mechanism
-from privrank_jax.pairwise import continual, published
-from tests.house.docstrings import WITHOUT_EXAMPLE, exported_functions
+from privrank_jax.pairwise import published
+from tests.house.docstrings import WITHOUT_EXAMPLE, described, exported_functions
 
 
 def is_record(value: object) -> bool:
@@ -32,8 +32,10 @@ def examples() -> dict[str, Callable[..., Any]]:
         function = getattr(importlib.import_module(f"privrank_jax.{module.name}"), name)
         if name not in WITHOUT_EXAMPLE.get(module.name, ()) and not module.is_package:
             found[f"{module.name} {name}"] = function
-    modules = aggregation, pairwise, continual, published
-    every = (one for module in modules for one in vars(module).values())
+    every = [one for module in (aggregation, pairwise, published) for one in vars(module).values()]
+    for module, name in sorted(described()):
+        if module.startswith(("aggregation.", "pairwise.")):
+            every.append(getattr(importlib.import_module(f"privrank_jax.{module}"), name))
     for record in (one for one in every if is_record(one)):
         found[f"{record.__module__.removeprefix('privrank_jax.')} {record.name}"] = record
     return found
