@@ -1,10 +1,12 @@
-"""Noise for real releases: exact samplers, entropy from the operating system; budget ledgers.
+"""Noise for real releases, and budget ledgers: what is published, paid for and kept.
 
-**Exact releases.** A mechanism, such as :data:`privrank_jax.aggregation.dp_borda`, has a method ``release``. Statistic,
-theorem, guarantee and arguments are those of its simulation, but no key. It runs on the host and takes nothing that is
-traced. The guarantee has ``numerics="exact"``, and arrays are NumPy arrays, of float64 unless said otherwise. Beside
-the errors of the simulation it raises ``ValueError`` for ε = ∞, several ε, or an ε and δ so extreme that no noise can
-be drawn, and for items that only pad the data, which would be published.
+**Exact releases.** Every mechanism, such as :data:`privrank_jax.aggregation.dp_borda`, has a method ``release``, which
+takes the same arguments but the key; where there is no exact sampler, it refuses and says what to use. It runs on the
+host, takes nothing that is traced, and draws exact noise from the operating system's entropy
+(:mod:`privrank_jax.exact`). The guarantee has ``numerics="exact"``, and arrays are NumPy
+arrays, of float64 unless said otherwise. Beside the errors of the simulation it raises ``ValueError`` for ε = ∞,
+several ε, or an ε and δ so extreme that no noise can be drawn, and for items that only pad the data, which would be
+published.
 
 Names are loaded on first use, so that :mod:`~privrank_jax.release.ledger` needs no JAX.
 """
