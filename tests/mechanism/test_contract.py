@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import doctest
 import functools
-import importlib
-import itertools
-import pickle
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +13,6 @@ from scipy import stats
 
 from privrank_jax.privacy import Privacy
 from tests.mechanism.cases import CASES
-from tests.mechanism.objectives import OBJECTIVES
 from tests.reference import calibration
 
 DELTA = 1e-5
@@ -219,20 +213,3 @@ def test_what_does_not_fit_is_refused(case, key):
     if case.padded is not None:
         with pytest.raises(ValueError, match="no padding"):
             record.release(case.padded(data)[0], good, noise="laplace")
-
-
-RECORDS = {case.record.name: case.record for case in (*CASES.values(), *OBJECTIVES.values())}
-
-
-@pytest.mark.parametrize("record", RECORDS.values(), ids=RECORDS)
-def test_a_record_reads_like_a_function(record):
-    assert "Guarantee" in record.__doc__
-    assert record.__name__ == record.name
-    module = importlib.import_module(record.__module__)
-    assert getattr(module, record.name) is record
-    assert copy.deepcopy(record) is pickle.loads(pickle.dumps(record)) is record
-    found = doctest.DocTestParser().get_doctest(record.__doc__, vars(module), record.name, None, 0)
-    assert found.examples
-    assert doctest.DocTestRunner().run(found).failed == 0
-    pairs = itertools.pairwise(record.kinds)
-    assert all(first != second for first, second in pairs)

@@ -6,13 +6,9 @@ messages are compared with them by χ²; false alarms: once in a million.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import doctest
-import importlib
 import itertools
 import math
-import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -375,17 +371,3 @@ def test_shuffled_reports_are_drawn_at_the_local_budget(key):
     found = record(key, np.tile(CROWD, (4, 1)), promise)
     assert float(found.diagnostics.local_epsilon) == pytest.approx(local, rel=1e-6)
     assert float(found.diagnostics.local_epsilon) <= local
-
-
-@each
-def test_a_record_reads_like_a_function(case):
-    record = case.record
-    assert "Guarantee" in record.__doc__
-    module = importlib.import_module(record.__module__)
-    assert getattr(module, record.name) is record
-    assert copy.deepcopy(record) is pickle.loads(pickle.dumps(record)) is record
-    examples = doctest.DocTestParser().get_doctest(
-        record.__doc__, vars(module), record.name, None, 0
-    )
-    assert examples.examples
-    assert doctest.DocTestRunner().run(examples).failed == 0

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import doctest
-import importlib
 import itertools
 import math
-import pickle
 from typing import Any
 
 import jax
@@ -294,15 +290,3 @@ def test_what_does_not_fit_is_refused(case, key):
     if case.record is continual_score_sums:
         with pytest.raises(ValueError, match="continual_totals"):
             case.record(key, one, asked("laplace", "flip"), noise="laplace")
-
-
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_a_record_reads_like_a_function(case):
-    record = case.record
-    assert "Guarantee" in record.__doc__
-    module = importlib.import_module(record.__module__)
-    assert getattr(module, record.__name__) is record
-    assert copy.deepcopy(record) is pickle.loads(pickle.dumps(record)) is record
-    found = doctest.DocTestParser().get_doctest(record.__doc__, vars(module), record.name, None, 0)
-    assert found.examples
-    assert doctest.DocTestRunner().run(found).failed == 0
