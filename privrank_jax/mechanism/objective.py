@@ -204,12 +204,24 @@ class Objective(Noisy):
         **public: Any,
     ) -> tuple[Any, Any]:
         """:meth:`scale` with the usual γ of these data; arguments and errors as of a simulation."""
+        return self._simulation(data, privacy, noise, gamma, public)[-1]
+
+    def _simulation(
+        self,
+        data: Any,
+        privacy: Privacy,
+        noise: str | None,
+        gamma: Numbers | None,
+        public: dict[str, Any],
+    ) -> tuple[str, Privacy, Any, Facts, Ridge, tuple[Any, Any]]:
+        """Noise, promise attained, numbers, facts, ridge, and λ or σ with γ."""
         kind = noise or self.noises[0]
         attained = self.attained(privacy, kind)
         self.data.check(data, self.name)
         numbers, facts = self.data.floats(data, **public)
         bounds = self._bounds(attained, facts)
-        return self._settings(attained, bounds, numbers, facts, kind, gamma)
+        found = self._settings(attained, bounds, numbers, facts, kind, gamma)
+        return kind, attained, numbers, facts, bounds[1], found
 
     def _bounds(self, attained: Privacy, facts: Facts) -> tuple[Change, Ridge]:
         change = self.slope(attained, facts)
@@ -281,19 +293,15 @@ class Objective(Noisy):
         Raises:
             TypeError, ValueError: as :meth:`scale`; data of another type, or that are wrong.
         """
-        kind = noise or self.noises[0]
-        attained = self.attained(privacy, kind)
-        self.data.check(data, self.name)
-        numbers, facts = self.data.floats(data, **public)
-        bounds = self._bounds(attained, facts)
-        scale, chosen = self._settings(attained, bounds, numbers, facts, kind, gamma)
+        told = self._simulation(data, privacy, noise, gamma, public)
+        kind, attained, numbers, facts, ridge, (scale, chosen) = told
         multiples = self.multiples(facts)
         others = tuple(1 / one for one in multiples if one > 1)
         added = Noise.independent(kind, scale, len(multiples), others)
         # One program, whether γ is a number or an array.
         weight = jnp.asarray(chosen, jax.tree.leaves(numbers)[0].dtype)
         value, found = _simulated(self, key, numbers, facts.alone, added, weight)
-        numerics = "simulation" if bounds[1].fixed else "idealized"
+        numerics = "simulation" if ridge.fixed else "idealized"
         guarantee = Guarantee(privacy, attained, numerics=numerics)
         return Estimate(value, guarantee, PerturbedFit(scale, chosen, found))
 
