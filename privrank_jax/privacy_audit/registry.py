@@ -240,7 +240,7 @@ def about(mechanism: Any) -> list[Audited]:
         mechanism: a public function or record that draws.
 
     Returns:
-        The rows.
+        The rows; those that show a published calibration of it to be wrong only if there are no others.
 
     Raises:
         ValueError: there are none.
@@ -257,7 +257,7 @@ def about(mechanism: Any) -> list[Audited]:
             f"no audit is about {home}.{name}: make a privacy_audit.Audited with two neighbors, its release and its "
             "promise, and bound its loss by privacy_audit.audit."
         )
-    return found
+    return [row for row in found if row.sound] or found
 
 
 @functools.lru_cache(maxsize=1)

@@ -186,3 +186,10 @@ def test_errors_of_the_users_function_say_how_it_was_called(changed, kind, note,
 def test_truth_values_are_outcomes(key):
     row = own(reduce=lambda value: jnp.less(value[0], value[1]), outcomes=("no", "yes"))
     assert audit(key, row, draws=20_000).event in ("the outcome is no", "the outcome is yes")
+
+
+def test_an_audit_of_a_mechanism_leaves_out_what_was_published_wrongly():
+    rows = privacy_audit.about(aggregation.ldp_kwiksort)
+    assert rows
+    assert all(row.sound for row in rows)
+    assert {row.name for row in ROWS if row.function == "ldp_kwiksort"} > {one.name for one in rows}
