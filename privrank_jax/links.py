@@ -20,11 +20,13 @@ violates (A2) whatever κ₂ is: its ``log F`` is linear for x < 0, where the cu
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, ArrayLike, Bool, Float, Real, Shaped
 
 Elementwise = Callable[[ArrayLike], Array]
@@ -38,8 +40,8 @@ _INV_SQRT_2PI = 1.0 / math.sqrt(2.0 * math.pi)
 # (start, terms): below -start the inverse Mills ratio comes from that many terms of a continued
 # fraction, above it from erfc. Each pair keeps the truncation of the first and the cancellation in
 # `score + x` of the second near the dtype's limit.
-_TAIL_FLOAT32 = (2.0, 12)
-_TAIL_FLOAT64 = (4.0, 18)
+_TAIL_FLOAT32 = (2.0, 24)
+_TAIL_FLOAT64 = (4.0, 28)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -153,7 +155,8 @@ def _logistic_curvature(x: Real[ArrayLike, "*shape"]) -> Float[Array, "*shape"]:
 # --- normal --------------------------------------------------------------------------------------
 # With t = −x > 0 the score is the inverse Mills ratio h = φ(t)/Q(t), and Gauss's continued fraction
 # gives h = t + D, D = 1/(t + K), K = 2/(t + 3/(t + 4/(t + ...))), every term positive. So the
-# curvature h(h + x) = hD and its derivative hD(K − 2D) need no difference of large numbers.
+# curvature h(h + x) = hD and its derivative hD(K − 2D) need no difference of large numbers. Cut after
+# j/t, tK/2 is a ratio of two polynomials in 1/t² with positive whole coefficients: one division, not j.
 
 
 def _density(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
@@ -162,6 +165,15 @@ def _density(x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
 
 def _tail_start(x: Float[Array, "*shape"]) -> tuple[float, int]:
     return _TAIL_FLOAT64 if x.dtype == jnp.float64 else _TAIL_FLOAT32
+
+
+@functools.cache
+def _tail_ratio(terms: int) -> tuple[list[int], list[int]]:
+    """Coefficients of the numerator and the denominator of tK/2, the highest power first."""
+    above, below = [1], [1]
+    for j in range(terms, 2, -1):
+        above, below = below, np.polyadd(below, [*(j * c for c in above), 0]).tolist()
+    return above, below
 
 
 def _far(
@@ -173,13 +185,8 @@ def _far(
     start, terms = _tail_start(x)
     tail = x < -start
     t = jnp.where(tail, -x, start)
-    # The first term left out is K_j = j/(t + K_{j+1}), j = terms + 1. If K_{j+1} were equal to it, it would be
-    # a = 2j/(t + √(t² + 4j)); to the next order it is a − a/(t² + 4j). A start at 0 needs 12 terms more.
-    j = terms + 1
-    square = t * t + 4.0 * j
-    k = 2.0 * j / (t + jnp.sqrt(square)) * (1.0 - 1.0 / square)
-    for j in range(terms, 1, -1):
-        k = j / (t + k)
+    above, below = (jnp.polyval(jnp.array(p, x.dtype), 1 / (t * t)) for p in _tail_ratio(terms))
+    k = 2.0 * above / (t * below)
     excess = 1.0 / (t + k)
     return tail, t + excess, excess, k
 

@@ -242,12 +242,6 @@ class Meetings(Design):
         """One number per meeting times how often it took place."""
         return self.real(each)
 
-    def both(
-        self, function: Elementwise, odds: Float[Array, "*meetings"]
-    ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
-        """A function of η and of -η."""
-        return function(odds), function(-odds)
-
     def add(self, each: Float[Array, "*meetings"]) -> Float[Array, ""]:
         """Σ each."""
         return jnp.sum(each)
@@ -438,13 +432,6 @@ class Counts(Meetings):
         """M_ij each_ij."""
         return jnp.asarray(self.comparisons) * each
 
-    def both(
-        self, function: Elementwise, odds: Float[Array, "items items"]
-    ) -> tuple[Float[Array, "items items"], Float[Array, "items items"]]:
-        """A function of η and of -η, which is that of (j, i)."""
-        found = function(odds)
-        return found, found.swapaxes(0, 1)
-
     def add(self, each: Float[Array, "items items"]) -> Float[Array, ""]:
         """Σ_{i<j} each_ij, of what is the same for (i, j) and (j, i)."""
         return 0.5 * jnp.sum(each)
@@ -597,8 +584,9 @@ class LinkLoss(Loss):
         self, function: Elementwise, beta: Float[Array, "parameters"]
     ) -> tuple[Float[Array, "*meetings"], Float[Array, "*meetings"]]:
         # With sums in sight, XLA searches for minutes for how a GPU may take them at once.
-        kept = lambda odds: jax.lax.optimization_barrier(function(odds))  # noqa: E731
-        return self.meetings.both(kept, self.meetings.log_odds(beta))
+        odds = self.meetings.log_odds(beta)
+        up, down = (jax.lax.optimization_barrier(function(x)) for x in (odds, -odds))
+        return up, down
 
     def log_partition(self, beta: Float[Array, "parameters"]) -> Float[Array, ""]:
         """The loss."""
