@@ -10,7 +10,6 @@ import importlib
 import pkgutil
 from types import ModuleType
 
-from privrank_jax.pairwise.attack_floors import attack_floor
 from privrank_jax.pairwise.choice_noise import noisy_choices
 from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.covariate_noise import noisy_sums, noisy_sums_and_ties
@@ -46,7 +45,6 @@ from privrank_jax.pairwise.weighted_comparisons import bounded_weights
 __all__ = [
     "Choices",
     "Counts",
-    "attack_floor",
     "bounded_weights",
     "break_rankings",
     "canonical_top_k",

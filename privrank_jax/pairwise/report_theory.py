@@ -2,13 +2,10 @@ r"""Theory of scores from randomized answers: rates, the chance that the fit is 
 
 Notation: m items, answers to a share p of the pairs from users at ε_l, I = Σ_l tanh²(ε_l/2) effective users
 (:func:`~privrank_jax.privacy.local.report_information` of each; the paper writes LB(ε)), links F with Σθ = 0 and all
-scores within κ of each other. Rates hold up to a constant that the paper does not specify, an argument here; the lower
-bound 1/√(mpI) of its Theorem 3 is :func:`local_rate`, and the error with its constants is what
-:func:`~privrank_jax.plan` simulates.
+scores within κ of each other. Rates hold up to a constant that the paper leaves open, 1 here.
 
 **A flipped answer** (Lemma 1) says that i beats j with probability 1/2 + (F - 1/2) tanh(ε/2), which belongs to no
-scores of the same link: the log odds of i against k are not the sum of those of i against j and j against k
-(Example 1).
+scores of the same link: the log odds of i against k are not the sum of those along i, j, k (Example 1).
 
 **Convexity** (Lemma 4). With c the least and C the largest curvature of -log F within ±(κ + 2q), at every θ within q
 of the truth the Hessian of the loss, whose weights sum to 1, has no eigenvalue below cmp/4 over Σθ = 0, but with
@@ -16,14 +13,13 @@ probability m exp(-3c²mpI/(128C²)). *The printed proof* has cmp/2 for the leas
 step, with t = cmp/4 in m exp(-3t²I/(32mpC²)), gives 512 in place of 128. But Σ_{i<j} (u_i - u_j)² = m for ‖u‖ = 1,
 Σu = 0, so the mean has cmp; t is 3cmp/4, and 27/512 > 3/128: the lemma holds. (With 4C/I for the largest deviation of
 one answer, which may be negative, in place of the printed 2C/I, it is 27/640, and holds too.) *The Laplace link* has
-c = 0, since its log F is linear below 0, and the lemma says nothing of it; "positive due to the log-concavity" asks
-for a strict one. Its mean Hessian is positive all the same, by one of F(x)(-log F)''(x) and F(-x)(-log F)''(-x).
+c = 0, since its log F is linear below 0, and the lemma says nothing of it. Its mean Hessian is positive all the same,
+by one of F(x)(-log F)''(x) and F(-x)(-log F)''(-x).
 
 **Rankings** (Theorems 4 and 5). With Δ_k between the k-th and the next score, the share of the top K that is missed is
 O(exp(-C mpIΔ_K²)) and Kendall's distance O(mean of exp(-C mpIΔ_k²)). Near equal scores estimates are normal with
 Var(θ̂_i - θ̂_j) = 2/(mpIφ), φ = F'(0)²/(F(0)(1 - F(0))), so that two items Δ apart change places with probability at
 most exp(-mpIφΔ²/4)/2: C = φ/4, which is 1/16 for the logistic link, 1/(2π) for the normal one and 1/4 for Laplace's.
-Scores that are not near each other are estimated less well.
 
 Source: Xu, Sun and Cheng, "Rate-optimal rank aggregation with private pairwise rankings", section 4.
 """
@@ -50,14 +46,11 @@ def reported_chance(
 
     Args:
         difference: θ_i - θ_j.
-        epsilon: ε > 0 of the answer; the two broadcast.
+        epsilon: ε > 0 of the answer; the two broadcast. Not positive, or NaN: ``ValueError``.
         link: F.
 
     Returns:
         Float.
-
-    Raises:
-        ValueError: ε <= 0 or NaN, an unknown link.
 
     Example 1 of the paper, flips with probability 1/3: 5/9, 5/9 and 3/5, whose odds 5/4, 5/4 and 3/2 no scores have.
 
@@ -71,27 +64,17 @@ def reported_chance(
 
 
 def local_rate(
-    num_items: Numbers,
-    effective_users: Numbers,
-    share_observed: Numbers = 1.0,
-    *,
-    constant: Numbers = 1.0,
+    num_items: Numbers, effective_users: Numbers, share_observed: Numbers = 1.0
 ) -> Float[Array, "..."]:
-    """The paper's rate of ‖θ̂ - θ‖_∞, C/√(m p Σ_l tanh²(ε_l/2)), log factor left out (S.1.4, Theorem 3).
-
-    It serves to compare designs; errors in units of θ are what ``privrank plan`` simulates.
+    """Lower bound of ‖θ̂ - θ‖_∞, 1/√(mpI) (Theorem 3); S.1.4 plans by it.
 
     Args:
-        num_items: m.
-        effective_users: Σ_l tanh²(ε_l/2).
+        num_items: m > 0, or ``ValueError``; likewise I and p.
+        effective_users: I = Σ_l tanh²(ε_l/2).
         share_observed: p, the share of all pairs that each user is asked.
-        constant: C.
 
     Returns:
         The rate; the arguments broadcast.
-
-    Raises:
-        ValueError: an argument not positive.
 
     >>> round(float(local_rate(10, 40.0, 0.25)), 6)
     0.1
@@ -99,40 +82,22 @@ def local_rate(
     check_positive("num_items", num_items)
     check_positive("effective_users", effective_users)
     check_positive("share_observed", share_observed)
-    return jnp.asarray(constant) / jnp.sqrt(
-        jnp.asarray(num_items * effective_users * share_observed, float)
-    )
+    return 1 / jnp.sqrt(jnp.asarray(num_items * effective_users * share_observed, float))
 
 
 def report_rate(
-    num_items: Numbers,
-    effective_users: Numbers,
-    share_observed: Numbers = 1.0,
-    *,
-    constant: Numbers = 1.0,
+    num_items: Numbers, effective_users: Numbers, share_observed: Numbers = 1.0
 ) -> Float[Array, "..."]:
-    """Rate of ‖θ̂ - θ‖_∞ and of ‖θ̂ - θ‖₂/√m, C√(log m/(mpI)) (Theorems 1 and 2, probability 1 - O(m⁻³)).
+    """Rate of ‖θ̂ - θ‖_∞ and of ‖θ̂ - θ‖₂/√m, √(log m/(mpI)) (Theorems 1 and 2, probability 1 - O(m⁻³)).
 
-    The theorems ask for a ridge λ of at most the order of log m/I, and for log m/(mpI) → 0.
-
-    Args:
-        num_items: m >= 2.
-        effective_users: I.
-        share_observed: p.
-        constant: C.
-
-    Returns:
-        The rate; the arguments broadcast.
-
-    Raises:
-        ValueError: an argument not positive, m < 2.
+    The theorems ask for a ridge λ of at most the order of log m/I, and for log m/(mpI) → 0. Arguments, results and
+    errors as of :func:`local_rate`, but m >= 2.
 
     >>> round(float(report_rate(10, 40.0, 0.25)), 4)  # 0.1 √log 10
     0.1517
     """
-    items = checked_items(num_items)
-    rate = local_rate(num_items, effective_users, share_observed, constant=constant)
-    return rate * jnp.sqrt(jnp.log(items))
+    log_items = jnp.log(checked_items(num_items))
+    return local_rate(num_items, effective_users, share_observed) * jnp.sqrt(log_items)
 
 
 class ConvexityBound(NamedTuple):
@@ -153,10 +118,8 @@ def convexity_bound(
 ) -> ConvexityBound:
     """How convex the loss of debiased answers is at a θ near the truth, and with which probability (Lemma 4).
 
-    The head of this module says what of the printed proof is mended, and why nothing is said of the Laplace link.
-
     Args:
-        num_items: m >= 2.
+        num_items: m >= 2, or ``ValueError``, as for all that is out of range.
         effective_users: I.
         share_observed: p.
         spread: κ >= 0, the most that two true scores differ by.
@@ -165,9 +128,6 @@ def convexity_bound(
 
     Returns:
         :class:`ConvexityBound`; of the loss divided by I, as published. A probability below 0 says nothing.
-
-    Raises:
-        ValueError: an argument out of range, an unknown link.
 
     >>> bound = convexity_bound(10, 100.0, spread=0.5)
     >>> round(bound.eigenvalue, 3), round(1 - bound.probability, 10)
@@ -194,23 +154,18 @@ def top_k_error_rate(
     share_observed: Numbers = 1.0,
     *,
     link: str | Link = "logistic",
-    constant: Numbers | None = None,
 ) -> Float[Array, "..."]:
-    """Rate of the share of the top K that is missed, exp(-C mpIΔ²) (Theorem 4).
+    """Rate of the share of the top K that is missed, exp(-C mpIΔ²), C of the normal approximation (Theorem 4).
 
     Args:
         gap: Δ >= 0, the K-th largest score less the next.
-        num_items: m >= 2.
+        num_items: m >= 2, or ``ValueError``, as for all that is out of range.
         effective_users: I.
         share_observed: p.
-        link: F, for the default of C.
-        constant: C; None takes that of the normal approximation at equal scores, see the head of this module.
+        link: F.
 
     Returns:
         The rate; the arguments broadcast.
-
-    Raises:
-        ValueError: an argument out of range, an unknown link.
 
     >>> round(float(top_k_error_rate(0.5, 10, 64.0, 0.4)), 4)  # exp(-4)
     0.0183
@@ -219,9 +174,9 @@ def top_k_error_rate(
     checked_items(num_items)
     check_positive("effective_users", effective_users)
     check_positive("share_observed", share_observed)
-    if constant is None:
-        constant = _separation(get_link(link))
     told = jnp.asarray(num_items * effective_users * share_observed, float)
+    # φ = score(0)² at F(0) = 1/2.
+    constant = 0.25 * jnp.square(get_link(link).score(0.0))
     return jnp.exp(-constant * told * jnp.square(jnp.asarray(gap)))
 
 
@@ -231,36 +186,20 @@ def ranking_error_rate(
     share_observed: Numbers = 1.0,
     *,
     link: str | Link = "logistic",
-    constant: Numbers | None = None,
 ) -> Float[Array, ""]:
     """Rate of Kendall's normalized distance, the mean over neighbors of exp(-C mpIΔ_k²) (Theorem 5).
 
     The normalized footrule of the paper is at most twice Kendall's distance.
 
     Args:
-        scores: ``(m,)`` true θ, m >= 2, in any order.
-        effective_users: I.
-        share_observed: p.
-        link: as :func:`top_k_error_rate`.
-        constant: as :func:`top_k_error_rate`.
+        scores: ``(m,)`` true θ, m >= 2, in any order; other arguments and errors as of :func:`top_k_error_rate`.
 
     Returns:
         The rate, ``()``.
 
-    Raises:
-        ValueError: an argument out of range, an unknown link.
-
     >>> round(float(ranking_error_rate([0.0, 0.5, 1.0], 64.0, 0.4)), 4)
     0.3012
     """
-    ordered = jnp.sort(jnp.asarray(scores, float))
-    rates = top_k_error_rate(
-        jnp.diff(ordered), ordered.size, effective_users, share_observed,
-        link=link, constant=constant,
-    )  # fmt: skip
+    gaps = jnp.diff(jnp.sort(jnp.asarray(scores, float)))
+    rates = top_k_error_rate(gaps, gaps.size + 1, effective_users, share_observed, link=link)
     return jnp.mean(rates)
-
-
-def _separation(link: Link) -> Array:
-    """φ/4, φ = F'(0)²/(F(0)(1 - F(0))) = score(0)² at F(0) = 1/2."""
-    return 0.25 * jnp.square(link.score(0.0))

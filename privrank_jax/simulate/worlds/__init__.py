@@ -1,7 +1,6 @@
 """Worlds to simulate in: true scores and comparisons, randomized reports, crowds of rankings, hard rankings."""
 
 from privrank_jax.simulate.worlds.comparisons import (
-    attack_scores,
     cai_scores,
     cai_top_k,
     exposed_comparisons,
@@ -30,7 +29,6 @@ from privrank_jax.simulate.worlds.reports import (
 
 __all__ = [
     "MechanismSums",
-    "attack_scores",
     "cai_scores",
     "cai_top_k",
     "draw_report_sums",

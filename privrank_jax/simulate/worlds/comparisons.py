@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from jaxtyping import Bool, DTypeLike, Float, Int, Num, Real
+from jaxtyping import Bool, DTypeLike, Int, Num, Real
 
 from privrank_jax._types import (
     Count,
@@ -26,7 +26,7 @@ from privrank_jax._types import (
     Scores,
     ScoresLike,
 )
-from privrank_jax._validate import check_positive, is_traced
+from privrank_jax._validate import is_traced
 from privrank_jax._workarounds.threefry import below, fused
 from privrank_jax.comparisons import Comparisons, WinCounts
 from privrank_jax.links import Link, get_link
@@ -92,33 +92,6 @@ def _cai_scores(key: Key, num_items: Count, max_items: int, dtype: np.dtype) -> 
     theta = jnp.where(mask & ~top, jnp.log(strength), 0)
     centered = theta - theta.sum() / jnp.asarray(num_items, dtype)
     return jnp.where(mask, centered, 0), mask
-
-
-def attack_scores(
-    key: Key, num_items: int, dtype: DTypeLike | None = None
-) -> Float[Array, "items"]:
-    """Draw scores from the prior under which Cai, Proposition 2.4, attacks: density (15/16)(1 - t²)² on [-1, 1].
-
-    The middle one of five uniform numbers has this density. Scores are independent and not centered.
-
-    Args:
-        key: PRNG key.
-        num_items: m >= 1, static.
-        dtype: float type, default JAX's.
-
-    Returns:
-        θ, ``(m,)``.
-
-    Raises:
-        ValueError: ``num_items`` below 1.
-
-    >>> bool(jnp.all(jnp.abs(attack_scores(jax.random.key(0), 100)) < 1))
-    True
-    """
-    check_positive("num_items", num_items)
-    dtype = jnp.result_type(float) if dtype is None else jnp.dtype(dtype)
-    drawn = jax.random.uniform(fused(key), (num_items, 5), dtype, -1, 1)
-    return jnp.sort(drawn, axis=1)[:, 2]
 
 
 def tournament(
