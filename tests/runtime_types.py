@@ -28,7 +28,7 @@ EXAMPLES = (
     "comparisons", "links", "metrics", "rankings",
     "privacy.privacy", "privacy.local", "privacy.noise", "privacy.geometry", "privacy.noise_law",
     "privacy.zcdp", "privacy.guarantee",
-    "pairwise.maximum_likelihood", "pairwise.debiasing", "pairwise.uncertainty",
+    "pairwise.maximum_likelihood", "pairwise.debiased_fit", "pairwise.uncertainty",
     "pairwise.perturbed_fit", "pairwise.noisy_totals", "pairwise.continual", "privacy.prefix_sums",
     "pairwise.theory", "pairwise.transitivity", "pairwise.choices", "pairwise.choice_noise",
     "pairwise.clustered_errors", "pairwise.weighted_comparisons",

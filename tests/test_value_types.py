@@ -19,10 +19,9 @@ from privrank_jax.aggregation.scores import PointTotals
 from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.pairwise.choices import Choices
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import DebiasedSums
 from privrank_jax.pairwise.designs import Counts, Edges, ModelScores
 from privrank_jax.pairwise.item_variances import QuasiVariances
-from privrank_jax.pairwise.report_sums import init, update
 from privrank_jax.pairwise.selection import LinkSelection
 from privrank_jax.pairwise.uncertainty import standard_errors
 from privrank_jax.privacy import Guarantee, Privacy
@@ -99,7 +98,6 @@ MADE = {
     ),
     "Counts": lambda i: Counts(jnp.asarray(_met(i)), _mask(i)),
     "QuasiVariances": lambda i: QuasiVariances(jnp.asarray(_numbers(i, ITEMS)), jnp.asarray(0.1)),
-    "ReportSums": lambda i: update(init(ITEMS), [0] * (i + 1), [1] * (i + 1), [1] * (i + 1), 1.0),
     "LinkSelection": lambda i: LinkSelection(
         jnp.asarray(0), jnp.asarray(_numbers(i, 3)), jnp.ones((3, ITEMS)), jnp.zeros(3), tuple("abc")
     ),

@@ -24,10 +24,12 @@ from privrank_jax.jobs.result import (
     best_first,
     each_by_itself,
 )
-from privrank_jax.pairwise.debiased_fit import scores_from_sums
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import (
+    DebiasedSums,
+    report_standard_errors,
+    scores_from_sums,
+)
 from privrank_jax.pairwise.minimizer import CODES
-from privrank_jax.pairwise.report_errors import report_standard_errors
 from privrank_jax.pairwise.uncertainty import Uncertainty
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.privacy import Privacy

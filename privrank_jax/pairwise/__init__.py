@@ -14,8 +14,7 @@ from privrank_jax.pairwise.choice_noise import noisy_choices
 from privrank_jax.pairwise.choices import Choices, break_rankings
 from privrank_jax.pairwise.covariate_noise import noisy_sums, noisy_sums_and_ties
 from privrank_jax.pairwise.covariate_tables import covariate_table
-from privrank_jax.pairwise.debiased_fit import debiased_rr
-from privrank_jax.pairwise.debiasing import debiased_sums
+from privrank_jax.pairwise.debiased_fit import debiased_rr, debiased_sums
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.fits import fit
 from privrank_jax.pairwise.intervals import confidence_intervals

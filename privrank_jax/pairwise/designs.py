@@ -35,8 +35,7 @@ from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Scalar, ScoresLike
 from privrank_jax._validate import in_floats
 from privrank_jax.links import Elementwise, Link
-from privrank_jax.pairwise.lanes import add_rows, column_sums, dot
-from privrank_jax.pairwise.masked import center, count_items, real
+from privrank_jax.pairwise.lanes import add_rows, center, column_sums, count_items, dot, real
 
 # Share of ties, and of an item's wins, at which a search starts, at least and at most.
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.98

@@ -34,8 +34,14 @@ from privrank_jax.comparisons import WinCounts, WinEdges
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
 from privrank_jax.pairwise.designs import Counts, Design, Edges, LinkLoss, Loss, Sets
-from privrank_jax.pairwise.lanes import column_sums, dot, item_sum
-from privrank_jax.pairwise.masked import center, count_items, mean_degree, real
+from privrank_jax.pairwise.lanes import (
+    center,
+    column_sums,
+    count_items,
+    dot,
+    item_sum,
+    real,
+)
 from privrank_jax.pairwise.minimizer import (
     PATIENCE,
     Minimum,
@@ -276,7 +282,7 @@ def _of_counts(
     losses = wins.swapaxes(0, 1)
     comparisons, lost = wins + losses, column_sums(wins)
     degrees = lost + column_sums(losses)
-    scale = mean_degree(degrees, mask)
+    scale = jnp.maximum(item_sum(degrees) / count_items(degrees, mask), 1.0)
     counts = Counts(comparisons / scale, mask)
     if link.name == "logistic":
         return _ridged(counts, (0.5 * degrees - lost - tilt) / scale, gamma / scale, mask)

@@ -28,7 +28,7 @@ from privrank_jax.pairwise.graph import (
     connectivity,
     edge_connectivity,
 )
-from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.lanes import center
 
 TIES = ("half", "davidson")
 """What a tie is: half a win for both items, or an outcome of its own."""

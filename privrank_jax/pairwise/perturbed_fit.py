@@ -47,7 +47,7 @@ from privrank_jax.mechanism.data import Facts
 from privrank_jax.mechanism.objective import Objective, Ridge, Tilt
 from privrank_jax.pairwise.fits import FitDiagnostics, fit_counts
 from privrank_jax.pairwise.graph import check_one_problem
-from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.noisy_totals import WIN_COUNTS
 from privrank_jax.pairwise.ridges import least_risk_gamma
 from privrank_jax.pairwise.weighted_comparisons import WEIGHT_STEPS

@@ -50,7 +50,7 @@ from privrank_jax.links import get_link
 from privrank_jax.mechanism.program import mechanism
 from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.graph import check_one_problem
-from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.promise import of_comparisons
 from privrank_jax.pairwise.uncertainty import Uncertainty, noise_on, project_inverse
 from privrank_jax.pairwise.whole_counts import doubled_counts

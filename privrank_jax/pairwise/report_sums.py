@@ -3,9 +3,8 @@ r"""Sums of randomized reports that arrive one by one or in shards: exact in any
 The state is all that :func:`~privrank_jax.pairwise.debiased_rr` needs of the reports: per pair, D = Σ t(ỹ - 1/2) and
 W = Σ t², t = tanh(ε/2). Floating-point sums depend on the order of their terms, so these are kept as integers: a term,
 at most 1 in size, is rounded once, toward 0, to a multiple of 2^-48, and held as a whole part and three limbs of 16
-bits. Integer addition is exact, so states of the same reports are equal bit for bit however the reports are
-ordered, split into shards and merged, with and without float64. The rounding changes a sum of n reports by less
-than n·2^-48.
+bits. Integer addition is exact, so states of the same reports are equal bit for bit however the reports are ordered,
+split into shards and merged. The rounding changes a sum of n reports by less than n·2^-48.
 
 >>> state = init(3)
 >>> state = update(state, [0, 1], [1, 2], [1, 0], epsilon=2.0)  # 0 over 1, 2 over 1
@@ -25,14 +24,12 @@ import numpy as np
 from jaxtyping import Array, DTypeLike, Float, Int
 
 from privrank_jax._arguments import is_whole
-from privrank_jax._batches import of_each_problem
 from privrank_jax._types import Count, NumbersLike, ReportsLike, Scalar
 from privrank_jax._validate import check_epsilon, check_positive, is_traced
 from privrank_jax.comparisons import default_float
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link
-from privrank_jax.pairwise.debiased_fit import scores_from_sums
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
 from privrank_jax.privacy.guarantee import Guarantee
 from privrank_jax.privacy.local import check_reports
 from privrank_jax.privacy.privacy import Privacy
@@ -52,22 +49,13 @@ class ReportSums:
     Attributes:
         limbs: ``(P, 8)`` int32: four limbs of D, then four of W, carried: all but the whole parts in
             [0, 2^16). Whole parts hold up to 2^31 reports of one pair.
-        count: ``(2,)`` int32, number of reports in units of 2^16, and the rest.
         largest_epsilon: ``()`` float32, the largest ε seen, rounded up; 0 before the first report.
         num_items: m, static.
     """
 
     limbs: Int[Array, "*batch pairs 8"]
-    count: Int[Array, "*batch 2"]
     largest_epsilon: Float[Array, "*batch"]
     num_items: int = dataclasses.field(metadata={"static": True})
-
-    @property
-    @of_each_problem
-    def num_reports(self) -> Float[Array, ""]:
-        """``()`` float, number of reports."""
-        count = self.count.astype(default_float())
-        return count[0] * 2.0**_BITS + count[1]
 
 
 def init(num_items: int) -> ReportSums:
@@ -78,13 +66,8 @@ def init(num_items: int) -> ReportSums:
     """
     if not is_whole(num_items) or not 2 <= num_items <= 46340:
         raise ValueError(f"num_items must be an integer from 2 to 46340, got {num_items!r}.")
-    pairs = num_items * (num_items - 1) // 2
-    return ReportSums(
-        jnp.zeros((pairs, 2 * _LIMBS), jnp.int32),
-        jnp.zeros(2, jnp.int32),
-        jnp.zeros((), jnp.float32),
-        int(num_items),
-    )
+    limbs = jnp.zeros((num_items * (num_items - 1) // 2, 2 * _LIMBS), jnp.int32)
+    return ReportSums(limbs, jnp.zeros((), jnp.float32), int(num_items))
 
 
 def update(
@@ -113,22 +96,24 @@ def update(
         ValueError: ε <= 0 or NaN, reports other than 0 and 1 (-1 and 1), items out of range or compared with
             themselves, shapes that don't fit.
     """
-    epsilon = check_epsilon(epsilon)
+    epsilon = jnp.asarray(check_epsilon(epsilon))
     rows = [_as_rows(jnp.asarray(x)) for x in (first, second, reports)]
     size = rows[0].shape
     keep = jnp.ones(size, bool) if mask is None else _as_rows(jnp.asarray(mask, bool))
-    if len(size) != 1 or any(row.shape != size for row in (*rows, keep)):
-        raise ValueError(
-            "first, second, reports and mask need one shape (N,), got "
-            f"{[row.shape for row in (*rows, keep)]}."
-        )
-    if np.shape(epsilon) not in ((), size):
-        raise ValueError(f"epsilon must be one number or of shape {size}, got {np.shape(epsilon)}.")
-    _check_rows(state.num_items, first, second, reports, mask)
-    epsilon = jnp.asarray(epsilon)
+    shapes = [row.shape for row in (*rows, keep)]
+    if len(size) != 1 or set(shapes) != {size}:
+        raise ValueError(f"first, second, reports and mask need one shape (N,), got {shapes}.")
+    if epsilon.shape not in ((), size):
+        raise ValueError(f"epsilon must be one number or of shape {size}, got {epsilon.shape}.")
+    if not is_traced(first, second, reports, mask):
+        check_reports(reports, where=None if mask is None else np.asarray(keep))
+        _check_items(np.asarray(first), np.asarray(second), np.asarray(keep), state.num_items)
     if not jnp.issubdtype(epsilon.dtype, jnp.floating):
         epsilon = epsilon.astype(default_float())
-    return _update(state, *rows, jnp.broadcast_to(epsilon, size), keep)
+    columns = *rows, jnp.broadcast_to(epsilon, size), keep
+    for start in range(0, size[0], _CHUNK):
+        state = _update(state, *(column[start : start + _CHUNK] for column in columns))
+    return state
 
 
 def _as_rows(x: Array) -> Array:
@@ -136,6 +121,17 @@ def _as_rows(x: Array) -> Array:
     return x if x.ndim else x[None]
 
 
+def _check_items(first: np.ndarray, second: np.ndarray, keep: np.ndarray, items: int) -> None:
+    for name, end in (("first", first), ("second", second)):
+        if not np.issubdtype(end.dtype, np.integer):
+            raise ValueError(f"{name} must hold integer item indices, got dtype {end.dtype}.")
+        if np.any(keep & ((end < 0) | (end >= items))):
+            raise ValueError(f"{name} has an item outside 0..{items - 1}.")
+    if np.any(keep & (first == second)):
+        raise ValueError("a row compares an item with itself; drop such rows, or mask them.")
+
+
+@jax.jit
 def merge(state: ReportSums, other: ReportSums) -> ReportSums:
     """The state of the reports of both, bit for bit as if one state had received them all.
 
@@ -147,7 +143,9 @@ def merge(state: ReportSums, other: ReportSums) -> ReportSums:
             f"sums over {state.num_items} and {other.num_items} items can't be merged; "
             "start both from the same item list."
         )
-    return _merge(state, other)
+    limbs = _carry(state.limbs + other.limbs)
+    largest = jnp.maximum(state.largest_epsilon, other.largest_epsilon)
+    return ReportSums(limbs, largest, state.num_items)
 
 
 def finish(
@@ -160,10 +158,8 @@ def finish(
 ) -> Estimate:
     """Scores from the reports so far: the estimate of :func:`~privrank_jax.pairwise.debiased_rr` on them.
 
-    The state can still receive more reports.
-
     Args:
-        state: the sums.
+        state: the sums, which can still receive more reports.
         link: as :func:`~privrank_jax.pairwise.debiased_rr`.
         gamma: ridge γ >= 0 beside the sums, may be traced.
         reports_per_user: S, the largest number of reports by any one user, if known; the sums don't record it.
@@ -176,27 +172,17 @@ def finish(
     Raises:
         ValueError: no reports yet, unknown link, γ < 0, S < 1.
     """
-    if not is_traced(state) and not np.any(np.asarray(state.count)):
+    if not is_traced(state) and not np.any(np.asarray(state.largest_epsilon)):
         raise ValueError("no reports yet: update the state before finishing it.")
     estimate = scores_from_sums(to_sums(state, dtype), link, gamma)
     largest, also = state.largest_epsilon, ()
     if reports_per_user is not None:
         check_positive("reports_per_user", reports_per_user, infinite=False)
-        whole = largest * reports_per_user
-        also = (Privacy.proven(whole, unit="user", adjacency="flip"),)
+        also = (Privacy.proven(largest * reports_per_user, unit="user", adjacency="flip"),)
+    told = Privacy.proven(largest, unit="comparison", adjacency="flip")
     note = "the largest epsilon of any report; a user who gave several spends their sum."
-    guarantee = Guarantee(
-        Privacy.proven(largest, unit="comparison", adjacency="flip"),
-        trust="local",
-        note=note,
-        also=also,
-    )
-    return Estimate(estimate.value, guarantee, estimate.diagnostics)
-
-
-def to_sums(state: ReportSums, dtype: DTypeLike | None = None) -> DebiasedSums:
-    """D and W as :class:`~privrank_jax.pairwise.debiasing.DebiasedSums`, for any estimator that takes them."""
-    return _to_sums(state, default_float() if dtype is None else dtype)
+    guarantee = Guarantee(told, trust="local", note=note, also=also)
+    return dataclasses.replace(estimate, guarantee=guarantee)
 
 
 @jax.jit
@@ -213,40 +199,15 @@ def _update(
     sign = jnp.where(won, 1, -1).astype(jnp.int32)
     terms = jnp.concatenate([sign[:, None] * _fixed(0.5 * tanh), _fixed(tanh * tanh)], axis=1)
 
-    length = pair.shape[0]
-    chunks = max(1, -(-length // _CHUNK))
-    size = -(-length // chunks)
-    pair = jnp.pad(pair, (0, chunks * size - length), constant_values=state.limbs.shape[0])
-    terms = jnp.pad(terms, ((0, chunks * size - length), (0, 0)))
-
-    def add(limbs: Array, chunk: tuple[Array, Array]) -> tuple[Array, None]:
-        places, added = chunk
-        limbs = limbs.at[places].add(added, mode="drop")
-        if size >= limbs.shape[0]:
-            return _carry(limbs), None
-        touched = _carry(limbs.at[places].get(mode="fill", fill_value=0))
-        return limbs.at[places].set(touched, mode="drop"), None
-
-    limbs, _ = jax.lax.scan(
-        add, state.limbs, (pair.reshape(chunks, size), terms.reshape(chunks, size, -1))
-    )
-    count = _carry_count(state.count + jnp.stack([0, jnp.sum(keep, dtype=jnp.int32)]))
+    limbs = _carry(state.limbs.at[pair].add(terms, mode="drop"))
     seen = jnp.max(jnp.where(keep, _rounded_up(epsilon), 0.0), initial=0.0)
-    return ReportSums(limbs, count, jnp.maximum(state.largest_epsilon, seen), state.num_items)
-
-
-@jax.jit
-def _merge(state: ReportSums, other: ReportSums) -> ReportSums:
-    return ReportSums(
-        _carry(state.limbs + other.limbs),
-        _carry_count(state.count + other.count),
-        jnp.maximum(state.largest_epsilon, other.largest_epsilon),
-        state.num_items,
-    )
+    return ReportSums(limbs, jnp.maximum(state.largest_epsilon, seen), state.num_items)
 
 
 @functools.partial(jax.jit, static_argnames=("dtype",))
-def _to_sums(state: ReportSums, dtype: DTypeLike) -> DebiasedSums:
+def to_sums(state: ReportSums, dtype: DTypeLike | None = None) -> DebiasedSums:
+    """D and W, of JAX's default float or ``dtype``, for any estimator that takes them."""
+    dtype = default_float() if dtype is None else dtype
     scale = jnp.asarray([2.0 ** (-_BITS * place) for place in range(_LIMBS)], dtype)
     parts = state.limbs.astype(dtype).reshape(-1, 2, _LIMBS) * scale
     total = parts[..., 3]
@@ -256,7 +217,7 @@ def _to_sums(state: ReportSums, dtype: DTypeLike) -> DebiasedSums:
 
 
 def _fixed(value: Array) -> Array:
-    """``(N,)`` in [0, 1] to ``(N, 4)`` int32 limbs, cut at 2^-48. Scaling by 2^16 and taking the floor are exact."""
+    """Numbers in [0, 1] as int32 limbs, cut at 2^-48. Scaling by 2^16 and taking the floor are exact."""
     limbs = []
     for _ in range(_LIMBS):
         whole = jnp.floor(value)
@@ -277,10 +238,6 @@ def _carry(limbs: Array) -> Array:
     return jnp.stack(carried[::-1], axis=-1).reshape(limbs.shape)
 
 
-def _carry_count(count: Array) -> Array:
-    return jnp.stack([count[0] + (count[1] >> _BITS), count[1] & _MASK])
-
-
 def _rounded_up(epsilon: Array) -> Array:
     """float32 that is at least ε."""
     # XLA takes a conversion to float32 and back for none at all on a GPU; this rounds everywhere.
@@ -289,24 +246,3 @@ def _rounded_up(epsilon: Array) -> Array:
     above = jnp.nextafter(single, jnp.float32(jnp.inf))
     above = jnp.maximum(above, jnp.finfo(jnp.float32).tiny)  # smaller ones are rounded to 0
     return jnp.where(rounded < epsilon, above, single)
-
-
-def _check_rows(
-    items: int,
-    first: ReportsLike,
-    second: ReportsLike,
-    reports: ReportsLike,
-    mask: ReportsLike | None,
-) -> None:
-    if is_traced(first, second, reports, mask):
-        return
-    keep = True if mask is None else np.asarray(mask, bool)
-    check_reports(reports, where=None if mask is None else keep)
-    ends = [np.asarray(x) for x in (first, second)]
-    for name, end in zip(("first", "second"), ends):
-        if not np.issubdtype(end.dtype, np.integer):
-            raise ValueError(f"{name} must hold integer item indices, got dtype {end.dtype}.")
-        if np.any(keep & ((end < 0) | (end >= items))):
-            raise ValueError(f"{name} has an item outside 0..{items - 1}.")
-    if np.any(keep & (ends[0] == ends[1])):
-        raise ValueError("a row compares an item with itself; drop such rows, or mask them.")

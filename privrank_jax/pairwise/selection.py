@@ -22,8 +22,7 @@ from privrank_jax._validate import check_nonnegative
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.estimate import Estimate
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiased_fit import scores_from_sums
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
 from privrank_jax.pairwise.maximum_likelihood import mle
 
 LINKS = ("logistic", "normal", "laplace")

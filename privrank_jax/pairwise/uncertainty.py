@@ -73,7 +73,7 @@ from privrank_jax.pairwise.covariates import CovariateDesign
 from privrank_jax.pairwise.designs import Counts, Design, ModelScores
 from privrank_jax.pairwise.fits import information
 from privrank_jax.pairwise.half_wins import varying_share
-from privrank_jax.pairwise.masked import center
+from privrank_jax.pairwise.lanes import center
 from privrank_jax.pairwise.meetings import as_design, checked_ties
 from privrank_jax.privacy.bodies import Independent, Law, Noise
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from privrank_jax.pairwise.debiasing import (
+from privrank_jax.pairwise.debiased_fit import (
     coefficients,
     debiased_sums,
     kept_pairs,
@@ -44,22 +44,10 @@ def test_sums_are_those_of_a_loop_over_reports(weighted, debiased):
     np.testing.assert_allclose(found.margins, -found.margins.T, atol=0)
 
 
-def test_merged_parts_are_the_whole_and_other_items_are_refused():
+def test_sums_of_parts_are_the_whole():
     parts = [debiased_sums(REPORTS[p], OBSERVED[p], EPSILON[p]) for p in (slice(2), slice(2, None))]
     whole = debiased_sums(REPORTS, OBSERVED, EPSILON)
     np.testing.assert_allclose((parts[0] + parts[1]).wins, whole.wins, atol=1e-12)
-    other = debiased_sums(REPORTS[:, :3], OBSERVED[:, :3], EPSILON)
-    with pytest.raises(ValueError, match="sums over 4 and 3 items"):
-        whole.merge(other)
-
-
-def test_clipped_wins_lie_between_nothing_and_all_and_inner_ones_stay():
-    found = debiased_sums(REPORTS, OBSERVED, EPSILON * 0.3)
-    clipped = found.clipped()
-    assert np.any((found.wins < 0) | (found.wins > found.weights))
-    assert np.all((clipped.wins >= -1e-12) & (clipped.wins <= clipped.weights + 1e-12))
-    inner = (found.wins >= 0) & (found.wins <= found.weights)
-    np.testing.assert_allclose(clipped.wins[inner], found.wins[inner], atol=1e-12)
 
 
 def test_masked_items_have_no_pairs():

@@ -9,8 +9,7 @@ import pytest
 
 from privrank_jax.links import get_link
 from privrank_jax.pairwise import standard_errors
-from privrank_jax.pairwise.debiasing import DebiasedSums
-from privrank_jax.pairwise.report_errors import report_standard_errors
+from privrank_jax.pairwise.debiased_fit import DebiasedSums, report_standard_errors
 
 THETA = np.array([1.4, 0.3, -0.2, -1.5])
 FIRST, SECOND = np.triu_indices(4, 1)

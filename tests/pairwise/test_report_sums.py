@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from privrank_jax.pairwise import debiased_rr, report_sums
-from privrank_jax.pairwise.debiasing import debiased_sums
+from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.report_sums import _rounded_up, finish, init, merge, to_sums, update
 from tests.reference import local as reference_local
 
@@ -53,7 +53,6 @@ def test_limbs_are_python_integers(length, items, dtype):
     rows = _rows(0, length, items, dtype)
     state = update(init(items), *rows)
     np.testing.assert_array_equal(_integers(state), _by_hand(rows, items))
-    assert float(state.num_reports) == length
     assert float(state.largest_epsilon) >= rows[3].max()
     assert float(state.largest_epsilon) == pytest.approx(rows[3].max(), rel=2e-7)
 

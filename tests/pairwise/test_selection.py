@@ -7,7 +7,7 @@ import pytest
 import scipy.stats
 
 from privrank_jax.comparisons import WinCounts
-from privrank_jax.pairwise.debiasing import debiased_sums
+from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.selection import LINKS, select_link
 from tests import reference
 from tests.quick import quick_jit

@@ -14,8 +14,7 @@ from jaxtyping import Array
 from privrank_jax._types import Mask, Numbers, Scores
 from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim
-from privrank_jax.pairwise.debiased_fit import scores_from_sums
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import DebiasedSums, scores_from_sums
 from privrank_jax.simulate.study import Metrics, Study, grid
 
 AXES = ("link", "estimator", "metric")

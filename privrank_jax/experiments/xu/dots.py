@@ -20,7 +20,7 @@ from privrank_jax.experiments import claims
 from privrank_jax.experiments.claims import Claim, Verdict
 from privrank_jax.experiments.experiment import Experiment, Run
 from privrank_jax.experiments.xu import common
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import DebiasedSums
 from privrank_jax.privacy.local import report_information
 from privrank_jax.simulate.engine import run
 from privrank_jax.simulate.result import StudyResult

@@ -22,8 +22,13 @@ from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.links import get_link
-from privrank_jax.pairwise.debiased_fit import scores_from_sums, smallest_curvature
-from privrank_jax.pairwise.debiasing import DebiasedSums, debiased_sums, num_items
+from privrank_jax.pairwise.debiased_fit import (
+    DebiasedSums,
+    debiased_sums,
+    num_items,
+    scores_from_sums,
+    smallest_curvature,
+)
 from privrank_jax.pairwise.report_theory import convexity_bound
 from privrank_jax.privacy.local import report_information
 from privrank_jax.simulate.result import StudyDiagnostics, StudyResult

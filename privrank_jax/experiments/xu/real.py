@@ -23,7 +23,7 @@ from privrank_jax.experiments.xu import dots as xu_dots
 from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.metrics import kendall_distance
-from privrank_jax.pairwise.debiasing import debiased_sums
+from privrank_jax.pairwise.debiased_fit import debiased_sums
 from privrank_jax.pairwise.maximum_likelihood import mle
 from privrank_jax.privacy.local import laplace_reports, randomized_response, report_information
 from privrank_jax.rankings import ranks_from_scores

@@ -27,7 +27,7 @@ from privrank_jax.experiments.xu import pictures as xu_pictures
 from privrank_jax.experiments.xu import printed as xu_printed
 from privrank_jax.metrics import kendall_distance, top_k_error
 from privrank_jax.pairwise import fit
-from privrank_jax.pairwise.debiasing import DebiasedSums
+from privrank_jax.pairwise.debiased_fit import DebiasedSums
 from privrank_jax.pairwise.designs import Counts
 from privrank_jax.pairwise.perturbed_fit import perturbed_mle
 from privrank_jax.pairwise.report_theory import top_k_error_rate

@@ -23,7 +23,7 @@ from privrank_jax._validate import check_epsilon, is_traced
 from privrank_jax._workarounds.threefry import fused
 from privrank_jax.comparisons import WinCounts
 from privrank_jax.links import Link, get_link
-from privrank_jax.pairwise.debiasing import DebiasedSums, num_items, total
+from privrank_jax.pairwise.debiased_fit import DebiasedSums, num_items, total
 from privrank_jax.simulate.worlds.comparisons import padded_size
 
 _EpsilonsLike: TypeAlias = Real[ArrayLike, "users"] | Sequence[float]
@@ -104,7 +104,7 @@ def draw_report_sums(
         mask: ``(m,)`` bool, real items; None for all.
 
     Returns:
-        :class:`~privrank_jax.pairwise.debiasing.DebiasedSums` in the dtype of the chances.
+        :class:`~privrank_jax.pairwise.debiased_fit.DebiasedSums` in the dtype of the chances.
 
     Raises:
         ValueError: ε <= 0 or NaN, p outside [0, 1], shapes that don't fit.
